@@ -2,10 +2,10 @@
 // Runs one of the project's TypeScript programs with the pinned Node, installing what is missing first.
 // Plain JavaScript without dependencies: on a new machine it runs before anything is installed, on an older Node.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
-import { fileURLToPath } from "node:url";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const stamp = join(root, "node_modules", ".lock-digest");
@@ -23,10 +23,15 @@ for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(
 child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 143)));
 
 function installIfMissing() {
-  const digest = createHash("sha256").update(readFileSync(join(root, "package-lock.json"))).digest("hex");
+  const digest = createHash("sha256")
+    .update(readFileSync(join(root, "package-lock.json")))
+    .digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
   console.error("Installing dependencies (once) ...");
-  const result = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: root, stdio: ["ignore", 2, 2] });
+  const result = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+  });
   if (result.status !== 0) {
     console.error("npm ci failed: see its message above; then run the same command again.");
     process.exit(1);

@@ -1,0 +1,35 @@
+import type { NanoUsd } from "@inference/protocol/money";
+
+/** What a provider's answer says it used. Text and embeddings are measured in tokens; images and speech in units known before. */
+export type TokenUsage = {
+  /** Includes the two cache counts. */
+  promptTokens: number;
+  /** Over all choices, reasoning included. */
+  completionTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  reasoningTokens: number;
+};
+
+/** What reached the client of an answer whose usage is unknown: the UTF-8 bytes of its content, and its content events. */
+export type Delivered = { bytes: number; events: number };
+
+export const nothingDelivered: Delivered = { bytes: 0, events: 0 };
+
+/** What one request can cost at most, and what it does cost, all at the prices of one snapshot. */
+export type Quote = {
+  snapshotId: string;
+  /** The request's maximum cost: what is reserved. */
+  maxNanoUsd: NanoUsd;
+  /** Exact, rounded up once. May be above the maximum where a provider bills more than its own rules allow. */
+  chargeForUsage(usage: TokenUsage): NanoUsd;
+  /**
+   * The prompt's bound and what was delivered, at most the maximum: the charge of an answer that broke off with its usage
+   * unknown. Nothing delivered is nothing charged.
+   */
+  chargeForDelivered(delivered: Delivered): NanoUsd;
+  /** What a complete answer costs whose kind reports no usage (images, speech); null where usage decides. */
+  flatNanoUsd: NanoUsd | null;
+  /** The largest `max_tokens` that fits into an amount with this prompt; null where tokens do not bound the cost. */
+  affordableTokens(availableNanoUsd: NanoUsd): number | null;
+};

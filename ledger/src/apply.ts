@@ -1,0 +1,79 @@
+import { follow, reserveCeiling, setCeiling } from "./ceiling.ts";
+import type { Command, Reply, ReplyOf } from "./commands.ts";
+import { advance, credit } from "./credit.ts";
+import { type Draft, makeDraft } from "./draft.ts";
+import { forget } from "./forget.ts";
+import { checkpoint, inquire, orphan, release, reserve, settle } from "./hold.ts";
+import { journal } from "./journal.ts";
+import { createKey, revokeKey, updateKey } from "./key.ts";
+import type { Partition } from "./partition.ts";
+import { consumeNonce, openSession, revokeSession, setCapacity } from "./session.ts";
+import type { Change, Rows } from "./tables.ts";
+
+/** What a command did: its reply, and the rows to write durably and at once before the reply leaves. */
+export type Outcome<C extends Command = Command> = {
+  reply: ReplyOf<C>;
+  changes: readonly Change[];
+  /** What the operator should hear of: states that should not occur. */
+  alerts: readonly string[];
+};
+
+/**
+ * Applies one command to one partition. Pure: the same rows, command and clock give the same outcome. Throws only where
+ * our own arithmetic would be wrong, and then nothing has changed.
+ *
+ * @param clockMs The partition's own clock, to refuse commands of another time.
+ */
+export function apply<C extends Command>(partition: Partition, rows: Rows, command: C, clockMs: number): Outcome<C> {
+  const draft = makeDraft(rows);
+  const reply = dispatch(draft, partition, command, clockMs) as ReplyOf<C>;
+  return { reply, changes: draft.changes, alerts: draft.alerts };
+}
+
+function dispatch(draft: Draft, partition: Partition, command: Command, clockMs: number): Reply {
+  switch (command.type) {
+    case "reserve":
+      return reserve(draft, partition, command, clockMs);
+    case "reserveCeiling":
+      return reserveCeiling(draft, command, clockMs);
+    case "checkpoint":
+      return checkpoint(draft, command);
+    case "settle":
+      return settle(draft, partition, command);
+    case "release":
+      return release(draft, command);
+    case "orphan":
+      return orphan(draft, command);
+    case "inquire":
+      return inquire(draft, partition, command);
+    case "follow":
+      return follow(draft, command);
+    case "journal":
+      return journal(draft, command);
+    case "setCeiling":
+      return setCeiling(draft, command);
+    case "setCapacity":
+      return setCapacity(draft, command);
+    case "credit":
+      return credit(draft, command);
+    case "createKey":
+      return createKey(draft, command);
+    case "updateKey":
+      return updateKey(draft, command);
+    case "revokeKey":
+      return revokeKey(draft, command);
+    case "consumeNonce":
+      return consumeNonce(draft, command);
+    case "openSession":
+      return openSession(draft, command);
+    case "revokeSession":
+      return revokeSession(draft, command);
+    case "advance":
+      return advance(draft, command);
+    case "forget":
+      return forget(draft, command);
+    case "acknowledge":
+      draft.remove("outbox", command.id);
+      return { status: "acknowledged" };
+  }
+}

@@ -1,0 +1,79 @@
+import { assertNanoUsd, MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
+import { windowEnd, windowStart } from "@inference/protocol/window";
+import type { BudgetName, Refusal } from "./commands.ts";
+import type { Draft } from "./draft.ts";
+import type { BudgetRow, CounterRow, Rows } from "./tables.ts";
+
+/**
+ * A budget is a limit over a window, with what is settled and what is held since each of the window's starts. Balance,
+ * key limits, capacity and the ceiling are all budgets and nothing else.
+ */
+export function counterId(budgetId: string, budget: Pick<BudgetRow, "window">, atMs: number): string {
+  return `${budgetId}@${windowStart(budget.window, atMs)}`;
+}
+
+export function counterOf(rows: Rows, id: string): CounterRow {
+  return rows.get("counter", id) ?? { id, settledNanoUsd: 0, heldNanoUsd: 0, openHolds: 0 };
+}
+
+/** Why an amount does not fit into a budget now; undefined if it does. */
+export function refusalOf(
+  rows: Rows,
+  name: BudgetName,
+  budget: BudgetRow,
+  amountNanoUsd: NanoUsd,
+  atMs: number,
+): Refusal | undefined {
+  if (budget.limitNanoUsd === null) return undefined;
+  const counter = counterOf(rows, counterId(budget.id, budget, atMs));
+  // A limit lowered below what is settled or held leaves nothing, never less than nothing.
+  const unsettled = Math.max(0, budget.limitNanoUsd - counter.settledNanoUsd);
+  const available = Math.max(0, unsettled - counter.heldNanoUsd);
+  if (amountNanoUsd <= available) return undefined;
+  return {
+    budget: name,
+    cause: amountNanoUsd > unsettled ? "settled" : "held",
+    neededNanoUsd: amountNanoUsd,
+    availableNanoUsd: available,
+    window: budget.window,
+    resetsAt: windowEnd(budget.window, atMs),
+  };
+}
+
+/** Counts a new hold in each of these counters. */
+export function holdIn(draft: Draft, counterIds: readonly string[], amountNanoUsd: NanoUsd): void {
+  for (const id of counterIds) {
+    const counter = counterOf(draft, id);
+    draft.put("counter", {
+      ...counter,
+      heldNanoUsd: assertNanoUsd(counter.heldNanoUsd + amountNanoUsd, `what ${id} holds`),
+      openHolds: counter.openHolds + 1,
+    });
+  }
+}
+
+/** Ends a hold in each of these counters: what was held is free again, what was charged is settled. */
+export function resolveIn(
+  draft: Draft,
+  counterIds: readonly string[],
+  heldNanoUsd: NanoUsd,
+  chargeNanoUsd: NanoUsd,
+): void {
+  for (const id of counterIds) {
+    const counter = counterOf(draft, id);
+    draft.put("counter", {
+      ...counter,
+      settledNanoUsd: assertNanoUsd(counter.settledNanoUsd + chargeNanoUsd, `what ${id} has settled`),
+      heldNanoUsd: assertNanoUsd(counter.heldNanoUsd - heldNanoUsd, `what ${id} holds`),
+      openHolds: counter.openHolds - 1,
+    });
+  }
+}
+
+/** Adds to a budget's limit; a budget that was not there had none. */
+export function raiseLimit(draft: Draft, id: string, amountNanoUsd: NanoUsd): void {
+  const budget = draft.get("budget", id) ?? { id, window: "lifetime", limitNanoUsd: 0 };
+  const limit = (budget.limitNanoUsd ?? 0) + amountNanoUsd;
+  if (limit > MAX_NANO_USD) throw new RangeError(`${id} would exceed ${MAX_NANO_USD} nano-dollars`);
+  draft.put("budget", { ...budget, limitNanoUsd: limit });
+}

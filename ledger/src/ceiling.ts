@@ -1,0 +1,111 @@
+import { counterId, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
+import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
+import type { Draft } from "./draft.ts";
+import { isUnresolved, refuse, repeatedReserve, repeatedResolve, words } from "./hold.ts";
+import { CEILING_SHARE_PERCENT, MAX_CLOCK_SKEW_MS } from "./limits.ts";
+import type { BudgetRow, HoldRow } from "./tables.ts";
+
+/**
+ * The day's ceiling: a follower. It holds what an account has reserved and lets go only when the owner says how the hold
+ * ended. What one account may hold of it at a time is bounded, so that nobody's holds keep everybody else out.
+ */
+type CommandOf<T extends keyof Commands> = Commands[T]["command"];
+
+export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling">, clockMs: number): ReserveReply {
+  const fingerprint = `${command.amountNanoUsd} ${command.owner}`;
+  const existing = draft.get("hold", command.id);
+  if (existing !== undefined) return repeatedReserve(existing, fingerprint);
+  if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
+  const ceiling = draft.get("budget", "ceiling") ?? { id: "ceiling", window: "day", limitNanoUsd: 0 };
+  const share = shareId(command.owner);
+  const hold: HoldRow = {
+    id: command.id,
+    state: "open",
+    owner: command.owner,
+    amountNanoUsd: command.amountNanoUsd,
+    chargeNanoUsd: 0,
+    counters: counterId(ceiling.id, ceiling, command.at),
+    followers: "",
+    admittedAt: command.at,
+    leaseUntil: command.at + command.leaseMs,
+    deliveredNanoUsd: 0,
+    upstreamId: null,
+    keyId: null,
+    fingerprint,
+    detail: "",
+  };
+  const refusal =
+    shareRefusal(draft, ceiling, command) ??
+    refusalOf(draft, "ceiling", ceiling, command.amountNanoUsd, command.at) ??
+    shareHeldRefusal(draft, ceiling, command);
+  if (refusal !== undefined) return refuse(draft, hold, refusal);
+
+  // After this point the reserve succeeds.
+  draft.put("hold", hold);
+  holdIn(draft, [...words(hold.counters), share], hold.amountNanoUsd);
+  return { status: "reserved", keyId: null, leaseUntil: hold.leaseUntil };
+}
+
+export function follow(draft: Draft, command: CommandOf<"follow">): ResolveReply {
+  const outcome = command.chargeNanoUsd === null ? "released" : "settled";
+  const chargeNanoUsd = command.chargeNanoUsd ?? 0;
+  const hold = draft.get("hold", command.id);
+  if (hold === undefined) return { status: "unknown" };
+  // Refused here, so released by its owner: the usual end of a refused request.
+  if (hold.state === "refused" && outcome === "released") return { status: "released" };
+  if (!isUnresolved(hold)) return repeatedResolve(draft, hold, outcome, chargeNanoUsd);
+  resolveIn(draft, words(hold.counters), hold.amountNanoUsd, chargeNanoUsd);
+  freeShare(draft, hold);
+  draft.put("hold", { ...hold, state: outcome, chargeNanoUsd });
+  return { status: outcome };
+}
+
+export function setCeiling(draft: Draft, command: CommandOf<"setCeiling">): ReplyOf<CommandOf<"setCeiling">> {
+  draft.put("budget", { id: "ceiling", window: "day", limitNanoUsd: command.limitNanoUsd });
+  return { status: "set" };
+}
+
+/** Counts what an account holds of the ceiling, on whatever day: only ever held, never settled. */
+function shareId(owner: string): string {
+  return `share:${owner}@0`;
+}
+
+function freeShare(draft: Draft, hold: HoldRow): void {
+  const id = shareId(hold.owner);
+  resolveIn(draft, [id], hold.amountNanoUsd, 0);
+  // An account that holds nothing needs no row: the table stays as small as the traffic of the moment.
+  if (counterOf(draft, id).openHolds === 0) draft.remove("counter", id);
+}
+
+function maxShare(ceiling: BudgetRow): number {
+  return Math.floor(((ceiling.limitNanoUsd ?? 0) * CEILING_SHARE_PERCENT) / 100);
+}
+
+function shareRefusal(draft: Draft, ceiling: BudgetRow, command: CommandOf<"reserveCeiling">): Refusal | undefined {
+  if (command.amountNanoUsd <= maxShare(ceiling)) return undefined;
+  // With the day's ceiling settled in full, that is the answer, whatever the request's size.
+  const settled = counterOf(draft, counterId(ceiling.id, ceiling, command.at)).settledNanoUsd;
+  if (settled >= (ceiling.limitNanoUsd ?? 0)) return undefined;
+  return shareRefusalOf(ceiling, command, "share", maxShare(ceiling));
+}
+
+function shareHeldRefusal(draft: Draft, ceiling: BudgetRow, command: CommandOf<"reserveCeiling">): Refusal | undefined {
+  const available = Math.max(0, maxShare(ceiling) - counterOf(draft, shareId(command.owner)).heldNanoUsd);
+  return command.amountNanoUsd <= available ? undefined : shareRefusalOf(ceiling, command, "share_held", available);
+}
+
+function shareRefusalOf(
+  ceiling: BudgetRow,
+  command: CommandOf<"reserveCeiling">,
+  cause: "share" | "share_held",
+  availableNanoUsd: number,
+): Refusal {
+  return {
+    budget: "ceiling",
+    cause,
+    neededNanoUsd: command.amountNanoUsd,
+    availableNanoUsd,
+    window: ceiling.window,
+    resetsAt: null,
+  };
+}

@@ -1,0 +1,227 @@
+import type { NanoUsd } from "@inference/protocol/money";
+import type { Window } from "@inference/protocol/window";
+import type { HoldState } from "./tables.ts";
+
+/**
+ * Every command, and what it answers. A command carries an id made by its caller (the request's, the activation's, the
+ * message's nonce), so that repeating it is harmless: the same id with the same content answers as before and changes
+ * nothing; with other content it is a conflict.
+ */
+
+/** Who pays for a request: an API key out of its account's balance, or a session out of its identity's capacity. */
+export type Payer = { kind: "key" | "session" /** The credential's digest. */; digest: string };
+
+/** The budgets a request can be refused by. */
+export type BudgetName = "balance" | "key" | "capacity" | "ceiling";
+
+/**
+ * Why a reserve was refused.
+ *
+ * - `settled`: what is settled leaves no room until the budget's window ends, or for ever
+ * - `held`: there is room, but for what other requests hold
+ * - `in_flight`: the account has as many requests in flight as it may
+ * - `share`: the request alone is above what one account may hold of the ceiling
+ * - `share_held`: with what the account holds already, it is
+ */
+export type Refusal = {
+  budget: BudgetName;
+  cause: "settled" | "held" | "in_flight" | "share" | "share_held";
+  neededNanoUsd: NanoUsd;
+  availableNanoUsd: NanoUsd;
+  window: Window;
+  /** When the window ends; null for a lifetime. */
+  resetsAt: number | null;
+};
+
+/** Why a credential is none. */
+export type CredentialFault = "unknown" | "revoked" | "disabled" | "expired";
+
+export type ReserveReply =
+  | { status: "reserved"; keyId: string | null; leaseUntil: number }
+  | { status: "refused"; refusal: Refusal }
+  | { status: "unauthenticated"; fault: CredentialFault }
+  | { status: "clock_skew" }
+  | { status: "conflict" };
+
+export type ResolveReply = { status: "settled" | "released" | "already_resolved" | "unknown" | "exceeds_hold" };
+
+export type Commands = {
+  /** Owner: hold the most a request can cost, in every budget that binds its payer. */
+  reserve: {
+    command: {
+      type: "reserve";
+      id: string;
+      at: number;
+      amountNanoUsd: NanoUsd;
+      leaseMs: number;
+      payer: Payer;
+      followers: readonly string[];
+      detail: string;
+    };
+    reply: ReserveReply;
+  };
+  /** Ceiling: hold the same under the day's ceiling. */
+  reserveCeiling: {
+    command: {
+      type: "reserveCeiling";
+      id: string;
+      at: number;
+      amountNanoUsd: NanoUsd;
+      leaseMs: number;
+      owner: string;
+    };
+    reply: ReserveReply;
+  };
+  /** Owner: what had been delivered by now. */
+  checkpoint: {
+    command: { type: "checkpoint"; id: string; deliveredNanoUsd: NanoUsd; upstreamId: string | null };
+    reply: { status: "written" | "already_resolved" | "unknown" };
+  };
+  /** Owner: the request is over and cost this. At most the hold. */
+  settle: {
+    command: {
+      type: "settle";
+      id: string;
+      at: number;
+      chargeNanoUsd: NanoUsd;
+      lossNanoUsd: NanoUsd;
+      detail: string;
+    };
+    reply: ResolveReply;
+  };
+  /** Owner: the request is over and cost nothing. */
+  release: {
+    command: { type: "release"; id: string; at: number; lossNanoUsd: NanoUsd; detail: string };
+    reply: ResolveReply;
+  };
+  /** Owner: nobody is working on this hold any more. Only the sweeper ends it now. */
+  orphan: {
+    command: { type: "orphan"; id: string; at: number /** How long the sweeper has. */; graceMs: number };
+    reply: { status: "orphaned" | "already_resolved" | "unknown" };
+  };
+  /** Owner, asked by a follower: how did this hold end? An unknown id is made to stay unknown. */
+  inquire: {
+    command: { type: "inquire"; id: string; at: number };
+    reply: { state: HoldState; chargeNanoUsd: NanoUsd };
+  };
+  /** Follower: the owner has resolved it. A charge of null is a release. */
+  follow: {
+    command: { type: "follow"; id: string; chargeNanoUsd: NanoUsd | null };
+    reply: ResolveReply;
+  };
+  /** Journal: one settled prepaid request. */
+  journal: {
+    command: {
+      type: "journal";
+      id: string;
+      account: string;
+      chargeNanoUsd: NanoUsd;
+      admittedAt: number;
+      server: string;
+    };
+    reply: { status: "journalled" | "conflict" };
+  };
+  setCeiling: {
+    command: { type: "setCeiling"; limitNanoUsd: NanoUsd };
+    reply: { status: "set" };
+  };
+  /** Identity: the capacity the chain gave it for a day. */
+  setCapacity: {
+    command: { type: "setCapacity"; at: number; limitNanoUsd: NanoUsd };
+    reply: { status: "set" };
+  };
+  /** Account: dollars an activation brought, once for each activation. */
+  credit: {
+    command: { type: "credit"; id: string; at: number; amountNanoUsd: NanoUsd; detail: string };
+    reply: { status: "credited" | "conflict" };
+  };
+  createKey: {
+    command: {
+      type: "createKey";
+      at: number;
+      keyId: string;
+      digest: string;
+      label: string;
+      name: string;
+      window: Window;
+      limitNanoUsd: NanoUsd | null;
+      expiresAt: number | null;
+      /** Of the signed message, consumed with the key's creation. */
+      nonce: string;
+      nonceExpiresAt: number;
+    };
+    reply: { status: "created" | "nonce_used" | "too_many_keys" };
+  };
+  /** Account: rename, disable, or lower a key's limit; never raises one. */
+  updateKey: {
+    command: {
+      type: "updateKey";
+      keyId: string;
+      name?: string;
+      disabled?: boolean;
+      limitNanoUsd?: NanoUsd;
+    };
+    reply: { status: "updated" | "unknown" | "would_raise" };
+  };
+  revokeKey: {
+    command: { type: "revokeKey"; at: number; keyId: string };
+    reply: { status: "revoked" | "unknown" };
+  };
+  /** Account: a sign-in message's nonce, once. */
+  consumeNonce: {
+    command: { type: "consumeNonce"; at: number; nonce: string; expiresAt: number };
+    reply: { status: "consumed" | "nonce_used" };
+  };
+  openSession: {
+    command: {
+      type: "openSession";
+      at: number;
+      digest: string;
+      address: string;
+      agentToken: string | null;
+      expiresAt: number;
+    };
+    reply: { status: "opened" };
+  };
+  revokeSession: {
+    command: { type: "revokeSession"; at: number; digest: string };
+    reply: { status: "revoked" | "unknown" };
+  };
+  /** Chain: everything activated up to a block, and the cursor with it. */
+  advance: {
+    command: {
+      type: "advance";
+      at: number;
+      chainId: number;
+      block: number;
+      blockHash: string;
+      activations: readonly Activation[];
+    };
+    reply: { status: "advanced" } | { status: "gap"; expected: string; got: string };
+  };
+  /** Any: rows whose time is over. Checked again here; what is not over stays. */
+  forget: {
+    command: { type: "forget"; at: number; table: "hold" | "nonce" | "session"; ids: readonly string[] };
+    reply: { forgotten: number };
+  };
+  /** Any: a delivery was acknowledged. */
+  acknowledge: {
+    command: { type: "acknowledge"; id: string };
+    reply: { status: "acknowledged" };
+  };
+};
+
+/** One `Activated` event of the settlement contract. Amounts in token units, decimal strings. */
+export type Activation = {
+  id: number;
+  account: string;
+  amountToken: string;
+  totalActivated: string;
+  block: number;
+  transaction: string;
+};
+
+export type CommandType = keyof Commands;
+export type Command = Commands[CommandType]["command"];
+export type Reply = Commands[CommandType]["reply"];
+export type ReplyOf<C extends Command> = Commands[C["type"]]["reply"];

@@ -1,0 +1,65 @@
+import { tokenToNanoUsd } from "@inference/protocol/money";
+import { raiseLimit } from "./budget.ts";
+import type { Activation, Commands, ReplyOf } from "./commands.ts";
+import type { Draft } from "./draft.ts";
+import { deliver } from "./hold.ts";
+import { accountPartition } from "./partition.ts";
+
+/**
+ * Activations, from the chain into accounts. The cursor and the deliveries move in one commit, and a credit counts once
+ * for its id, for ever: at least one delivery of an idempotent command is exactly one credit.
+ */
+type CommandOf<T extends keyof Commands> = Commands[T]["command"];
+
+export function advance(draft: Draft, command: CommandOf<"advance">): ReplyOf<CommandOf<"advance">> {
+  const cursor = draft.get("cursor", "cursor");
+  let lastActivationId = cursor?.lastActivationId ?? 0;
+  let totalActivated = BigInt(cursor?.totalActivated ?? 0);
+  if (command.block < (cursor?.block ?? 0)) {
+    return { status: "gap", expected: `a block from ${cursor?.block}`, got: `block ${command.block}` };
+  }
+  for (const activation of command.activations) {
+    const expected = `activation ${lastActivationId + 1}, ${totalActivated + BigInt(activation.amountToken)} in total`;
+    lastActivationId += 1;
+    totalActivated += BigInt(activation.amountToken);
+    if (activation.id !== lastActivationId || BigInt(activation.totalActivated) !== totalActivated) {
+      return { status: "gap", expected, got: `activation ${activation.id}, ${activation.totalActivated} in total` };
+    }
+  }
+
+  // After this point the cursor moves.
+  for (const activation of command.activations) deliverCredit(draft, command, activation);
+  const { block, blockHash } = command;
+  draft.put("cursor", {
+    id: "cursor",
+    block,
+    blockHash,
+    lastActivationId,
+    totalActivated: totalActivated.toString(),
+  });
+  return { status: "advanced" };
+}
+
+export function credit(draft: Draft, command: CommandOf<"credit">): ReplyOf<CommandOf<"credit">> {
+  const existing = draft.get("credit", command.id);
+  if (existing !== undefined) {
+    if (existing.amountNanoUsd === command.amountNanoUsd) return { status: "credited" };
+    draft.alert(`credit ${command.id} is ${existing.amountNanoUsd}, and came again as ${command.amountNanoUsd}`);
+    return { status: "conflict" };
+  }
+  raiseLimit(draft, "balance", command.amountNanoUsd);
+  const { id, amountNanoUsd, at, detail } = command;
+  draft.put("credit", { id, amountNanoUsd, creditedAt: at, detail });
+  return { status: "credited" };
+}
+
+function deliverCredit(draft: Draft, command: CommandOf<"advance">, activation: Activation): void {
+  const id = `${command.chainId}:${activation.id}`;
+  deliver(draft, id, accountPartition(activation.account as `0x${string}`), {
+    type: "credit",
+    id,
+    at: command.at,
+    amountNanoUsd: tokenToNanoUsd(BigInt(activation.amountToken)),
+    detail: JSON.stringify({ block: activation.block, transaction: activation.transaction }),
+  });
+}

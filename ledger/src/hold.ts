@@ -1,0 +1,241 @@
+import type { NanoUsd } from "@inference/protocol/money";
+import { utcDay } from "@inference/protocol/window";
+import { counterId, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
+import type { BudgetName, Command, Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
+import type { Draft } from "./draft.ts";
+import { MAX_CLOCK_SKEW_MS, MAX_IN_FLIGHT } from "./limits.ts";
+import { journalPartition, type Partition, partitionAddress } from "./partition.ts";
+import { authenticate } from "./payer.ts";
+import type { BudgetRow, HoldRow } from "./tables.ts";
+
+/**
+ * Holds, as their owner keeps them. A hold is made by `reserve`, written down again by `checkpoint`, and ends once:
+ * settled at what was used, at most the hold, or released. Its row is also the memory of its commands' outcomes.
+ */
+type CommandOf<T extends keyof Commands> = Commands[T]["command"];
+
+export function reserve(
+  draft: Draft,
+  partition: Partition,
+  command: CommandOf<"reserve">,
+  clockMs: number,
+): ReserveReply {
+  const fingerprint = `${command.amountNanoUsd} ${command.payer.kind} ${command.payer.digest} ${command.followers.join(" ")}`;
+  const existing = draft.get("hold", command.id);
+  if (existing !== undefined) return repeatedReserve(existing, fingerprint);
+  if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
+  const payer = authenticate(draft, command.payer, command.at);
+  if ("fault" in payer) return { status: "unauthenticated", fault: payer.fault };
+  const budgets = bindingBudgets(draft, payer.keyId, command);
+  const hold: HoldRow = {
+    id: command.id,
+    state: "open",
+    owner: partition,
+    amountNanoUsd: command.amountNanoUsd,
+    chargeNanoUsd: 0,
+    counters: budgets.map(({ budget }) => counterId(budget.id, budget, command.at)).join(" "),
+    followers: command.followers.join(" "),
+    admittedAt: command.at,
+    leaseUntil: command.at + command.leaseMs,
+    deliveredNanoUsd: 0,
+    upstreamId: null,
+    keyId: payer.keyId,
+    fingerprint,
+    detail: command.detail,
+  };
+  const refusal = inFlightRefusal(draft, budgets, command) ?? firstRefusal(draft, budgets, command);
+  if (refusal !== undefined) return refuse(draft, hold, refusal);
+
+  // After this point the reserve succeeds.
+  draft.put("hold", hold);
+  holdIn(draft, words(hold.counters), hold.amountNanoUsd);
+  return { status: "reserved", keyId: hold.keyId, leaseUntil: hold.leaseUntil };
+}
+
+/** Writes down that an id was refused: it stays refused. */
+export function refuse(draft: Draft, hold: HoldRow, refusal: Refusal): ReserveReply {
+  draft.put("hold", { ...hold, state: "refused", counters: "", detail: JSON.stringify(refusal) });
+  return { status: "refused", refusal };
+}
+
+export function repeatedReserve(existing: HoldRow, fingerprint: string): ReserveReply {
+  if (existing.fingerprint !== fingerprint) return { status: "conflict" };
+  if (existing.state === "refused") return { status: "refused", refusal: JSON.parse(existing.detail) as Refusal };
+  return { status: "reserved", keyId: existing.keyId, leaseUntil: existing.leaseUntil };
+}
+
+export function checkpoint(draft: Draft, command: CommandOf<"checkpoint">): ReplyOf<CommandOf<"checkpoint">> {
+  const hold = draft.get("hold", command.id);
+  if (hold === undefined) return { status: "unknown" };
+  if (!isUnresolved(hold)) return { status: "already_resolved" };
+  draft.put("hold", {
+    ...hold,
+    deliveredNanoUsd: Math.min(hold.amountNanoUsd, Math.max(hold.deliveredNanoUsd, command.deliveredNanoUsd)),
+    upstreamId: command.upstreamId ?? hold.upstreamId,
+  });
+  return { status: "written" };
+}
+
+export function settle(draft: Draft, partition: Partition, command: CommandOf<"settle">): ResolveReply {
+  const hold = draft.get("hold", command.id);
+  if (hold === undefined) return { status: "unknown" };
+  if (!isUnresolved(hold)) return repeatedResolve(draft, hold, "settled", command.chargeNanoUsd);
+  if (command.chargeNanoUsd > hold.amountNanoUsd) {
+    draft.alert(`${command.id}: a settle of ${command.chargeNanoUsd} exceeds its hold of ${hold.amountNanoUsd}`);
+    return { status: "exceeds_hold" };
+  }
+
+  // After this point the settle succeeds.
+  resolve(draft, hold, { ...command, outcome: "settled" });
+  if (!partition.startsWith("account:")) return { status: "settled" };
+  deliver(draft, command.id, journalPartition(utcDay(hold.admittedAt)), {
+    type: "journal",
+    id: hold.id,
+    account: partitionAddress(partition),
+    chargeNanoUsd: command.chargeNanoUsd,
+    admittedAt: hold.admittedAt,
+    server: "protocol",
+  });
+  return { status: "settled" };
+}
+
+export function release(draft: Draft, command: CommandOf<"release">): ResolveReply {
+  const hold = draft.get("hold", command.id);
+  if (hold === undefined) return { status: "unknown" };
+  if (!isUnresolved(hold)) return repeatedResolve(draft, hold, "released", 0);
+  resolve(draft, hold, { ...command, chargeNanoUsd: 0, outcome: "released" });
+  return { status: "released" };
+}
+
+export function orphan(draft: Draft, command: CommandOf<"orphan">): ReplyOf<CommandOf<"orphan">> {
+  const hold = draft.get("hold", command.id);
+  if (hold === undefined) return { status: "unknown" };
+  if (!isUnresolved(hold)) return { status: "already_resolved" };
+  if (hold.state === "orphaned") return { status: "orphaned" };
+  draft.put("hold", { ...hold, state: "orphaned", leaseUntil: command.at + command.graceMs });
+  return { status: "orphaned" };
+}
+
+export function inquire(
+  draft: Draft,
+  partition: Partition,
+  command: CommandOf<"inquire">,
+): ReplyOf<CommandOf<"inquire">> {
+  const hold = draft.get("hold", command.id);
+  if (hold !== undefined) return { state: hold.state, chargeNanoUsd: hold.chargeNanoUsd };
+  // The owner never heard of it, and from now on never will: a reserve that arrives late finds its id taken.
+  draft.put("hold", tombstone(command.id, partition, command.at));
+  return { state: "released", chargeNanoUsd: 0 };
+}
+
+export function isUnresolved(hold: HoldRow): boolean {
+  return hold.state === "open" || hold.state === "orphaned";
+}
+
+export function words(text: string): string[] {
+  return text === "" ? [] : text.split(" ");
+}
+
+/** A row that is delivered to another partition until it is acknowledged. */
+export function deliver(draft: Draft, cause: string, target: Partition, command: Command): void {
+  draft.put("outbox", { id: `${cause}>${target}`, target, command: JSON.stringify(command) });
+}
+
+/** A resolution that came twice: the same one answers as before, another changes nothing and is told to the operator. */
+export function repeatedResolve(
+  draft: Draft,
+  hold: HoldRow,
+  outcome: "settled" | "released",
+  chargeNanoUsd: NanoUsd,
+): ResolveReply {
+  if (hold.state === outcome && hold.chargeNanoUsd === chargeNanoUsd) return { status: outcome };
+  draft.alert(`${hold.id}: is ${hold.state} at ${hold.chargeNanoUsd}, and was to be ${outcome} at ${chargeNanoUsd}`);
+  return { status: "already_resolved" };
+}
+
+type Budget = { name: BudgetName; budget: BudgetRow };
+
+/** The owner's budgets that bind a request, in the order in which they refuse. */
+function bindingBudgets(draft: Draft, keyId: string | null, command: CommandOf<"reserve">): Budget[] {
+  if (command.payer.kind === "session") {
+    const id = "capacity";
+    return [{ name: "capacity", budget: draft.get("budget", id) ?? { id, window: "day", limitNanoUsd: 0 } }];
+  }
+  const balance: BudgetRow = draft.get("budget", "balance") ?? { id: "balance", window: "lifetime", limitNanoUsd: 0 };
+  const key = keyId === null ? undefined : draft.get("budget", `key:${keyId}`);
+  return [{ name: "balance" as const, budget: balance }, ...(key ? [{ name: "key" as const, budget: key }] : [])];
+}
+
+function firstRefusal(draft: Draft, budgets: Budget[], command: CommandOf<"reserve">): Refusal | undefined {
+  for (const { name, budget } of budgets) {
+    const refusal = refusalOf(draft, name, budget, command.amountNanoUsd, command.at);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+function inFlightRefusal(draft: Draft, budgets: Budget[], command: CommandOf<"reserve">): Refusal | undefined {
+  const [first] = budgets;
+  if (first === undefined) return undefined;
+  const counter = counterOf(draft, counterId(first.budget.id, first.budget, command.at));
+  if (counter.openHolds < MAX_IN_FLIGHT) return undefined;
+  return {
+    budget: first.name,
+    cause: "in_flight",
+    neededNanoUsd: command.amountNanoUsd,
+    availableNanoUsd: 0,
+    window: first.budget.window,
+    resetsAt: null,
+  };
+}
+
+type Resolution = {
+  at: number;
+  outcome: "settled" | "released";
+  chargeNanoUsd: NanoUsd;
+  lossNanoUsd: NanoUsd;
+  detail: string;
+};
+
+function resolve(draft: Draft, hold: HoldRow, resolution: Resolution): void {
+  const { outcome, chargeNanoUsd, lossNanoUsd } = resolution;
+  resolveIn(draft, words(hold.counters), hold.amountNanoUsd, chargeNanoUsd);
+  draft.put("hold", { ...hold, state: outcome, chargeNanoUsd, detail: "" });
+  draft.put("receipt", {
+    id: hold.id,
+    admittedAt: hold.admittedAt,
+    resolvedAt: resolution.at,
+    outcome,
+    chargeNanoUsd,
+    heldNanoUsd: hold.amountNanoUsd,
+    lossNanoUsd,
+    keyId: hold.keyId,
+    detail: resolution.detail,
+  });
+  for (const follower of words(hold.followers)) {
+    deliver(draft, hold.id, follower, {
+      type: "follow",
+      id: hold.id,
+      chargeNanoUsd: outcome === "settled" ? chargeNanoUsd : null,
+    });
+  }
+}
+
+function tombstone(id: string, partition: Partition, at: number): HoldRow {
+  return {
+    id,
+    state: "released",
+    owner: partition,
+    amountNanoUsd: 0,
+    chargeNanoUsd: 0,
+    counters: "",
+    followers: "",
+    admittedAt: at,
+    leaseUntil: at,
+    deliveredNanoUsd: 0,
+    upstreamId: null,
+    keyId: null,
+    fingerprint: "tombstone",
+    detail: "",
+  };
+}

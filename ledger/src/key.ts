@@ -1,0 +1,62 @@
+import type { Commands, ReplyOf } from "./commands.ts";
+import type { Draft } from "./draft.ts";
+import { MAX_KEYS_PER_ACCOUNT } from "./limits.ts";
+import { spendNonce } from "./session.ts";
+
+/** An account's API keys. Making one or raising its limit takes a signed message, and the message's nonce is spent here. */
+type CommandOf<T extends keyof Commands> = Commands[T]["command"];
+
+export function createKey(draft: Draft, command: CommandOf<"createKey">): ReplyOf<CommandOf<"createKey">> {
+  const account = draft.get("account", "account") ?? { id: "account" as const, keys: 0, createdAt: command.at };
+  if (draft.get("key", command.keyId)?.nonce === command.nonce) return { status: "created" };
+  if (draft.get("nonce", command.nonce) !== undefined) return { status: "nonce_used" };
+  if (account.keys >= MAX_KEYS_PER_ACCOUNT) return { status: "too_many_keys" };
+
+  // After this point the key is made.
+  spendNonce(draft, command.nonce, command.nonceExpiresAt);
+  const { keyId, digest, label, name, window, limitNanoUsd, expiresAt, nonce } = command;
+  draft.put("key", {
+    id: keyId,
+    name,
+    label,
+    digest,
+    window,
+    limitNanoUsd,
+    disabled: 0,
+    revokedAt: null,
+    expiresAt,
+    createdAt: command.at,
+    nonce,
+  });
+  draft.put("secret", { id: digest, keyId });
+  draft.put("budget", { id: `key:${keyId}`, window, limitNanoUsd });
+  draft.put("account", { ...account, keys: account.keys + 1 });
+  return { status: "created" };
+}
+
+export function updateKey(draft: Draft, command: CommandOf<"updateKey">): ReplyOf<CommandOf<"updateKey">> {
+  const key = draft.get("key", command.keyId);
+  if (key === undefined || key.revokedAt !== null) return { status: "unknown" };
+  const { limitNanoUsd = key.limitNanoUsd } = command;
+  const raises =
+    limitNanoUsd !== key.limitNanoUsd && key.limitNanoUsd !== null && (limitNanoUsd ?? 0) > key.limitNanoUsd;
+  if (raises) return { status: "would_raise" };
+  draft.put("key", {
+    ...key,
+    name: command.name ?? key.name,
+    disabled: command.disabled === undefined ? key.disabled : Number(command.disabled),
+    limitNanoUsd,
+  });
+  draft.put("budget", { id: `key:${key.id}`, window: key.window, limitNanoUsd });
+  return { status: "updated" };
+}
+
+export function revokeKey(draft: Draft, command: CommandOf<"revokeKey">): ReplyOf<CommandOf<"revokeKey">> {
+  const key = draft.get("key", command.keyId);
+  const account = draft.get("account", "account");
+  if (key === undefined || account === undefined) return { status: "unknown" };
+  if (key.revokedAt !== null) return { status: "revoked" };
+  draft.put("key", { ...key, revokedAt: command.at });
+  draft.put("account", { ...account, keys: account.keys - 1 });
+  return { status: "revoked" };
+}

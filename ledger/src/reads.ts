@@ -1,0 +1,94 @@
+import type { NanoUsd } from "@inference/protocol/money";
+import { type Window, windowEnd } from "@inference/protocol/window";
+import { counterId, counterOf } from "./budget.ts";
+import type { CredentialFault, Payer } from "./commands.ts";
+import { authenticate } from "./payer.ts";
+import type { CreditRow, CursorRow, KeyRow, ReadRows, ReceiptRow, SessionRow } from "./tables.ts";
+
+/** The read side: questions to one partition, each with its answer. */
+export type BudgetView = {
+  window: Window;
+  limitNanoUsd: NanoUsd | null;
+  settledNanoUsd: NanoUsd;
+  heldNanoUsd: NanoUsd;
+  /** What a request could reserve now; null without a limit. */
+  availableNanoUsd: NanoUsd | null;
+  resetsAt: number | null;
+};
+export type KeyView = { key: KeyRow; budget: BudgetView };
+
+export type Queries = {
+  balance: { query: { type: "balance"; at: number }; answer: BudgetView };
+  ceiling: { query: { type: "ceiling"; at: number }; answer: BudgetView };
+  capacity: { query: { type: "capacity"; at: number }; answer: BudgetView };
+  credential: {
+    query: { type: "credential"; at: number; payer: Payer };
+    answer: { fault: CredentialFault } | { keyId: string | null; session: SessionRow | null };
+  };
+  key: { query: { type: "key"; at: number; keyId: string }; answer: KeyView | null };
+  keys: { query: { type: "keys"; at: number }; answer: KeyView[] };
+  receipt: { query: { type: "receipt"; id: string }; answer: ReceiptRow | null };
+  credits: { query: { type: "credits"; after?: string; limit: number }; answer: CreditRow[] };
+  cursor: { query: { type: "cursor" }; answer: CursorRow | null };
+  /** The total of a day's journal. */
+  journal: { query: { type: "journal" }; answer: { settledNanoUsd: NanoUsd } };
+};
+export type QueryType = keyof Queries;
+export type Query = Queries[QueryType]["query"];
+export type AnswerOf<Q extends Query> = Queries[Q["type"]]["answer"];
+
+export function answer<Q extends Query>(rows: ReadRows, query: Q): AnswerOf<Q> {
+  return answerAny(rows, query) as AnswerOf<Q>;
+}
+
+function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
+  switch (query.type) {
+    case "balance":
+      return budgetView(rows, "balance", "lifetime", query.at);
+    case "ceiling":
+      return budgetView(rows, "ceiling", "day", query.at);
+    case "capacity":
+      return budgetView(rows, "capacity", "day", query.at);
+    case "credential":
+      return credential(rows, query.payer, query.at);
+    case "key":
+      return keyView(rows, rows.get("key", query.keyId), query.at);
+    case "keys":
+      return rows
+        .list("key", { limit: 1_000 })
+        .filter((key) => key.revokedAt === null)
+        .flatMap((key) => keyView(rows, key, query.at) ?? []);
+    case "receipt":
+      return rows.get("receipt", query.id) ?? null;
+    case "credits":
+      return rows.list("credit", query);
+    case "cursor":
+      return rows.get("cursor", "cursor") ?? null;
+    case "journal":
+      return { settledNanoUsd: counterOf(rows, "uses@0").settledNanoUsd };
+  }
+}
+
+function credential(rows: ReadRows, payer: Payer, atMs: number): Queries["credential"]["answer"] {
+  const found = authenticate(rows, payer, atMs);
+  if ("fault" in found) return found;
+  return { keyId: found.keyId, session: payer.kind === "session" ? (rows.get("session", payer.digest) ?? null) : null };
+}
+
+function keyView(rows: ReadRows, key: KeyRow | undefined, atMs: number): KeyView | null {
+  return key === undefined ? null : { key, budget: budgetView(rows, `key:${key.id}`, key.window, atMs) };
+}
+
+function budgetView(rows: ReadRows, id: string, window: Window, atMs: number): BudgetView {
+  const budget = rows.get("budget", id) ?? { id, window, limitNanoUsd: 0 };
+  const { settledNanoUsd, heldNanoUsd } = counterOf(rows, counterId(id, budget, atMs));
+  const { limitNanoUsd } = budget;
+  return {
+    window: budget.window,
+    limitNanoUsd,
+    settledNanoUsd,
+    heldNanoUsd,
+    availableNanoUsd: limitNanoUsd === null ? null : Math.max(0, limitNanoUsd - settledNanoUsd - heldNanoUsd),
+    resetsAt: windowEnd(budget.window, atMs),
+  };
+}

@@ -1,0 +1,43 @@
+import type { Commands, ReplyOf } from "./commands.ts";
+import type { Draft } from "./draft.ts";
+
+/** Sign-in nonces, each good once, and the sessions they open. */
+type CommandOf<T extends keyof Commands> = Commands[T]["command"];
+
+export function consumeNonce(draft: Draft, command: CommandOf<"consumeNonce">): ReplyOf<CommandOf<"consumeNonce">> {
+  if (draft.get("nonce", command.nonce) !== undefined) return { status: "nonce_used" };
+  spendNonce(draft, command.nonce, command.expiresAt);
+  return { status: "consumed" };
+}
+
+/** Remembers a nonce for as long as its message could be valid. */
+export function spendNonce(draft: Draft, nonce: string, expiresAt: number): void {
+  draft.put("nonce", { id: nonce, expiresAt });
+}
+
+export function openSession(draft: Draft, command: CommandOf<"openSession">): ReplyOf<CommandOf<"openSession">> {
+  if (draft.get("session", command.digest) === undefined) {
+    draft.put("session", {
+      id: command.digest,
+      address: command.address,
+      agentToken: command.agentToken,
+      createdAt: command.at,
+      expiresAt: command.expiresAt,
+      revokedAt: null,
+    });
+  }
+  return { status: "opened" };
+}
+
+export function revokeSession(draft: Draft, command: CommandOf<"revokeSession">): ReplyOf<CommandOf<"revokeSession">> {
+  const session = draft.get("session", command.digest);
+  if (session === undefined) return { status: "unknown" };
+  if (session.revokedAt === null) draft.put("session", { ...session, revokedAt: command.at });
+  return { status: "revoked" };
+}
+
+/** The chain's answer for one UTC day. Yesterday's counters stay as they are; today's count against this limit. */
+export function setCapacity(draft: Draft, command: CommandOf<"setCapacity">): ReplyOf<CommandOf<"setCapacity">> {
+  draft.put("budget", { id: "capacity", window: "day", limitNanoUsd: command.limitNanoUsd });
+  return { status: "set" };
+}

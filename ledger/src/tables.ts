@@ -1,0 +1,158 @@
+import type { Window } from "@inference/protocol/window";
+
+/**
+ * The rows of a partition: the one authority on its state. Both hosts store exactly these, under the schema that
+ * `schema.ts` derives from the same description. Every row has an `id`, unique within its table and partition.
+ *
+ * A value is a string, a safe integer or null. Amounts are in nano-dollars, times in ms since the epoch.
+ */
+export type BudgetRow = {
+  /** `balance`, `key:<keyId>`, `ceiling`, `capacity:<dayStart>`. */
+  id: string;
+  window: Window;
+  /** Null: counted, not limited. */
+  limitNanoUsd: number | null;
+};
+
+export type CounterRow = {
+  /** `<budget>@<windowStart>`. */
+  id: string;
+  settledNanoUsd: number;
+  heldNanoUsd: number;
+  openHolds: number;
+};
+
+export const holdStates = ["open", "orphaned", "settled", "released", "refused"] as const;
+export type HoldState = (typeof holdStates)[number];
+
+export type HoldRow = {
+  /** The request's id. */
+  id: string;
+  state: HoldState;
+  /** The partition that decides how the hold ends: this one, or the one to ask. */
+  owner: string;
+  amountNanoUsd: number;
+  /** What was charged, once settled. */
+  chargeNanoUsd: number;
+  /** The counters it counts in, separated by spaces. */
+  counters: string;
+  /** The partitions that hold for the same request and follow this one, separated by spaces. */
+  followers: string;
+  admittedAt: number;
+  leaseUntil: number;
+  /** The last checkpoint: the charge of what had been delivered by then, and the provider's id of the answer. */
+  deliveredNanoUsd: number;
+  upstreamId: string | null;
+  keyId: string | null;
+  /** What made it, to tell a repeated command from a conflicting one. */
+  fingerprint: string;
+  /** JSON: of an admitted request what its settlement needs (route, model, prices); of a refused one, the refusal. */
+  detail: string;
+};
+
+export type KeyRow = {
+  id: string;
+  name: string;
+  /** First and last letters of the secret, to recognise it by. */
+  label: string;
+  digest: string;
+  window: Window;
+  limitNanoUsd: number | null;
+  disabled: number;
+  revokedAt: number | null;
+  expiresAt: number | null;
+  createdAt: number;
+  /** Of the signed message that made it, so that the message's repetition is recognised. */
+  nonce: string;
+};
+
+/** Which key a secret's digest belongs to. */
+export type SecretRow = { id: string; keyId: string };
+
+/** The one row an account keeps of itself. */
+export type AccountRow = { id: "account"; keys: number; createdAt: number };
+
+export type NonceRow = { id: string; expiresAt: number };
+
+export type SessionRow = {
+  /** The token's digest. */
+  id: string;
+  address: string;
+  agentToken: string | null;
+  createdAt: number;
+  expiresAt: number;
+  revokedAt: number | null;
+};
+
+export type CreditRow = { id: string; amountNanoUsd: number; creditedAt: number; detail: string };
+
+export type ReceiptRow = {
+  id: string;
+  admittedAt: number;
+  resolvedAt: number;
+  /** `settled` or `released`. */
+  outcome: string;
+  chargeNanoUsd: number;
+  heldNanoUsd: number;
+  /** What the provider bills for this request and no customer owes. */
+  lossNanoUsd: number;
+  keyId: string | null;
+  /** JSON: route, model, usage, prices, how the charge came about. */
+  detail: string;
+};
+
+/** One settled prepaid request, in the journal of its day. */
+export type UseRow = {
+  id: string;
+  account: string;
+  chargeNanoUsd: number;
+  admittedAt: number;
+  server: string;
+};
+
+export type OutboxRow = {
+  /** `<cause>><target>`: the same delivery has the same id. */
+  id: string;
+  target: string;
+  /** JSON of the command; repeating it is harmless. */
+  command: string;
+};
+
+export type CursorRow = {
+  id: "cursor";
+  block: number;
+  blockHash: string;
+  lastActivationId: number;
+  /** Total of everything activated so far, in token units: a decimal string, for the chain counts beyond 2^53. */
+  totalActivated: string;
+};
+
+export type Tables = {
+  budget: BudgetRow;
+  counter: CounterRow;
+  hold: HoldRow;
+  key: KeyRow;
+  secret: SecretRow;
+  account: AccountRow;
+  nonce: NonceRow;
+  session: SessionRow;
+  credit: CreditRow;
+  receipt: ReceiptRow;
+  use: UseRow;
+  outbox: OutboxRow;
+  cursor: CursorRow;
+};
+export type TableName = keyof Tables;
+export type Row = Tables[TableName];
+
+/** The state of one partition, as a command sees it. */
+export type Rows = {
+  get<T extends TableName>(table: T, id: string): Tables[T] | undefined;
+};
+
+/** What the read side can also do: walk a table in the order of its ids. */
+export type ReadRows = Rows & {
+  list<T extends TableName>(table: T, range: { after?: string; limit: number }): Tables[T][];
+};
+
+export type Change = { [T in TableName]: { table: T; id: string; row: Tables[T] | null } }[TableName];

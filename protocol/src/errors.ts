@@ -1,0 +1,113 @@
+/**
+ * Every error the gateway answers with: one table from a code to its status, its type and whether a client may try the
+ * same request again. Nothing else builds an error body. The body is OpenAI's object, all four fields, always, and
+ * `metadata` with numbers a program can use.
+ *
+ * `retry` decides `x-should-retry`: OpenAI's clients retry 408, 409, 429 and 5xx unless told not to, so whatever will not
+ * heal in seconds says no.
+ */
+export const errorTable = {
+  invalid_request: { status: 400, type: "invalid_request_error", retry: false },
+  unsupported_parameter: { status: 400, type: "invalid_request_error", retry: false },
+  unpriced_option: { status: 400, type: "invalid_request_error", retry: false },
+  context_length_exceeded: { status: 400, type: "invalid_request_error", retry: false },
+  content_policy_violation: { status: 400, type: "invalid_request_error", retry: false },
+  request_too_expensive: { status: 400, type: "invalid_request_error", retry: false },
+  missing_credentials: { status: 401, type: "authentication_error", retry: false },
+  invalid_api_key: { status: 401, type: "authentication_error", retry: false },
+  key_expired: { status: 401, type: "authentication_error", retry: false },
+  invalid_session: { status: 401, type: "authentication_error", retry: false },
+  session_expired: { status: 401, type: "authentication_error", retry: false },
+  invalid_signature: { status: 401, type: "authentication_error", retry: false },
+  siwe_expired: { status: 401, type: "authentication_error", retry: false },
+  siwe_nonce_used: { status: 401, type: "authentication_error", retry: false },
+  siwe_domain_mismatch: { status: 401, type: "authentication_error", retry: false },
+  siwe_chain_unsupported: { status: 401, type: "authentication_error", retry: false },
+  siwe_malformed: { status: 401, type: "authentication_error", retry: false },
+  insufficient_balance: { status: 402, type: "insufficient_balance", retry: false },
+  key_limit_exceeded: { status: 402, type: "insufficient_balance", retry: false },
+  capacity_exhausted: { status: 402, type: "insufficient_balance", retry: false },
+  not_agent_owner: { status: 403, type: "permission_error", retry: false },
+  key_disabled: { status: 403, type: "permission_error", retry: false },
+  wrong_identity: { status: 403, type: "permission_error", retry: false },
+  model_not_found: { status: 404, type: "invalid_request_error", retry: false },
+  not_found: { status: 404, type: "invalid_request_error", retry: false },
+  method_not_allowed: { status: 405, type: "invalid_request_error", retry: false },
+  request_timeout: { status: 408, type: "invalid_request_error", retry: true },
+  request_too_large: { status: 413, type: "invalid_request_error", retry: false },
+  unsupported_media_type: { status: 415, type: "invalid_request_error", retry: false },
+  idempotency_in_progress: { status: 409, type: "idempotency_error", retry: true },
+  idempotency_completed: { status: 409, type: "idempotency_error", retry: false },
+  idempotency_mismatch: { status: 422, type: "idempotency_error", retry: false },
+  budget_reserved: { status: 429, type: "rate_limit_error", retry: true },
+  too_many_in_flight: { status: 429, type: "rate_limit_error", retry: true },
+  rate_limited: { status: 429, type: "rate_limit_error", retry: true },
+  internal_error: { status: 500, type: "server_error", retry: false },
+  upstream_error: { status: 502, type: "server_error", retry: false },
+  upstream_unavailable: { status: 503, type: "server_error", retry: true },
+  chain_unavailable: { status: 503, type: "server_error", retry: true },
+  ledger_unavailable: { status: 503, type: "server_error", retry: true },
+  overloaded: { status: 503, type: "server_error", retry: true },
+  daily_cap_reached: { status: 503, type: "server_error", retry: false },
+  ceiling_reserved: { status: 503, type: "server_error", retry: true },
+  upstream_timeout: { status: 504, type: "server_error", retry: false },
+} as const satisfies Record<string, { status: number; type: string; retry: boolean }>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+export type ErrorDetail = {
+  code: ErrorCode;
+  /** Says what is wrong and what to do about it. */
+  message: string;
+  /** The field of the request that it is about. */
+  param?: string | null;
+  /** Numbers a program can use: what was needed, what is left, when it resets. */
+  metadata?: Record<string, string | number | boolean | null>;
+  /** Seconds; only for what heals in seconds. */
+  retryAfterS?: number;
+};
+
+export type ErrorBody = {
+  error: {
+    message: string;
+    type: string;
+    param: string | null;
+    code: ErrorCode;
+    metadata?: Record<string, string | number | boolean | null>;
+  };
+};
+
+export function errorBody(detail: ErrorDetail): ErrorBody {
+  const { type } = errorTable[detail.code];
+  return {
+    error: {
+      message: detail.message,
+      type,
+      param: detail.param ?? null,
+      code: detail.code,
+      ...(detail.metadata === undefined ? {} : { metadata: detail.metadata }),
+    },
+  };
+}
+
+/** Headers that tell a client whether to try again, and when. */
+export function errorHeaders(detail: ErrorDetail): Record<string, string> {
+  const { retry } = errorTable[detail.code];
+  const headers: Record<string, string> = { "x-should-retry": retry ? "true" : "false" };
+  if (retry && detail.retryAfterS !== undefined) headers["retry-after"] = String(detail.retryAfterS);
+  return headers;
+}
+
+/** Thrown anywhere below the HTTP layer to answer with an error of the table. */
+export class GatewayError extends Error {
+  override name = "GatewayError";
+  readonly detail: ErrorDetail;
+  constructor(detail: ErrorDetail) {
+    super(detail.message);
+    this.detail = detail;
+  }
+}
+
+export function fail(code: ErrorCode, message: string, more: Omit<ErrorDetail, "code" | "message"> = {}): never {
+  throw new GatewayError({ code, message, ...more });
+}

@@ -1,0 +1,28 @@
+import { decodeBase32, encodeBase32 } from "./base32.ts";
+
+/**
+ * Request ids: `req_` and 26 letters, a 48-bit time in ms and 80 random bits, so that ids sort by time. One id names a
+ * request everywhere: the `x-request-id` header, its hold, its use and its receipt.
+ */
+export type RequestId = string;
+
+/** @param random 10 random bytes. */
+export function makeRequestId(atMs: number, random: Uint8Array): RequestId {
+  const bytes = new Uint8Array(16);
+  new DataView(bytes.buffer).setUint32(0, Math.floor(atMs / 65_536));
+  new DataView(bytes.buffer).setUint16(4, atMs % 65_536);
+  bytes.set(random.subarray(0, 10), 6);
+  return `req_${encodeBase32(bytes)}`;
+}
+
+export function isRequestId(text: string): text is RequestId {
+  return /^req_[0-9a-hjkmnp-tv-z]{26}$/.test(text) && decodeBase32(text.slice(4)) !== undefined;
+}
+
+/** The time in ms that an id was made at, as it says itself; undefined if it is no request id. */
+export function requestIdTime(id: RequestId): number | undefined {
+  const bytes = isRequestId(id) ? decodeBase32(id.slice(4)) : undefined;
+  if (bytes === undefined) return undefined;
+  const view = new DataView(bytes.buffer);
+  return view.getUint32(0) * 65_536 + view.getUint16(4);
+}

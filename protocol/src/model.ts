@@ -1,0 +1,70 @@
+/**
+ * A model the gateway can price and serve, and its prices. Prices are exact: atto-dollars (1e-18 USD) per unit, bigint.
+ * A price that is missing is not zero: an axis without a price is absent, and what needs it is refused.
+ */
+export type AttoUsd = bigint;
+
+export type TokenRates = {
+  /** Per prompt token. */
+  input: AttoUsd;
+  /** Per completion token, reasoning included. */
+  output: AttoUsd;
+  /** Per prompt token read from the provider's cache; absent: priced as input. */
+  cacheRead?: AttoUsd;
+  /** Per prompt token written to the provider's cache; absent: priced as input. */
+  cacheWrite?: AttoUsd;
+};
+
+export type TextPrice = {
+  kind: "text";
+  rates: TokenRates;
+  /** With more prompt tokens than the threshold, these rates apply to the whole request. */
+  extended?: { thresholdTokens: number; rates: TokenRates };
+};
+export type EmbeddingPrice = { kind: "embedding" /** Per prompt token. */; input: AttoUsd };
+export type SpeechPrice = { kind: "speech" /** Per character of input. */; character: AttoUsd };
+export type ImagePrice = {
+  kind: "image";
+  /** Per image, by resolution; the key `*` is the flat price of a model without resolutions. */
+  byResolution: Record<string, AttoUsd>;
+  /** Per image, by resolution and quality; where it has the pair, it is the price. */
+  byQuality?: Record<string, Record<string, AttoUsd>>;
+};
+export type Price = TextPrice | EmbeddingPrice | SpeechPrice | ImagePrice;
+
+export type Model = {
+  id: string;
+  created: number;
+  ownedBy: string;
+  price: Price;
+  /** Text and embeddings: the most tokens a prompt and its completion can have together (an input, for embeddings). */
+  contextTokens: number | null;
+  /** Text: the most tokens a completion can have. */
+  maxOutputTokens: number | null;
+  /** What the catalogue says of the model beyond the above, shown as it came: capabilities, voices, resolutions. */
+  features: ModelFeatures;
+};
+
+export type ModelFeatures = {
+  name?: string;
+  supportsTools?: boolean;
+  supportsVision?: boolean;
+  supportsReasoning?: boolean;
+  supportsResponseSchema?: boolean;
+  defaultResolution?: string;
+  qualities?: readonly string[];
+  defaultQuality?: string;
+  promptCharacterLimit?: number;
+  voices?: readonly string[];
+  defaultVoice?: string;
+  formats?: readonly string[];
+  defaultFormat?: string;
+};
+
+/** The models and prices at one moment. A hold and its settlement use the same snapshot. */
+export type PriceSnapshot = {
+  /** A digest of the content: the same prices have the same id. */
+  id: string;
+  atMs: number;
+  models: ReadonlyMap<string, Model>;
+};

@@ -1,0 +1,26 @@
+/** The windows a budget can have, all in UTC. A window's start, in ms since the epoch, names one run of it. */
+export const windows = ["day", "month", "lifetime"] as const;
+export type Window = (typeof windows)[number];
+
+export const DAY_MS = 86_400_000;
+
+/** The start of the window that `atMs` lies in; 0 for a lifetime. */
+export function windowStart(window: Window, atMs: number): number {
+  if (window === "lifetime") return 0;
+  if (window === "day") return atMs - (atMs % DAY_MS);
+  const at = new Date(atMs);
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1);
+}
+
+/** When the window that `atMs` lies in ends and its budget is whole again; null for a lifetime. */
+export function windowEnd(window: Window, atMs: number): number | null {
+  if (window === "lifetime") return null;
+  if (window === "day") return windowStart("day", atMs) + DAY_MS;
+  const at = new Date(atMs);
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1);
+}
+
+/** `2026-11-21`, the name of a UTC day. */
+export function utcDay(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
+}
