@@ -1,0 +1,117 @@
+import type { Partition } from "@inference/ledger/partition";
+import type { AnswerOf, Query } from "@inference/ledger/reads";
+import type { Saga } from "@inference/ledger/saga";
+import type { HoldRow } from "@inference/ledger/tables";
+import type { Address } from "@inference/protocol/credential";
+import type { NanoUsd } from "@inference/protocol/money";
+
+/**
+ * What the gateway is given by its host, and knows only as these interfaces: it reads no clock, no environment, no
+ * randomness and no network by itself.
+ */
+export type Environment = {
+  clock: Clock;
+  random: Random;
+  ledger: LedgerClient;
+  keyValue: KeyValueStore;
+  chain: ChainReader;
+  upstream: UpstreamTransport;
+  log: Log;
+  /** Work that goes on after its answer has left; the host waits for it before it stops. */
+  background(work: Promise<unknown>): void;
+  timers: Timers;
+};
+
+export type Clock = {
+  /** Ms since the epoch. */
+  now(): number;
+};
+
+export type Random = { bytes(length: number): Uint8Array };
+
+export type LedgerClient = {
+  /**
+   * Runs a saga and answers once everything it changed is durable.
+   *
+   * @param options.untilDurable Go on trying while the disk is full: for what must not be lost, like a settle.
+   * @throws LedgerUnavailable when it could not be made durable; whether it took effect is then unknown.
+   */
+  run<T>(saga: () => Saga<T>, options?: { untilDurable?: boolean }): Promise<T>;
+  read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>>;
+  /** Unresolved holds whose lease has lapsed, oldest first. */
+  lapsedHolds(at: number, limit: number): Promise<LapsedHold[]>;
+};
+
+export type LapsedHold = { partition: Partition; hold: HoldRow };
+
+export class LedgerUnavailable extends Error {
+  override name = "LedgerUnavailable";
+}
+
+export type KeyValueStore = {
+  get(key: string): Promise<string | null>;
+  put(key: string, value: string, options?: { expiresAt?: number }): Promise<void>;
+  delete(key: string): Promise<void>;
+};
+
+/** What the gateway asks of a chain. Each call may throw `ChainUnavailable`: never taken for an answer. */
+export type ChainReader = {
+  /** `owner()` of an agent token that the registry knows; null if it knows none. */
+  agentOwner(agentToken: Address): Promise<Address | null>;
+  /** An identity's dollars for today, from the pool. */
+  capacityToday(identity: Address): Promise<NanoUsd>;
+  /** Whether a contract wallet accepts a signature over a message (ERC-1271, ERC-6492). */
+  acceptsSignature(query: {
+    chainId: number;
+    address: Address;
+    message: string;
+    signature: `0x${string}`;
+  }): Promise<boolean>;
+  /** Activations seen on the chain that are not final yet. */
+  pendingActivations(account: Address): PendingActivation[];
+};
+
+export type PendingActivation = { amountNanoUsd: NanoUsd; block: number; transaction: string };
+
+export class ChainUnavailable extends Error {
+  override name = "ChainUnavailable";
+}
+
+export type UpstreamTransport = {
+  /** Sends one request to the provider. Never follows a redirect. Throws `UpstreamFailure`. */
+  send(request: UpstreamRequest): Promise<UpstreamResponse>;
+};
+
+export type UpstreamRequest = {
+  method: "GET" | "POST";
+  url: string;
+  headers: Record<string, string>;
+  body?: string;
+  signal: AbortSignal;
+};
+
+export type UpstreamResponse = {
+  status: number;
+  header(name: string): string | null;
+  /** Yields the body's bytes as they arrive; throws `UpstreamFailure` if it breaks off. Leaving early cancels it. */
+  body: AsyncIterable<Uint8Array>;
+};
+
+/** Why no answer, or no whole answer, came from the provider. */
+export class UpstreamFailure extends Error {
+  override name = "UpstreamFailure";
+  readonly stage: "not_sent" | "sent" | "body";
+  /** @param stage `not_sent`: no byte reached the provider, so that trying again is safe. */
+  constructor(stage: "not_sent" | "sent" | "body", message: string) {
+    super(message);
+    this.stage = stage;
+  }
+}
+
+export type Log = (level: "info" | "warn" | "alert", event: string, fields?: LogFields) => void;
+export type LogFields = Record<string, string | number | boolean | null>;
+
+export type Timers = {
+  /** Calls back once, unless cancelled. */
+  after(ms: number, callback: () => void): { cancel(): void };
+};

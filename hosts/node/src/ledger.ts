@@ -1,0 +1,183 @@
+import type { DatabaseSync } from "node:sqlite";
+import { type LapsedHold, type LedgerClient, LedgerUnavailable } from "@inference/gateway/environment";
+import { apply } from "@inference/ledger/apply";
+import type { Command, Reply } from "@inference/ledger/commands";
+import type { Partition } from "@inference/ledger/partition";
+import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
+import type { Saga } from "@inference/ledger/saga";
+import type { HoldRow, OutboxRow } from "@inference/ledger/tables";
+import { SQLITE_FULL, sqliteCode } from "./database.ts";
+import { openRowCache } from "./row-cache.ts";
+
+/**
+ * The ledger on one machine: every partition in one SQLite file, its rows cached in memory. Sagas run at once and whole;
+ * what they changed goes to disk in one commit per turn of the event loop, and nobody hears of it before that.
+ *
+ * A commit that fails leaves memory ahead of the disk, so the process must end (`onFatal`) and start again from the
+ * disk. A full disk is the exception: memory is dropped, what must not be lost is tried again, and the rest is refused.
+ */
+export type NodeLedger = LedgerClient & {
+  /** Delivers what an earlier process left in its outboxes. Answers how many. */
+  recover(): Promise<number>;
+  /** Unresolved holds of owners: at start, all of them belong to nobody. */
+  unresolvedHolds(): LapsedHold[];
+  /** False while the disk is full: nothing new is admitted. */
+  readonly writable: boolean;
+  /** Commits what is pending. */
+  flush(): void;
+};
+
+export type NodeLedgerOptions = {
+  now(): number;
+  onAlert(message: string): void;
+  /** The ledger can not go on in this process. */
+  onFatal(error: unknown): void;
+  /** Told before and after every commit, with the number of rows in it. */
+  onCommit?(stage: "before" | "after", rows: number): void;
+};
+
+type Waiting = {
+  saga: () => Saga<unknown>;
+  untilDurable: boolean;
+  result: unknown;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+};
+
+const FULL_DISK_RETRY_MS = 250;
+
+export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOptions): NodeLedger {
+  const rows = openRowCache(database);
+  let waiting: Waiting[] = [];
+  let scheduled = false;
+  let writable = true;
+  let dead = false;
+
+  /** Applies one command, and at once every delivery that it causes: they share its commit. */
+  function execute(partition: Partition, command: Command): Reply {
+    const outcome = apply(partition, rows.partition(partition), command, options.now());
+    rows.write(partition, outcome.changes);
+    for (const alert of outcome.alerts) options.onAlert(`${partition}: ${alert}`);
+    for (const change of outcome.changes) {
+      if (change.table === "outbox" && change.row !== null) deliver(partition, change.row);
+    }
+    return outcome.reply;
+  }
+
+  function deliver(partition: Partition, { id, target, command }: OutboxRow): void {
+    execute(target, JSON.parse(command) as Command);
+    execute(partition, { type: "acknowledge", id });
+  }
+
+  function runWhole(saga: Saga<unknown>): unknown {
+    let step = saga.next();
+    while (!step.done) step = saga.next(execute(step.value.partition, step.value.command));
+    return step.value;
+  }
+
+  function run<T>(saga: () => Saga<T>, { untilDurable = false } = {}): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (dead || (!writable && !untilDurable)) reject(new LedgerUnavailable("the ledger cannot write"));
+      else enqueue({ saga, untilDurable, result: undefined, resolve: resolve as (value: unknown) => void, reject });
+    });
+  }
+
+  function enqueue(entry: Waiting): void {
+    if (writable) {
+      try {
+        entry.result = runWhole(entry.saga());
+      } catch (error) {
+        // A defect of ours halfway through a saga: what it did so far stands, as after a crash between two steps.
+        entry.reject(error);
+        return;
+      }
+    }
+    waiting.push(entry);
+    schedule();
+  }
+
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    if (writable) setImmediate(flush);
+    else setTimeout(retryAfterFullDisk, FULL_DISK_RETRY_MS);
+  }
+
+  function flush(): void {
+    scheduled = false;
+    const group = waiting;
+    waiting = [];
+    try {
+      if (dead) throw new LedgerUnavailable("the ledger has stopped");
+      commit();
+    } catch (error) {
+      failed(group, error);
+      return;
+    }
+    for (const entry of group) entry.resolve(entry.result);
+  }
+
+  function commit(): void {
+    const count = rows.pendingRows();
+    if (count === 0) return;
+    options.onCommit?.("before", count);
+    rows.commit();
+    options.onCommit?.("after", count);
+  }
+
+  function failed(group: Waiting[], error: unknown): void {
+    rows.discard();
+    if (sqliteCode(error) !== SQLITE_FULL) {
+      rejectAll(group);
+      if (!dead) options.onFatal(error);
+      dead = true;
+      return;
+    }
+    if (writable) options.onAlert("the disk is full: nothing new is admitted until there is room");
+    writable = false;
+    rejectAll(group.filter((entry) => !entry.untilDurable));
+    waiting.push(...group.filter((entry) => entry.untilDurable));
+    schedule();
+  }
+
+  function retryAfterFullDisk(): void {
+    const group = waiting;
+    waiting = [];
+    writable = true;
+    scheduled = false;
+    for (const entry of group) enqueue(entry);
+    if (!scheduled) schedule();
+  }
+
+  return {
+    run,
+    flush,
+    get writable() {
+      return writable && !dead;
+    },
+    async read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>> {
+      // Answers come from memory, which may be ahead of the disk by what the current turn has done: first make it true.
+      if (rows.pendingRows() > 0) flush();
+      return answer(rows.partition(partition), query);
+    },
+    async lapsedHolds(at, limit) {
+      if (rows.pendingRows() > 0) flush();
+      return rows.unresolvedHolds(at, limit);
+    },
+    unresolvedHolds: () => rows.unresolvedHolds(Number.MAX_SAFE_INTEGER, 1_000_000).filter(isOwned),
+    async recover() {
+      const left = rows.outbox();
+      for (const { partition, row } of left) deliver(partition, row);
+      flush();
+      return left.length;
+    },
+  };
+}
+
+function rejectAll(group: Waiting[]): void {
+  for (const entry of group) entry.reject(new LedgerUnavailable("the ledger could not write"));
+}
+
+function isOwned({ partition, hold }: { partition: Partition; hold: HoldRow }): boolean {
+  return hold.owner === partition;
+}
