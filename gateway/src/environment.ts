@@ -1,7 +1,4 @@
-import type { Partition } from "@inference/ledger/partition";
-import type { AnswerOf, Query } from "@inference/ledger/reads";
-import type { Saga } from "@inference/ledger/saga";
-import type { HoldRow } from "@inference/ledger/tables";
+import type { LedgerClient } from "@inference/ledger/client";
 import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 
@@ -28,25 +25,6 @@ export type Clock = {
 };
 
 export type Random = { bytes(length: number): Uint8Array };
-
-export type LedgerClient = {
-  /**
-   * Runs a saga and answers once everything it changed is durable.
-   *
-   * @param options.untilDurable Go on trying while the disk is full: for what must not be lost, like a settle.
-   * @throws LedgerUnavailable when it could not be made durable; whether it took effect is then unknown.
-   */
-  run<T>(saga: () => Saga<T>, options?: { untilDurable?: boolean }): Promise<T>;
-  read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>>;
-  /** Unresolved holds whose lease has lapsed, oldest first. */
-  lapsedHolds(at: number, limit: number): Promise<LapsedHold[]>;
-};
-
-export type LapsedHold = { partition: Partition; hold: HoldRow };
-
-export class LedgerUnavailable extends Error {
-  override name = "LedgerUnavailable";
-}
 
 export type KeyValueStore = {
   get(key: string): Promise<string | null>;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { type LapsedHold, type LedgerClient, LedgerUnavailable } from "@inference/gateway/environment";
 import { apply } from "@inference/ledger/apply";
+import { type LapsedHold, type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
