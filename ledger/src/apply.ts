@@ -1,3 +1,4 @@
+import { assertNanoUsd } from "@inference/protocol/money";
 import { follow, reserveCeiling, setCeiling } from "./ceiling.ts";
 import type { Command, Reply, ReplyOf } from "./commands.ts";
 import { advance, credit } from "./credit.ts";
@@ -25,6 +26,7 @@ export type Outcome<C extends Command = Command> = {
  * @param clockMs The partition's own clock, to refuse commands of another time.
  */
 export function apply<C extends Command>(partition: Partition, rows: Rows, command: C, clockMs: number): Outcome<C> {
+  assertAmounts(command);
   const draft = makeDraft(rows);
   const reply = dispatch(draft, partition, command, clockMs) as ReplyOf<C>;
   return { reply, changes: draft.changes, alerts: draft.alerts };
@@ -71,9 +73,18 @@ function dispatch(draft: Draft, partition: Partition, command: Command, clockMs:
     case "advance":
       return advance(draft, command);
     case "forget":
-      return forget(draft, command);
+      return forget(draft, command, clockMs);
     case "acknowledge":
       draft.remove("outbox", command.id);
       return { status: "acknowledged" };
+  }
+}
+
+/** An amount that is none is a defect of ours, and stops here: a negative one would make room for others. */
+function assertAmounts(command: Command): void {
+  for (const [property, value] of Object.entries(command)) {
+    if (property.endsWith("NanoUsd") && value !== null && value !== undefined) {
+      assertNanoUsd(value as number, `${command.type}'s ${property}`);
+    }
   }
 }

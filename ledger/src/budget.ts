@@ -12,6 +12,11 @@ export function counterId(budgetId: string, budget: Pick<BudgetRow, "window">, a
   return `${budgetId}@${windowStart(budget.window, atMs)}`;
 }
 
+/** Every day has its own capacity: a limit that arrives late is never taken for another day's. */
+export function capacityId(atMs: number): string {
+  return `capacity:${windowStart("day", atMs)}`;
+}
+
 export function counterOf(rows: Rows, id: string): CounterRow {
   return rows.get("counter", id) ?? { id, settledNanoUsd: 0, heldNanoUsd: 0, openHolds: 0 };
 }

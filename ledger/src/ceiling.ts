@@ -12,7 +12,7 @@ import type { BudgetRow, HoldRow } from "./tables.ts";
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
 export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling">, clockMs: number): ReserveReply {
-  const fingerprint = `${command.amountNanoUsd} ${command.owner}`;
+  const fingerprint = `${command.at} ${command.amountNanoUsd} ${command.owner}`;
   const existing = draft.get("hold", command.id);
   if (existing !== undefined) return repeatedReserve(existing, fingerprint);
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
@@ -50,7 +50,10 @@ export function follow(draft: Draft, command: CommandOf<"follow">): ResolveReply
   const outcome = command.chargeNanoUsd === null ? "released" : "settled";
   const chargeNanoUsd = command.chargeNanoUsd ?? 0;
   const hold = draft.get("hold", command.id);
-  if (hold === undefined) return { status: "unknown" };
+  if (hold === undefined) {
+    if (outcome === "settled") draft.alert(`${command.id}: settled at ${chargeNanoUsd}, and never held here`);
+    return { status: "unknown" };
+  }
   // Refused here, so released by its owner: the usual end of a refused request.
   if (hold.state === "refused" && outcome === "released") return { status: "released" };
   if (!isUnresolved(hold)) return repeatedResolve(draft, hold, outcome, chargeNanoUsd);
@@ -78,15 +81,17 @@ function freeShare(draft: Draft, hold: HoldRow): void {
 }
 
 function maxShare(ceiling: BudgetRow): number {
-  return Math.floor(((ceiling.limitNanoUsd ?? 0) * CEILING_SHARE_PERCENT) / 100);
+  // The product can exceed 2^53.
+  return Number((BigInt(ceiling.limitNanoUsd ?? 0) * BigInt(CEILING_SHARE_PERCENT)) / 100n);
 }
 
 function shareRefusal(draft: Draft, ceiling: BudgetRow, command: CommandOf<"reserveCeiling">): Refusal | undefined {
-  if (command.amountNanoUsd <= maxShare(ceiling)) return undefined;
+  const share = maxShare(ceiling);
+  if (command.amountNanoUsd <= share) return undefined;
   // With the day's ceiling settled in full, that is the answer, whatever the request's size.
-  const settled = counterOf(draft, counterId(ceiling.id, ceiling, command.at)).settledNanoUsd;
-  if (settled >= (ceiling.limitNanoUsd ?? 0)) return undefined;
-  return shareRefusalOf(ceiling, command, "share", maxShare(ceiling));
+  const { settledNanoUsd } = counterOf(draft, counterId(ceiling.id, ceiling, command.at));
+  const unsettled = (ceiling.limitNanoUsd ?? 0) - settledNanoUsd;
+  return unsettled <= 0 ? undefined : shareRefusalOf(ceiling, command, "share", Math.min(share, unsettled));
 }
 
 function shareHeldRefusal(draft: Draft, ceiling: BudgetRow, command: CommandOf<"reserveCeiling">): Refusal | undefined {

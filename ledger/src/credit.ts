@@ -18,6 +18,13 @@ export function advance(draft: Draft, command: CommandOf<"advance">): ReplyOf<Co
   if (command.block < (cursor?.block ?? 0)) {
     return { status: "gap", expected: `a block from ${cursor?.block}`, got: `block ${command.block}` };
   }
+  if (cursor !== undefined && command.block === cursor.block) {
+    if (command.blockHash !== cursor.blockHash) {
+      return { status: "gap", expected: `block ${cursor.blockHash}`, got: `block ${command.blockHash}` };
+    }
+    const last = command.activations.at(-1);
+    if (last?.id === lastActivationId && last.totalActivated === cursor.totalActivated) return { status: "advanced" };
+  }
   for (const activation of command.activations) {
     const expected = `activation ${lastActivationId + 1}, ${totalActivated + BigInt(activation.amountToken)} in total`;
     lastActivationId += 1;

@@ -1,13 +1,16 @@
-import { requestIdTime } from "@inference/protocol/id";
 import type { Commands, ReplyOf } from "./commands.ts";
 import type { Draft } from "./draft.ts";
-import { isUnresolved } from "./hold.ts";
-import { OUTCOME_RETENTION_MS } from "./limits.ts";
+import { isUnresolved, outboxId, words } from "./hold.ts";
+import { MAX_CLOCK_SKEW_MS, OUTCOME_RETENTION_MS } from "./limits.ts";
 
 type Forget = Commands["forget"]["command"];
 
-/** Removes rows whose time is over: resolved holds after 48 h, nonces and sessions once nothing could use them. */
-export function forget(draft: Draft, command: Forget): ReplyOf<Forget> {
+/**
+ * Removes rows whose time is over: resolved holds after 48 h, once every follower knows, nonces and sessions once nothing
+ * could use them. A clock that jumped forgets nothing.
+ */
+export function forget(draft: Draft, command: Forget, clockMs: number): ReplyOf<Forget> {
+  if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { forgotten: 0 };
   let forgotten = 0;
   for (const id of command.ids) {
     if (!isOver(draft, command, id)) continue;
@@ -20,8 +23,8 @@ export function forget(draft: Draft, command: Forget): ReplyOf<Forget> {
 function isOver(draft: Draft, { table, at }: Forget, id: string): boolean {
   if (table === "hold") {
     const hold = draft.get("hold", id);
-    const madeAt = requestIdTime(id) ?? hold?.admittedAt ?? at;
-    return hold !== undefined && !isUnresolved(hold) && madeAt + OUTCOME_RETENTION_MS < at;
+    if (hold === undefined || isUnresolved(hold) || hold.admittedAt + OUTCOME_RETENTION_MS >= at) return false;
+    return words(hold.followers).every((follower) => draft.get("outbox", outboxId(id, follower)) === undefined);
   }
   const row = draft.get(table, id);
   return row !== undefined && row.expiresAt + OUTCOME_RETENTION_MS < at;

@@ -1,6 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { utcDay } from "@inference/protocol/window";
-import { counterId, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
+import { capacityId, counterId, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
 import type { BudgetName, Command, Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { MAX_CLOCK_SKEW_MS, MAX_IN_FLIGHT } from "./limits.ts";
@@ -20,7 +20,8 @@ export function reserve(
   command: CommandOf<"reserve">,
   clockMs: number,
 ): ReserveReply {
-  const fingerprint = `${command.amountNanoUsd} ${command.payer.kind} ${command.payer.digest} ${command.followers.join(" ")}`;
+  const { payer: by, followers } = command;
+  const fingerprint = `${command.at} ${command.amountNanoUsd} ${by.kind} ${by.digest} ${followers.join(" ")}`;
   const existing = draft.get("hold", command.id);
   if (existing !== undefined) return repeatedReserve(existing, fingerprint);
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
@@ -34,7 +35,7 @@ export function reserve(
     amountNanoUsd: command.amountNanoUsd,
     chargeNanoUsd: 0,
     counters: budgets.map(({ budget }) => counterId(budget.id, budget, command.at)).join(" "),
-    followers: command.followers.join(" "),
+    followers: followers.join(" "),
     admittedAt: command.at,
     leaseUntil: command.at + command.leaseMs,
     deliveredNanoUsd: 0,
@@ -138,7 +139,11 @@ export function words(text: string): string[] {
 
 /** A row that is delivered to another partition until it is acknowledged. */
 export function deliver(draft: Draft, cause: string, target: Partition, command: Command): void {
-  draft.put("outbox", { id: `${cause}>${target}`, target, command: JSON.stringify(command) });
+  draft.put("outbox", { id: outboxId(cause, target), target, command: JSON.stringify(command) });
+}
+
+export function outboxId(cause: string, target: Partition): string {
+  return `${cause}>${target}`;
 }
 
 /** A resolution that came twice: the same one answers as before, another changes nothing and is told to the operator. */
@@ -158,12 +163,16 @@ type Budget = { name: BudgetName; budget: BudgetRow };
 /** The owner's budgets that bind a request, in the order in which they refuse. */
 function bindingBudgets(draft: Draft, keyId: string | null, command: CommandOf<"reserve">): Budget[] {
   if (command.payer.kind === "session") {
-    const id = "capacity";
+    const id = capacityId(command.at);
     return [{ name: "capacity", budget: draft.get("budget", id) ?? { id, window: "day", limitNanoUsd: 0 } }];
   }
   const balance: BudgetRow = draft.get("budget", "balance") ?? { id: "balance", window: "lifetime", limitNanoUsd: 0 };
-  const key = keyId === null ? undefined : draft.get("budget", `key:${keyId}`);
-  return [{ name: "balance" as const, budget: balance }, ...(key ? [{ name: "key" as const, budget: key }] : [])];
+  const id = `key:${keyId}`;
+  const key: BudgetRow = draft.get("budget", id) ?? { id, window: "lifetime", limitNanoUsd: 0 };
+  return [
+    { name: "balance", budget: balance },
+    { name: "key", budget: key },
+  ];
 }
 
 function firstRefusal(draft: Draft, budgets: Budget[], command: CommandOf<"reserve">): Refusal | undefined {

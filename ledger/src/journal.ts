@@ -1,3 +1,4 @@
+import { assertNanoUsd } from "@inference/protocol/money";
 import { counterOf } from "./budget.ts";
 import type { Commands, ReplyOf } from "./commands.ts";
 import type { Draft } from "./draft.ts";
@@ -17,6 +18,9 @@ export function journal(draft: Draft, command: Journal): ReplyOf<Journal> {
   const { id, account, chargeNanoUsd, admittedAt, server } = command;
   draft.put("use", { id, account, chargeNanoUsd, admittedAt, server });
   const total = counterOf(draft, "uses@0");
-  draft.put("counter", { ...total, settledNanoUsd: total.settledNanoUsd + chargeNanoUsd });
+  draft.put("counter", {
+    ...total,
+    settledNanoUsd: assertNanoUsd(total.settledNanoUsd + chargeNanoUsd, "a journal's total"),
+  });
   return { status: "journalled" };
 }

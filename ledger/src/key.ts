@@ -8,8 +8,9 @@ type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
 export function createKey(draft: Draft, command: CommandOf<"createKey">): ReplyOf<CommandOf<"createKey">> {
   const account = draft.get("account", "account") ?? { id: "account" as const, keys: 0, createdAt: command.at };
-  if (draft.get("key", command.keyId)?.nonce === command.nonce) return { status: "created" };
-  if (draft.get("nonce", command.nonce) !== undefined) return { status: "nonce_used" };
+  const existing = draft.get("key", command.keyId);
+  if (existing?.nonce === command.nonce && existing.digest === command.digest) return { status: "created" };
+  if (existing !== undefined || draft.get("nonce", command.nonce) !== undefined) return { status: "nonce_used" };
   if (account.keys >= MAX_KEYS_PER_ACCOUNT) return { status: "too_many_keys" };
 
   // After this point the key is made.

@@ -1,6 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { type Window, windowEnd } from "@inference/protocol/window";
-import { counterId, counterOf } from "./budget.ts";
+import { capacityId, counterId, counterOf } from "./budget.ts";
 import type { CredentialFault, Payer } from "./commands.ts";
 import { authenticate } from "./payer.ts";
 import type { CreditRow, CursorRow, KeyRow, ReadRows, ReceiptRow, SessionRow } from "./tables.ts";
@@ -48,16 +48,13 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
     case "ceiling":
       return budgetView(rows, "ceiling", "day", query.at);
     case "capacity":
-      return budgetView(rows, "capacity", "day", query.at);
+      return budgetView(rows, capacityId(query.at), "day", query.at);
     case "credential":
       return credential(rows, query.payer, query.at);
     case "key":
       return keyView(rows, rows.get("key", query.keyId), query.at);
     case "keys":
-      return rows
-        .list("key", { limit: 1_000 })
-        .filter((key) => key.revokedAt === null)
-        .flatMap((key) => keyView(rows, key, query.at) ?? []);
+      return liveKeys(rows).flatMap((key) => keyView(rows, key, query.at) ?? []);
     case "receipt":
       return rows.get("receipt", query.id) ?? null;
     case "credits":
@@ -73,6 +70,18 @@ function credential(rows: ReadRows, payer: Payer, atMs: number): Queries["creden
   const found = authenticate(rows, payer, atMs);
   if ("fault" in found) return found;
   return { keyId: found.keyId, session: payer.kind === "session" ? (rows.get("session", payer.digest) ?? null) : null };
+}
+
+/** An account has few live keys, but any number of revoked ones. */
+function liveKeys(rows: ReadRows): KeyRow[] {
+  const live: KeyRow[] = [];
+  const limit = 1_000;
+  let page = rows.list("key", { limit });
+  for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
+    live.push(...page.filter((key) => key.revokedAt === null));
+    page = page.length < limit ? [] : rows.list("key", { after: last.id, limit });
+  }
+  return live;
 }
 
 function keyView(rows: ReadRows, key: KeyRow | undefined, atMs: number): KeyView | null {

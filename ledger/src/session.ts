@@ -1,3 +1,4 @@
+import { capacityId } from "./budget.ts";
 import type { Commands, ReplyOf } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 
@@ -36,8 +37,8 @@ export function revokeSession(draft: Draft, command: CommandOf<"revokeSession">)
   return { status: "revoked" };
 }
 
-/** The chain's answer for one UTC day. Yesterday's counters stay as they are; today's count against this limit. */
+/** The chain's answer for the UTC day of `at`. A day without an answer has no capacity. */
 export function setCapacity(draft: Draft, command: CommandOf<"setCapacity">): ReplyOf<CommandOf<"setCapacity">> {
-  draft.put("budget", { id: "capacity", window: "day", limitNanoUsd: command.limitNanoUsd });
+  draft.put("budget", { id: capacityId(command.at), window: "day", limitNanoUsd: command.limitNanoUsd });
   return { status: "set" };
 }

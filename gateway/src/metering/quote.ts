@@ -1,4 +1,5 @@
 import type { NanoUsd } from "@inference/protocol/money";
+import type { TokenBound } from "./bound.ts";
 
 /** What a provider's answer says it used. Text and embeddings are measured in tokens; images and speech in units known before. */
 export type TokenUsage = {
@@ -19,6 +20,8 @@ export const nothingDelivered: Delivered = { bytes: 0, events: 0 };
 /** What one request can cost at most, and what it does cost, all at the prices of one snapshot. */
 export type Quote = {
   snapshotId: string;
+  /** Where tokens bound the cost: how many, which also tells a plausible usage from an absurd one. */
+  bound?: TokenBound;
   /** The request's maximum cost: what is reserved. */
   maxNanoUsd: NanoUsd;
   /** Exact, rounded up once. May be above the maximum where a provider bills more than its own rules allow. */

@@ -1,0 +1,69 @@
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openBooks } from "./books.ts";
+import type { Synchronous } from "./ledger-target.ts";
+import { firstLine, freePort, start } from "./process.ts";
+import { realDirectory } from "./real-directory.ts";
+import type { Target } from "./target.ts";
+
+/** At most 32 requests of one account may be in flight: sixteen accounts carry 256 connections with room to spare. */
+const accounts = 16;
+
+/** This gateway with all that it does: key check, reserve, settle, and its ledger on a real file. */
+export function gatewayTarget(synchronous: Synchronous): Target {
+  return {
+    name: `gateway ${synchronous}`,
+    ours: true,
+    missing: async () => undefined,
+    async start(upstreamOrigin) {
+      const directory = await realDirectory("gateway-");
+      const file = join(directory, "gateway.sqlite");
+      const secret = randomBytes(32);
+      const books = await openBooks({ file, synchronous, secret, accounts, pastUses: 0 });
+      books.close();
+      const [port, noChain] = [await freePort(), await freePort()];
+      const main = fileURLToPath(import.meta.resolve("@inference/host-node/main"));
+      const server = await start(process.execPath, [main], {
+        env: {
+          HOST: "127.0.0.1",
+          PORT: String(port),
+          BASE_URL: `http://127.0.0.1:${port}`,
+          GATEWAY_SECRET: secret.toString("hex"),
+          DATABASE_FILE: file,
+          DATABASE_SYNCHRONOUS: synchronous,
+          UPSTREAM_BASE_URL: `${upstreamOrigin}/api/v1`,
+          UPSTREAM_API_KEY: "bench",
+          // Nobody answers there. No request waits for a chain, and the books have their credit already.
+          PRIMARY_RPC_URL: `http://127.0.0.1:${noChain}`,
+          PRIMARY_CHAIN_ID: "1",
+          SETTLEMENT_ADDRESS: `0x${"00".repeat(19)}01`,
+          CHAIN_POLL_MS: "3600000",
+        },
+      });
+      const stop = async () => {
+        await server.stop();
+        await rm(directory, { recursive: true, force: true });
+      };
+      try {
+        await listening(firstLine(server));
+      } catch (error) {
+        await stop();
+        throw error;
+      }
+      return {
+        origin: `http://127.0.0.1:${port}`,
+        path: "/api/v1/chat/completions",
+        headers: books.keys.map((key) => ({ authorization: `Bearer ${key}` })),
+        pids: [server.pid],
+        stop,
+      };
+    },
+  };
+}
+
+async function listening(line: Promise<string>): Promise<void> {
+  const said = await line;
+  if (!said.includes('"listening"')) throw new Error(`the gateway said ${said} before it listened`);
+}

@@ -1,0 +1,124 @@
+import { cpuMs } from "./cpu.ts";
+import { type Answer, type LoadPlan, type LoadResult, paceMs, requestBody, streamEvents } from "./load-plan.ts";
+import { firstLine, type Started, startScript } from "./process.ts";
+import type { RunningTarget, Target } from "./target.ts";
+
+export interface Scenario {
+  readonly name: string;
+  readonly connections: number;
+  readonly answer: Answer;
+}
+
+export const scenarios: readonly Scenario[] = [
+  { name: "buffered, 32 connections", connections: 32, answer: "buffered" },
+  { name: "buffered, 256 connections", connections: 256, answer: "buffered" },
+  { name: "streaming, 200 streams of 200 events", connections: 200, answer: "flood" },
+  { name: `streaming, an event every ${paceMs} ms`, connections: 200, answer: "paced" },
+];
+
+/** One target under one scenario in one round. */
+export interface HttpReading {
+  readonly scenario: string;
+  readonly target: string;
+  readonly round: number;
+  readonly load: LoadResult;
+  /** What the scenario is judged by: whole answers a second, or events a second. */
+  readonly rate: number;
+  /** The target's processor time for an answer, or for an event. Null where there is no /proc. */
+  readonly cpuUs: number | null;
+  /** Processors the target kept busy: at about 1 a single thread is the limit, below it something else is. */
+  readonly targetCores: number | null;
+  readonly upstreamCores: number | null;
+}
+
+export interface HttpBenchOptions {
+  readonly targets: readonly Target[];
+  readonly scenarios: readonly Scenario[];
+  readonly rounds: number;
+  readonly warmupSeconds: number;
+  readonly seconds: number;
+  say(line: string): void;
+}
+
+/** All targets stay up and are loaded one at a time, in turn, in every round, each time from the next one on. */
+export async function httpBench(options: HttpBenchOptions): Promise<HttpReading[]> {
+  const upstream = await startScript("./fixed-upstream.ts", []);
+  const running: [Target, RunningTarget][] = [];
+  try {
+    const origin = await firstLine(upstream);
+    for (const target of options.targets) running.push([target, await target.start(origin)]);
+    const readings: HttpReading[] = [];
+    for (let round = 0; round < options.rounds; round += 1) {
+      for (const scenario of options.scenarios) {
+        for (let turn = 0; turn < running.length; turn += 1) {
+          const entry = running[(round + turn) % running.length];
+          if (entry === undefined) continue;
+          const [target, server] = entry;
+          const reading = await measure({ ...options, scenario, target, server, upstream, round });
+          readings.push(reading);
+          options.say(progress(reading));
+        }
+      }
+    }
+    return readings;
+  } finally {
+    for (const [, server] of running) await server.stop();
+    await upstream.stop();
+  }
+}
+
+interface Measurement extends Pick<HttpBenchOptions, "warmupSeconds" | "seconds"> {
+  readonly scenario: Scenario;
+  readonly target: Target;
+  readonly server: RunningTarget;
+  readonly upstream: Started;
+  readonly round: number;
+}
+
+async function measure(options: Measurement): Promise<HttpReading> {
+  const { scenario, server, upstream } = options;
+  const plan: LoadPlan = {
+    url: `${server.origin}${server.path}`,
+    headers: server.headers,
+    body: requestBody(scenario.answer),
+    connections: scenario.connections,
+    warmupSeconds: options.warmupSeconds,
+    seconds: options.seconds,
+    events: scenario.answer === "buffered" ? null : streamEvents,
+  };
+  const targetBefore = await cpuMs(server.pids);
+  const upstreamBefore = await cpuMs([upstream.pid]);
+  const load = await runPlan(plan);
+  const targetMs = difference(await cpuMs(server.pids), targetBefore);
+  const upstreamMs = difference(await cpuMs([upstream.pid]), upstreamBefore);
+  const buffered = scenario.answer === "buffered";
+  const units = buffered ? load.allAnswers : load.allEvents;
+  return {
+    scenario: scenario.name,
+    target: options.target.name,
+    round: options.round,
+    load,
+    rate: buffered ? load.requestsPerSecond : load.eventsPerSecond,
+    cpuUs: targetMs === null || units === 0 ? null : (targetMs * 1000) / units,
+    targetCores: targetMs === null ? null : targetMs / 1000 / load.elapsedSeconds,
+    upstreamCores: upstreamMs === null ? null : upstreamMs / 1000 / load.elapsedSeconds,
+  };
+}
+
+async function runPlan(plan: LoadPlan): Promise<LoadResult> {
+  const generator = await startScript("./load.ts", [], { stdin: JSON.stringify(plan) });
+  try {
+    return JSON.parse(await firstLine(generator)) as LoadResult;
+  } finally {
+    await generator.stop();
+  }
+}
+
+function difference(after: number | undefined, before: number | undefined): number | null {
+  return after === undefined || before === undefined ? null : after - before;
+}
+
+function progress({ scenario, target, round, rate, load }: HttpReading): string {
+  const wrong = load.errors + load.unfinished === 0 ? "" : `  ${load.errors} errors, ${load.unfinished} unfinished`;
+  return `round ${round + 1}  ${scenario}  ${target}  ${Math.round(rate)}/s${wrong}`;
+}

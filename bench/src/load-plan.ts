@@ -1,0 +1,58 @@
+/** What the load generator is told, as JSON on its standard input: keys do not belong on a command line. */
+export interface LoadPlan {
+  /** Loopback only. */
+  readonly url: string;
+  /** The headers of each connection in turn: a gateway that limits requests in flight by account needs several keys. */
+  readonly headers: readonly Readonly<Record<string, string>>[];
+  readonly body: string;
+  readonly connections: number;
+  /** Under load but not counted. */
+  readonly warmupSeconds: number;
+  readonly seconds: number;
+  /** The `data:` lines of a whole stream; null if the answer is buffered. */
+  readonly events: number | null;
+}
+
+/** What it prints, as one line of JSON. Only answers verified to be whole are counted, those that ended in the window. */
+export interface LoadResult {
+  readonly answers: number;
+  readonly requestsPerSecond: number;
+  readonly eventsPerSecond: number;
+  readonly bytes: number;
+  /** Of whole answers, from the request's first byte to the answer's last. Null without answers. */
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
+  /** From the request's first byte to the body's first. */
+  readonly firstByteP50Ms: number | null;
+  readonly firstByteP99Ms: number | null;
+  /** Over the whole run, warm-up and the last answers included: what processor time is divided by. */
+  readonly allAnswers: number;
+  readonly allEvents: number;
+  readonly elapsedSeconds: number;
+  /** Over the whole run as well: one is too many. */
+  readonly errors: number;
+  readonly errorKinds: Readonly<Record<string, number>>;
+  /** Answers still open when the generator gave up waiting. */
+  readonly unfinished: number;
+}
+
+/** The `data:` lines of a stream from the fixed upstream: its content events, the usage chunk, `[DONE]`. */
+export const streamContentEvents = 200;
+export const streamEvents = streamContentEvents + 2;
+
+/** The model whose streams come as fast as the socket takes them, and the one that takes its time. */
+export const floodModel = "bench-model";
+export const pacedModel = "bench-model-paced";
+/** Between two events of a paced stream: fifty tokens a second, as fast as people are used to. */
+export const paceMs = 20;
+
+const messages = [{ role: "user", content: "Say something short about tides, then stop." }];
+
+export type Answer = "buffered" | "flood" | "paced";
+
+export function requestBody(answer: Answer): string {
+  const body = { model: answer === "paced" ? pacedModel : floodModel, messages, max_tokens: 256 };
+  return JSON.stringify(
+    answer === "buffered" ? body : { ...body, stream: true, stream_options: { include_usage: true } },
+  );
+}

@@ -1,0 +1,130 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { availableParallelism, cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { httpBench, scenarios } from "./http-bench.ts";
+import { ledgerBench, ledgerScenarios } from "./ledger-bench.ts";
+import { ledgerTargets } from "./ledger-targets.ts";
+import { goalReport, httpReport, ledgerReport } from "./report.ts";
+import { httpRows, ledgerRows } from "./summary.ts";
+import type { Target } from "./target.ts";
+import { bare, portkey, targets } from "./targets.ts";
+
+const usage = `npm run bench -- [options]
+  --rounds <n>     rounds, each with every target once in every scenario (5)
+  --seconds <n>    measured seconds of each run (6)
+  --only <words>   only scenarios and targets whose name holds one of these, comma-separated: buffered, streaming,
+                   ledger, nginx, portkey, gateway, ... The bare proxy always runs: ratios are against it
+  --quick          3 rounds of 2 seconds: to see that it works, not to quote`;
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string" },
+    seconds: { type: "string" },
+    only: { type: "string" },
+    quick: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+
+if (values.help) say(usage);
+else await main();
+
+async function main(): Promise<void> {
+  const rounds = positive("--rounds", values.rounds, values.quick ? 3 : 5);
+  const seconds = positive("--seconds", values.seconds, values.quick ? 2 : 6);
+  const warmupSeconds = Math.min(2, seconds / 2);
+  const plan = select(values.only?.toLowerCase().split(",") ?? []);
+  const startedAt = new Date().toISOString();
+  const load = loadavg();
+  const available = await present(plan.targets);
+  const against = [bare.name, portkey.name].filter((name) => available.some((target) => target.name === name));
+
+  const pace = { rounds, seconds, warmupSeconds, say };
+  const http = plan.scenarios.length === 0 ? [] : await httpBench({ ...pace, ...plan, targets: available });
+  const ledger = await ledgerBench({ ...pace, targets: plan.ledgerTargets, scenarios: plan.ledgerScenarios });
+
+  const rows = { http: httpRows(http, against), ledger: ledgerRows(ledger) };
+  const ours = {
+    http: available.filter((target) => target.ours).map(({ name }) => name),
+    ledger: plan.ledgerTargets.filter((target) => target.ours).map(({ name }) => name),
+  };
+  const machine = {
+    processors: availableParallelism(),
+    model: cpus()[0]?.model ?? "unknown",
+    node: process.version,
+    undici: await undiciVersion(),
+    loadAverageBefore: load[0],
+  };
+  const results = { startedAt, machine, rounds, seconds, warmupSeconds, rows, readings: { http, ledger } };
+  const directory = new URL("../results/", import.meta.url);
+  await mkdir(directory, { recursive: true });
+  await writeFile(new URL("latest.json", directory), `${JSON.stringify(results, null, 2)}\n`);
+
+  const parts = [
+    `${machine.processors} processors (${machine.model}), Node ${machine.node}, medians of ${rounds} rounds of ${seconds} s`,
+    ...(rows.http.length === 0 ? [] : [httpReport(rows.http, against)]),
+    ...(rows.ledger.length === 0 ? [] : [ledgerReport(rows.ledger, ledger)]),
+    goalReport(rows.http, rows.ledger, ours),
+  ];
+  process.stdout.write(`\n${parts.filter(Boolean).join("\n\n")}\n`);
+}
+
+/**
+ * Words choose among scenarios and among targets. Where none chooses a scenario, every one that the chosen targets take
+ * part in runs; where none chooses a target, every target does. A word that chooses nothing is a mistake.
+ */
+function select(words: readonly string[]) {
+  const hit = (name: string) => words.some((word) => name.toLowerCase().includes(word));
+  const names = [...scenarios, ...ledgerScenarios, ...targets, ...ledgerTargets].map(({ name }) => `ledger ${name}`);
+  for (const word of words) {
+    if (!names.some((name) => name.toLowerCase().includes(word))) throw new Error(`--only: nothing is called ${word}`);
+  }
+  const http = {
+    scenarios: scenarios.filter(({ name }) => hit(name)),
+    targets: targets.filter(({ name }) => hit(name)),
+  };
+  const ledger = {
+    scenarios: ledgerScenarios.filter(({ name }) => hit(`ledger ${name}`)),
+    targets: ledgerTargets.filter(({ name }) => hit(name)),
+  };
+  const someScenario = http.scenarios.length + ledger.scenarios.length > 0;
+  const someTarget = http.targets.length + ledger.targets.length > 0;
+  const all = <T>(chosen: readonly T[], every: readonly T[], wanted: boolean) => (wanted ? every : chosen);
+  return {
+    scenarios: all(http.scenarios, scenarios, !someScenario && (!someTarget || http.targets.length > 0)),
+    ledgerScenarios: all(
+      ledger.scenarios,
+      ledgerScenarios,
+      !someScenario && (!someTarget || ledger.targets.length > 0),
+    ),
+    targets: http.targets.length === 0 ? targets : [bare, ...http.targets.filter((target) => target !== bare)],
+    ledgerTargets: all(ledger.targets, ledgerTargets, ledger.targets.length === 0),
+  };
+}
+
+async function present(wanted: readonly Target[]): Promise<Target[]> {
+  const found: Target[] = [];
+  for (const target of wanted) {
+    const missing = await target.missing();
+    if (missing === undefined) found.push(target);
+    else say(`left out: ${target.name}: ${missing}`);
+  }
+  return found;
+}
+
+async function undiciVersion(): Promise<string> {
+  const text = await readFile(new URL(import.meta.resolve("undici/package.json")), "utf8");
+  const { version } = JSON.parse(text) as { version: string };
+  return version;
+}
+
+function positive(flag: string, text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise;
+  const value = Number(text);
+  if (!(Number.isFinite(value) && value > 0)) throw new Error(`${flag} takes a positive number, not ${text}`);
+  return value;
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}

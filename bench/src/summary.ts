@@ -1,0 +1,128 @@
+import type { HttpReading } from "./http-bench.ts";
+import type { LedgerReading } from "./ledger-bench.ts";
+import { median } from "./percentile.ts";
+import { pairedRatio } from "./ratio.ts";
+
+/** One target under one scenario over all rounds: medians, and ratios paired by round. */
+export interface HttpRow {
+  readonly scenario: string;
+  readonly target: string;
+  readonly rounds: number;
+  readonly rate: number;
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
+  readonly firstByteP50Ms: number | null;
+  readonly firstByteP99Ms: number | null;
+  readonly cpuUs: number | null;
+  readonly targetCores: number | null;
+  readonly upstreamCores: number | null;
+  /** Its rate, its latencies and its processor time, as multiples of another target's in the same rounds. */
+  readonly against: Readonly<Record<string, AgainstRatios>>;
+  readonly errors: number;
+}
+
+export interface AgainstRatios {
+  readonly rate: number | null;
+  readonly p50: number | null;
+  readonly p99: number | null;
+  readonly cpu: number | null;
+}
+
+export function httpRows(readings: readonly HttpReading[], against: readonly string[]): HttpRow[] {
+  return grouped(readings, (reading) => [reading.scenario, reading.target]).map((group) => {
+    const first = group[0];
+    const same = readings.filter(({ scenario }) => scenario === first.scenario);
+    const middle = (value: (reading: HttpReading) => number | null) => medianOf(group.map(value));
+    const ratio = (other: string, value: (reading: HttpReading) => number | null) =>
+      pairedRatio(
+        same.map((reading) => ({ ...reading, value: value(reading) ?? Number.NaN })),
+        first.target,
+        other,
+      ) ?? null;
+    return {
+      scenario: first.scenario,
+      target: first.target,
+      rounds: group.length,
+      rate: middle(({ rate }) => rate) ?? 0,
+      p50Ms: middle(({ load }) => load.p50Ms),
+      p99Ms: middle(({ load }) => load.p99Ms),
+      firstByteP50Ms: middle(({ load }) => load.firstByteP50Ms),
+      firstByteP99Ms: middle(({ load }) => load.firstByteP99Ms),
+      cpuUs: middle(({ cpuUs }) => cpuUs),
+      targetCores: middle(({ targetCores }) => targetCores),
+      upstreamCores: middle(({ upstreamCores }) => upstreamCores),
+      against: Object.fromEntries(
+        against.map((other) => [
+          other,
+          {
+            rate: ratio(other, ({ rate }) => rate),
+            p50: ratio(other, ({ load }) => load.p50Ms),
+            p99: ratio(other, ({ load }) => load.p99Ms),
+            cpu: ratio(other, ({ cpuUs }) => cpuUs),
+          },
+        ]),
+      ),
+      errors: group.reduce((sum, { load }) => sum + load.errors + load.unfinished, 0),
+    };
+  });
+}
+
+export interface LedgerRow {
+  readonly scenario: string;
+  readonly target: string;
+  readonly rounds: number;
+  readonly pairsPerSecond: number;
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
+  readonly cpuUsPerPair: number | null;
+  readonly fsyncs: number | null;
+  readonly fsyncsPerPair: number | null;
+  readonly fsyncsBy: string | null;
+}
+
+export function ledgerRows(readings: readonly LedgerReading[]): LedgerRow[] {
+  return grouped(readings, (reading) => [reading.scenario, reading.target]).map((group) => {
+    const first = group[0];
+    const middle = (value: (reading: LedgerReading) => number | null) => medianOf(group.map(value));
+    return {
+      scenario: first.scenario,
+      target: first.target,
+      rounds: group.length,
+      pairsPerSecond: middle(({ result }) => result.pairsPerSecond) ?? 0,
+      p50Ms: middle(({ result }) => result.p50Ms),
+      p99Ms: middle(({ result }) => result.p99Ms),
+      cpuUsPerPair: middle(({ result }) => result.cpuUsPerPair),
+      fsyncs: middle(({ fsyncs }) => fsyncs?.fsyncs ?? null),
+      fsyncsPerPair: middle(({ fsyncsPerPair }) => fsyncsPerPair),
+      fsyncsBy: first.fsyncs?.by ?? null,
+    };
+  });
+}
+
+/** How many times more processor time a pair of `target` takes in the second scenario than in the first. */
+export function costGrowth(
+  readings: readonly LedgerReading[],
+  target: string,
+  [from, to]: readonly [string, string],
+): number | undefined {
+  const costs = readings
+    .filter((reading) => reading.target === target)
+    .map(({ scenario, round, result }) => ({ target: scenario, round, value: result.cpuUsPerPair }));
+  return pairedRatio(costs, to, from);
+}
+
+function medianOf(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : median(known);
+}
+
+function grouped<T>(all: readonly T[], key: (one: T) => readonly string[]): [T, ...T[]][] {
+  const groups = new Map<string, [T, ...T[]]>();
+  for (const one of all) {
+    const name = JSON.stringify(key(one));
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [one]);
+    else group.push(one);
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,141 @@
+import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { answering, firstLine, freePort, start, startScript } from "./process.ts";
+import type { Target } from "./target.ts";
+
+const completions = "/api/v1/chat/completions";
+
+/** What everything is divided by. */
+export const bare: Target = {
+  name: "bare proxy",
+  ours: false,
+  missing: async () => undefined,
+  async start(upstreamOrigin) {
+    const proxy = await startScript("./bare-proxy.ts", [upstreamOrigin]);
+    return {
+      origin: await firstLine(proxy),
+      path: completions,
+      headers: [{}],
+      pids: [proxy.pid],
+      stop: proxy.stop,
+    };
+  },
+};
+
+export const nginx: Target = {
+  name: "nginx",
+  ours: false,
+  missing: async () => ((await nginxPath()) === undefined ? "nginx is not installed" : undefined),
+  async start(upstreamOrigin) {
+    const program = await nginxPath();
+    if (program === undefined) throw new Error("nginx is not installed");
+    const directory = await mkdtemp(join(tmpdir(), "bench-nginx-"));
+    const port = await freePort();
+    const file = join(directory, "nginx.conf");
+    await writeFile(file, nginxConfig(directory, port, new URL(upstreamOrigin).host));
+    const server = await start(program, ["-p", directory, "-c", file, "-e", "stderr"]);
+    const origin = `http://127.0.0.1:${port}`;
+    await answering(`${origin}/api/v1/models`, server);
+    return {
+      origin,
+      path: completions,
+      headers: [{}],
+      pids: [server.pid],
+      async stop() {
+        await server.stop();
+        await rm(directory, { recursive: true, force: true });
+      },
+    };
+  },
+};
+
+/** One worker, because every other target serves from one thread. */
+function nginxConfig(directory: string, port: number, upstream: string): string {
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+    .map((kind) => `  ${kind}_temp_path ${join(directory, kind)};`)
+    .join("\n");
+  return `daemon off;
+worker_processes 1;
+pid ${join(directory, "nginx.pid")};
+error_log stderr crit;
+events { worker_connections 4096; }
+http {
+  access_log off;
+${temporary}
+  keepalive_requests 1000000000;
+  keepalive_timeout 1h;
+  upstream fixed { server ${upstream}; keepalive 512; keepalive_requests 1000000000; keepalive_timeout 1h; }
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    location / {
+      proxy_pass http://fixed;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffering off;
+    }
+  }
+}
+`;
+}
+
+/** Debian puts it into a directory that is not on every user's path. */
+async function nginxPath(): Promise<string | undefined> {
+  const directories = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
+  for (const directory of directories) {
+    const path = join(directory, "nginx");
+    if (
+      await access(path).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path;
+  }
+  return undefined;
+}
+
+/** It passes through and keeps no account: no key of its own, no budget, no ledger. */
+export const portkey: Target = {
+  name: "Portkey",
+  ours: false,
+  missing: async () => (portkeyPath() === undefined ? "@portkey-ai/gateway is not installed" : undefined),
+  async start(upstreamOrigin) {
+    const program = portkeyPath();
+    if (program === undefined) throw new Error("@portkey-ai/gateway is not installed");
+    const port = await freePort();
+    // Headless, because its console page records every request; production, because anything else logs.
+    const preload = new URL("./portkey-preload.ts", import.meta.url).href;
+    const server = await start(process.execPath, ["--import", preload, program, "--headless", `--port=${port}`], {
+      env: { NODE_ENV: "production" },
+    });
+    server.child.stdout?.resume();
+    const origin = `http://127.0.0.1:${port}`;
+    await answering(origin, server);
+    return {
+      origin,
+      path: "/v1/chat/completions",
+      headers: [
+        {
+          authorization: "Bearer bench",
+          "x-portkey-provider": "openai",
+          "x-portkey-custom-host": `${upstreamOrigin}/api/v1`,
+        },
+      ],
+      pids: [server.pid],
+      stop: server.stop,
+    };
+  },
+};
+
+function portkeyPath(): string | undefined {
+  try {
+    return createRequire(import.meta.url).resolve("@portkey-ai/gateway/build/start-server.js");
+  } catch {
+    return undefined;
+  }
+}
+
+/** All that are compared, yardsticks first. */
+export const targets: readonly Target[] = [bare, nginx, portkey];

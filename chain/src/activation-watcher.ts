@@ -1,0 +1,245 @@
+import type { LedgerClient } from "@inference/ledger/client";
+import { chainPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import type { CursorRow } from "@inference/ledger/tables";
+import type { Address } from "@inference/protocol/credential";
+import { createCeilingWatcher } from "./ceiling-watcher.ts";
+import { type Anchor, createIdentityCheck } from "./chain-identity.ts";
+import { type Block, readBlock } from "./chain-view.ts";
+import { type Confirmations, type Heads, readHeads } from "./heads.ts";
+import { createPending, type PendingActivation } from "./pending.ts";
+import { contradictionOf, createRangeReader } from "./range.ts";
+import { type ChainClient, ChainContradiction, RpcError } from "./rpc.ts";
+import { readActivations } from "./settlement-view.ts";
+import { disagreementOf } from "./witness.ts";
+
+/**
+ * Reads activations from the chain into the ledger: none lost, none twice, none before it is final. What the node says
+ * and our books do not agree with is either waited out (a node that is behind, or shows less than there is) or stops
+ * the watcher until it is restarted (another chain, a reorg of what was final, a gap). It never skips.
+ */
+export type ActivationWatcher = {
+  /** One bounded step. Never throws; a poll during a poll is that poll. */
+  poll(): Promise<PollResult>;
+  status(): WatcherStatus;
+  /** Activations on the chain that are not final yet. Lost and found again with every poll: for display only. */
+  pendingActivations(account: Address): PendingActivation[];
+};
+
+export type PollResult =
+  | { outcome: "advanced"; block: number; activations: number /** There is more to read at once. */; more: boolean }
+  | { outcome: "idle" }
+  | { outcome: "waiting"; reason: string }
+  | { outcome: "halted"; reason: string };
+
+export type WatcherStatus = {
+  /** `starting` until everything final has been read once: until then balances may be too low. */
+  state: "starting" | "following" | "halted";
+  /** Why it is halted, or why the last poll did not get through. */
+  reason?: string;
+  /** The last block in our books. */
+  block: number | null;
+  /** The chain's latest block. */
+  head: number | null;
+  /** How many final blocks are not read yet. */
+  lagBlocks: number | null;
+  /** When a poll last got through. */
+  lastPollAt: number | null;
+};
+
+export type ActivationWatcherOptions = {
+  client: ChainClient;
+  chainId: number;
+  settlement: Address;
+  /** The block before the contract's first. */
+  startBlock: number;
+  confirmations: Confirmations;
+  ledger: LedgerClient;
+  now(): number;
+  onAlert(message: string): void;
+  anchor?: Anchor | undefined;
+  /** A second node, of somebody else: nothing is credited that the two do not agree on. */
+  witness?: ChainClient | undefined;
+  /** How many blocks one poll reads at most. */
+  maxBlocks?: number;
+  /** The age of the latest block from which on a chain has stopped; absent for a chain that makes blocks when asked. */
+  stalledAfterMs?: number | undefined;
+};
+
+const PATIENCE_MS = 120_000;
+const REPEAT_ALERT_MS = 600_000;
+/** A node whose latest block is younger than this is not behind. */
+const FRESH_MS = 60_000;
+/** How long a fresh chain may be shorter than our books: a moment, for nodes behind one address differ by a moment. */
+const SHORTER_MS = 15_000;
+
+export function createActivationWatcher(options: ActivationWatcherOptions): ActivationWatcher {
+  const { client, witness, chainId, settlement, startBlock, confirmations, ledger, now, maxBlocks = 2_000 } = options;
+  const partition = chainPartition(chainId);
+  const identity = createIdentityCheck(options);
+  const ceiling = createCeilingWatcher(options);
+  const ranges = createRangeReader({ client, settlement, maxBlocks });
+  const pending = createPending();
+  const alertedAt = new Map<string, number>();
+  const status: WatcherStatus = { state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null };
+  let polling: Promise<PollResult> | undefined;
+  let waitingSince: number | undefined;
+  let shorterSince: number | undefined;
+  let lastFinal = 0;
+
+  function alert(kind: string, message: string): void {
+    if (now() - (alertedAt.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_ALERT_MS) return;
+    alertedAt.set(kind, now());
+    options.onAlert(message);
+  }
+
+  function halt(reason: string): PollResult {
+    status.state = "halted";
+    status.reason = reason;
+    pending.replace([]);
+    options.onAlert(`chain ${chainId}: stopped: ${reason}`);
+    return { outcome: "halted", reason };
+  }
+
+  function wait(reason: string, isContradiction = false): PollResult {
+    waitingSince ??= now();
+    status.reason = reason;
+    if (isContradiction) alert("contradiction", `chain ${chainId}: not believed: ${reason}`);
+    else if (now() - waitingSince >= PATIENCE_MS) alert("waiting", `chain ${chainId}: waiting: ${reason}`);
+    return { outcome: "waiting", reason };
+  }
+
+  function gotThrough<R extends PollResult>(block: number, final: Block, result: R): R {
+    waitingSince = undefined;
+    status.block = block;
+    status.lagBlocks = Math.max(0, final.number - block);
+    status.lastPollAt = now();
+    if (status.lagBlocks === 0) status.state = "following";
+    delete status.reason;
+    return result;
+  }
+
+  async function step(): Promise<PollResult> {
+    const stranger = await identity();
+    if (stranger !== undefined) return halt(stranger);
+    const cursor = await ledger.read(partition, { type: "cursor" });
+    const heads = await readHeads(client, confirmations);
+    status.head = heads.latest.number;
+    warnIfStalled(heads.latest);
+    const trouble = (await compareWithBooks(cursor, heads)) ?? regression(heads.final);
+    if (trouble !== undefined) return trouble;
+    await ceiling.poll(heads);
+
+    const from = cursor === null ? startBlock : cursor.block + 1;
+    const result =
+      from > heads.final.number
+        ? gotThrough(from - 1, heads.final, { outcome: "idle" as const })
+        : await advance(cursor, from, heads.final);
+    if (status.state === "following" && result.outcome !== "halted") await lookAhead(heads);
+    return result;
+  }
+
+  function warnIfStalled({ number, at }: Block): void {
+    if (options.stalledAfterMs === undefined || now() - at < options.stalledAfterMs) return;
+    alert("stalled", `chain ${chainId}: no block since ${number}, ${Math.round((now() - at) / 1_000)} s ago`);
+  }
+
+  /** Whether the chain still is the one that our books were read from. */
+  async function compareWithBooks(cursor: CursorRow | null, { latest }: Heads): Promise<PollResult | undefined> {
+    if (cursor === null) return undefined;
+    if (latest.number < cursor.block) {
+      const reason = `our books are ahead of the chain: they go to block ${cursor.block}, the chain to ${latest.number}`;
+      if (now() - latest.at > FRESH_MS) return wait(`the node is behind: ${reason}`);
+      shorterSince ??= now();
+      return now() - shorterSince < SHORTER_MS ? wait(reason) : halt(reason);
+    }
+    shorterSince = undefined;
+    const block = await readBlock(client, cursor.block);
+    if (block === null) return wait(`the node does not know block ${cursor.block}`);
+    if (block.hash === cursor.blockHash) return undefined;
+    return halt(`the chain at block ${cursor.block} is not the one we read: ${block.hash}, not ${cursor.blockHash}`);
+  }
+
+  function regression(final: Block): PollResult | undefined {
+    if (final.number < lastFinal) return wait(`the node is behind: block ${final.number} after block ${lastFinal}`);
+    lastFinal = final.number;
+    return undefined;
+  }
+
+  async function advance(cursor: CursorRow | null, from: number, final: Block): Promise<PollResult> {
+    const range = await ranges.read(from, final);
+    if (range.totals === null && range.end.number === final.number) {
+      return wait(`there is no settlement contract at ${settlement} in block ${final.number}`);
+    }
+    const contradiction =
+      contradictionOf(cursor, range) ??
+      (witness === undefined ? undefined : await disagreementOf(witness, settlement, confirmations, range));
+    if (contradiction !== undefined) {
+      ranges.narrow();
+      return wait(contradiction, true);
+    }
+    const { number, hash } = range.end;
+    const reply = await ledger.run(() =>
+      send(partition, {
+        type: "advance",
+        at: now(),
+        chainId,
+        block: number,
+        blockHash: hash,
+        activations: range.activations,
+      }),
+    );
+    if (reply.status === "gap") return gap(cursor, `expected ${reply.expected}, got ${reply.got}`);
+    pending.dropUpTo(number);
+    const more = number < final.number;
+    return gotThrough(number, final, {
+      outcome: "advanced",
+      block: number,
+      activations: range.activations.length,
+      more,
+    });
+  }
+
+  async function gap(before: CursorRow | null, reason: string): Promise<PollResult> {
+    const cursor = await ledger.read(partition, { type: "cursor" });
+    if (cursor?.block !== before?.block) return wait("somebody else has read these blocks");
+    return halt(`the activations do not follow each other: ${reason}`);
+  }
+
+  async function lookAhead({ latest, final }: Heads): Promise<void> {
+    const from = Math.max(final.number + 1, latest.number - maxBlocks + 1);
+    try {
+      pending.replace(
+        from > latest.number ? [] : await readActivations(client, { settlement, from, to: latest.number }),
+      );
+    } catch (error) {
+      // What is shown stays as it was; only what is credited has to be right.
+      if (!(error instanceof RpcError) && !isUnavailable(error)) throw error;
+    }
+  }
+
+  async function poll(): Promise<PollResult> {
+    if (status.state === "halted") return { outcome: "halted", reason: status.reason ?? "" };
+    try {
+      return await step();
+    } catch (error) {
+      if (isUnavailable(error)) return wait(error.message, error instanceof ChainContradiction);
+      return halt(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+    }
+  }
+
+  return {
+    poll() {
+      polling ??= poll().finally(() => {
+        polling = undefined;
+      });
+      return polling;
+    },
+    status: () => ({ ...status }),
+    pendingActivations: (account) => pending.of(account),
+  };
+}
+
+function isUnavailable(error: unknown): error is Error {
+  return error instanceof Error && (error.name === "ChainUnavailable" || error.name === "LedgerUnavailable");
+}

@@ -1,0 +1,103 @@
+import type { Address } from "@inference/protocol/credential";
+import { type ChainClient, ChainContradiction, ChainUnavailable, RpcError } from "./rpc.ts";
+
+/** What can be asked of a chain, each answer parsed strictly: a node is a stranger. */
+export type Hex = `0x${string}`;
+
+export type Block = {
+  number: number;
+  hash: Hex;
+  /** Ms since the epoch. */
+  at: number;
+};
+
+/** Null if the node has no such block. */
+export async function readBlock(client: ChainClient, block: number | "latest" | "finalized"): Promise<Block | null> {
+  const which = typeof block === "number" ? quantity(block) : block;
+  const answer = await asked(client.request("eth_getBlockByNumber", [which, false]));
+  if (answer === null) return null;
+  const { number, hash, timestamp } = parseObject(answer);
+  const found = { number: parseQuantity(number), hash: parseHash(hash), at: parseQuantity(timestamp) * 1_000 };
+  if (typeof block === "number" && found.number !== block) {
+    throw new ChainContradiction(`asked for block ${block}, the node answers with block ${found.number}`);
+  }
+  return found;
+}
+
+export async function readChainId(client: ChainClient): Promise<number> {
+  return parseQuantity(await asked(client.request("eth_chainId", [])));
+}
+
+export type Call = { to: Address; data: Hex; gas?: Hex };
+
+/**
+ * What a contract answers in a block; `0x` where there is none.
+ *
+ * @throws RpcError when the contract failed; every other error is `ChainUnavailable`.
+ */
+export async function callAt(client: ChainClient, call: Call, block: Block | "latest"): Promise<Hex> {
+  if (block === "latest") return answerOf(client, call, block);
+  try {
+    return parseHex(await client.request("eth_call", [call, { blockHash: block.hash, requireCanonical: true }]));
+  } catch (error) {
+    // A node that knows blocks by their number only.
+    if (!(error instanceof RpcError) || error.isContractFailure) throw error;
+    return answerOf(client, call, quantity(block.number));
+  }
+}
+
+/** A word of 32 bytes; undefined unless the answer is exactly one. */
+export function parseWord(answer: Hex): bigint | undefined {
+  return answer.length === 66 ? BigInt(answer) : undefined;
+}
+
+export function quantity(value: number): Hex {
+  return `0x${value.toString(16)}`;
+}
+
+export function parseQuantity(value: unknown): number {
+  if (typeof value !== "string" || !/^0x(0|[1-9a-f][0-9a-f]{0,13})$/i.test(value)) throw unreadable("a number", value);
+  const number = Number(value);
+  if (!Number.isSafeInteger(number)) throw unreadable("a number", value);
+  return number;
+}
+
+export function parseHash(value: unknown): Hex {
+  if (typeof value !== "string" || !/^0x[0-9a-f]{64}$/i.test(value)) throw unreadable("a hash", value);
+  return value.toLowerCase() as Hex;
+}
+
+export function parseHex(value: unknown): Hex {
+  if (typeof value !== "string" || !/^0x([0-9a-f]{2})*$/i.test(value)) throw unreadable("bytes", value);
+  return value.toLowerCase() as Hex;
+}
+
+export function parseObject(value: unknown): Record<string, unknown> {
+  if (typeof value !== "object" || value === null) throw unreadable("an object", value);
+  return value as Record<string, unknown>;
+}
+
+async function answerOf(client: ChainClient, call: Call, block: string): Promise<Hex> {
+  try {
+    return parseHex(await client.request("eth_call", [call, block]));
+  } catch (error) {
+    throw error instanceof RpcError && !error.isContractFailure ? nodeError(error) : error;
+  }
+}
+
+async function asked(request: Promise<unknown>): Promise<unknown> {
+  try {
+    return await request;
+  } catch (error) {
+    throw error instanceof RpcError ? nodeError(error) : error;
+  }
+}
+
+/** Where no contract can have caused it, an error is no answer. */
+function nodeError(error: RpcError): ChainUnavailable {
+  return new ChainUnavailable(`the node answers: ${error.message}`, { cause: error });
+}
+
+function unreadable(what: string, value: unknown): ChainUnavailable {
+  return new ChainUnavailable(`the node answers with ${JSON.stringify(value)?.slice(0, 100)}, which is not ${what}`);
+}

@@ -1,0 +1,56 @@
+import type { Address } from "@inference/protocol/credential";
+import { createClient, custom } from "viem";
+import { verifyMessage } from "viem/actions";
+import { quantity } from "./chain-view.ts";
+import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
+
+export type SignatureQuery = {
+  chainId: number;
+  address: Address;
+  message: string;
+  signature: `0x${string}`;
+};
+
+const TIMEOUT_MS = 2_000;
+/** Enough to deploy a wallet and to check a curve in Solidity; a contract that never ends ends here. */
+const GAS = 10_000_000;
+
+/**
+ * Whether a wallet accepts a signature over a message: ERC-1271, ERC-6492 for one that is not deployed yet.
+ *
+ * The library answers false for every failed call, a missing node among them: what failed is remembered on the way
+ * through, and thrown.
+ *
+ * @throws ChainUnavailable when the node did not answer in time.
+ */
+export async function acceptsSignature(client: ChainClient, query: SignatureQuery): Promise<boolean> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  let failure: ChainUnavailable | undefined;
+
+  async function request({ method, params }: { method: string; params?: readonly unknown[] }): Promise<unknown> {
+    try {
+      return await client.request(method, method === "eth_call" ? withGas(params) : (params ?? []), { signal });
+    } catch (error) {
+      if (!(error instanceof RpcError && error.isContractFailure)) failure ??= asUnavailable(error);
+      throw error;
+    }
+  }
+
+  const { address, message, signature } = query;
+  // Without `ccipRead: false` a contract could send this machine to any address it likes.
+  const viewer = createClient({ transport: custom({ request }, { retryCount: 0 }), ccipRead: false });
+  // It throws on bytes that look like a wrapped signature and are none: no wallet has accepted those.
+  const accepted = await verifyMessage(viewer, { address, message, signature }).catch(() => false);
+  if (!accepted && failure !== undefined) throw failure;
+  return accepted;
+}
+
+function withGas(params: readonly unknown[] = []): readonly unknown[] {
+  const [call, ...rest] = params;
+  return [{ ...(call as object), gas: quantity(GAS) }, ...rest];
+}
+
+function asUnavailable(error: unknown): ChainUnavailable {
+  if (error instanceof ChainUnavailable) return error;
+  return new ChainUnavailable(error instanceof Error ? error.message : "the node did not answer", { cause: error });
+}

@@ -1,0 +1,36 @@
+import type { Activation } from "@inference/ledger/commands";
+import type { Address } from "@inference/protocol/credential";
+import { MAX_NANO_USD, NANO_USD_PER_TOKEN_UNIT, type NanoUsd } from "@inference/protocol/money";
+
+export type PendingActivation = { amountNanoUsd: NanoUsd; block: number; transaction: string };
+
+/** Activations that are on the chain and not final: to be shown, never to be counted. */
+export type Pending = {
+  replace(activations: readonly Activation[]): void;
+  /** What became final is not pending any more. */
+  dropUpTo(block: number): void;
+  of(account: Address): PendingActivation[];
+};
+
+export function createPending(): Pending {
+  let pending: readonly Activation[] = [];
+  return {
+    replace(activations) {
+      pending = activations;
+    },
+    dropUpTo(block) {
+      pending = pending.filter((activation) => activation.block > block);
+    },
+    of(account) {
+      const wanted = account.toLowerCase();
+      return pending
+        .filter((activation) => activation.account === wanted)
+        .map(({ amountToken, block, transaction }) => ({ amountNanoUsd: shown(amountToken), block, transaction }));
+    },
+  };
+}
+
+function shown(amountToken: string): NanoUsd {
+  const amount = BigInt(amountToken) * NANO_USD_PER_TOKEN_UNIT;
+  return amount > BigInt(MAX_NANO_USD) ? MAX_NANO_USD : Number(amount);
+}

@@ -1,0 +1,37 @@
+import type { PollResult } from "./activation-watcher.ts";
+
+export type Timers = {
+  /** Calls back once, unless cancelled. */
+  after(ms: number, callback: () => void): { cancel(): void };
+};
+
+/**
+ * Polls now and then every `intervalMs`; at once again while there is more to read. Ends by itself when a poll halts.
+ *
+ * @returns Stops it, and resolves when the poll that was running is over.
+ */
+export function keepPolling(options: {
+  watcher: { poll(): Promise<PollResult> };
+  timers: Timers;
+  intervalMs: number;
+}): () => Promise<void> {
+  const { watcher, timers, intervalMs } = options;
+  let stopped = false;
+  let timer: { cancel(): void } | undefined;
+  let running = run();
+
+  async function run(): Promise<void> {
+    const result = await watcher.poll();
+    if (stopped || result.outcome === "halted") return;
+    const more = result.outcome === "advanced" && result.more;
+    timer = timers.after(more ? 0 : intervalMs, () => {
+      running = run();
+    });
+  }
+
+  return () => {
+    stopped = true;
+    timer?.cancel();
+    return running;
+  };
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { createChainClient } from "./rpc.ts";
+import { openMemoryLedger } from "./testing/memory-ledger.ts";
+import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { alice, bob, clientOf, watch } from "./testing/watch.ts";
+
+let chain: PrimaryChain;
+before(async () => {
+  chain = await startPrimaryChain();
+});
+after(() => chain?.stop());
+beforeEach(() => chain.reset());
+
+async function activateSome(): Promise<void> {
+  await chain.activate(alice, 1n);
+  await chain.activateTwice(bob, 10n);
+  await chain.mine(3);
+  await chain.activate(alice, 100n);
+  await chain.finalize();
+}
+
+test("a restart between any two polls loses and doubles nothing", async () => {
+  await activateSome();
+  const ledger = openMemoryLedger();
+  for (let count = 0; count < 100; count += 1) {
+    const fresh = watch(chain, { ledger, maxBlocks: 1 });
+    if ((await fresh.watcher.poll()).outcome === "idle") break;
+  }
+  const { balance, watcher } = watch(chain, { ledger });
+  assert.equal((await watcher.poll()).outcome, "idle");
+  assert.equal(await balance(alice), 101_000);
+  assert.equal(await balance(bob), 20_000);
+});
+
+test("a crash between the commit and its deliveries loses and doubles nothing", async () => {
+  await activateSome();
+  const { drain, ledger, balance } = watch(chain);
+  ledger.crashing = true;
+  assert.equal((await drain()).outcome, "waiting");
+  assert.equal(await balance(alice), 0);
+  ledger.recover();
+  const restarted = watch(chain, { ledger });
+  await restarted.drain();
+  assert.equal(await restarted.balance(alice), 101_000);
+  assert.equal(await restarted.balance(bob), 20_000);
+  assert.deepEqual(restarted.alerts, []);
+});
+
+test("a process that dies at any of a poll's questions leaves books that the next one goes on from", async () => {
+  await activateSome();
+  const questions = await countQuestions();
+  assert.ok(questions > 5);
+  for (let deadline = 1; deadline <= questions; deadline += 1) {
+    const ledger = openMemoryLedger();
+    let asked = 0;
+    const dying = createChainClient({
+      url: chain.rpcUrl,
+      random: () => 0,
+      tries: 1,
+      fetch: (...request) => (++asked > deadline ? Promise.reject(new Error("dead")) : fetch(...request)),
+    });
+    await watch(chain, { ledger, client: dying }).watcher.poll();
+    const { drain, balance } = watch(chain, { ledger });
+    await drain();
+    assert.deepEqual([await balance(alice), await balance(bob)], [101_000, 20_000], `dead after ${deadline} questions`);
+  }
+});
+
+test("two watchers over the same books credit once, and neither halts", async () => {
+  await activateSome();
+  const ledger = openMemoryLedger();
+  const [first, second] = [watch(chain, { ledger }), watch(chain, { ledger })];
+  await Promise.all([first.drain(), second.drain()]);
+  await Promise.all([first.drain(), second.drain()]);
+  assert.equal(first.watcher.status().state, "following");
+  assert.equal(second.watcher.status().state, "following");
+  assert.equal(await first.balance(alice), 101_000);
+  assert.deepEqual([...first.alerts, ...second.alerts], []);
+});
+
+async function countQuestions(): Promise<number> {
+  const client = clientOf(chain.rpcUrl);
+  let count = 0;
+  const counting: typeof client = {
+    request(...question) {
+      count += 1;
+      return client.request(...question);
+    },
+  };
+  await watch(chain, { client: counting }).watcher.poll();
+  return count;
+}

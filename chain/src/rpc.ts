@@ -1,0 +1,162 @@
+/**
+ * The only way to a chain: JSON-RPC over `fetch`, with a limit on everything a node can do to us. No error's text contains
+ * the node's address, for it often contains a secret.
+ */
+export type ChainClient = {
+  /**
+   * Asks a node, and again where that can help.
+   *
+   * @param options.signal Ends it early, all its tries together.
+   * @throws ChainUnavailable when there was no answer, or none that can be read.
+   * @throws RpcError when the answer is an error.
+   */
+  request(method: string, params: readonly unknown[], options?: { signal?: AbortSignal }): Promise<unknown>;
+};
+
+export type ChainClientOptions = {
+  url: string;
+  fetch: typeof fetch;
+  /** Between 0 and 1, for the pauses between tries. */
+  random(): number;
+  /** For one try, to the last byte of its answer. */
+  timeoutMs?: number;
+  tries?: number;
+  pauseMs?: number;
+  maxResponseBytes?: number;
+};
+
+const RATE_LIMIT_CODES: readonly number[] = [429, -32005, -32007];
+
+export function createChainClient(options: ChainClientOptions): ChainClient {
+  const { timeoutMs = 5_000, tries = 3, pauseMs = 250, maxResponseBytes = 5 << 20 } = options;
+  const { url, headers } = withoutCredentials(options.url);
+  let lastId = 0;
+
+  async function tryOnce(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<unknown> {
+    const id = ++lastId;
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const response = await options.fetch(url, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+      redirect: "manual",
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+    });
+    const text = await readCapped(response, maxResponseBytes);
+    return resultOf(response, text, id);
+  }
+
+  return {
+    async request(method, params, { signal } = {}) {
+      for (let count = 1; ; count += 1) {
+        try {
+          return await tryOnce(method, params, signal);
+        } catch (error) {
+          const over = count >= tries || signal?.aborted === true || !isWorthAnotherTry(error);
+          if (over) throw error instanceof RpcError ? error : unavailable(method, error, count);
+        }
+        await pause(pauseMs * 2 ** (count - 1) * (0.5 + options.random()), signal);
+      }
+    },
+  };
+}
+
+/** No answer came from the chain, or none that could be believed. Never to be taken for an answer. */
+export class ChainUnavailable extends Error {
+  override name = "ChainUnavailable";
+}
+
+/** The node answered, and what it said cannot be true. */
+export class ChainContradiction extends ChainUnavailable {}
+
+/** The node answered with an error. */
+export class RpcError extends Error {
+  override name = "RpcError";
+  readonly code: number;
+  constructor(code: number, message: string) {
+    super(`${message.slice(0, 300)} (${code})`);
+    this.code = code;
+  }
+
+  /** Whether it is the called contract that failed, and not the node. Nodes agree on the code of a revert alone. */
+  get isContractFailure(): boolean {
+    return (
+      this.code === 3 || /revert|out ?of ?gas|invalid ?(fe)?opcode|invalid jump|stack|EVM error/i.test(this.message)
+    );
+  }
+}
+
+class TooLarge extends Error {}
+
+function isWorthAnotherTry(error: unknown): boolean {
+  if (error instanceof RpcError) return RATE_LIMIT_CODES.includes(error.code);
+  return !(error instanceof TooLarge);
+}
+
+function unavailable(method: string, error: unknown, count: number): ChainUnavailable {
+  const why = error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
+  return new ChainUnavailable(`${method}: no answer after ${count} tries (${why})`, { cause: error });
+}
+
+async function readCapped(response: Response, maxBytes: number): Promise<string> {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  // Leaving the loop by throwing cancels the body.
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new TooLarge(`an answer above ${maxBytes} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function resultOf(response: Response, text: string, id: number): unknown {
+  const answer = parseObject(text);
+  const error = answer?.error;
+  // Some nodes say that a range is too large with a status of 400 and a proper error.
+  if (answer !== undefined && isErrorObject(error)) throw new RpcError(error.code, error.message);
+  if (!response.ok) throw new Error(`status ${response.status}`);
+  if (answer === undefined) throw new Error("an answer that is not JSON-RPC");
+  if (answer.id !== id || !("result" in answer)) throw new Error("an answer to another question");
+  return answer.result;
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isErrorObject(value: unknown): value is { code: number; message: string } {
+  if (typeof value !== "object" || value === null || !("code" in value) || !("message" in value)) return false;
+  return typeof value.code === "number" && typeof value.message === "string";
+}
+
+/** `fetch` refuses an address with a user name in it; the header says the same. */
+function withoutCredentials(address: string): { url: string; headers: Record<string, string> } {
+  const url = new URL(address);
+  const headers: Record<string, string> = { "content-type": "application/json" };
+  if (url.username !== "") {
+    headers.authorization = `Basic ${btoa(decodeURIComponent(`${url.username}:${url.password}`))}`;
+    url.username = "";
+    url.password = "";
+  }
+  return { url: url.href, headers };
+}
+
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done(): void {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    }
+    signal?.addEventListener("abort", done);
+  });
+}

@@ -1,0 +1,56 @@
+import { createServer, type ServerResponse } from "node:http";
+import { post } from "./anvil.ts";
+
+/** A node that stands before an honest one and answers as it likes. */
+export type Liar = AsyncDisposable & {
+  url: string;
+  /** Honest while undefined. */
+  lie: Lie | undefined;
+  /** The methods asked since it was last emptied. */
+  asked: string[];
+};
+
+export type Question = { id: number; method: string; params: readonly unknown[] };
+export type Answer = { result?: unknown; error?: unknown };
+/** Answers in the place of the honest node; undefined leaves it to that one. A function writes the response itself. */
+export type Lie = (
+  question: Question,
+  honest: (question?: Partial<Question>) => Promise<Answer>,
+) => Promise<Answer | undefined> | Answer | undefined | ((response: ServerResponse) => void);
+
+export async function startLiar(honestUrl: string): Promise<Liar> {
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk) => {
+      body += chunk;
+    });
+    request.on("end", () => {
+      reply(JSON.parse(body) as Question, response).catch(() => response.destroy());
+    });
+  });
+
+  async function reply(question: Question, response: ServerResponse): Promise<void> {
+    liar.asked.push(question.method);
+    const honest = (other: Partial<Question> = {}) => post(honestUrl, { jsonrpc: "2.0", ...question, ...other });
+    const lie = liar.lie?.(question, honest);
+    if (typeof lie === "function") return lie(response);
+    const { result, error } = (await lie) ?? (await honest());
+    const answer = error === undefined ? { result } : { error };
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: question.id, ...answer }));
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const liar: Liar = {
+    url: `http://127.0.0.1:${address.port}/`,
+    lie: undefined,
+    asked: [],
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return liar;
+}

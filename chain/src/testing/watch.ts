@@ -1,0 +1,65 @@
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import type { Address } from "@inference/protocol/credential";
+import {
+  type ActivationWatcher,
+  type ActivationWatcherOptions,
+  createActivationWatcher,
+  type PollResult,
+} from "../activation-watcher.ts";
+import { type ChainClient, createChainClient } from "../rpc.ts";
+import { type MemoryLedger, openMemoryLedger } from "./memory-ledger.ts";
+import type { PrimaryChain } from "./primary-chain.ts";
+
+/** A watcher with its books, and what its operator was told. */
+export type Watch = {
+  watcher: ActivationWatcher;
+  ledger: MemoryLedger;
+  alerts: string[];
+  clock: { skewMs: number };
+  /** Polls until there is nothing more to read at once. */
+  drain(): Promise<PollResult>;
+  balance(account: Address): Promise<number>;
+  ceiling(): Promise<number>;
+};
+
+export const alice: Address = "0x00000000000000000000000000000000000a11ce";
+export const bob: Address = "0x0000000000000000000000000000000000000b0b";
+
+export function clientOf(url: string): ChainClient {
+  return createChainClient({ url, fetch, random: () => 0, timeoutMs: 1_000, pauseMs: 1 });
+}
+
+export function watch(
+  chain: PrimaryChain,
+  options: Partial<ActivationWatcherOptions> & { url?: string; ledger?: MemoryLedger } = {},
+): Watch {
+  const clock = { skewMs: 0 };
+  const now = () => Date.now() + clock.skewMs;
+  const { url = chain.rpcUrl, ledger = openMemoryLedger(now), ...rest } = options;
+  const alerts: string[] = [];
+  const watcher = createActivationWatcher({
+    client: clientOf(url),
+    chainId: 31337,
+    settlement: chain.settlement,
+    startBlock: chain.startBlock,
+    confirmations: "finalized",
+    now,
+    onAlert: (message) => alerts.push(message),
+    ...rest,
+    ledger,
+  });
+  return {
+    watcher,
+    ledger,
+    alerts,
+    clock,
+    async drain() {
+      let result = await watcher.poll();
+      while (result.outcome === "advanced" && result.more) result = await watcher.poll();
+      return result;
+    },
+    balance: async (account) =>
+      (await ledger.read(accountPartition(account), { type: "balance", at: now() })).limitNanoUsd ?? 0,
+    ceiling: async () => (await ledger.read(ceilingPartition, { type: "ceiling", at: now() })).limitNanoUsd ?? 0,
+  };
+}

@@ -1,0 +1,33 @@
+import type { Address } from "@inference/protocol/credential";
+import { readBlock } from "./chain-view.ts";
+import { type Confirmations, readHeads } from "./heads.ts";
+import { type Range, readRange } from "./range.ts";
+import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
+
+/**
+ * What a second node says differently of a range; undefined if it says the same. One node that lies consistently, in its
+ * events and its state, is found out by nothing else.
+ *
+ * @throws ChainUnavailable also while the range is not final there.
+ */
+export async function disagreementOf(
+  witness: ChainClient,
+  settlement: Address,
+  confirmations: Confirmations,
+  range: Range,
+): Promise<string | undefined> {
+  const { final } = await readHeads(witness, confirmations);
+  const { number, hash } = range.end;
+  if (final.number < number) throw new ChainUnavailable(`block ${number} is not final on the second node`);
+  const end = await readBlock(witness, number);
+  if (end?.hash !== hash) return `block ${number} is ${hash} on one node and ${end?.hash} on the other`;
+  const other = await readRange(witness, settlement, range.from, end).catch((error: unknown) => {
+    throw error instanceof RpcError ? new ChainUnavailable(error.message, { cause: error }) : error;
+  });
+  if (textOf(other) === textOf(range)) return undefined;
+  return `two nodes tell different stories of the blocks from ${range.from} to ${number}`;
+}
+
+function textOf(range: Range): string {
+  return JSON.stringify(range, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
+}

@@ -1,0 +1,61 @@
+/** A local chain for the tests of this folder. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+export interface Anvil extends AsyncDisposable {
+  readonly rpcUrl: string;
+}
+
+/** Starts anvil on a free port and resolves when it answers. Throws if it does not start. */
+export async function startAnvil(chainId: number): Promise<Anvil> {
+  const port = await freePort();
+  const rpcUrl = `http://127.0.0.1:${port}`;
+  const args = ["--port", String(port), "--chain-id", String(chainId), "--hardfork", "cancun", "--quiet"];
+  const child = spawn(anvilPath(), args, { stdio: "ignore" });
+  const failure = new Promise<never>((_, reject) => {
+    child.once("error", (error) => reject(new Error(`anvil did not start: ${error.message}`)));
+    child.once("exit", (code) => reject(new Error(`anvil exited with ${code}`)));
+  });
+  failure.catch(() => {});
+  await Promise.race([failure, answers(rpcUrl)]);
+  return { rpcUrl, [Symbol.asyncDispose]: () => stop(child) };
+}
+
+async function answers(rpcUrl: string): Promise<void> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] });
+  const headers = { "content-type": "application/json" };
+  for (let attempt = 0; attempt < 1_000; attempt += 1) {
+    const response = await fetch(rpcUrl, { method: "POST", headers, body }).catch(() => undefined);
+    if (response?.ok) return;
+    await sleep(10);
+  }
+  throw new Error("anvil does not answer");
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGINT");
+  await exited;
+}
+
+function anvilPath(): string {
+  try {
+    const path = fileURLToPath(new URL("bin/anvil", import.meta.resolve("@foundry-rs/anvil-linux-amd64/package.json")));
+    return existsSync(path) ? path : "anvil";
+  } catch {
+    return "anvil";
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no free port");
+  return address.port;
+}

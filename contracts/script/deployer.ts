@@ -1,0 +1,62 @@
+/** The one account that sends a deployment's transactions, with what is needed to deploy and to read back. */
+import {
+  type Account,
+  type Address,
+  type Chain,
+  createPublicClient,
+  createWalletClient,
+  defineChain,
+  getAddress,
+  type Hex,
+  type HttpTransport,
+  http,
+  type PublicClient,
+  type TransactionReceipt,
+  type WalletClient,
+} from "viem";
+import { LOCAL_CHAIN_IDS } from "./development-keys.ts";
+
+export interface Deployer {
+  readonly chainId: number;
+  readonly account: Account;
+  readonly reader: PublicClient<HttpTransport, Chain>;
+  readonly writer: WalletClient<HttpTransport, Chain, Account>;
+}
+
+/** Connects to the chain at `rpcUrl`, whatever its id is. */
+export async function connectDeployer(options: { rpcUrl: string; account: Account }): Promise<Deployer> {
+  const transport = http(options.rpcUrl);
+  const chainId = await createPublicClient({ transport }).getChainId();
+  const chain = defineChain({
+    id: chainId,
+    name: `chain ${chainId}`,
+    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+    rpcUrls: { default: { http: [options.rpcUrl] } },
+  });
+  const pollingInterval = LOCAL_CHAIN_IDS.includes(chainId) ? 5 : 1_000;
+  const account = options.account;
+  return {
+    chainId,
+    account,
+    reader: createPublicClient({ chain, transport, pollingInterval, cacheTime: 0 }),
+    writer: createWalletClient({ account, chain, transport }),
+  };
+}
+
+/** Waits until the transaction is in a block. Throws {@link DeploymentError} if it reverted; `step` says what it was. */
+export async function confirm(deployer: Deployer, step: string, hash: Hex): Promise<TransactionReceipt> {
+  const receipt = await deployer.reader.waitForTransactionReceipt({ hash });
+  if (receipt.status !== "success") throw new DeploymentError(`${step} reverted in transaction ${hash}.`);
+  return receipt;
+}
+
+/** Deploys creation code at the address of the deployer's next nonce. */
+export async function createContract(deployer: Deployer, step: string, data: Hex): Promise<Address> {
+  const receipt = await confirm(deployer, step, await deployer.writer.sendTransaction({ data }));
+  if (receipt.contractAddress == null) throw new DeploymentError(`${step} created no contract.`);
+  return getAddress(receipt.contractAddress);
+}
+
+export class DeploymentError extends Error {
+  override readonly name = "DeploymentError";
+}

@@ -1,0 +1,32 @@
+/** Runs forge with the given arguments: the pinned one from npm (Linux x64), or the one on the PATH elsewhere. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const FORGE_VERSION = "1.7.1";
+const contractsFolder = fileURLToPath(new URL("..", import.meta.url));
+
+/** Runs forge in the contracts' folder and returns its exit status; its output is ours. */
+export function runForge(args: readonly string[]): number {
+  const result = spawnSync(forgePath(), args, { cwd: contractsFolder, stdio: "inherit" });
+  if (result.error !== undefined) {
+    console.error(
+      `forge did not start (${result.error.message}). The npm package of this platform is not installed: ` +
+        `put Foundry ${FORGE_VERSION} on the PATH (https://getfoundry.sh).`,
+    );
+    return 1;
+  }
+  return result.status ?? 1;
+}
+
+function forgePath(): string {
+  try {
+    const manifest = import.meta.resolve("@foundry-rs/forge-linux-amd64/package.json");
+    const path = fileURLToPath(new URL("bin/forge", manifest));
+    return existsSync(path) ? path : "forge";
+  } catch {
+    return "forge";
+  }
+}
+
+if (import.meta.main) process.exitCode = runForge(process.argv.slice(2));

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+
+import {IInferenceSettlement} from "./interfaces/IInferenceSettlement.sol";
+import {IInferenceToken} from "./interfaces/IInferenceToken.sol";
+import {IStablecoin} from "./interfaces/IStablecoin.sol";
+import {ITokenBackingOutbox} from "./interfaces/ITokenBackingOutbox.sol";
+import {ITokenMinter} from "./interfaces/ITokenMinter.sol";
+
+/// @title TokenMinter
+/// @notice The par door and, on the primary chain, the vault. See {ITokenMinter}.
+contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
+    using SafeERC20 for IStablecoin;
+
+    /* IMMUTABLES */
+
+    /// @inheritdoc ITokenMinter
+    IInferenceToken public immutable TOKEN;
+    /// @inheritdoc ITokenMinter
+    IStablecoin public immutable STABLECOIN;
+    /// @inheritdoc ITokenMinter
+    IInferenceSettlement public immutable SETTLEMENT;
+    /// @inheritdoc ITokenMinter
+    ITokenBackingOutbox public immutable OUTBOX;
+    /// @inheritdoc ITokenMinter
+    uint256 public immutable SCALE;
+
+    /// @dev Who holds the dollars that come in: this contract on the primary chain, the outbox elsewhere.
+    address internal immutable CUSTODIAN;
+
+    /* STORAGE */
+
+    /// @inheritdoc ITokenMinter
+    uint256 public backing;
+
+    /* CONSTRUCTOR */
+
+    constructor(
+        IInferenceToken token,
+        IStablecoin stablecoin,
+        IInferenceSettlement settlement,
+        ITokenBackingOutbox outbox
+    ) {
+        require((address(settlement) == address(0)) != (address(outbox) == address(0)), AmbiguousChain());
+        uint8 decimals = stablecoin.decimals();
+        require(decimals >= 6 && decimals <= 18, UnsupportedDecimals(decimals));
+
+        TOKEN = token;
+        STABLECOIN = stablecoin;
+        SETTLEMENT = settlement;
+        OUTBOX = outbox;
+        SCALE = 10 ** (decimals - 6);
+        CUSTODIAN = address(outbox) == address(0) ? address(this) : address(outbox);
+    }
+
+    /* MINT */
+
+    /// @inheritdoc ITokenMinter
+    function mint(uint256 amount) external nonReentrant {
+        _pull(amount);
+        _mint(amount, msg.sender, msg.sender);
+    }
+
+    /// @inheritdoc ITokenMinter
+    function mint(uint256 amount, address to) external nonReentrant {
+        _pull(amount);
+        _mint(amount, to, msg.sender);
+    }
+
+    /// @inheritdoc ITokenMinter
+    function mintWithPermit(uint256 amount, address to, Permit calldata permit) external nonReentrant {
+        _tryPermit(amount, permit);
+        _pull(amount);
+        _mint(amount, to, msg.sender);
+    }
+
+    /// @inheritdoc ITokenMinter
+    function mintWithAuthorization(uint256 amount, address to, Authorization calldata authorization)
+        external
+        nonReentrant
+    {
+        _pullAuthorized(amount, Action.Mint, to, authorization);
+        _mint(amount, to, authorization.from);
+    }
+
+    /* MINT AND ACTIVATE */
+
+    /// @inheritdoc ITokenMinter
+    function mintAndActivate(uint256 amount, address account) external nonReentrant {
+        _pull(amount);
+        _activate(amount, account, msg.sender);
+    }
+
+    /// @inheritdoc ITokenMinter
+    function mintAndActivateWithPermit(uint256 amount, address account, Permit calldata permit) external nonReentrant {
+        _tryPermit(amount, permit);
+        _pull(amount);
+        _activate(amount, account, msg.sender);
+    }
+
+    /// @inheritdoc ITokenMinter
+    function mintAndActivateWithAuthorization(uint256 amount, address account, Authorization calldata authorization)
+        external
+        nonReentrant
+    {
+        _pullAuthorized(amount, Action.Activate, account, authorization);
+        _activate(amount, account, authorization.from);
+    }
+
+    /* PAY OUT */
+
+    /// @inheritdoc ITokenMinter
+    function payOut(address to, uint256 amount) external nonReentrant {
+        require(msg.sender == address(SETTLEMENT), OnlySettlement());
+        uint256 booked = backing;
+        require(amount <= booked, InsufficientBacking(amount, booked));
+
+        uint256 backingAfter = booked - amount;
+        backing = backingAfter;
+        emit PaidOut(to, amount, backingAfter);
+        STABLECOIN.safeTransfer(to, amount * SCALE);
+    }
+
+    /* VIEWS */
+
+    /// @inheritdoc ITokenMinter
+    function authorizationNonce(Action action, address recipient, bytes32 salt) public pure returns (bytes32) {
+        return keccak256(abi.encode(action, recipient, salt));
+    }
+
+    /* INTERNAL */
+
+    /// @dev Mints `amount` to `to` for dollars that have arrived.
+    function _mint(uint256 amount, address to, address payer) internal {
+        uint256 backingAfter = _book(amount);
+        emit Minted(payer, to, amount, backingAfter);
+        TOKEN.mint(to, amount);
+    }
+
+    /// @dev Credits `amount` to `account` for dollars that have arrived. Minting a token only to burn it would give the
+    /// same books for more gas.
+    function _activate(uint256 amount, address account, address payer) internal {
+        require(address(SETTLEMENT) != address(0), NoSettlement());
+        uint256 backingAfter = _book(amount);
+        emit MintedAndActivated(payer, account, amount, backingAfter);
+        SETTLEMENT.activateMinted(amount, account, payer);
+    }
+
+    /// @dev Books dollars that have arrived, where they are. Returns the backing here.
+    function _book(uint256 amount) internal returns (uint256 backingAfter) {
+        if (CUSTODIAN != address(this)) {
+            OUTBOX.onMint(amount);
+            return 0;
+        }
+        backingAfter = backing + amount;
+        backing = backingAfter;
+    }
+
+    /// @dev Pulls the dollars from the caller by its allowance.
+    function _pull(uint256 amount) internal {
+        require(amount != 0, ZeroAmount());
+        uint256 expected = amount * SCALE;
+        uint256 balanceBefore = STABLECOIN.balanceOf(CUSTODIAN);
+        STABLECOIN.safeTransferFrom(msg.sender, CUSTODIAN, expected);
+        _checkReceived(expected, balanceBefore);
+    }
+
+    /// @dev Pulls the dollars from the signer of an authorization, which names this contract as payee.
+    function _pullAuthorized(uint256 amount, Action action, address recipient, Authorization calldata authorization)
+        internal
+    {
+        require(amount != 0, ZeroAmount());
+        uint256 expected = amount * SCALE;
+        uint256 balanceBefore = STABLECOIN.balanceOf(CUSTODIAN);
+        STABLECOIN.receiveWithAuthorization(
+            authorization.from,
+            address(this),
+            expected,
+            authorization.validAfter,
+            authorization.validBefore,
+            authorizationNonce(action, recipient, authorization.salt),
+            authorization.v,
+            authorization.r,
+            authorization.s
+        );
+        if (CUSTODIAN != address(this)) STABLECOIN.safeTransfer(CUSTODIAN, expected);
+        _checkReceived(expected, balanceBefore);
+    }
+
+    /// @dev A permit that somebody else submitted first fails here and has done its work: the allowance decides.
+    function _tryPermit(uint256 amount, Permit calldata permit) internal {
+        try STABLECOIN.permit(
+            msg.sender, address(this), amount * SCALE, permit.deadline, permit.v, permit.r, permit.s
+        ) {}
+            catch {}
+    }
+
+    /// @dev Refuses a dollar that takes a fee, or reports what it did not do.
+    function _checkReceived(uint256 expected, uint256 balanceBefore) internal view {
+        uint256 received = STABLECOIN.balanceOf(CUSTODIAN) - balanceBefore;
+        require(received == expected, WrongAmountReceived(expected, received));
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Metadata.sol";
+import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
+import {IERC7802} from "@openzeppelin/contracts/interfaces/draft-IERC7802.sol";
+
+/// @title IInferenceToken
+/// @notice One token is one dollar of inference. ERC-20 with 6 decimals, EIP-2612 permits and ERC-7802 for its bridge.
+/// @dev Units: every amount is in token units (1e-6 token).
+/// Trust: nobody owns the token, nobody can pause it, block a holder or change who may mint. Supply is created by the
+/// minter (against dollars) and by the bridge (against tokens burned on another chain), and destroyed by the settlement
+/// (against credit) and by the bridge. There is no public burn, because a burn without credit would lose a dollar.
+/// A role whose contract this chain does not have is `address(0)`, which nobody can call from.
+interface IInferenceToken is IERC20Metadata, IERC20Permit, IERC7802 {
+    /// @notice The caller is not the minter.
+    error OnlyMinter();
+
+    /// @notice The caller is not the bridge.
+    error OnlyBridge();
+
+    /// @notice The caller is not the settlement.
+    error OnlySettlement();
+
+    /// @notice The contract that mints against dollars.
+    function MINTER() external view returns (address);
+
+    /// @notice The contract that moves tokens between chains; `address(0)` where there is none.
+    function BRIDGE() external view returns (address);
+
+    /// @notice The contract that turns tokens into credit; `address(0)` off the primary chain.
+    function SETTLEMENT() external view returns (address);
+
+    /// @notice Creates `amount` tokens for `to`. Trust: the minter has taken as many dollars before.
+    /// @dev Reverts with {OnlyMinter}, or `ERC20InvalidReceiver` for the zero address.
+    function mint(address to, uint256 amount) external;
+
+    /// @notice Destroys `amount` tokens of `from`, without allowance.
+    /// @dev Trust: the settlement burns only the tokens of its own caller. Reverts with {OnlySettlement}, or
+    /// `ERC20InsufficientBalance`.
+    function burn(address from, uint256 amount) external;
+}

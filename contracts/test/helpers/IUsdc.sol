@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IStablecoin} from "../../src/interfaces/IStablecoin.sol";
+
+/// @notice Circle's FiatTokenV2_2, as the tests use it.
+interface IUsdc is IStablecoin {
+    function initialize(
+        string calldata name,
+        string calldata symbol,
+        string calldata currency,
+        uint8 decimals,
+        address masterMinter,
+        address pauser,
+        address blacklister,
+        address owner
+    ) external;
+    function initializeV2(string calldata name) external;
+    function initializeV2_1(address lostAndFound) external;
+    function initializeV2_2(address[] calldata accountsToBlacklist, string calldata symbol) external;
+    function configureMinter(address minter, uint256 allowance) external returns (bool);
+    function mint(address to, uint256 amount) external returns (bool);
+    function blacklist(address account) external;
+    function pause() external;
+}

@@ -1,0 +1,14 @@
+import type { Context } from "hono";
+import type { Gateway } from "../gateway.ts";
+
+/** What every handler finds in its context. */
+export type GatewayEnv = {
+  Variables: {
+    gateway: Gateway;
+    /** Our id of the request: the `x-request-id` header, and the id of its receipt. */
+    requestId: string;
+    /** The request's one time. */
+    at: number;
+  };
+};
+export type GatewayContext = Context<GatewayEnv>;

@@ -1,0 +1,24 @@
+import { fail } from "@inference/protocol/errors";
+import type { VerifiedCredential } from "../identity/credentials.ts";
+import type { GatewayContext } from "./context.ts";
+
+/** The request's credential, checked against our checksum; nothing has been looked up yet. Throws 401. */
+export function requireCredential(context: GatewayContext): VerifiedCredential {
+  return presentedCredential(context) ?? missing();
+}
+
+/** The same, where a route is public: undefined without a credential. A bad one is 401 all the same. */
+export function presentedCredential(context: GatewayContext): VerifiedCredential | undefined {
+  const header = context.req.header("authorization");
+  if (header === undefined) return undefined;
+  const text = /^bearer[ \t]+(\S{1,512})[ \t]*$/i.exec(header)?.[1];
+  if (text === undefined) missing();
+  const credential = context.var.gateway.credentials.verify(text);
+  if (credential !== undefined) return credential;
+  if (text.startsWith("is_")) fail("invalid_session", "This session token is not one of ours: sign in again.");
+  return fail("invalid_api_key", "This API key is not one of ours: check that it was copied whole.");
+}
+
+function missing(): never {
+  return fail("missing_credentials", "Send your API key as `Authorization: Bearer <key>`.");
+}

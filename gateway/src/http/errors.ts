@@ -1,0 +1,29 @@
+import { LedgerUnavailable } from "@inference/ledger/client";
+import { type ErrorDetail, errorBody, errorHeaders, errorTable, GatewayError } from "@inference/protocol/errors";
+import { ChainUnavailable } from "../environment.ts";
+import type { GatewayContext } from "./context.ts";
+
+/** The one place where an error becomes a response. */
+export function errorResponse(context: GatewayContext, error: unknown): Response {
+  const detail = errorDetail(error);
+  if (detail.code === "internal_error") {
+    const fields = { request: context.var.requestId, error: describe(error) };
+    context.var.gateway.environment.log("alert", "internal_error", fields);
+  }
+  return context.json(errorBody(detail), errorTable[detail.code].status, errorHeaders(detail));
+}
+
+export function errorDetail(error: unknown): ErrorDetail {
+  if (error instanceof GatewayError) return error.detail;
+  if (error instanceof LedgerUnavailable) {
+    return { code: "ledger_unavailable", message: "The ledger cannot take requests at the moment.", retryAfterS: 2 };
+  }
+  if (error instanceof ChainUnavailable || (error instanceof Error && error.name === "ChainUnavailable")) {
+    return { code: "chain_unavailable", message: "The chain cannot be read at the moment.", retryAfterS: 2 };
+  }
+  return { code: "internal_error", message: "Something went wrong here. Nothing was charged." };
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

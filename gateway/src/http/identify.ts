@@ -1,0 +1,62 @@
+import type { CredentialFault } from "@inference/ledger/commands";
+import { accountPartition, type Partition } from "@inference/ledger/partition";
+import type { SessionRow } from "@inference/ledger/tables";
+import { type Address, lowerAddress } from "@inference/protocol/credential";
+import { fail } from "@inference/protocol/errors";
+import type { VerifiedCredential } from "../identity/credentials.ts";
+import { credentialError } from "../inference/refusal.ts";
+import type { GatewayContext } from "./context.ts";
+import { requireCredential } from "./credential.ts";
+
+/** Who a request is from, looked up in the partition that knows: a revoked or expired credential ends here. */
+export type KeyHolder = { account: Address; partition: Partition; keyId: string };
+
+/** The account of the API key that was sent. Throws 401 for a bad one, 403 for a session. */
+export async function requireApiKey(context: GatewayContext): Promise<KeyHolder> {
+  const credential = requireCredential(context);
+  const message = "This route is read with an API key, and this is a session: send the key.";
+  if (credential.payer.kind !== "key") fail("wrong_identity", message);
+  const { keyId } = await lookUp(context, credential);
+  if (keyId === null) throw credentialError(credential.payer, "unknown");
+  return { account: credential.subject, partition: credential.partition, keyId };
+}
+
+/** The account of the wallet whose session was sent. Throws 401 for a bad one, 403 for an agent's and for an API key. */
+export async function requirePersonalSession(
+  context: GatewayContext,
+): Promise<{ account: Address; partition: Partition }> {
+  const { credential } = requireSessionToken(context);
+  const { session } = await lookUp(context, credential);
+  if (session === null) throw credentialError(credential.payer, "unknown");
+  if (session.agentToken !== null) {
+    fail(
+      "wrong_identity",
+      "This session speaks for an agent: sign in without agentToken to manage your wallet's keys.",
+    );
+  }
+  return { account: lowerAddress(session.address), partition: accountPartition(lowerAddress(session.address)) };
+}
+
+/** A session token of ours, which may have ended by now. Throws 401 for a bad one, 403 for an API key. */
+export function requireSessionToken(context: GatewayContext): { token: string; credential: VerifiedCredential } {
+  const credential = requireCredential(context);
+  const message = "This takes a session, and this is an API key: sign in with POST /auth and send its token.";
+  if (credential.payer.kind !== "session") fail("wrong_identity", message);
+  const [, token = ""] =
+    context.req
+      .header("authorization")
+      ?.trim()
+      .split(/[ \t]+/) ?? [];
+  return { token, credential };
+}
+
+async function lookUp(
+  context: GatewayContext,
+  { partition, payer }: VerifiedCredential,
+): Promise<{ keyId: string | null; session: SessionRow | null }> {
+  const { gateway, at } = context.var;
+  const found: { fault: CredentialFault } | { keyId: string | null; session: SessionRow | null } =
+    await gateway.environment.ledger.read(partition, { type: "credential", at, payer });
+  if ("fault" in found) throw credentialError(payer, found.fault);
+  return found;
+}

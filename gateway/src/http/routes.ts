@@ -1,0 +1,43 @@
+import { inferenceRoutes } from "../inference/routes.ts";
+import type { GatewayContext } from "./context.ts";
+import { deleteAuth, getNonce, postAuth } from "./routes/auth.ts";
+import { getCredits } from "./routes/credits.ts";
+import { getGeneration } from "./routes/generation.ts";
+import { getHealth } from "./routes/health.ts";
+import { handleInference } from "./routes/inference.ts";
+import { getKey } from "./routes/key.ts";
+import { deleteKey, listKeys, patchKey, postKey } from "./routes/keys.ts";
+import { getModel, listModels } from "./routes/models.ts";
+import { getStatus } from "./routes/status.ts";
+
+export type Route = {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  path: string;
+  handle(context: GatewayContext): Response | Promise<Response>;
+};
+
+/** The inference API lives under both prefixes, and is the same under both. */
+const prefixes = ["/api/v1", "/v1"] as const;
+
+const underBothPrefixes: readonly Route[] = [
+  ...inferenceRoutes.map((route): Route => ({ method: "POST", path: route.path, handle: handleInference(route) })),
+  { method: "GET", path: "/models", handle: listModels },
+  { method: "GET", path: "/models/:id", handle: getModel },
+];
+
+/** Every route there is. */
+export const routes: readonly Route[] = [
+  ...prefixes.flatMap((prefix) => underBothPrefixes.map((route) => ({ ...route, path: `${prefix}${route.path}` }))),
+  { method: "POST", path: "/auth", handle: postAuth },
+  { method: "DELETE", path: "/auth", handle: deleteAuth },
+  { method: "GET", path: "/auth/nonce", handle: getNonce },
+  { method: "POST", path: "/api/v1/keys", handle: postKey },
+  { method: "GET", path: "/api/v1/keys", handle: listKeys },
+  { method: "PATCH", path: "/api/v1/keys/:id", handle: patchKey },
+  { method: "DELETE", path: "/api/v1/keys/:id", handle: deleteKey },
+  { method: "GET", path: "/api/v1/key", handle: getKey },
+  { method: "GET", path: "/api/v1/credits", handle: getCredits },
+  { method: "GET", path: "/api/v1/generation", handle: getGeneration },
+  { method: "GET", path: "/api/v1/status", handle: getStatus },
+  { method: "GET", path: "/healthz", handle: getHealth },
+];

@@ -1,0 +1,38 @@
+import { encodeBase32 } from "@inference/protocol/base32";
+import { isAddress } from "@inference/protocol/credential";
+import * as z from "zod";
+import { limits } from "../../config.ts";
+import { signIn, signOut } from "../../identity/sign-in.ts";
+import { parseJsonBody } from "../../inference/orders/parse-json-body.ts";
+import { validate } from "../../inference/orders/validate.ts";
+import { readJsonText } from "../body.ts";
+import type { GatewayContext } from "../context.ts";
+import { requireSessionToken } from "../identify.ts";
+import { signedMessage } from "../signed-message.ts";
+
+const signInBody = z.strictObject({
+  ...signedMessage,
+  agentToken: z
+    .custom<`0x${string}`>((value) => typeof value === "string" && isAddress(value), "expected an address")
+    .nullish(),
+});
+
+/** POST /auth: a session for whoever signed the message, or for the agent they own. */
+export async function postAuth(context: GatewayContext): Promise<Response> {
+  const { gateway, at } = context.var;
+  const body = validate(signInBody, parseJsonBody(await readJsonText(context, limits.authBodyBytes)));
+  return context.json(await signIn(gateway, { ...body, agentToken: body.agentToken ?? null }, at));
+}
+
+/** DELETE /auth: ends the session that is sent. */
+export async function deleteAuth(context: GatewayContext): Promise<Response> {
+  const { gateway, at } = context.var;
+  const { token, credential } = requireSessionToken(context);
+  await signOut(gateway, { token, credential }, at);
+  return context.body(null, 204);
+}
+
+/** GET /auth/nonce: for clients that want a server's nonce. One that the client made is as good. */
+export function getNonce(context: GatewayContext): Response {
+  return context.json({ nonce: encodeBase32(context.var.gateway.environment.random.bytes(15)) });
+}

@@ -1,0 +1,35 @@
+import { LedgerUnavailable } from "@inference/ledger/client";
+import { ceilingPartition } from "@inference/ledger/partition";
+import { GatewayError } from "@inference/protocol/errors";
+import type { Gateway } from "../../gateway.ts";
+import type { GatewayContext } from "../context.ts";
+
+type Health = "ok" | "unavailable";
+
+/** GET /healthz: 200 if a paid request could be admitted here now, else 503, with the part that could not. */
+export async function getHealth(context: GatewayContext): Promise<Response> {
+  const { gateway, at } = context.var;
+  const checks = { ledger: await ledgerHealth(gateway, at), prices: pricesHealth(gateway) };
+  const isWell = Object.values(checks).every((health) => health === "ok");
+  return context.json({ status: isWell ? "ok" : "unavailable", checks }, isWell ? 200 : 503);
+}
+
+async function ledgerHealth({ environment }: Gateway, at: number): Promise<Health> {
+  try {
+    await environment.ledger.read(ceilingPartition, { type: "ceiling", at });
+    return "ok";
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) return "unavailable";
+    throw error;
+  }
+}
+
+function pricesHealth({ prices }: Gateway): Health {
+  try {
+    prices.current();
+    return "ok";
+  } catch (error) {
+    if (error instanceof GatewayError) return "unavailable";
+    throw error;
+  }
+}

@@ -1,0 +1,18 @@
+import { limits } from "../../config.ts";
+import { serveInference } from "../../inference/inference.ts";
+import { parseJsonBody } from "../../inference/orders/parse-json-body.ts";
+import type { InferenceRoute } from "../../inference/routes.ts";
+import { readJsonText } from "../body.ts";
+import type { GatewayContext } from "../context.ts";
+import { requireCredential } from "../credential.ts";
+
+/** POST to one of the metered routes: the credential decides who pays. */
+export function handleInference(route: InferenceRoute) {
+  const maxBytes = route.name === "chat" ? limits.chatBodyBytes : limits.otherBodyBytes;
+  return async function inference(context: GatewayContext): Promise<Response> {
+    const credential = requireCredential(context);
+    const body = parseJsonBody(await readJsonText(context, maxBytes));
+    const { gateway, requestId: id, at } = context.var;
+    return serveInference(gateway, { id, at, route, credential, body, clientGone: context.req.raw.signal });
+  };
+}

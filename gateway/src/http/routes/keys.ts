@@ -1,0 +1,74 @@
+import { fail } from "@inference/protocol/errors";
+import { parseUsd } from "@inference/protocol/money";
+import * as z from "zod";
+import { limits } from "../../config.ts";
+import { changeApiKey, createApiKey, revokeApiKey } from "../../identity/api-keys.ts";
+import { keyName } from "../../identity/key-terms.ts";
+import { parseJsonBody } from "../../inference/orders/parse-json-body.ts";
+import { validate } from "../../inference/orders/validate.ts";
+import { readJsonText } from "../body.ts";
+import type { GatewayContext } from "../context.ts";
+import { requirePersonalSession } from "../identify.ts";
+import { toKeyObject } from "../key-object.ts";
+import { parseKeepingDigits } from "../money.ts";
+import { signedMessage } from "../signed-message.ts";
+
+const creation = z.strictObject(signedMessage);
+const change = z.strictObject({
+  name: keyName.optional(),
+  disabled: z.boolean().optional(),
+  /** Text by now, also where the body has a number. */
+  limit: z.string().optional(),
+});
+
+/** POST /api/v1/keys: a key on the terms of a signed message. The answer shows it this once. */
+export async function postKey(context: GatewayContext): Promise<Response> {
+  const { gateway, at } = context.var;
+  const body = validate(creation, parseJsonBody(await readJsonText(context, limits.authBodyBytes)));
+  const { key, view } = await createApiKey(gateway, body, at);
+  return context.json({ key, data: toKeyObject(view) }, 201, { "cache-control": "no-store" });
+}
+
+/** GET /api/v1/keys: the account's keys that are not revoked, the newest first. */
+export async function listKeys(context: GatewayContext): Promise<Response> {
+  const { gateway, at } = context.var;
+  const { partition } = await requirePersonalSession(context);
+  const views = await gateway.environment.ledger.read(partition, { type: "keys", at });
+  views.sort((one, other) => other.key.createdAt - one.key.createdAt);
+  return context.json({ data: views.map(toKeyObject) });
+}
+
+/** PATCH /api/v1/keys/{id}: renames, disables or enables a key, or lowers its limit. */
+export async function patchKey(context: GatewayContext): Promise<Response> {
+  const { gateway, at } = context.var;
+  const { partition } = await requirePersonalSession(context);
+  const text = await readJsonText(context, limits.authBodyBytes);
+  parseJsonBody(text);
+  const { name, disabled, limit } = validate(change, parseKeepingDigits(text, "limit"));
+  if (name === undefined && disabled === undefined && limit === undefined) {
+    fail("invalid_request", "Nothing to change: send `name`, `disabled` or `limit`.");
+  }
+  const view = await changeApiKey(gateway, partition, {
+    keyId: context.req.param("id") ?? "",
+    at,
+    change: {
+      ...(name === undefined ? {} : { name }),
+      ...(disabled === undefined ? {} : { disabled }),
+      ...(limit === undefined ? {} : { limitNanoUsd: amount(limit) }),
+    },
+  });
+  return context.json({ data: toKeyObject(view) });
+}
+
+/** DELETE /api/v1/keys/{id}: revokes a key, at once and for good. */
+export async function deleteKey(context: GatewayContext): Promise<Response> {
+  const { gateway, at } = context.var;
+  const { partition } = await requirePersonalSession(context);
+  await revokeApiKey(gateway, partition, context.req.param("id") ?? "", at);
+  return context.json({ deleted: true });
+}
+
+function amount(limit: string): number {
+  const message = "`limit` must be an amount in USD, like 5.00, of at most nine decimal places.";
+  return parseUsd(limit) ?? fail("invalid_request", message, { param: "limit" });
+}

@@ -1,0 +1,50 @@
+import { ceilingPartition } from "@inference/ledger/partition";
+import { GatewayError } from "@inference/protocol/errors";
+import manifest from "../../../package.json" with { type: "json" };
+import type { Gateway } from "../../gateway.ts";
+import type { GatewayContext } from "../context.ts";
+import { usd } from "../money.ts";
+
+/** GET /api/v1/status, public: the day's ceiling, the chains and contracts, the prices in force. */
+export async function getStatus(context: GatewayContext): Promise<Response> {
+  const { gateway, at } = context.var;
+  const ceiling = await gateway.environment.ledger.read(ceilingPartition, { type: "ceiling", at });
+  const limit = ceiling.limitNanoUsd ?? 0;
+  const left = ceiling.availableNanoUsd ?? 0;
+  return context.json({
+    data: {
+      version: manifest.version,
+      base_url: gateway.config.baseUrl,
+      ceiling: {
+        limit: usd(limit),
+        limit_nano_usd: limit,
+        settled: usd(ceiling.settledNanoUsd),
+        settled_nano_usd: ceiling.settledNanoUsd,
+        held: usd(ceiling.heldNanoUsd),
+        held_nano_usd: ceiling.heldNanoUsd,
+        left: usd(left),
+        left_nano_usd: left,
+        resets_at: ceiling.resetsAt === null ? null : new Date(ceiling.resetsAt).toISOString(),
+      },
+      primary_chain_id: gateway.config.chainIds[0] ?? null,
+      chain_ids: gateway.config.chainIds,
+      contracts: gateway.config.contracts,
+      prices: pricesInForce(gateway, at),
+    },
+  });
+}
+
+/** Null while there are none that may be charged by. */
+function pricesInForce({ prices }: Gateway, atMs: number) {
+  try {
+    const snapshot = prices.current();
+    return {
+      snapshot: snapshot.id,
+      age_s: Math.max(0, Math.floor((atMs - snapshot.atMs) / 1000)),
+      models: snapshot.models.size,
+    };
+  } catch (error) {
+    if (error instanceof GatewayError) return null;
+    throw error;
+  }
+}

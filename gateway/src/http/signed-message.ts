@@ -1,0 +1,10 @@
+import * as z from "zod";
+
+/** The two fields of a body that carries a signed message. */
+export const signedMessage = {
+  message: z.string(),
+  signature: z.custom<`0x${string}`>(
+    (value) => typeof value === "string" && /^0x([0-9a-fA-F]{2})*$/.test(value),
+    "expected the signature's bytes in hex, beginning with 0x",
+  ),
+};

@@ -1,0 +1,76 @@
+import { MAX_KEYS_PER_ACCOUNT } from "@inference/ledger/limits";
+import { accountPartition, type Partition } from "@inference/ledger/partition";
+import type { KeyView } from "@inference/ledger/reads";
+import { send } from "@inference/ledger/saga";
+import { encodeBase32 } from "@inference/protocol/base32";
+import { fail } from "@inference/protocol/errors";
+import type { NanoUsd } from "@inference/protocol/money";
+import type { Gateway } from "../gateway.ts";
+import { parseKeyTerms } from "./key-terms.ts";
+import { type SignedMessage, verifyKeyRequest } from "./siwe.ts";
+
+/** The fields of a key that its account may change without a signature. */
+export type KeyChange = { name?: string; disabled?: boolean; limitNanoUsd?: NanoUsd };
+
+/** A key on the terms of a signed message. Its text leaves here once and is not stored. */
+export async function createApiKey(
+  gateway: Gateway,
+  signed: SignedMessage,
+  atMs: number,
+): Promise<{ key: string; view: KeyView }> {
+  const { signer, resource } = await verifyKeyRequest(gateway, signed, atMs);
+  const terms = parseKeyTerms(resource, atMs);
+  const { environment, credentials } = gateway;
+  const partition = accountPartition(signer.address);
+  const { text, digest, label } = credentials.issue("ik", signer.address);
+  const keyId = `key_${encodeBase32(environment.random.bytes(10))}`;
+  const { nonce, nonceExpiresAt } = signer;
+  const { status } = await environment.ledger.run(() =>
+    send(partition, { type: "createKey", at: atMs, keyId, digest, label, ...terms, nonce, nonceExpiresAt }),
+  );
+  if (status === "nonce_used") fail("siwe_nonce_used", "This message was used before: sign one with a new nonce.");
+  if (status === "too_many_keys") {
+    const message = `This account has ${MAX_KEYS_PER_ACCOUNT} keys, the most there can be: revoke one first.`;
+    fail("invalid_request", message, { metadata: { max_keys: MAX_KEYS_PER_ACCOUNT } });
+  }
+  return { key: text, view: await readApiKey(gateway, partition, keyId, atMs) };
+}
+
+/** Throws 404 for a key of another account, as for one that never was. */
+export async function changeApiKey(
+  gateway: Gateway,
+  partition: Partition,
+  { keyId, change, at }: { keyId: string; change: KeyChange; at: number },
+): Promise<KeyView> {
+  const { status } = await gateway.environment.ledger.run(() =>
+    send(partition, { type: "updateKey", keyId, ...change }),
+  );
+  if (status === "unknown") unknownKey(keyId);
+  if (status === "would_raise") {
+    const message = "A limit can only be lowered here: for a higher one, sign for a new key with POST /api/v1/keys.";
+    fail("invalid_request", message, { param: "limit" });
+  }
+  return readApiKey(gateway, partition, keyId, at);
+}
+
+/** No request is admitted with the key from here on. Revoking it again is harmless. */
+export async function revokeApiKey(gateway: Gateway, partition: Partition, keyId: string, atMs: number): Promise<void> {
+  const { status } = await gateway.environment.ledger.run(() =>
+    send(partition, { type: "revokeKey", at: atMs, keyId }),
+  );
+  if (status === "unknown") unknownKey(keyId);
+}
+
+export async function readApiKey(
+  gateway: Gateway,
+  partition: Partition,
+  keyId: string,
+  atMs: number,
+): Promise<KeyView> {
+  const view = await gateway.environment.ledger.read(partition, { type: "key", at: atMs, keyId });
+  return view ?? unknownKey(keyId);
+}
+
+function unknownKey(keyId: string): never {
+  return fail("not_found", `This account has no key \`${keyId.slice(0, 64)}\`: see GET /api/v1/keys.`);
+}

@@ -1,0 +1,62 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { Payer } from "@inference/ledger/commands";
+import { accountPartition, identityPartition, type Partition } from "@inference/ledger/partition";
+import { encodeBase32 } from "@inference/protocol/base32";
+import {
+  type Address,
+  CHECKSUM_BYTES,
+  type CredentialKind,
+  credentialBody,
+  credentialLabel,
+  parseCredential,
+  SECRET_BYTES,
+} from "@inference/protocol/credential";
+import type { Random } from "../environment.ts";
+
+/** A credential whose checksum is ours: issued here once, though it may be revoked or expired by now. */
+export type VerifiedCredential = {
+  subject: Address;
+  /** The partition that knows it. */
+  partition: Partition;
+  payer: Payer;
+};
+
+export type Credentials = {
+  /** Makes a new credential. Its text is never stored. */
+  issue(kind: CredentialKind, subject: Address): { text: string; digest: string; label: string };
+  /** Undefined for typing errors and forgeries: nothing is asked of any partition for those. */
+  verify(text: string): VerifiedCredential | undefined;
+  /** A stable name for an account towards the provider, which says nothing about it. */
+  pseudonym(partition: Partition): string;
+};
+
+/** @param secret The gateway's own secret: at least 32 bytes. Changing it invalidates every key and session. */
+export function makeCredentials(secret: Uint8Array, random: Random): Credentials {
+  const hmac = (purpose: string, text: string): Buffer =>
+    createHmac("sha256", secret).update(purpose).update(text).digest();
+  const checksum = (body: string): string => encodeBase32(hmac("credential:", body).subarray(0, CHECKSUM_BYTES));
+  return {
+    issue(kind, subject) {
+      const body = credentialBody(kind, subject, random.bytes(SECRET_BYTES));
+      const text = body + checksum(body);
+      return { text, digest: digestOf(text), label: credentialLabel(text) };
+    },
+    verify(text) {
+      const credential = parseCredential(text);
+      if (credential === undefined) return undefined;
+      const expected = Buffer.from(checksum(credential.body));
+      if (!timingSafeEqual(expected, Buffer.from(credential.checksum))) return undefined;
+      const isKey = credential.kind === "ik";
+      return {
+        subject: credential.subject,
+        partition: isKey ? accountPartition(credential.subject) : identityPartition(credential.subject),
+        payer: { kind: isKey ? "key" : "session", digest: digestOf(text) },
+      };
+    },
+    pseudonym: (partition) => encodeBase32(hmac("pseudonym:", partition).subarray(0, 15)),
+  };
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,73 @@
+import { fail } from "@inference/protocol/errors";
+import { type NanoUsd, parseUsd } from "@inference/protocol/money";
+import type { Window } from "@inference/protocol/window";
+import * as z from "zod";
+
+/** What a key is given: the query of the resource that its wallet signed, and nothing else. */
+export type KeyTerms = { name: string; window: Window; limitNanoUsd: NanoUsd | null; expiresAt: number | null };
+
+/** How a limit's window is called on the wire. */
+export const limitResets = { daily: "day", monthly: "month" } as const satisfies Record<string, Window>;
+
+export const DEFAULT_KEY_NAME = "API key";
+
+/** 1 to 64 visible characters and spaces: nothing that breaks a line or turns the text around. */
+export const keyName = z
+  .string()
+  .regex(/^(?=.*\S)[\p{L}\p{M}\p{N}\p{P}\p{S} ]{1,64}$/u, "a name is 1 to 64 printable characters");
+
+const termNames: readonly string[] = ["name", "limit", "limit_reset", "expires_at"];
+
+/** Throws 400 for terms that are unknown, there twice, or not what they should be. */
+export function parseKeyTerms(resource: string, atMs: number): KeyTerms {
+  const at = resource.indexOf("?");
+  const query = new URLSearchParams(at === -1 ? "" : resource.slice(at + 1));
+  for (const param of new Set(query.keys())) {
+    if (!termNames.includes(param)) {
+      refuse(param.slice(0, 64), `is no term of a key: use ${termNames.join(", ")}`, "unsupported_parameter");
+    }
+    if (query.getAll(param).length > 1) refuse(param, "is in the resource twice: name it once");
+  }
+  const limitNanoUsd = parseLimit(query.get("limit"));
+  return {
+    name: parseName(query.get("name")),
+    limitNanoUsd,
+    window: parseWindow(query.get("limit_reset"), limitNanoUsd),
+    expiresAt: parseExpiry(query.get("expires_at"), atMs),
+  };
+}
+
+function parseName(text: string | null): string {
+  if (text === null) return DEFAULT_KEY_NAME;
+  return keyName.safeParse(text).data ?? refuse("name", "must be 1 to 64 printable characters");
+}
+
+function parseLimit(text: string | null): NanoUsd | null {
+  if (text === null) return null;
+  return parseUsd(text) ?? refuse("limit", "must be an amount in USD, like 5.00, of at most nine decimal places");
+}
+
+function parseWindow(text: string | null, limitNanoUsd: NanoUsd | null): Window {
+  if (text === null) return "lifetime";
+  if (limitNanoUsd === null) refuse("limit_reset", "needs a limit beside it: add limit, or leave limit_reset out");
+  if (text === "daily" || text === "monthly") return limitResets[text];
+  return refuse("limit_reset", "must be daily or monthly: leave it out for a limit over the key's lifetime");
+}
+
+function parseExpiry(text: string | null, atMs: number): number | null {
+  if (text === null) return null;
+  const expiresAt = z.iso.datetime({ offset: true }).safeParse(text).success ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(expiresAt)) {
+    refuse("expires_at", "must be an RFC 3339 time, like 2030-01-31T00:00:00Z (a + in it is written %2B)");
+  }
+  if (expiresAt <= atMs) refuse("expires_at", `must be in the future; it is ${new Date(atMs).toISOString()} here`);
+  return expiresAt;
+}
+
+function refuse(
+  param: string,
+  what: string,
+  code: "invalid_request" | "unsupported_parameter" = "invalid_request",
+): never {
+  return fail(code, `\`${param}\` ${what}.`, { param });
+}

@@ -1,0 +1,76 @@
+import { accountPartition, identityPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import { type Address, lowerAddress } from "@inference/protocol/credential";
+import { fail } from "@inference/protocol/errors";
+import { limits } from "../config.ts";
+import type { Gateway } from "../gateway.ts";
+import type { VerifiedCredential } from "./credentials.ts";
+import { type SignedMessage, verifySignIn } from "./siwe.ts";
+
+export type SignIn = SignedMessage & {
+  /** To speak for an agent: its token, which the signer must own. */
+  agentToken: Address | null;
+};
+
+/**
+ * A session for whoever signed, or for the agent they own. The message is used up and the session there in one saga: of
+ * the same message sent twice at once, one signs in.
+ */
+export async function signIn(gateway: Gateway, request: SignIn, atMs: number): Promise<{ token: string }> {
+  const { environment, credentials } = gateway;
+  const { address, nonce, nonceExpiresAt } = await verifySignIn(gateway, request, atMs);
+  const agentToken = request.agentToken === null ? null : lowerAddress(request.agentToken);
+  if (agentToken !== null) await requireOwner(gateway, agentToken, address);
+  const identity = agentToken ?? address;
+  const { text: token, digest } = credentials.issue("is", identity);
+  const expiresAt = atMs + limits.sessionMs;
+  const opened = await environment.ledger.run(function* () {
+    const consumed = yield* send(accountPartition(address), {
+      type: "consumeNonce",
+      at: atMs,
+      nonce,
+      expiresAt: nonceExpiresAt,
+    });
+    if (consumed.status === "nonce_used") return false;
+    yield* send(identityPartition(identity), { type: "openSession", at: atMs, digest, address, agentToken, expiresAt });
+    return true;
+  });
+  if (!opened) fail("siwe_nonce_used", "This message was used before: sign one with a new nonce.");
+  await cacheSession(gateway, token, { value: { address, agentToken }, expiresAt });
+  return { token };
+}
+
+/** Ends a session everywhere. Ending it again is harmless. */
+export async function signOut(
+  gateway: Gateway,
+  { token, credential }: { token: string; credential: VerifiedCredential },
+  atMs: number,
+): Promise<void> {
+  const { partition, payer } = credential;
+  const { ledger } = gateway.environment;
+  const { status } = await ledger.run(() => send(partition, { type: "revokeSession", at: atMs, digest: payer.digest }));
+  if (status === "unknown") fail("invalid_session", "This session is not valid: sign in again.");
+  await cacheSession(gateway, token, null);
+}
+
+async function requireOwner({ environment }: Gateway, agentToken: Address, address: Address): Promise<void> {
+  const owner = await environment.chain.agentOwner(agentToken);
+  if (owner === null) fail("not_agent_owner", `${agentToken} is no agent token that the registry knows.`);
+  if (lowerAddress(owner) !== address) {
+    fail("not_agent_owner", `${address} does not own the agent token ${agentToken}: sign in with the owner's wallet.`);
+  }
+}
+
+type CachedSession = { value: { address: Address; agentToken: Address | null }; expiresAt: number };
+
+/** The key-value store's copy. The identity's partition is the authority, so that a failing store keeps nobody out. */
+async function cacheSession({ environment }: Gateway, token: string, session: CachedSession | null): Promise<void> {
+  const { keyValue, log } = environment;
+  const key = `session:${token}`;
+  try {
+    if (session === null) await keyValue.delete(key);
+    else await keyValue.put(key, JSON.stringify(session.value), { expiresAt: session.expiresAt });
+  } catch (error) {
+    log("warn", "session_cache", { error: String(error) });
+  }
+}

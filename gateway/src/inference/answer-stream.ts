@@ -1,0 +1,149 @@
+import { errorBody, GatewayError } from "@inference/protocol/errors";
+import { limits } from "../config.ts";
+import type { UpstreamResponse } from "../environment.ts";
+import type { Gateway } from "../gateway.ts";
+import type { Delivered } from "../metering/quote.ts";
+import { answerHeaders } from "./answer-headers.ts";
+import { eventTap } from "./event-tap.ts";
+import { checkpointExchange, type Exchange, endExchange } from "./exchange.ts";
+import type { InferenceRequest } from "./inference.ts";
+import { type Outlet, openOutlet } from "./outlet.ts";
+import { audioTap, type Tap } from "./tap.ts";
+
+/**
+ * An answer that goes to the client as it comes. A first checkpoint is durable before the first byte leaves; then the
+ * provider's bytes run through a tap into the client's outlet, and the tap alone decides what is charged. It is read to
+ * its end also when nobody reads along any more: what the provider bills is known only there.
+ */
+export async function answerStream(
+  gateway: Gateway,
+  exchange: Exchange,
+  request: InferenceRequest,
+  response: UpstreamResponse,
+  deadline: { cancel(): void },
+): Promise<Response> {
+  const contentType = response.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  const isExpected = exchange.order.stream ? contentType === "text/event-stream" : /^audio\//.test(contentType);
+  if (!isExpected) {
+    const message = "The provider's answer has an unexpected content type. Nothing was charged.";
+    throw new GatewayError({ code: "upstream_error", message });
+  }
+  await checkpointExchange(gateway, exchange, 0);
+  const tap = exchange.order.stream ? eventTap(exchange.order) : audioTap();
+  const outlet = openOutlet(gateway.environment, { keepsAlive: exchange.order.stream });
+  gateway.environment.background(relay(gateway, exchange, response, tap, outlet).finally(() => deadline.cancel()));
+  const gone = request.clientGone;
+  if (gone !== null) gone.addEventListener("abort", () => outlet.leave(), { once: true });
+  const headers = answerHeaders(exchange.order, response.header("content-type") ?? contentType);
+  return new Response(outlet.readable, { status: 200, headers: { ...headers, "x-accel-buffering": "no" } });
+}
+
+/** From the provider to the client and to the ledger. Never throws. */
+async function relay(
+  gateway: Gateway,
+  exchange: Exchange,
+  response: UpstreamResponse,
+  tap: Tap,
+  outlet: Outlet,
+): Promise<void> {
+  const watch = startWatch(gateway, exchange, tap, outlet);
+  try {
+    for await (const chunk of response.body) {
+      watch.sawBytes();
+      const passed = tap.push(chunk);
+      exchange.upstreamId ??= tap.upstreamId();
+      const state = tap.state();
+      // The charge is on its way into the ledger before the client can know that the answer is whole.
+      if (state !== "open") end(gateway, exchange, tap, outlet, state === "done");
+      if (passed !== undefined) {
+        const room = outlet.write(passed);
+        if (room !== undefined) await room;
+      }
+      if (state !== "open") outlet.close();
+      watch.checkpointIfDue();
+    }
+    const rest = tap.end(cutError(exchange));
+    end(gateway, exchange, tap, outlet, tap.state() === "done");
+    if (rest !== undefined) await outlet.write(rest);
+    outlet.close();
+  } catch {
+    const rest = tap.end(cutError(exchange));
+    end(gateway, exchange, tap, outlet, false);
+    if (rest !== undefined) await outlet.write(rest);
+    // A stream of events ends in an error event; other bytes can only be cut off.
+    if (exchange.order.stream) outlet.close();
+    else outlet.fail();
+  } finally {
+    watch.stop();
+  }
+}
+
+function end(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet, complete: boolean): void {
+  const usage = tap.usage();
+  const delivered = outlet.deliveredWhenLeft() ?? tap.delivered();
+  const isNothing = typeof usage !== "object" && isNone(tap.delivered()) && !complete;
+  endExchange(
+    gateway,
+    exchange,
+    isNothing
+      ? { kind: "nothing", why: "no content came" }
+      : { kind: "answer", usage, delivered, complete, stream: true, clientGone: outlet.hasLeft() },
+  );
+}
+
+function isNone(delivered: Delivered): boolean {
+  return delivered.bytes === 0 && delivered.events === 0;
+}
+
+function cutError(exchange: Exchange): ReturnType<typeof errorBody> {
+  return exchange.abort.signal.aborted
+    ? errorBody({ code: "upstream_timeout", message: "The provider stopped sending, and the answer was given up." })
+    : errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
+}
+
+type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
+
+/** Looks after a stream every few seconds: checkpoints, keeps an idle one alive, gives up one that stands still. */
+function startWatch(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet): Watch {
+  const { clock, timers, log } = gateway.environment;
+  let lastBytesAt = clock.now();
+  let checkpointed = 0;
+  let drain: { cancel(): void } | undefined;
+  let timer = timers.after(limits.checkpointMs, tick);
+  outlet.onLeave(() => {
+    drain = timers.after(gateway.config.drainMs, () => exchange.abort.abort());
+    return tap.delivered();
+  });
+
+  function tick(): void {
+    timer = timers.after(limits.checkpointMs, tick);
+    const now = clock.now();
+    // Settled already, and the provider still sends: nothing of it is wanted any more.
+    if (exchange.ended || now - lastBytesAt >= limits.upstreamIdleMs) exchange.abort.abort();
+    outlet.keepAlive(now);
+    checkpoint();
+  }
+
+  function checkpoint(): void {
+    const delivered = outlet.deliveredWhenLeft() ?? tap.delivered();
+    if (delivered.events === checkpointed) return;
+    checkpointed = delivered.events;
+    const { quote } = exchange.order;
+    checkpointExchange(gateway, exchange, quote.flatNanoUsd ?? quote.chargeForDelivered(delivered)).catch(
+      (error: unknown) => log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) }),
+    );
+  }
+
+  return {
+    sawBytes() {
+      lastBytesAt = clock.now();
+    },
+    checkpointIfDue() {
+      if (tap.delivered().events - checkpointed >= limits.checkpointTokens) checkpoint();
+    },
+    stop() {
+      timer.cancel();
+      drain?.cancel();
+    },
+  };
+}

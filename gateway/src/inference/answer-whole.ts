@@ -1,0 +1,173 @@
+import { GatewayError } from "@inference/protocol/errors";
+import { limits } from "../config.ts";
+import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
+import type { Gateway } from "../gateway.ts";
+import type { Delivered } from "../metering/quote.ts";
+import { nothingDelivered } from "../metering/quote.ts";
+import { parseUsage } from "../metering/usage.ts";
+import { usageJson } from "../metering/usage-json.ts";
+import { utf8Length } from "../metering/utf8-length.ts";
+import { readBytes } from "../upstream/provider.ts";
+import { answerHeaders } from "./answer-headers.ts";
+import { type Exchange, endExchange } from "./exchange.ts";
+import type { InferenceRequest } from "./inference.ts";
+
+/**
+ * An answer that comes whole: read, measured and settled, and only then sent. So a client that has an answer has its
+ * charge in the ledger, durably. It goes on without its client, for the provider bills it all the same.
+ */
+export async function answerWhole(
+  gateway: Gateway,
+  exchange: Exchange,
+  request: InferenceRequest,
+  response: UpstreamResponse,
+  deadline: { cancel(): void },
+): Promise<Response> {
+  const drain = drainAfterDeparture(gateway, exchange, request.clientGone);
+  try {
+    const isBlocked = gateway.config.upstream.blockedHeader;
+    const blocked = isBlocked !== null && response.header(isBlocked) === "true";
+    const bytes = await readBytes(response.body, limits.answerBytes);
+    const contentType = response.header("content-type") ?? "";
+    return contentType.startsWith("application/json")
+      ? await answerJson(gateway, exchange, request, bytes, blocked)
+      : await answerBinary(gateway, exchange, contentType, bytes, blocked);
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure) || request.clientGone?.aborted !== true) throw error;
+    // Nobody is there to see it, and the provider may have billed it whole: that is what the hold is for.
+    const { durable } = endExchange(gateway, exchange, {
+      kind: "answer",
+      usage: "missing",
+      delivered: nothingDelivered,
+      complete: false,
+      stream: false,
+      clientGone: true,
+    });
+    await durable;
+    throw new GatewayError({ code: "upstream_error", message: "The provider's answer broke off." });
+  } finally {
+    deadline.cancel();
+    drain.cancel();
+  }
+}
+
+async function answerJson(
+  gateway: Gateway,
+  exchange: Exchange,
+  request: InferenceRequest,
+  bytes: Uint8Array,
+  blocked: boolean,
+): Promise<Response> {
+  const answer = parseAnswer(bytes);
+  if (answer === undefined) throw unusable("is not JSON");
+  if (answer.error !== undefined && answer.error !== null) throw unusable("was an error");
+  if ([answer.data, answer.images].some((list) => Array.isArray(list) && list.length === 0)) throw unusable("is empty");
+  exchange.upstreamId = typeof answer.id === "string" ? answer.id.slice(0, 200) : null;
+  const usage = parseUsage(answer.usage, exchange.order.quote.bound);
+  const { conclusion, durable } = endExchange(
+    gateway,
+    exchange,
+    blocked
+      ? { kind: "nothing", why: "blocked by the provider" }
+      : {
+          kind: "answer",
+          usage,
+          delivered: deliveredIn(answer),
+          complete: true,
+          stream: false,
+          clientGone: request.clientGone?.aborted ?? false,
+        },
+  );
+  await durableOrLate(gateway, durable);
+  const shown: string[] = [];
+  for (const field of request.route.answerFields) {
+    if (field === "usage" && typeof usage === "object") {
+      shown.push(`"usage":${usageJson(usage, conclusion.chargeNanoUsd)}`);
+    } else if (field in answer) shown.push(`${JSON.stringify(field)}:${JSON.stringify(answer[field])}`);
+  }
+  const headers = answerHeaders(exchange.order, "application/json");
+  return new Response(`{${shown.join(",")}}`, { status: 200, headers });
+}
+
+async function answerBinary(
+  gateway: Gateway,
+  exchange: Exchange,
+  contentType: string,
+  bytes: Uint8Array,
+  blocked: boolean,
+): Promise<Response> {
+  if (!/^(image|audio)\//.test(contentType) || exchange.order.quote.flatNanoUsd === null) {
+    throw unusable(`has an unexpected content type`);
+  }
+  if (bytes.length === 0) throw unusable("is empty");
+  const { durable } = endExchange(
+    gateway,
+    exchange,
+    blocked
+      ? { kind: "nothing", why: "blocked by the provider" }
+      : {
+          kind: "answer",
+          usage: "missing",
+          delivered: { bytes: bytes.length, events: 1 },
+          complete: true,
+          stream: false,
+          clientGone: false,
+        },
+  );
+  await durableOrLate(gateway, durable);
+  return new Response(bytes as BodyInit, { status: 200, headers: answerHeaders(exchange.order, contentType) });
+}
+
+/** Stops reading, a while after the client has gone. */
+function drainAfterDeparture(gateway: Gateway, exchange: Exchange, gone: AbortSignal | null): { cancel(): void } {
+  if (gone === null) return { cancel: () => undefined };
+  let timer: { cancel(): void } | undefined;
+  const onGone = (): void => {
+    timer = gateway.environment.timers.after(gateway.config.drainMs, () => exchange.abort.abort());
+  };
+  gone.addEventListener("abort", onGone, { once: true });
+  return {
+    cancel() {
+      gone.removeEventListener("abort", onGone);
+      timer?.cancel();
+    },
+  };
+}
+
+const MAX_SETTLE_WAIT_MS = 2_000;
+
+/** A full disk delays the settle, not the answer: the hold is durable, and stays until the settle is. */
+async function durableOrLate(gateway: Gateway, durable: Promise<void>): Promise<void> {
+  let timer: { cancel(): void } | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = gateway.environment.timers.after(MAX_SETTLE_WAIT_MS, resolve);
+  });
+  await Promise.race([durable, late]);
+  timer?.cancel();
+}
+
+function parseAnswer(bytes: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
+    return isObject ? (parsed as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The content of a whole chat answer, for one whose usage is unknown. Other answers are content from end to end. */
+function deliveredIn(answer: Record<string, unknown>): Delivered {
+  if (!Array.isArray(answer.choices)) return { bytes: 1, events: 1 };
+  let bytes = 0;
+  for (const choice of answer.choices as { message?: Record<string, unknown> }[]) {
+    const { content, reasoning_content: reasoning, tool_calls: toolCalls } = choice?.message ?? {};
+    for (const part of [content, reasoning]) if (typeof part === "string") bytes += utf8Length(part);
+    if (Array.isArray(toolCalls)) bytes += utf8Length(JSON.stringify(toolCalls));
+  }
+  return { bytes, events: bytes === 0 ? 0 : 1 };
+}
+
+function unusable(what: string): GatewayError {
+  return new GatewayError({ code: "upstream_error", message: `The provider's answer ${what}. Nothing was charged.` });
+}

@@ -1,0 +1,116 @@
+import type { Partition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import type { NanoUsd } from "@inference/protocol/money";
+import { limits } from "../config.ts";
+import type { Gateway } from "../gateway.ts";
+import type { TokenUsage } from "../metering/quote.ts";
+import { type Conclusion, conclude, type Ending } from "./conclusion.ts";
+import type { Order } from "./order.ts";
+
+/** One admitted request, from its hold to its end. */
+export type Exchange = {
+  id: string;
+  /** The time of admission: every window of the request comes from it. */
+  at: number;
+  owner: Partition;
+  keyId: string | null;
+  route: string;
+  order: Order;
+  /** Aborts what is between us and the provider. */
+  abort: AbortController;
+  /** The provider's id of the answer, once it is known. */
+  upstreamId: string | null;
+  ended: boolean;
+};
+
+/** What a hold remembers, so that another process could settle it. */
+export type HoldDetail = { route: string; model: string; snapshot: string; stream: boolean };
+
+/** Ends the request in the ledger, once. Answers what was charged, and when it is durable. */
+export function endExchange(
+  gateway: Gateway,
+  exchange: Exchange,
+  ending: Ending,
+): { conclusion: Conclusion; durable: Promise<void> } {
+  const conclusion = conclude(exchange.order.quote, ending);
+  if (exchange.ended) return { conclusion, durable: Promise.resolve() };
+  exchange.ended = true;
+  const { log } = gateway.environment;
+  if (conclusion.alert !== null) log("alert", "usage", { request: exchange.id, alert: conclusion.alert });
+  const durable = resolveHold(gateway, exchange, conclusion, receiptDetail(exchange, ending, conclusion)).catch(
+    // The hold stays open, and the sweeper ends it by what is known then.
+    (error: unknown) => log("alert", "settle_failed", { request: exchange.id, error: String(error) }),
+  );
+  gateway.environment.background(durable);
+  return { conclusion, durable };
+}
+
+async function resolveHold(
+  gateway: Gateway,
+  exchange: Pick<Exchange, "id" | "owner">,
+  { outcome, chargeNanoUsd, lossNanoUsd }: Conclusion,
+  detail: string,
+): Promise<void> {
+  const { ledger, clock } = gateway.environment;
+  const { id, owner } = exchange;
+  const at = clock.now();
+  await ledger.run(
+    function* () {
+      return outcome === "settle"
+        ? yield* send(owner, { type: "settle", id, at, chargeNanoUsd, lossNanoUsd, detail })
+        : yield* send(owner, { type: "release", id, at, lossNanoUsd, detail });
+    },
+    { untilDurable: true },
+  );
+}
+
+/** Writes down what had been delivered by now, and how the provider knows the answer. */
+export async function checkpointExchange(
+  gateway: Gateway,
+  exchange: Exchange,
+  deliveredNanoUsd: NanoUsd,
+): Promise<void> {
+  if (exchange.ended) return;
+  const { id, owner, upstreamId } = exchange;
+  await gateway.environment.ledger.run(() => send(owner, { type: "checkpoint", id, deliveredNanoUsd, upstreamId }));
+}
+
+export function holdDetail(route: string, order: Order): string {
+  const detail: HoldDetail = {
+    route,
+    model: order.model.id,
+    snapshot: order.quote.snapshotId,
+    stream: order.stream,
+  };
+  return JSON.stringify(detail);
+}
+
+/** What a receipt says of a request, beside its amounts. */
+export type ReceiptDetail = HoldDetail & {
+  basis: Conclusion["basis"] | "record" | "checkpoint";
+  usage: TokenUsage | null;
+  upstreamId: string | null;
+  cancelled: boolean;
+  why: string | null;
+};
+
+function receiptDetail(exchange: Exchange, ending: Ending, conclusion: Conclusion): string {
+  const { order, route, upstreamId } = exchange;
+  const detail: ReceiptDetail = {
+    route,
+    model: order.model.id,
+    snapshot: order.quote.snapshotId,
+    stream: order.stream,
+    basis: conclusion.basis,
+    usage: ending.kind === "answer" && typeof ending.usage === "object" ? ending.usage : null,
+    upstreamId,
+    cancelled: ending.kind === "answer" && ending.clientGone,
+    why: ending.kind === "nothing" ? ending.why : null,
+  };
+  return JSON.stringify(detail);
+}
+
+/** Aborts the exchange when its time is over: a minute before its lease, so that no hold lapses under a live request. */
+export function startDeadline(gateway: Gateway, abort: AbortController): { cancel(): void } {
+  return gateway.environment.timers.after(limits.requestMs, () => abort.abort());
+}

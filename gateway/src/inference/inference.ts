@@ -1,0 +1,135 @@
+import { LedgerUnavailable } from "@inference/ledger/client";
+import { GatewayError } from "@inference/protocol/errors";
+import { limits } from "../config.ts";
+import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
+import type { Gateway } from "../gateway.ts";
+import type { VerifiedCredential } from "../identity/credentials.ts";
+import { readBytes } from "../upstream/provider.ts";
+import { providerError } from "../upstream/provider-error.ts";
+import { answerStream } from "./answer-stream.ts";
+import { answerWhole } from "./answer-whole.ts";
+import { type Exchange, endExchange, holdDetail, startDeadline } from "./exchange.ts";
+import type { Order } from "./order.ts";
+import { credentialError, refusalError } from "./refusal.ts";
+import type { InferenceRoute } from "./routes.ts";
+import { reserveRequest } from "./saga.ts";
+
+/** An authenticated request whose body was read and parsed as JSON, and not looked at yet. */
+export type InferenceRequest = {
+  id: string;
+  at: number;
+  route: InferenceRoute;
+  credential: VerifiedCredential;
+  body: unknown;
+  /** Aborted when the client goes. */
+  clientGone: AbortSignal | null;
+};
+
+/**
+ * The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` for whatever is refused;
+ * nothing is charged then.
+ */
+export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
+  const order = request.route.parse(request.body, {
+    snapshot: gateway.prices.current(),
+    aliases: gateway.config.upstream.aliases,
+    user: gateway.credentials.pseudonym(request.credential.partition),
+    chatExtras: gateway.config.upstream.chatExtras,
+    chatOutputField: gateway.config.upstream.chatOutputField,
+  });
+  const exchange = await admit(gateway, request, order);
+  const deadline = startDeadline(gateway, exchange.abort);
+  try {
+    const response = await forward(gateway, exchange);
+    return order.stream || request.route.passesThrough
+      ? await answerStream(gateway, exchange, request, response, deadline)
+      : await answerWhole(gateway, exchange, request, response, deadline);
+  } catch (error) {
+    deadline.cancel();
+    exchange.abort.abort();
+    // Whatever happened, the hold ends: an answer that nobody saw costs nothing.
+    await endExchange(gateway, exchange, { kind: "nothing", why: String(error) }).durable;
+    throw error;
+  }
+}
+
+async function admit(gateway: Gateway, request: InferenceRequest, order: Order): Promise<Exchange> {
+  const { ledger, random } = gateway.environment;
+  const { id, at, credential, route } = request;
+  const reservation = {
+    id,
+    at,
+    owner: credential.partition,
+    payer: credential.payer,
+    amountNanoUsd: order.quote.maxNanoUsd,
+    leaseMs: limits.leaseMs,
+    detail: holdDetail(route.name, order),
+  };
+  const admission = await ledger.run(() => reserveRequest(reservation));
+  switch (admission.status) {
+    case "reserved":
+      break;
+    case "refused":
+      throw refusalError(admission.refusal, order.quote, (random.bytes(1)[0] ?? 0) / 255);
+    case "unauthenticated":
+      throw credentialError(credential.payer, admission.fault);
+    case "clock_skew":
+      throw new LedgerUnavailable("the ledger's clock is not ours");
+    case "conflict":
+      throw new Error(`request id ${id} came twice`);
+  }
+  return {
+    id,
+    at,
+    owner: credential.partition,
+    keyId: admission.keyId,
+    route: route.name,
+    order,
+    abort: new AbortController(),
+    upstreamId: null,
+    ended: false,
+  };
+}
+
+async function forward(gateway: Gateway, exchange: Exchange): Promise<UpstreamResponse> {
+  const { timers, log } = gateway.environment;
+  const timer = timers.after(limits.upstreamHeadersMs, () => exchange.abort.abort());
+  let response: UpstreamResponse;
+  try {
+    response = await gateway.provider.infer(exchange.order, exchange.abort.signal);
+  } catch (error) {
+    throw failureError(error, exchange);
+  } finally {
+    timer.cancel();
+  }
+  if (response.status === 200) return response;
+  const body = await errorText(response);
+  const refusal = providerError(response.status, body, [gateway.config.upstream.apiKey]);
+  if (refusal.alert !== null) log("alert", "provider", { request: exchange.id, alert: refusal.alert });
+  if (refusal.modelGone) gateway.environment.background(gateway.prices.refresh().catch(() => undefined));
+  throw new GatewayError(refusal.detail);
+}
+
+const MAX_ERROR_BYTES = 64 * 1024;
+
+async function errorText(response: UpstreamResponse): Promise<string> {
+  try {
+    return new TextDecoder().decode(await readBytes(response.body, MAX_ERROR_BYTES));
+  } catch {
+    // The status alone says what to answer; a body that breaks off or never ends adds nothing.
+    return "";
+  }
+}
+
+/** What went wrong between us and the provider, as the client is told it. */
+export function failureError(error: unknown, exchange: Exchange): unknown {
+  if (!(error instanceof UpstreamFailure)) return error;
+  if (exchange.abort.signal.aborted) {
+    return new GatewayError({ code: "upstream_timeout", message: "The provider took too long. Nothing was charged." });
+  }
+  if (error.stage === "not_sent") {
+    const message = "The provider cannot be reached at the moment. Nothing was charged.";
+    return new GatewayError({ code: "upstream_unavailable", message, retryAfterS: 2 });
+  }
+  return new GatewayError({ code: "upstream_error", message: "The provider's answer broke off. Nothing was charged." });
+}

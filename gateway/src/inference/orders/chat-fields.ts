@@ -1,0 +1,68 @@
+import { dropped, type FieldRule, isJsonObject, oneOf, unpriced, unsupported } from "./sort-fields.ts";
+import type { Refusal } from "./validate.ts";
+
+const isEmpty = (value: unknown): boolean =>
+  Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
+const off = oneOf(false, "off");
+const search = "Search the web yourself and put what you found into `messages`.";
+
+/** Fields of other chat APIs, and what becomes of them. What is in no table is refused too. */
+export const chatRules: ReadonlyMap<string, FieldRule> = new Map([
+  ["user", dropped()],
+  ["anon_user_id", dropped()],
+  ["safety_identifier", dropped()],
+  ["metadata", dropped()],
+  ["prompt_cache_retention", dropped()],
+  ["store", unsupported("Nothing is stored: send `false` or leave it out.", oneOf(false))],
+  ["service_tier", unpriced("Send `auto` or `default`, or leave it out.", oneOf("auto", "default"))],
+  ["modalities", unsupported("Answers are text: leave it out.", (value) => JSON.stringify(value) === '["text"]')],
+  ["logit_bias", unsupported("Leave it out.", isEmpty)],
+  ["audio", unpriced("For speech, send the text to /v1/audio/speech.")],
+  ["prediction", unpriced("Leave it out.")],
+  ["web_search_options", unpriced(search)],
+  ["web_search", unpriced(search, off)],
+  ["enable_web_search", unpriced(search, off)],
+  ["enable_web_scraping", unpriced(search, off)],
+  ["enable_x_search", unpriced(search, off)],
+  ["search_parameters", unpriced(search)],
+  ["plugins", unpriced("Leave it out.", isEmpty)],
+  ["character_slug", unpriced("Write the character into a system message.")],
+  ["functions", unsupported("Send `tools`.", isEmpty)],
+  ["function_call", unsupported("Send `tool_choice`.")],
+  ["best_of", unsupported("Send `n`.", oneOf(1))],
+  ["input", unsupported("Send `messages`.")],
+  ["prompt", unsupported("Send `messages`.")],
+  ["max_output_tokens", unsupported("Send `max_completion_tokens`.")],
+  ["models", unsupported("Name one model in `model`.", isEmpty)],
+  ["fallbacks", unsupported("Name one model in `model`.", isEmpty)],
+  ["route", unsupported("Name one model in `model`.")],
+  ["provider", unsupported("Leave it out.", isEmpty)],
+  ["transforms", unsupported("Shorten `messages` yourself.", isEmpty)],
+  ["echo", unsupported("Leave it out.", oneOf(false))],
+  ["include", unsupported("Leave it out.", isEmpty)],
+  ["background", unsupported("Send `stream: true` for long answers.", oneOf(false))],
+]);
+
+export const chatRefusals: readonly Refusal[] = [
+  {
+    at: /^tools\[\d+\]\.type$/,
+    code: "unpriced_option",
+    advice: "only tools of type `function` are served; tools that the provider runs have a price that is not modelled.",
+  },
+  {
+    at: /\.cache_control\.ttl$/,
+    code: "unpriced_option",
+    advice: "a longer life in the cache has a price that is not modelled. Send `5m` or leave it out.",
+  },
+  {
+    at: /^messages\[\d+\]\.content\[\d+\]\.type$/,
+    code: "unsupported_parameter",
+    advice:
+      "parts can be `text`, and in a user's message `image_url`, `input_audio` or `video_url`. Send a file as text.",
+  },
+  {
+    at: /^messages\[\d+\]\.function_call(\.|$)/,
+    code: "unsupported_parameter",
+    advice: "send `tool_calls`.",
+  },
+];

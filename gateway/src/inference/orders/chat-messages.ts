@@ -1,0 +1,74 @@
+import { fail } from "@inference/protocol/errors";
+import type { Model, ModelFeatures } from "@inference/protocol/model";
+import type { ChatMessage } from "@inference/protocol/wire/chat";
+
+type Assistant = Extract<ChatMessage, { role: "assistant" }>;
+export type ChatMessages = {
+  /** The messages as they are sent. */
+  messages: object[];
+  /** Some part is fetched or extracted by the provider: its size here says nothing of its tokens. */
+  fetched: boolean;
+  ignored: string[];
+};
+
+/** Checks what the schema cannot: that the model takes such parts, and that every assistant message says something. */
+export function readMessages(messages: readonly ChatMessage[], model: Model): ChatMessages {
+  const ignored = new Set<string>();
+  let fetched = false;
+  const sent = messages.map((message, index) => {
+    if (message.role === "assistant") return assistantMessage(message, index, ignored);
+    if (message.role === "user" && typeof message.content !== "string") {
+      fetched = checkParts(message.content, `messages[${index}].content`, model) || fetched;
+    }
+    return message;
+  });
+  return { messages: sent, fetched, ignored: [...ignored] };
+}
+
+/** What only answers have is dropped; null is absent, except as the content of a message that only calls tools. */
+function assistantMessage(message: Assistant, index: number, ignored: Set<string>): object {
+  const { role, content, name, tool_calls: calls, reasoning_content, reasoning_details, refusal } = message;
+  if ((content ?? null) === null && (calls ?? []).length === 0) {
+    const param = `messages[${index}].content`;
+    fail("invalid_request", `\`${param}\` is missing: an assistant's message needs \`content\` or \`tool_calls\`.`, {
+      param,
+    });
+  }
+  if (message.annotations?.length) ignored.add("messages.annotations");
+  if (message.reasoning) ignored.add("messages.reasoning");
+  if (refusal) ignored.add("messages.refusal");
+  return {
+    role,
+    content: content ?? null,
+    ...(name == null ? {} : { name }),
+    ...(calls == null || calls.length === 0 ? {} : { tool_calls: calls.map(({ index: _, ...call }) => call) }),
+    ...(reasoning_content == null ? {} : { reasoning_content }),
+    ...(reasoning_details == null ? {} : { reasoning_details }),
+  };
+}
+
+type Parts = Exclude<Extract<ChatMessage, { role: "user" }>["content"], string>;
+
+const needs = {
+  image_url: { feature: "supportsVision", noun: "images" },
+  input_audio: { feature: "supportsAudio", noun: "audio" },
+  video_url: { feature: "supportsVideo", noun: "video" },
+} as const;
+
+function checkParts(parts: Parts, path: string, model: Model): boolean {
+  let fetched = false;
+  for (const [index, part] of parts.entries()) {
+    if (part.type === "text") continue;
+    fetched = true;
+    const { feature, noun } = needs[part.type];
+    if (!supports(model.features, feature)) {
+      const message = `\`${model.id}\` does not take ${noun}. Use a model that does, or send text.`;
+      fail("unsupported_parameter", message, { param: `${path}[${index}].type` });
+    }
+  }
+  return fetched;
+}
+
+function supports(features: ModelFeatures, feature: string): boolean {
+  return feature in features && features[feature as keyof ModelFeatures] === true;
+}

@@ -1,0 +1,78 @@
+import { fail } from "@inference/protocol/errors";
+import { type ChatRequest, chatRequest } from "@inference/protocol/wire/chat";
+import { promptBound } from "../../metering/bound.ts";
+import { quoteText, type TokenQuote } from "../../metering/quote-text.ts";
+import { utf8Length } from "../../metering/utf8-length.ts";
+import type { Order } from "../order.ts";
+import { chatRefusals, chatRules } from "./chat-fields.ts";
+import { readMessages } from "./chat-messages.ts";
+import { findModel, type ModelOf } from "./find-model.ts";
+import { readMaxTokens } from "./max-tokens.ts";
+import type { OrderContext } from "./order-context.ts";
+import { type JsonObject, sortFields } from "./sort-fields.ts";
+import { validate } from "./validate.ts";
+
+export type TokenOrder = Order & { quote: TokenQuote };
+
+/** POST /chat/completions. */
+export function parseChatOrder(body: unknown, context: OrderContext): TokenOrder {
+  const { known, ignored } = sortFields(body, chatRequest.shape, chatRules);
+  const model = findModel(known.model, "text", context);
+  const { maxTokens, modelMaxTokens } = readMaxTokens(known, model);
+  const request = validate(chatRequest, known, chatRefusals);
+  const { messages, fetched, ignored: ignoredInMessages } = readMessages(request.messages, model);
+  if (request.stream !== true && request.stream_options !== undefined) ignored.push("stream_options");
+
+  const upstreamBody = JSON.stringify(upstreamFields(request, { model: model.id, messages, maxTokens }, context));
+  const promptTokens = fetched
+    ? wholeContext(model)
+    : promptBound({
+        bodyBytes: utf8Length(upstreamBody),
+        messages: messages.length,
+        contextTokens: model.contextTokens,
+      });
+  return {
+    upstreamPath: "/chat/completions",
+    upstreamBody,
+    model,
+    stream: request.stream === true,
+    includeUsage:
+      request.stream === true && (request.stream_options?.include_usage === true || request.usage?.include === true),
+    ignored: [...ignored, ...ignoredInMessages],
+    quote: quoteText({
+      snapshotId: context.snapshot.id,
+      price: model.price,
+      promptTokens,
+      choices: request.n ?? 1,
+      maxTokens,
+      modelMaxTokens,
+    }),
+  };
+}
+
+type Priced = { model: string; messages: object[]; maxTokens: number };
+
+/** What decides the price comes last, so that nothing, not even the operator's own fields, can take its place. */
+function upstreamFields(request: ChatRequest, priced: Priced, context: OrderContext): JsonObject {
+  const { max_tokens: _, max_completion_tokens: __, stream_options: ___, usage: ____, n, ...plain } = request;
+  return {
+    ...plain,
+    ...context.chatExtras,
+    model: priced.model,
+    messages: priced.messages,
+    [context.chatOutputField ?? "max_completion_tokens"]: priced.maxTokens,
+    ...(n === undefined || n === 1 ? {} : { n }),
+    stream: request.stream === true,
+    ...(request.stream === true ? { stream_options: { include_usage: true } } : {}),
+    user: context.user,
+  };
+}
+
+/** Parts that the provider fetches can fill the whole context. */
+function wholeContext(model: ModelOf<"text">): number {
+  if (model.contextTokens === null) {
+    const message = `\`${model.id}\` has no listed context, so images and the like have no maximum cost. Send text only.`;
+    fail("unpriced_option", message, { param: "messages" });
+  }
+  return model.contextTokens;
+}

@@ -1,0 +1,71 @@
+import { fail } from "@inference/protocol/errors";
+import type { Model, Price } from "@inference/protocol/model";
+import type { OrderContext } from "./order-context.ts";
+
+export type ModelOf<Kind extends Price["kind"]> = Model & { price: Extract<Price, { kind: Kind }> };
+
+const routes: Record<Price["kind"], string> = {
+  text: "/v1/chat/completions",
+  embedding: "/v1/embeddings",
+  image: "/v1/image/generate or /v1/images/generations",
+  speech: "/v1/audio/speech",
+};
+const nouns: Record<Price["kind"], string> = {
+  text: "a text model",
+  embedding: "an embedding model",
+  image: "an image model",
+  speech: "a speech model",
+};
+const SHOWN = 100;
+
+/** An alias or an exact id, of the kind that the route serves. */
+export function findModel<Kind extends Price["kind"]>(
+  requested: unknown,
+  kind: Kind,
+  context: Pick<OrderContext, "snapshot" | "aliases">,
+): ModelOf<Kind> {
+  const param = "model";
+  if (requested === undefined)
+    fail("invalid_request", "`model` is missing. GET /v1/models lists what can be used.", { param });
+  if (typeof requested !== "string") fail("invalid_request", "`model` must be a string: the id of a model.", { param });
+  const { models } = context.snapshot;
+  const id = Object.hasOwn(context.aliases, requested) ? context.aliases[requested] : requested;
+  const model = models.get(id ?? requested);
+  if (model === undefined) return refuse(requested, models);
+  if (!isOfKind(model, kind)) {
+    const is = `\`${model.id}\` is ${nouns[model.price.kind]}`;
+    fail("invalid_request", `${is}: send it to ${routes[model.price.kind]}, or use ${nouns[kind]} here.`, { param });
+  }
+  return model;
+}
+
+function isOfKind<Kind extends Price["kind"]>(model: Model, kind: Kind): model is ModelOf<Kind> {
+  return model.price.kind === kind;
+}
+
+function refuse(requested: string, models: ReadonlyMap<string, Model>): never {
+  const param = "model";
+  const shown = requested.slice(0, SHOWN);
+  const base = requested.slice(0, requested.lastIndexOf(":"));
+  if (models.has(base)) {
+    const message = `Suffixes are not supported: send \`${base}\`, and what the suffix says as fields of the body.`;
+    fail("unsupported_parameter", message, { param });
+  }
+  const similar = similarIds(shown, models);
+  const advice =
+    similar.length === 0 ? "GET /v1/models lists what can be used." : `Did you mean ${similar.join(" or ")}?`;
+  fail("model_not_found", `There is no model \`${shown}\` here. ${advice}`, { param });
+}
+
+/** Ids that differ in case and punctuation only, else those that contain or are contained; at most three. */
+function similarIds(requested: string, models: ReadonlyMap<string, Model>): string[] {
+  const wanted = plain(requested);
+  const ids = [...models.keys()];
+  const same = ids.filter((id) => plain(id) === wanted);
+  const near = wanted.length < 3 ? [] : ids.filter((id) => plain(id).includes(wanted) || wanted.includes(plain(id)));
+  return (same.length > 0 ? same : near).slice(0, 3).map((id) => `\`${id}\``);
+}
+
+function plain(id: string): string {
+  return id.toLowerCase().replace(/[^a-z0-9]/g, "");
+}

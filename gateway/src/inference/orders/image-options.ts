@@ -1,0 +1,50 @@
+import { fail } from "@inference/protocol/errors";
+import type { ImageSize } from "@inference/protocol/wire/images";
+import type { ModelOf } from "./find-model.ts";
+
+type ImageModel = ModelOf<"image">;
+
+/** The resolutions a model lists; none if it has one price for all. */
+export function resolutionsOf({ price }: ImageModel): string[] {
+  const listed = new Set([...Object.keys(price.byResolution), ...Object.keys(price.byQuality ?? {})]);
+  listed.delete("*");
+  return [...listed];
+}
+
+/** What the provider makes if nothing is asked for: `*` where all cost the same, undefined where it is not known. */
+export function defaultResolution(model: ImageModel): string | undefined {
+  const listed = resolutionsOf(model);
+  if (listed.length === 0) return "*";
+  if (listed.length === 1) return listed[0];
+  const { defaultResolution: preset } = model.features;
+  return preset !== undefined && listed.includes(preset) ? preset : undefined;
+}
+
+/** The listed resolution that is nearest to a size by its area: `1K` is 1024 x 1024 pixels, whatever their arrangement. */
+export function resolutionOfSize(size: ImageSize, model: ImageModel): string | undefined {
+  const [width, height] = size.split("x").map(Number);
+  if (width === undefined || height === undefined) return defaultResolution(model);
+  const distance = (side: number): number => Math.abs(Math.log((side * side) / (width * height)));
+  let nearest: { resolution: string; side: number } | undefined;
+  for (const resolution of resolutionsOf(model)) {
+    const side = sideOf(resolution);
+    if (side === undefined) continue;
+    if (nearest === undefined || distance(side) < distance(nearest.side)) nearest = { resolution, side };
+  }
+  return nearest?.resolution ?? defaultResolution(model);
+}
+
+/** `1K`, `0.5K`, `2048`. */
+function sideOf(resolution: string): number | undefined {
+  const match = /^(\d{1,5}(?:\.\d{1,3})?)(k?)$/i.exec(resolution);
+  if (match === null) return undefined;
+  const side = Number(match[1]) * (match[2] === "" ? 1 : 1024);
+  return side > 0 ? side : undefined;
+}
+
+export function checkPrompt(prompt: string, model: ImageModel): void {
+  const { promptCharacterLimit: limit } = model.features;
+  if (limit === undefined || prompt.length <= limit) return;
+  const message = `\`prompt\` has ${prompt.length} characters, \`${model.id}\` takes at most ${limit}. Shorten it.`;
+  fail("invalid_request", message, { param: "prompt" });
+}

@@ -1,0 +1,89 @@
+import { fail } from "@inference/protocol/errors";
+import { isJsonObject, type JsonObject } from "./sort-fields.ts";
+
+/** Deep enough for any tool's schema; what is written anew is written by a recursion. */
+export const MAX_DEPTH = 32;
+const MAX_KEYS = 4096;
+
+/** The body of a request as an object. A key that is there twice is refused: parsers differ on which of the two counts. */
+export function parseJsonBody(text: string): JsonObject {
+  const body = parse(text);
+  if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
+  assertShape(text);
+  return body;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message.slice(0, 200) : "unreadable";
+    return fail("invalid_request", `The body is not valid JSON: ${why}. Send one JSON object, encoded as UTF-8.`);
+  }
+}
+
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+const OPEN_ARRAY = 91;
+const BACKSLASH = 92;
+const CLOSE_ARRAY = 93;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
+
+/** One pass over a text that is known to be JSON: fails on a key that is there twice, and on too deep a nesting. */
+function assertShape(text: string): void {
+  /** The keys seen of each object that is open; null for an open array. */
+  const open: (Set<string> | null)[] = [];
+  let keys: Set<string> | null = null;
+  let keyComes = false;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE: {
+        const end = stringEnd(text, at);
+        if (keyComes && keys !== null) addKey(keys, text.slice(at + 1, end));
+        at = end;
+        break;
+      }
+      case COMMA:
+        keyComes = keys !== null;
+        break;
+      case COLON:
+        keyComes = false;
+        break;
+      case OPEN_OBJECT:
+      case OPEN_ARRAY:
+        keys = text.charCodeAt(at) === OPEN_OBJECT ? new Set() : null;
+        keyComes = keys !== null;
+        if (open.push(keys) > MAX_DEPTH) fail("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
+        break;
+      case CLOSE_OBJECT:
+      case CLOSE_ARRAY:
+        open.pop();
+        keys = open.at(-1) ?? null;
+        keyComes = false;
+        break;
+    }
+  }
+}
+
+function addKey(keys: Set<string>, raw: string): void {
+  const key: string = raw.includes("\\") ? JSON.parse(`"${raw}"`) : raw;
+  if (keys.has(key)) {
+    const param = key.slice(0, 64);
+    fail("invalid_request", `The key \`${param}\` is in the same object twice. Send it once.`, { param });
+  }
+  if (keys.size >= MAX_KEYS) fail("invalid_request", `An object of the body has more than ${MAX_KEYS} keys.`);
+  keys.add(key);
+}
+
+/** The place of the quote that ends the string begun at `start`: the first with an even number of backslashes before it. */
+function stringEnd(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  for (;;) {
+    let before = end - 1;
+    while (text.charCodeAt(before) === BACKSLASH) before--;
+    if ((end - 1 - before) % 2 === 0) return end;
+    end = text.indexOf('"', end + 1);
+  }
+}

@@ -1,0 +1,62 @@
+import { fail } from "@inference/protocol/errors";
+
+export type JsonObject = Record<string, unknown>;
+
+/** A field that is not sent on: dropped where it changes nothing, else refused with a reason. */
+export type FieldRule = {
+  /** Whether the value changes nothing, so that the field may be dropped and named. */
+  harmless: (value: unknown) => boolean;
+  code: "unsupported_parameter" | "unpriced_option";
+  /** What to do instead, a sentence. */
+  advice: string;
+};
+
+export const anything = (): boolean => true;
+export const nothing = (): boolean => false;
+export const oneOf =
+  (...values: readonly unknown[]) =>
+  (value: unknown): boolean =>
+    values.includes(value);
+
+export function dropped(): FieldRule {
+  return { harmless: anything, code: "unsupported_parameter", advice: "" };
+}
+export function unsupported(advice: string, harmless: FieldRule["harmless"] = nothing): FieldRule {
+  return { harmless, code: "unsupported_parameter", advice };
+}
+export function unpriced(advice: string, harmless: FieldRule["harmless"] = nothing): FieldRule {
+  return { harmless, code: "unpriced_option", advice };
+}
+
+export type SortedFields = { known: JsonObject; ignored: string[] };
+
+/**
+ * Sorts a body's fields into those the route sends on (a key of `shape`), those it drops, and those it refuses. Null is absent:
+ * clients send it for what they leave out. A field nobody has heard of is refused, since it may have a price.
+ */
+export function sortFields(body: unknown, shape: JsonObject, rules: ReadonlyMap<string, FieldRule>): SortedFields {
+  if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
+  const known: JsonObject = {};
+  const ignored: string[] = [];
+  for (const key of Object.keys(body)) {
+    const value = body[key];
+    if (value === null || value === undefined) continue;
+    if (Object.hasOwn(shape, key)) known[key] = value;
+    else if (rules.get(key)?.harmless(value) === true) ignored.push(key);
+    else refuse(key, rules.get(key));
+  }
+  return { known, ignored };
+}
+
+function refuse(key: string, rule: FieldRule | undefined): never {
+  const param = key.slice(0, 64);
+  if (rule === undefined) {
+    fail("unsupported_parameter", `\`${param}\` is not a parameter of this route. Leave it out.`, { param });
+  }
+  const what = rule.code === "unpriced_option" ? "has a price that is not modelled here" : "is not supported here";
+  fail(rule.code, `\`${param}\` ${what}. ${rule.advice}`, { param });
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

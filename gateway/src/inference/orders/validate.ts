@@ -1,0 +1,63 @@
+import { type ErrorCode, fail } from "@inference/protocol/errors";
+import type * as z from "zod";
+
+/** A place in a body where a wrong value has a reason of its own. */
+export type Refusal = { at: RegExp; code: ErrorCode; advice: string };
+
+/** Answers with the request, or fails with the first thing that is wrong, naming its path, like `messages[0].content`. */
+export function validate<T>(schema: z.ZodType<T>, value: unknown, refusals: readonly Refusal[] = []): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = innermost(result.error.issues[0]);
+  if (issue === undefined) fail("invalid_request", "The body is not valid.");
+  const param = pathText(issue.path);
+  const refusal = refusals.find(({ at }) => at.test(param));
+  if (refusal !== undefined) fail(refusal.code, `\`${param}\`: ${refusal.advice}`, { param });
+  if (issue.code === "unrecognized_keys") {
+    fail("unsupported_parameter", `\`${param}\` is not a parameter of this route. Leave it out.`, { param });
+  }
+  if (issue.missing) fail("invalid_request", `\`${param}\` is missing. Add it to the body.`, { param });
+  fail("invalid_request", `\`${param}\` is not valid: ${issue.message}.`, { param });
+}
+
+type Found = { code: string; path: readonly PropertyKey[]; message: string; missing: boolean };
+
+/** Of a union's branches, the one that got furthest is the one the client meant. */
+function innermost(issue: z.core.$ZodIssue | undefined, base: readonly PropertyKey[] = []): Found | undefined {
+  if (issue === undefined) return undefined;
+  const path = [...base, ...issue.path];
+  if (issue.code === "unrecognized_keys") {
+    return {
+      code: issue.code,
+      path: [...path, issue.keys[0]?.slice(0, 64) ?? ""],
+      message: issue.message,
+      missing: false,
+    };
+  }
+  if (issue.code === "invalid_union" && issue.errors.length > 0) {
+    const branches = issue.errors.map(([first]) => innermost(first, path)).filter((found) => found !== undefined);
+    const furthest = branches.reduce(
+      (best, each) => (each.path.length > best.path.length ? each : best),
+      branches[0] as Found,
+    );
+    if (furthest.path.length > path.length || furthest.missing) return furthest;
+    return { ...furthest, message: branches.map((branch) => branch.message).join(", or ") };
+  }
+  if (issue.code === "invalid_union" && "options" in issue && Array.isArray(issue.options)) {
+    const message = `expected one of ${issue.options.map((option) => `\`${String(option)}\``).join(", ")}`;
+    return { code: issue.code, path, message, missing: false };
+  }
+  const message = issue.message
+    .replace(/^(Invalid input|Invalid option|Too small|Too big): /, "")
+    .replace(/^Invalid/, "invalid");
+  return { code: issue.code, path, message, missing: message.endsWith("received undefined") };
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  let text = "";
+  for (const key of path) {
+    if (typeof key === "number") text += `[${key}]`;
+    else text += text === "" ? String(key) : `.${String(key)}`;
+  }
+  return text;
+}

@@ -1,0 +1,111 @@
+import { limits } from "../config.ts";
+import type { Environment } from "../environment.ts";
+import type { Delivered } from "../metering/quote.ts";
+
+/**
+ * The client's end of a stream. Whatever the client does, leave or stand still, the writer goes on: writes to a client
+ * that left are dropped, and one that does not read is left behind after a while.
+ */
+export type Outlet = {
+  readable: ReadableStream<Uint8Array>;
+  /** Passes bytes on. A promise when the client is behind: it resolves when there is room, or when it was left behind. */
+  write(bytes: Uint8Array): Promise<void> | undefined;
+  close(): void;
+  /** Ends the stream as broken. */
+  fail(): void;
+  leave(): void;
+  hasLeft(): boolean;
+  /** What had been delivered when the client left; undefined while it is there. */
+  deliveredWhenLeft(): Delivered | undefined;
+  /** Calls back in the moment the client leaves, for what has been delivered by then. */
+  onLeave(callback: () => Delivered): void;
+  /** Sends a comment if nothing else was sent for a while. */
+  keepAlive(nowMs: number): void;
+};
+
+const KEEP_ALIVE = new TextEncoder().encode(": keep-alive\n\n");
+/** Bytes that may wait for a slow client. */
+const MAX_BACKLOG_BYTES = 256 * 1024;
+
+export function openOutlet({ clock, timers }: Environment, options: { keepsAlive: boolean }): Outlet {
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let closed = false;
+  let left = false;
+  let lastWriteAt = clock.now();
+  let makeRoom: (() => void) | undefined;
+  let leaving: (() => Delivered) | undefined;
+  let deliveredWhenLeft: Delivered | undefined;
+
+  const readable = new ReadableStream<Uint8Array>(
+    {
+      start(started) {
+        controller = started;
+      },
+      pull() {
+        makeRoom?.();
+      },
+      cancel() {
+        leave();
+      },
+    },
+    { highWaterMark: MAX_BACKLOG_BYTES, size: (chunk) => chunk.byteLength },
+  );
+
+  function leave(): void {
+    if (left || closed) return;
+    left = true;
+    const delivered = leaving?.();
+    if (delivered !== undefined) deliveredWhenLeft = { ...delivered };
+    makeRoom?.();
+  }
+
+  function room(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = timers.after(limits.stalledReaderMs, () => {
+        // It has not read for long: from here on it counts as gone.
+        leave();
+        closeController((open) => open.error(new Error("the client stopped reading")));
+        resolve();
+      });
+      makeRoom = () => {
+        makeRoom = undefined;
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  function closeController(how: (open: ReadableStreamDefaultController<Uint8Array>) => void): void {
+    if (closed || controller === undefined) return;
+    closed = true;
+    try {
+      how(controller);
+    } catch {
+      // Already closed by the client's cancel: there is nobody to tell.
+    }
+  }
+
+  return {
+    readable,
+    write(bytes) {
+      if (left || closed || controller === undefined) return undefined;
+      lastWriteAt = clock.now();
+      controller.enqueue(bytes);
+      return (controller.desiredSize ?? 1) > 0 ? undefined : room();
+    },
+    close: () => closeController((open) => open.close()),
+    fail: () => closeController((open) => open.error(new Error("the answer broke off"))),
+    leave,
+    hasLeft: () => left,
+    deliveredWhenLeft: () => deliveredWhenLeft,
+    onLeave(callback) {
+      leaving = callback;
+      if (left) deliveredWhenLeft ??= { ...callback() };
+    },
+    keepAlive(nowMs) {
+      if (!options.keepsAlive || left || closed || nowMs - lastWriteAt < limits.keepAliveMs) return;
+      lastWriteAt = nowMs;
+      controller?.enqueue(KEEP_ALIVE);
+    },
+  };
+}

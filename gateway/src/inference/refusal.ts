@@ -1,0 +1,116 @@
+import type { CredentialFault, Payer, Refusal } from "@inference/ledger/commands";
+import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
+import { formatUsd } from "@inference/protocol/money";
+import type { Quote } from "../metering/quote.ts";
+
+/**
+ * A budget's refusal as an error: what was needed, what is left, when it is whole again, and the `max_tokens` that would
+ * have fitted.
+ *
+ * @param jitter 0 to 1: spreads the retries of what heals in seconds over 1 to 5 s.
+ */
+export function refusalError(refusal: Refusal, quote: Quote, jitter: number): GatewayError {
+  const affordable = quote.affordableTokens(refusal.availableNanoUsd);
+  const resetsAt = refusal.resetsAt === null ? null : new Date(refusal.resetsAt).toISOString();
+  const metadata = {
+    needed_nano_usd: refusal.neededNanoUsd,
+    available_nano_usd: refusal.availableNanoUsd,
+    ...(affordable === null ? {} : { max_affordable_tokens: affordable }),
+    ...(refusal.budget === "key" ? { window: refusal.window } : {}),
+    ...(resetsAt === null ? {} : { resets_at: resetsAt }),
+  };
+  const detail = {
+    ...wording(refusal, affordable, resetsAt),
+    param: affordable === null ? null : "max_tokens",
+    metadata,
+  };
+  return new GatewayError({ ...detail, retryAfterS: 1 + Math.floor(jitter * 4.999) });
+}
+
+export function credentialError(payer: Payer, fault: CredentialFault): GatewayError {
+  if (payer.kind === "session") {
+    const expired = fault === "expired";
+    return new GatewayError({
+      code: expired ? "session_expired" : "invalid_session",
+      message: expired ? "This session has expired: sign in again." : "This session is not valid: sign in again.",
+    });
+  }
+  if (fault === "expired") {
+    return new GatewayError({ code: "key_expired", message: "This API key has expired: create another one." });
+  }
+  if (fault === "disabled") {
+    return new GatewayError({ code: "key_disabled", message: "This API key is disabled: enable it, or use another." });
+  }
+  return new GatewayError({
+    code: "invalid_api_key",
+    message:
+      fault === "revoked" ? "This API key has been revoked: use another one." : "This API key is not known here.",
+  });
+}
+
+function wording(
+  refusal: Refusal,
+  affordable: number | null,
+  resetsAt: string | null,
+): Pick<ErrorDetail, "code" | "message"> {
+  const needed = `$${formatUsd(refusal.neededNanoUsd)}`;
+  const available = `$${formatUsd(refusal.availableNanoUsd)}`;
+  const smaller = affordable !== null && affordable > 0 ? ` Send max_tokens of at most ${affordable}.` : "";
+  const until = resetsAt === null ? "" : ` It resets at ${resetsAt}.`;
+  switch (refusal.cause) {
+    case "in_flight":
+      return {
+        code: "too_many_in_flight",
+        message: "Too many requests of this account are in flight: try again when one of them has ended.",
+      };
+    case "share":
+      return {
+        code: "request_too_expensive",
+        message: `This request could cost ${needed}, and one account may hold ${available} of the day's ceiling.${smaller}`,
+      };
+    case "share_held":
+      return {
+        code: "too_many_in_flight",
+        message: `This account's requests in flight hold their share of the day's ceiling: ${available} of it is left, and this request could cost ${needed}.`,
+      };
+    case "held":
+      return refusal.budget === "ceiling"
+        ? {
+            code: "ceiling_reserved",
+            message: "The rest of today's ceiling is reserved by requests in flight: try again in a few seconds.",
+          }
+        : {
+            code: "budget_reserved",
+            message: `This request could cost ${needed}; other requests in flight leave ${available} at the moment.${smaller}`,
+          };
+    case "settled":
+      return settledWording(refusal, `could cost ${needed}; ${available}`, smaller, until);
+  }
+}
+
+function settledWording(
+  refusal: Refusal,
+  costs: string,
+  smaller: string,
+  until: string,
+): Pick<ErrorDetail, "code" | "message"> {
+  switch (refusal.budget) {
+    case "balance":
+      return {
+        code: "insufficient_balance",
+        message: `This request ${costs} is available.${smaller} Or activate more tokens.`,
+      };
+    case "key":
+      return {
+        code: "key_limit_exceeded",
+        message: `This request ${costs} is left of this key's limit.${smaller}${until}`,
+      };
+    case "capacity":
+      return {
+        code: "capacity_exhausted",
+        message: `This request ${costs} is left of today's capacity.${smaller}${until}`,
+      };
+    case "ceiling":
+      return { code: "daily_cap_reached", message: `The gateway's daily settlement ceiling has been reached.${until}` };
+  }
+}

@@ -1,0 +1,61 @@
+import type { Order } from "./order.ts";
+import { parseChatOrder } from "./orders/chat.ts";
+import { parseEmbeddingsOrder } from "./orders/embeddings.ts";
+import { parseImageGenerateOrder } from "./orders/image-generate.ts";
+import { parseImagesOrder } from "./orders/images.ts";
+import type { OrderContext } from "./orders/order-context.ts";
+import { parseSpeechOrder } from "./orders/speech.ts";
+
+/**
+ * Every path that can cost money, and nothing else ever does: the table grows by metered entries, never by a wildcard.
+ * The provider's path is part of the order that a route's `parse` makes.
+ */
+export type InferenceRoute = {
+  name: "chat" | "embeddings" | "images" | "image_generate" | "speech";
+  /** Below `/api/v1` and `/v1`. */
+  path: string;
+  /** The answer's bytes go to the client as they come, whatever the request said. */
+  passesThrough: boolean;
+  /** The fields of a whole JSON answer that a client gets to see. */
+  answerFields: readonly string[];
+  /** Throws `GatewayError` for what cannot be priced or served. */
+  parse(body: unknown, context: OrderContext): Order;
+};
+
+export const inferenceRoutes: readonly InferenceRoute[] = [
+  {
+    name: "chat",
+    path: "/chat/completions",
+    passesThrough: false,
+    answerFields: ["id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier"],
+    parse: parseChatOrder,
+  },
+  {
+    name: "embeddings",
+    path: "/embeddings",
+    passesThrough: false,
+    answerFields: ["object", "model", "data", "usage"],
+    parse: parseEmbeddingsOrder,
+  },
+  {
+    name: "images",
+    path: "/images/generations",
+    passesThrough: false,
+    answerFields: ["created", "data", "usage", "size", "quality", "output_format", "background"],
+    parse: parseImagesOrder,
+  },
+  {
+    name: "image_generate",
+    path: "/image/generate",
+    passesThrough: false,
+    answerFields: ["id", "images", "timing", "request"],
+    parse: parseImageGenerateOrder,
+  },
+  {
+    name: "speech",
+    path: "/audio/speech",
+    passesThrough: true,
+    answerFields: [],
+    parse: parseSpeechOrder,
+  },
+];

@@ -1,0 +1,32 @@
+/** Bytes that are held until the rest of them comes. It doubles as it grows, so that many small chunks cost no more than one. */
+export type ByteBuffer = {
+  readonly length: number;
+  append(bytes: Uint8Array, start: number, end: number): void;
+  /** A copy of all that was appended, and starts anew. */
+  take(): Uint8Array;
+};
+
+export function createByteBuffer(): ByteBuffer {
+  let buffer = new Uint8Array(0);
+  let length = 0;
+  return {
+    get length() {
+      return length;
+    },
+    append(bytes, start, end) {
+      const needed = length + end - start;
+      if (needed > buffer.length) {
+        const larger = new Uint8Array(Math.max(needed, 2 * buffer.length, 1024));
+        larger.set(buffer.subarray(0, length));
+        buffer = larger;
+      }
+      buffer.set(bytes.subarray(start, end), length);
+      length = needed;
+    },
+    take() {
+      const bytes = buffer.slice(0, length);
+      length = 0;
+      return bytes;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** Gathers what goes out for one chunk, copying nothing where it is a run of bytes that are there already. */
+export type ByteOutput = {
+  add(bytes: Uint8Array, start: number, end: number): void;
+  /** What was gathered, and starts anew; undefined if nothing was. */
+  take(): Uint8Array | undefined;
+};
+
+export function createByteOutput(): ByteOutput {
+  let parts: Uint8Array[] = [];
+  let run: Uint8Array | undefined;
+  let runStart = 0;
+  let runEnd = 0;
+
+  function endRun(): Uint8Array | undefined {
+    const bytes = run;
+    run = undefined;
+    if (bytes === undefined) return undefined;
+    return runStart === 0 && runEnd === bytes.length ? bytes : bytes.subarray(runStart, runEnd);
+  }
+
+  return {
+    add(bytes, start, end) {
+      if (start >= end) return;
+      if (run === bytes && runEnd === start) {
+        runEnd = end;
+        return;
+      }
+      const part = endRun();
+      if (part !== undefined) parts.push(part);
+      run = bytes;
+      runStart = start;
+      runEnd = end;
+    },
+    take() {
+      const last = endRun();
+      if (parts.length === 0) return last;
+      if (last !== undefined) parts.push(last);
+      const whole = concat(parts);
+      parts = [];
+      return whole;
+    },
+  };
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

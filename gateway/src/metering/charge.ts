@@ -1,0 +1,65 @@
+import type {
+  AttoUsd,
+  EmbeddingPrice,
+  ImagePrice,
+  SpeechPrice,
+  TextPrice,
+  TokenRates,
+} from "@inference/protocol/model";
+import { attoToNanoUsdUp, MAX_NANO_USD, type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
+import type { TokenUsage } from "./quote.ts";
+
+/**
+ * What a usage costs, exactly, in atto-dollars. Tokens read from and written to the provider's cache are inside the prompt
+ * tokens; reasoning tokens are inside the completion tokens. Above the extended threshold all tokens have the extended rates.
+ */
+export function chargeAtto(price: TextPrice | EmbeddingPrice, usage: TokenUsage): AttoUsd {
+  if (price.kind === "embedding") return BigInt(usage.promptTokens) * price.input;
+  const rates = ratesAt(price, usage.promptTokens);
+  const plainTokens = usage.promptTokens - usage.cacheReadTokens - usage.cacheWriteTokens;
+  return (
+    BigInt(plainTokens) * rates.input +
+    BigInt(usage.cacheReadTokens) * (rates.cacheRead ?? rates.input) +
+    BigInt(usage.cacheWriteTokens) * (rates.cacheWrite ?? rates.input) +
+    BigInt(usage.completionTokens) * rates.output
+  );
+}
+
+/** The rates of a request with so many prompt tokens: extended above the threshold, not at it. */
+export function ratesAt(price: TextPrice, promptTokens: number): TokenRates {
+  const { extended } = price;
+  return extended !== undefined && promptTokens > extended.thresholdTokens ? extended.rates : price.rates;
+}
+
+/** Undefined if the catalogue has no price for this pair: what needs it is refused. */
+export function imageAtto(price: ImagePrice, resolution: string, quality: string | undefined): AttoUsd | undefined {
+  const byQuality = quality === undefined ? undefined : own(own(price.byQuality, resolution), quality);
+  return byQuality ?? own(price.byResolution, resolution);
+}
+
+export function speechAtto(price: SpeechPrice, characters: number): AttoUsd {
+  return BigInt(characters) * price.character;
+}
+
+/** Of prices of which it is not known which applies, the one that covers them all; 0 of none. */
+export function dearest(prices: readonly (AttoUsd | undefined)[]): AttoUsd {
+  let most = 0n;
+  for (const price of prices) if (price !== undefined && price > most) most = price;
+  return most;
+}
+
+/** What a usage costs: `chargeAtto`, rounded up once. */
+export function chargeForUsage(price: TextPrice | EmbeddingPrice, usage: TokenUsage): NanoUsd {
+  return chargeToNanoUsdUp(chargeAtto(price, usage));
+}
+
+const MAX_ATTO = nanoUsdToAtto(MAX_NANO_USD);
+
+/** The one rounding of a charge: up, to the nano-dollar. A charge beyond the largest amount is the largest amount. */
+export function chargeToNanoUsdUp(atto: AttoUsd): NanoUsd {
+  return attoToNanoUsdUp(atto > MAX_ATTO ? MAX_ATTO : atto);
+}
+
+function own<V>(record: Record<string, V> | undefined, key: string): V | undefined {
+  return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
+}

@@ -1,0 +1,77 @@
+import type { AttoUsd, Model, Price, TokenRates } from "@inference/protocol/model";
+import { formatDecimal } from "@inference/protocol/money";
+
+/**
+ * A model as GET /models lists it: OpenAI's four fields, and prices as exact decimal strings in dollars per unit. `prompt` and
+ * `completion` are per token, and "0" where tokens cost nothing because something else does: `character`, or `image`, which is one
+ * price or a table by resolution.
+ */
+export function toModelObject(model: Model): Record<string, unknown> {
+  const { price, features } = model;
+  return {
+    id: model.id,
+    object: "model",
+    created: model.created,
+    owned_by: model.ownedBy,
+    type: price.kind === "speech" ? "tts" : price.kind,
+    ...(features.name === undefined ? {} : { name: features.name }),
+    context_length: model.contextTokens,
+    pricing: pricing(price),
+    top_provider: { context_length: model.contextTokens, max_completion_tokens: model.maxOutputTokens },
+    features: Object.fromEntries(
+      Object.entries(features)
+        .filter(([key]) => key !== "name")
+        .map(([key, value]) => [snakeCase(key), value]),
+    ),
+  };
+}
+
+function pricing(price: Price): Record<string, unknown> {
+  switch (price.kind) {
+    case "text":
+      return {
+        ...rates(price.rates),
+        ...(price.extended === undefined
+          ? {}
+          : { extended: { above_prompt_tokens: price.extended.thresholdTokens, ...rates(price.extended.rates) } }),
+      };
+    case "embedding":
+      return { prompt: usd(price.input), completion: "0" };
+    case "speech":
+      return { prompt: "0", completion: "0", character: usd(price.character) };
+    case "image": {
+      const flat = price.byResolution["*"];
+      return {
+        prompt: "0",
+        completion: "0",
+        image: flat === undefined ? table(price.byResolution) : usd(flat),
+        ...(price.byQuality === undefined ? {} : { image_by_quality: mapValues(price.byQuality, table) }),
+      };
+    }
+  }
+}
+
+function rates({ input, output, cacheRead, cacheWrite }: TokenRates): Record<string, string> {
+  return {
+    prompt: usd(input),
+    completion: usd(output),
+    ...(cacheRead === undefined ? {} : { input_cache_read: usd(cacheRead) }),
+    ...(cacheWrite === undefined ? {} : { input_cache_write: usd(cacheWrite) }),
+  };
+}
+
+function table(prices: Record<string, AttoUsd>): Record<string, string> {
+  return mapValues(prices, usd);
+}
+
+function usd(atto: AttoUsd): string {
+  return formatDecimal(atto, 18);
+}
+
+function mapValues<V, W>(record: Record<string, V>, map: (value: V) => W): Record<string, W> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}
+
+function snakeCase(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

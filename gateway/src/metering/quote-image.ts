@@ -1,0 +1,30 @@
+import { fail } from "@inference/protocol/errors";
+import type { AttoUsd, ImagePrice } from "@inference/protocol/model";
+import { dearest, imageAtto } from "./charge.ts";
+import type { Quote } from "./quote.ts";
+import { quoteFlat } from "./quote-flat.ts";
+
+export type ImageRequest = {
+  snapshotId: string;
+  price: ImagePrice;
+  /** `*` for a model without resolutions; undefined where the provider chooses and the dearest counts. */
+  resolution: string | undefined;
+  /** Undefined where the model has no qualities, or the provider chooses and the dearest counts. */
+  quality: string | undefined;
+  /** Images made, each billed as one. */
+  count: number;
+};
+
+export function quoteImage(request: ImageRequest): Quote {
+  const { price, resolution, quality, count } = request;
+  const candidates = resolution === undefined ? Object.keys(price.byResolution) : [resolution];
+  const prices = candidates.flatMap((candidate) => imagePrices(price, candidate, quality));
+  if (prices.length === 0) fail("unpriced_option", "This resolution and quality have no price for this model.");
+  return quoteFlat(request.snapshotId, dearest(prices) * BigInt(count));
+}
+
+function imagePrices(price: ImagePrice, resolution: string, quality: string | undefined): AttoUsd[] {
+  const chosen = imageAtto(price, resolution, quality);
+  const others = quality === undefined ? Object.values(price.byQuality?.[resolution] ?? {}) : [];
+  return chosen === undefined ? others : [chosen, ...others];
+}

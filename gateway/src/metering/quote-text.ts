@@ -1,0 +1,46 @@
+import type { TextPrice } from "@inference/protocol/model";
+import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
+import { reachableTiers, type TokenBound, tiersAffordableTokens, tiersMaxAtto } from "./bound.ts";
+import { chargeForUsage, chargeToNanoUsdUp } from "./charge.ts";
+import { deliveredTokens } from "./delivered.ts";
+import type { Delivered, Quote } from "./quote.ts";
+
+export type TextRequest = {
+  snapshotId: string;
+  price: TextPrice;
+  /** The prompt's bound. */
+  promptTokens: number;
+  /** `n`. */
+  choices: number;
+  /** The `max_tokens` that is sent. */
+  maxTokens: number;
+  /** The model's own maximum: what `affordableTokens` never exceeds. */
+  modelMaxTokens: number;
+};
+
+/** A quote whose cost is bounded by tokens; the bound also tells a plausible usage from an absurd one. */
+export type TokenQuote = Quote & { bound: TokenBound };
+
+export function quoteText(request: TextRequest): TokenQuote {
+  const { price, choices } = request;
+  const bound = { promptTokens: request.promptTokens, completionTokens: choices * request.maxTokens };
+  const tiers = reachableTiers(price, bound.promptTokens);
+  const maxNanoUsd = chargeToNanoUsdUp(tiersMaxAtto(tiers, bound.completionTokens));
+  return {
+    snapshotId: request.snapshotId,
+    bound,
+    maxNanoUsd,
+    flatNanoUsd: null,
+    chargeForUsage: (usage) => chargeForUsage(price, usage),
+    chargeForDelivered(delivered: Delivered): NanoUsd {
+      const tokens = deliveredTokens(delivered);
+      return tokens === 0 ? 0 : Math.min(maxNanoUsd, chargeToNanoUsdUp(tiersMaxAtto(tiers, tokens)));
+    },
+    affordableTokens(availableNanoUsd: NanoUsd): number {
+      const tokens = tiersAffordableTokens(tiers, nanoUsdToAtto(Math.max(0, availableNanoUsd)));
+      if (tokens === undefined) return 0;
+      if (tokens === null) return request.modelMaxTokens;
+      return Math.min(request.modelMaxTokens, Number(tokens / BigInt(choices)));
+    },
+  };
+}

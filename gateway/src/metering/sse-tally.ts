@@ -1,0 +1,86 @@
+import type { TokenBound } from "./bound.ts";
+import type { Delivered, TokenUsage } from "./quote.ts";
+import type { ContentNotes } from "./sse-scan.ts";
+import { parseUsage, type UsageReading } from "./usage.ts";
+
+export type SseFault =
+  | { kind: "provider_error"; error: unknown }
+  | { kind: "malformed_event" }
+  | { kind: "event_too_large" }
+  | { kind: "cut" };
+
+export type SseTapResult = {
+  delivered: Delivered;
+  /** The last usage that can be priced. */
+  usage: UsageReading;
+  /** Some usage was malformed, even if another one counts. */
+  malformedUsage: boolean;
+  /** The provider's id of the answer. */
+  upstreamId: string | null;
+  finishReason: string | null;
+  /** `[DONE]` was seen. */
+  done: boolean;
+  /** `[DONE]` or the final usage was seen: the answer is whole, whatever the socket says. */
+  complete: boolean;
+  fault: SseFault | null;
+};
+
+/** What was seen of a stream so far. */
+export type SseTally = {
+  /** Filled in place by the scan. */
+  notes: ContentNotes;
+  /** Nothing that comes after `[DONE]` or a fault reaches the client. */
+  isClosed(): boolean;
+  noteContent(bytes: number): void;
+  noteUsage(value: unknown): void;
+  noteUsageEvent(chunk: Record<string, unknown>): void;
+  noteDone(): void;
+  noteFault(fault: SseFault): void;
+  /** The usage event to show; undefined if none came, or none that can be read. */
+  finalUsage(): { chunk: Record<string, unknown>; usage: TokenUsage } | undefined;
+  result(): SseTapResult;
+};
+
+export function createSseTally(bound: TokenBound | undefined): SseTally {
+  const notes: ContentNotes = { upstreamId: null, finishReason: null };
+  const delivered = { bytes: 0, events: 0 };
+  let usage: UsageReading = "missing";
+  let malformedUsage = false;
+  let usageChunk: Record<string, unknown> | undefined;
+  let done = false;
+  let fault: SseFault | null = null;
+
+  function noteUsage(value: unknown): void {
+    const reading = parseUsage(value, bound);
+    if (reading === "malformed") malformedUsage = true;
+    if (typeof reading === "object" || (usage === "missing" && reading === "malformed")) usage = reading;
+  }
+
+  return {
+    notes,
+    isClosed: () => done || fault !== null,
+    noteContent(bytes) {
+      if (bytes === 0) return;
+      delivered.bytes += bytes;
+      delivered.events++;
+    },
+    noteUsage,
+    noteUsageEvent(chunk) {
+      usageChunk = chunk;
+      noteUsage(chunk.usage);
+    },
+    noteDone() {
+      done = true;
+    },
+    noteFault(why) {
+      fault = why;
+    },
+    finalUsage: () =>
+      usageChunk === undefined || typeof usage !== "object" ? undefined : { chunk: usageChunk, usage },
+    result() {
+      const finished = usageChunk !== undefined || (usage !== "missing" && notes.finishReason !== null);
+      const complete = done || (finished && fault === null);
+      return { delivered: { ...delivered }, usage, malformedUsage, ...notes, done, complete, fault };
+    },
+  };
+}

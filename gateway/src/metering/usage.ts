@@ -1,0 +1,76 @@
+import type { TokenBound } from "./bound.ts";
+import type { TokenUsage } from "./quote.ts";
+
+/**
+ * What a provider says was used: `missing` if it says nothing that could be priced, `malformed` if what it says cannot be. Both
+ * are unknown to a charge; only the second is worth an alert. Zero is zero, not missing.
+ */
+export type UsageReading = TokenUsage | "missing" | "malformed";
+
+/** No request uses this many tokens. */
+const ABSURD_TOKENS = 2 ** 31;
+/** Providers count a little differently from one another, but not this much. */
+const ABSURD_FACTOR = 16;
+
+/**
+ * @param value the answer's `usage`.
+ * @param bound the request's bound: a count far beyond it is absurd. One a little beyond it is believed, and is a loss of ours.
+ */
+export function parseUsage(value: unknown, bound?: TokenBound): UsageReading {
+  if (value === undefined || value === null) return "missing";
+  if (typeof value !== "object" || Array.isArray(value)) return "malformed";
+  const usage = value as Record<string, unknown>;
+  if (isAbsent(usage.prompt_tokens) && isAbsent(usage.completion_tokens)) return "missing";
+  const prompt = details(usage.prompt_tokens_details);
+  const completion = details(usage.completion_tokens_details);
+  if (prompt === undefined || completion === undefined) return "malformed";
+
+  const promptTokens = count(usage.prompt_tokens);
+  const completionTokens = isPromptOnly(usage, bound) ? 0 : count(usage.completion_tokens);
+  const cacheReadTokens = countOr0(prompt.cached_tokens);
+  const cacheWriteTokens = countOr0(prompt.cache_creation_input_tokens ?? prompt.cache_write_tokens);
+  const reasoningTokens = countOr0(completion.reasoning_tokens);
+  if (
+    promptTokens === undefined ||
+    completionTokens === undefined ||
+    cacheReadTokens === undefined ||
+    cacheWriteTokens === undefined ||
+    reasoningTokens === undefined ||
+    cacheReadTokens + cacheWriteTokens > promptTokens ||
+    reasoningTokens > completionTokens
+  ) {
+    return "malformed";
+  }
+  if (isAbsurd(promptTokens, bound?.promptTokens) || isAbsurd(completionTokens, bound?.completionTokens))
+    return "malformed";
+  return { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens };
+}
+
+/** Embeddings complete nothing, and say so by leaving the count out. */
+function isPromptOnly(usage: Record<string, unknown>, bound: TokenBound | undefined): boolean {
+  return (
+    isAbsent(usage.completion_tokens) && (bound?.completionTokens === 0 || usage.total_tokens === usage.prompt_tokens)
+  );
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+function countOr0(value: unknown): number | undefined {
+  return isAbsent(value) ? 0 : count(value);
+}
+
+function details(value: unknown): Record<string, unknown> | undefined {
+  if (isAbsent(value)) return {};
+  return typeof value === "object" && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+}
+
+function isAbsurd(tokens: number, bound: number | undefined): boolean {
+  if (tokens > ABSURD_TOKENS) return true;
+  return bound !== undefined && bound > 0 && tokens > bound * ABSURD_FACTOR;
+}

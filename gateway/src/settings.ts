@@ -1,0 +1,141 @@
+import { type Address, isAddress } from "@inference/protocol/credential";
+import * as z from "zod";
+import type { GatewayConfig } from "./config.ts";
+
+/**
+ * The settings every host reads from its environment, as text. One schema gives the check, the message that names all
+ * that is missing or wrong, and the reference.
+ */
+const json = (what: string) =>
+  z.string().transform((text, context) => {
+    try {
+      const value: unknown = JSON.parse(text);
+      if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    } catch {
+      // Told below, with what is not an object.
+    }
+    context.addIssue(`must be a JSON object: ${what}`);
+    return z.NEVER;
+  });
+const httpUrl = z
+  .url({ protocol: /^https?$/, error: "must be an http(s) URL" })
+  .transform((text) => text.replace(/\/+$/, ""));
+const address = z.custom<Address>((text) => typeof text === "string" && isAddress(text), "must be a 0x address");
+const whole = (most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, "must be a whole number")
+    .transform(Number)
+    .refine((value) => value <= most, `must be at most ${most}`);
+
+export const gatewaySettings = z.object({
+  BASE_URL: httpUrl.describe("Where clients reach the gateway; signed messages must name it."),
+  GATEWAY_SECRET: z
+    .string()
+    .regex(/^(0x)?([0-9a-fA-F]{2}){32,}$/, "must be at least 32 random bytes in hex: `openssl rand -hex 32` makes them")
+    .describe("Keys and sessions are checked against it: keep it, or every key is void."),
+  UPSTREAM_BASE_URL: httpUrl.describe("The provider's OpenAI-compatible API, up to and including its version."),
+  UPSTREAM_API_KEY: z.string().min(1, "must not be empty").describe("The master key at the provider."),
+  UPSTREAM_CATALOGUE: z
+    .enum(["auto", "model-spec", "per-token"])
+    .default("auto")
+    .describe("The shape of the provider's catalogue: `model_spec.pricing`, or `pricing` per token."),
+  PRICES_FILE: z.string().optional().describe("A file with models and prices, in place of the provider's catalogue."),
+  MODEL_ALIASES: json('{"our-name":"model-id"}')
+    .pipe(z.record(z.string(), z.string()))
+    .default({})
+    .describe("Our own names for models."),
+  UPSTREAM_CHAT_EXTRAS: json('{"field":value}')
+    .default({})
+    .describe("Fields for every chat body, such as those that switch the provider's hidden prompts off."),
+  UPSTREAM_OUTPUT_FIELD: z
+    .enum(["max_completion_tokens", "max_tokens"])
+    .default("max_completion_tokens")
+    .describe("What the provider calls a chat request's output limit."),
+  UPSTREAM_RECORD_URL: z
+    .string()
+    .regex(/\{id\}/, "must contain {id}")
+    .optional()
+    .describe(
+      "Where the provider keeps a record of what the answer {id} used; read for requests that a crash cut off.",
+    ),
+  UPSTREAM_BLOCKED_HEADER: z
+    .string()
+    .optional()
+    .describe("The header (value `true`) by which the provider marks an image it blocked and does not bill."),
+  PRIMARY_RPC_URL: httpUrl.describe("A node of the primary chain."),
+  PRIMARY_CHAIN_ID: whole(2 ** 48).describe("The primary chain's id: checked against the node."),
+  SETTLEMENT_ADDRESS: address.describe("InferenceSettlement on the primary chain."),
+  SETTLEMENT_START_BLOCK: whole(2 ** 48)
+    .default(0)
+    .describe("The block before the contract's first event."),
+  TOKEN_ADDRESS: address.optional().describe("InferenceToken, for the status page."),
+  MINTER_ADDRESS: address.optional().describe("TokenMinter, for the status page."),
+  STABLECOIN_ADDRESS: address.optional().describe("The chain's dollar, for the status page."),
+  POOL_ADDRESS: address.optional().describe("InferencePool: without it every identity's capacity is 0."),
+  REGISTRY_ADDRESS: address.optional().describe("AgentRegistry: with it only its agent tokens are taken for agents."),
+  CONFIRMATIONS: z
+    .union([z.literal("finalized"), whole(100_000)])
+    .default("finalized")
+    .describe("When an activation is credited: at finality, or nearer, at the operator's own risk."),
+  CHAIN_POLL_MS: whole(3_600_000).default(2_000).describe("How often the chain is read."),
+});
+export type GatewaySettings = z.infer<typeof gatewaySettings>;
+
+/** Parses settings, or throws `SettingsError` with every problem in one message. Empty values count as absent. */
+export function parseSettings<S extends z.ZodObject>(
+  schema: S,
+  environment: Record<string, string | undefined>,
+): z.infer<S> {
+  const given = Object.fromEntries(
+    Object.keys(schema.shape).flatMap((name) => {
+      const value = environment[name];
+      return value === undefined || value === "" ? [] : [[name, value]];
+    }),
+  );
+  const result = schema.safeParse(given);
+  if (result.success) return result.data as z.infer<S>;
+  const problems = result.error.issues.map((issue) => {
+    const name = String(issue.path[0]);
+    return `  ${name}: ${name in given ? issue.message : "is missing"} (${schema.shape[name]?.description ?? ""})`;
+  });
+  throw new SettingsError(`The gateway cannot start. Its settings:\n${[...new Set(problems)].join("\n")}`);
+}
+
+/** @param drainMs See `GatewayConfig`: how long the host can keep reading for a client that left. */
+export function configOf(
+  settings: GatewaySettings,
+  host: { drainMs: number; pricesFile: string | null },
+): GatewayConfig {
+  return {
+    baseUrl: settings.BASE_URL,
+    secret: Uint8Array.from(Buffer.from(settings.GATEWAY_SECRET.replace(/^0x/, ""), "hex")),
+    chainIds: [settings.PRIMARY_CHAIN_ID],
+    drainMs: host.drainMs,
+    upstream: {
+      baseUrl: settings.UPSTREAM_BASE_URL,
+      apiKey: settings.UPSTREAM_API_KEY,
+      catalogueShape: settings.UPSTREAM_CATALOGUE,
+      pricesFile: host.pricesFile,
+      aliases: settings.MODEL_ALIASES,
+      chatExtras: settings.UPSTREAM_CHAT_EXTRAS,
+      chatOutputField: settings.UPSTREAM_OUTPUT_FIELD,
+      recordUrl: settings.UPSTREAM_RECORD_URL ?? null,
+      blockedHeader: settings.UPSTREAM_BLOCKED_HEADER ?? null,
+    },
+    contracts: {
+      [settings.PRIMARY_CHAIN_ID]: Object.fromEntries(
+        Object.entries({
+          inferenceToken: settings.TOKEN_ADDRESS,
+          tokenMinter: settings.MINTER_ADDRESS,
+          inferenceSettlement: settings.SETTLEMENT_ADDRESS,
+          stablecoin: settings.STABLECOIN_ADDRESS,
+        }).filter((entry): entry is [string, Address] => entry[1] !== undefined),
+      ),
+    },
+  };
+}
+
+export class SettingsError extends Error {
+  override name = "SettingsError";
+}

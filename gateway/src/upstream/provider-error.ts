@@ -1,0 +1,56 @@
+import type { ErrorDetail } from "@inference/protocol/errors";
+import { scrub } from "./scrub.ts";
+
+/** What the provider refused with, in our words. `alert` is for the operator: our key or our account is at fault. */
+export type ProviderError = { detail: ErrorDetail; alert: string | null; modelGone: boolean };
+
+/**
+ * The provider's errors become ours. A client must never be told to top up, to sign in or to slow down because of what
+ * is between the provider and us.
+ */
+export function providerError(status: number, body: string, secrets: readonly string[]): ProviderError {
+  const said = scrub(messageOf(body), secrets);
+  const because = said === "" ? "" : `: ${said}`;
+  const plain = (detail: ErrorDetail): ProviderError => ({ detail, alert: null, modelGone: false });
+  if (status === 400) {
+    const code = /context.{0,20}length|maximum context/i.test(body) ? "context_length_exceeded" : "invalid_request";
+    return plain({ code, message: `The provider refused the request${because}` });
+  }
+  if (status === 422) {
+    return plain({ code: "content_policy_violation", message: `The provider's content policy refused it${because}` });
+  }
+  if (status === 413)
+    return plain({ code: "request_too_large", message: "The request is too large for the provider." });
+  if (status === 404 || status === 410) {
+    return { ...plain(unavailable("This model is not available at the provider at the moment.")), modelGone: true };
+  }
+  if (status === 429) return plain(unavailable("The provider is busy: try again in a few seconds.", 5));
+  if (status === 401 || status === 402 || status === 403) {
+    return { ...plain(unavailable("The provider is not available at the moment.")), alert: `it answered ${status}` };
+  }
+  if (status === 408 || status === 504) {
+    return plain({ code: "upstream_timeout", message: "The provider took too long. Nothing was charged." });
+  }
+  if (status === 503) return plain(unavailable("The provider is not available at the moment.", 5));
+  const alert = status >= 300 && status < 400 ? `it answered with a redirect (${status})` : null;
+  const message = `The provider failed (${status}). Nothing was charged.`;
+  return { ...plain({ code: "upstream_error", message }), alert };
+}
+
+function unavailable(message: string, retryAfterS?: number): ErrorDetail {
+  const detail: ErrorDetail = { code: "upstream_unavailable", message: `${message} Nothing was charged.` };
+  return retryAfterS === undefined ? detail : { ...detail, retryAfterS };
+}
+
+/** The human part of an error body, in any of the shapes providers use. */
+function messageOf(body: string): string {
+  try {
+    const parsed = JSON.parse(body) as { error?: unknown; message?: unknown };
+    const error = parsed?.error ?? parsed?.message;
+    if (typeof error === "string") return error;
+    const inner = (error as { message?: unknown } | undefined)?.message;
+    return typeof inner === "string" ? inner : "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,81 @@
+import type { UpstreamConfig } from "../config.ts";
+import { UpstreamFailure, type UpstreamResponse, type UpstreamTransport } from "../environment.ts";
+import type { Order } from "../inference/order.ts";
+
+/**
+ * The one provider, and the only place where its key is used. A request to it is built from nothing: our headers, a path
+ * from our table, a body of ours.
+ */
+export type Provider = {
+  infer(order: Order, signal: AbortSignal): Promise<UpstreamResponse>;
+  /** One of the provider's free reads, as text. Throws `UpstreamFailure` unless it answered 200. */
+  read(path: string, signal: AbortSignal): Promise<string>;
+  /** The provider's record of an answer; null while it has none. */
+  record(upstreamId: string, signal: AbortSignal): Promise<string | null>;
+};
+
+const MAX_READ_BYTES = 32 * 1024 * 1024;
+
+export function makeProvider(config: UpstreamConfig, transport: UpstreamTransport): Provider {
+  const headers = (accept: string): Record<string, string> => ({
+    authorization: `Bearer ${config.apiKey}`,
+    accept,
+    "accept-encoding": "identity",
+    "user-agent": "inference-gateway",
+  });
+  async function get(url: string, signal: AbortSignal): Promise<{ status: number; text: string }> {
+    const response = await transport.send({ method: "GET", url, headers: headers("application/json"), signal });
+    const text = new TextDecoder().decode(await readBytes(response.body, MAX_READ_BYTES));
+    return { status: response.status, text };
+  }
+  return {
+    async infer(order, signal) {
+      const request = {
+        method: "POST" as const,
+        url: `${config.baseUrl}${order.upstreamPath}`,
+        headers: {
+          ...headers(order.stream ? "text/event-stream" : "*/*"),
+          "content-type": "application/json",
+        },
+        body: order.upstreamBody,
+        signal,
+      };
+      try {
+        return await transport.send(request);
+      } catch (error) {
+        // Only if no byte was sent: a request the provider may have taken is never sent twice.
+        if (!(error instanceof UpstreamFailure) || error.stage !== "not_sent") throw error;
+        return transport.send(request);
+      }
+    },
+    async read(path, signal) {
+      const { status, text } = await get(`${config.baseUrl}${path}`, signal);
+      if (status !== 200) throw new UpstreamFailure("sent", `the provider answered ${path} with ${status}`);
+      return text;
+    },
+    async record(upstreamId, signal) {
+      if (config.recordUrl === null) return null;
+      const { status, text } = await get(config.recordUrl.replace("{id}", encodeURIComponent(upstreamId)), signal);
+      return status === 200 ? text : null;
+    },
+  };
+}
+
+/** A whole body. Throws `UpstreamFailure` above the limit. */
+export async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > maxBytes) throw new UpstreamFailure("body", `the answer is larger than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0];
+  const whole = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return whole;
+}

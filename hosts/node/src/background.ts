@@ -1,0 +1,30 @@
+/** Work that goes on after its answer has left, so that a stop can wait for it. */
+export type Background = {
+  add(work: Promise<unknown>): void;
+  /** Resolves when all of it is over, or after this long. */
+  settled(withinMs: number): Promise<void>;
+};
+
+export function makeBackground(): Background {
+  const running = new Set<Promise<unknown>>();
+  return {
+    add(work) {
+      running.add(work);
+      const done = (): void => {
+        running.delete(work);
+      };
+      work.then(done, done);
+    },
+    async settled(withinMs) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, withinMs);
+      });
+      const all = async (): Promise<void> => {
+        while (running.size > 0) await Promise.allSettled(running);
+      };
+      await Promise.race([all(), late]);
+      clearTimeout(timer);
+    },
+  };
+}

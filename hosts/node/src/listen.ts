@@ -1,0 +1,41 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import type { App } from "@inference/gateway/http/app";
+import { SettingsError } from "@inference/gateway/settings";
+
+/** Serves the app over HTTP. Throws one line if the port is taken. */
+export async function listen(
+  app: App,
+  { HOST, PORT }: { HOST: string; PORT: number },
+): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  server.keepAliveTimeout = 75_000;
+  server.headersTimeout = 20_000;
+  // Bodies have their own deadline; an answer may take as long as its stream.
+  server.requestTimeout = 0;
+  server.maxHeadersCount = 100;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const taken = error.code === "EADDRINUSE";
+      reject(
+        new SettingsError(taken ? `Port ${PORT} is in use: set another PORT, or stop what uses it.` : error.message),
+      );
+    });
+    server.listen(PORT, HOST, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${HOST.includes(":") ? `[${HOST}]` : HOST}:${port}`,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** How long answers in flight may take to leave once the gateway is to stop. */
+const CLOSE_MS = 20_000;

@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import { parseSettings, SettingsError } from "@inference/gateway/settings";
+import { nodeSettings } from "./settings.ts";
+import { startNodeGateway } from "./start.ts";
+
+/** `npm run gateway`: the gateway alone, told by its environment. Ends with one line and a non-zero code if it cannot run. */
+try {
+  const settings = parseSettings(nodeSettings, process.env);
+  const pricesFile = settings.PRICES_FILE === undefined ? null : readPrices(settings.PRICES_FILE);
+  const gateway = await startNodeGateway(settings, { pricesFile });
+  process.stdout.write(`${JSON.stringify({ event: "listening", url: gateway.url })}\n`);
+  let stopping = false;
+  const stop = (): void => {
+    if (stopping) return;
+    stopping = true;
+    gateway.stop().then(
+      () => process.exit(0),
+      (error: unknown) => exitWith(`The gateway did not stop cleanly: ${String(error)}`),
+    );
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+} catch (error) {
+  exitWith(error instanceof Error ? error.message : String(error));
+}
+
+function readPrices(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new SettingsError(`PRICES_FILE: ${file} cannot be read: ${String(error)}`);
+  }
+}
+
+function exitWith(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}

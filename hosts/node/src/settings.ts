@@ -1,0 +1,20 @@
+import { gatewaySettings } from "@inference/gateway/settings";
+import * as z from "zod";
+
+/** The gateway's settings, and what only a host with a disk and a port has. */
+export const nodeSettings = z.object({
+  ...gatewaySettings.shape,
+  HOST: z.string().default("127.0.0.1").describe("The address to listen on."),
+  PORT: z
+    .string()
+    .regex(/^\d{1,5}$/, "must be a port number")
+    .transform(Number)
+    .default(8787)
+    .describe("The port to listen on; 0 for any free one."),
+  DATABASE_FILE: z.string().default("gateway.sqlite").describe("The gateway's one file: the ledger and its caches."),
+  DATABASE_SYNCHRONOUS: z
+    .enum(["FULL", "NORMAL"])
+    .default("FULL")
+    .describe("FULL survives a power cut; NORMAL survives the process only."),
+});
+export type NodeSettings = z.infer<typeof nodeSettings>;

@@ -1,0 +1,118 @@
+import { randomFillSync } from "node:crypto";
+import { createActivationWatcher } from "@inference/chain/activation-watcher";
+import { keepPolling } from "@inference/chain/polling";
+import { createChainReader } from "@inference/chain/reader";
+import { createChainClient } from "@inference/chain/rpc";
+import type { Environment } from "@inference/gateway/environment";
+import { makeGateway } from "@inference/gateway/gateway";
+import { makeApp } from "@inference/gateway/http/app";
+import { startJobs } from "@inference/gateway/jobs";
+import { configOf } from "@inference/gateway/settings";
+import { makeBackground } from "./background.ts";
+import { makeSteadyClock } from "./clock.ts";
+import { openDatabase } from "./database.ts";
+import { openKeyValue } from "./key-value.ts";
+import { openNodeLedger } from "./ledger.ts";
+import { listen } from "./listen.ts";
+import { log } from "./log.ts";
+import type { NodeSettings } from "./settings.ts";
+import { openUpstream } from "./upstream.ts";
+
+export type NodeGateway = {
+  url: string;
+  /** Takes no more requests, finishes those in flight, and closes the file. */
+  stop(): Promise<void>;
+};
+
+/** Reading on for a client that left costs this process little: a long answer is metered to its end. */
+const DRAIN_MS = 10 * 60_000;
+
+/** Puts the gateway together on one machine and starts it. */
+export async function startNodeGateway(
+  settings: NodeSettings,
+  options: { pricesFile: string | null; onCommit?: (stage: "before" | "after", rows: number) => void },
+): Promise<NodeGateway> {
+  const config = configOf(settings, { drainMs: DRAIN_MS, pricesFile: options.pricesFile });
+  const clock = { now: Date.now };
+  const steadyNow = makeSteadyClock({
+    wall: Date.now,
+    monotonic: () => performance.now(),
+    onJump: (ms) => log("alert", "clock_jumped", { ms }),
+  });
+  const database = openDatabase(settings.DATABASE_FILE, settings.DATABASE_SYNCHRONOUS);
+  const ledger = openNodeLedger(database, {
+    now: steadyNow,
+    onAlert: (message) => log("alert", "ledger", { message }),
+    onFatal(error) {
+      log("alert", "ledger_stopped", { error: String(error) });
+      process.exit(1);
+    },
+    ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
+  });
+  const chainClient = createChainClient({ url: settings.PRIMARY_RPC_URL, fetch, random: Math.random });
+  const watcher = createActivationWatcher({
+    client: chainClient,
+    chainId: settings.PRIMARY_CHAIN_ID,
+    settlement: settings.SETTLEMENT_ADDRESS,
+    startBlock: settings.SETTLEMENT_START_BLOCK,
+    confirmations: settings.CONFIRMATIONS,
+    ledger,
+    now: clock.now,
+    onAlert: (message) => log("alert", "chain", { message }),
+  });
+  const upstream = openUpstream(config.upstream.baseUrl);
+  const background = makeBackground();
+  const timers: Environment["timers"] = {
+    after(ms, callback) {
+      const timer = setTimeout(callback, ms);
+      return { cancel: () => clearTimeout(timer) };
+    },
+  };
+  const environment: Environment = {
+    clock,
+    random: { bytes: randomBytes },
+    ledger,
+    keyValue: openKeyValue(database, clock.now),
+    chain: createChainReader({
+      clients: new Map([[settings.PRIMARY_CHAIN_ID, chainClient]]),
+      primaryChainId: settings.PRIMARY_CHAIN_ID,
+      pool: settings.POOL_ADDRESS,
+      registry: settings.REGISTRY_ADDRESS,
+      watcher,
+    }),
+    upstream,
+    log,
+    background: background.add,
+    timers,
+  };
+  const gateway = makeGateway(config, environment);
+  await ledger.recover();
+  const stopJobs = await startJobs(gateway, ledger.unresolvedHolds());
+  const stopPolling = keepPolling({ watcher, timers, intervalMs: settings.CHAIN_POLL_MS });
+  const server = await listen(makeApp(gateway), settings);
+  return {
+    url: server.url,
+    async stop() {
+      await server.close();
+      await background.settled(STOP_MS);
+      stopJobs();
+      await stopPolling();
+      await upstream.close();
+      ledger.flush();
+      database.close();
+    },
+  };
+}
+
+/** How long a stop waits for answers in flight before it leaves them to the next start's sweeper. */
+const STOP_MS = 20_000;
+
+let pool = Buffer.alloc(0);
+
+/** Random bytes, drawn from the system 4 kB at a time. */
+function randomBytes(length: number): Uint8Array {
+  if (pool.length < length) pool = randomFillSync(Buffer.allocUnsafe(Math.max(4096, length)));
+  const bytes = pool.subarray(0, length);
+  pool = pool.subarray(length);
+  return bytes;
+}

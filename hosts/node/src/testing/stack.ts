@@ -1,0 +1,175 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ChainReader, Environment, LogFields } from "@inference/gateway/environment";
+import { type Gateway, makeGateway } from "@inference/gateway/gateway";
+import { makeApp } from "@inference/gateway/http/app";
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import type { Address } from "@inference/protocol/credential";
+import type { NanoUsd } from "@inference/protocol/money";
+import type { Window } from "@inference/protocol/window";
+import { startProviderSimulator } from "@inference/provider-simulator/server";
+import { makeBackground } from "../background.ts";
+import { openDatabase } from "../database.ts";
+import { openKeyValue } from "../key-value.ts";
+import { type NodeLedger, openNodeLedger } from "../ledger.ts";
+import { listen } from "../listen.ts";
+import { openUpstream } from "../upstream.ts";
+
+/**
+ * The gateway over real HTTP, on a real file, in front of the provider simulator, in one process: everything but a chain.
+ * Accounts are credited in the ledger directly.
+ */
+export type Stack = {
+  url: string;
+  gateway: Gateway;
+  ledger: NodeLedger;
+  simulator: Awaited<ReturnType<typeof startProviderSimulator>>;
+  /** The master key at the provider: must appear in no byte that leaves. */
+  canary: string;
+  logged: { level: string; event: string; fields: LogFields }[];
+  /** A new account with this balance, and a key of it. */
+  account(balanceNanoUsd: NanoUsd, limit?: { window: Window; limitNanoUsd: NanoUsd }): Promise<TestAccount>;
+  call(path: string, init?: { key?: string; body?: unknown; method?: string; signal?: AbortSignal }): Promise<Response>;
+  balance(address: Address): Promise<{ settledNanoUsd: number; heldNanoUsd: number; availableNanoUsd: number }>;
+  stop(): Promise<void>;
+};
+export type TestAccount = { address: Address; key: string };
+
+export type StackOptions = {
+  ceilingNanoUsd?: NanoUsd;
+  drainMs?: number;
+  chain?: Partial<ChainReader>;
+  now?: () => number;
+};
+
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const { ceilingNanoUsd = 1_000_000_000_000, drainMs = 10_000, now = Date.now } = options;
+  const canary = `canary-${randomBytes(16).toString("hex")}`;
+  const simulator = await startProviderSimulator({ port: 0, masterKey: canary, adminKey: `${canary}-admin` });
+  const folder = mkdtempSync(join(tmpdir(), "gateway-"));
+  const database = openDatabase(join(folder, "gateway.sqlite"));
+  const logged: Stack["logged"] = [];
+  const log: Environment["log"] = (level, event, fields = {}) => logged.push({ level, event, fields });
+  const ledger = openNodeLedger(database, {
+    now,
+    onAlert: (message) => log("alert", "ledger", { message }),
+    onFatal: (error) => log("alert", "fatal", { error: String(error) }),
+  });
+  const background = makeBackground();
+  const upstream = openUpstream(simulator.url);
+  const environment: Environment = {
+    clock: { now },
+    random: { bytes: (length) => randomBytes(length) },
+    ledger,
+    keyValue: openKeyValue(database, now),
+    chain: { ...noChain, ...options.chain },
+    upstream,
+    log,
+    background: background.add,
+    timers: {
+      after(ms, callback) {
+        const timer = setTimeout(callback, ms);
+        return { cancel: () => clearTimeout(timer) };
+      },
+    },
+  };
+  const gateway = makeGateway(
+    {
+      baseUrl: "http://gateway.test",
+      secret: randomBytes(32),
+      chainIds: [31337],
+      drainMs,
+      contracts: {},
+      upstream: {
+        baseUrl: simulator.url,
+        apiKey: canary,
+        catalogueShape: "model-spec",
+        pricesFile: null,
+        aliases: {},
+        chatExtras: { venice_parameters: { include_venice_system_prompt: false } },
+        chatOutputField: "max_completion_tokens",
+        recordUrl: null,
+        blockedHeader: "x-venice-is-content-violation",
+      },
+    },
+    environment,
+  );
+  await gateway.prices.refresh();
+  await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd }));
+  const server = await listen(makeApp(gateway), { HOST: "127.0.0.1", PORT: 0 });
+  return {
+    url: server.url,
+    gateway,
+    ledger,
+    simulator,
+    canary,
+    logged,
+    account: (balanceNanoUsd, limit) => makeAccount(gateway, balanceNanoUsd, limit),
+    call: (path, { key, body, method = body === undefined ? "GET" : "POST", signal } = {}) =>
+      fetch(`${server.url}${path}`, {
+        method,
+        headers: {
+          "content-type": "application/json",
+          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        },
+        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+        ...(signal === undefined ? {} : { signal }),
+      }),
+    async balance(address) {
+      const view = await ledger.read(accountPartition(address), { type: "balance", at: now() });
+      return { ...view, availableNanoUsd: view.availableNanoUsd ?? 0 };
+    },
+    async stop() {
+      await server.close();
+      await background.settled(5_000);
+      await upstream.close();
+      await simulator.close();
+      ledger.flush();
+      database.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+let lastAccount = 0;
+
+async function makeAccount(
+  gateway: Gateway,
+  balanceNanoUsd: NanoUsd,
+  limit: { window: Window; limitNanoUsd: NanoUsd } | undefined,
+): Promise<TestAccount> {
+  lastAccount += 1;
+  const number = lastAccount;
+  const address: Address = `0x${number.toString(16).padStart(40, "0")}`;
+  const { text, digest, label } = gateway.credentials.issue("ik", address);
+  const { ledger, clock } = gateway.environment;
+  const at = clock.now();
+  await ledger.run(function* () {
+    const partition = accountPartition(address);
+    yield* send(partition, { type: "credit", id: `test:${number}`, at, amountNanoUsd: balanceNanoUsd, detail: "{}" });
+    yield* send(partition, {
+      type: "createKey",
+      at,
+      keyId: `key_${number}`,
+      digest,
+      label,
+      name: "test",
+      window: limit?.window ?? "lifetime",
+      limitNanoUsd: limit?.limitNanoUsd ?? null,
+      expiresAt: null,
+      nonce: `nonce${number}nonce`,
+      nonceExpiresAt: at,
+    });
+  });
+  return { address, key: text };
+}
+
+const noChain: ChainReader = {
+  agentOwner: async () => null,
+  capacityToday: async () => 0,
+  acceptsSignature: async () => false,
+  pendingActivations: () => [],
+};

@@ -1,0 +1,171 @@
+import { isNanoUsd } from "@inference/protocol/money";
+import { apply } from "../apply.ts";
+import type { LapsedHold, LedgerClient } from "../client.ts";
+import type { Command, Reply, ReplyOf } from "../commands.ts";
+import type { Partition } from "../partition.ts";
+import { answer } from "../reads.ts";
+import type { Saga } from "../saga.ts";
+import { columnsOf, tableNames } from "../schema.ts";
+import type { Change, OutboxRow, ReadRows, Row, TableName, Tables } from "../tables.ts";
+
+/**
+ * The ledger in memory, with every partition a unit of its own: each command is one commit, each delivery another, and
+ * the caller decides what comes next. Nothing lives but the stored columns, so that a crash is a saga not continued.
+ * As a `LedgerClient` it runs sagas whole and delivers at once.
+ */
+export type MemoryHost = LedgerClient & {
+  /** One command, one commit. */
+  apply<C extends Command>(partition: Partition, command: C): ReplyOf<C>;
+  /** A saga to be taken further one commit at a time. */
+  begin<T>(saga: Saga<T>): RunningSaga<T>;
+  /** What is not yet acknowledged. */
+  outbox(): Delivery[];
+  deliver(delivery: Delivery, options?: { acknowledge: boolean }): Reply;
+  /** Delivers until nothing is left, what the deliveries cause too. */
+  deliverAll(): void;
+  rows(partition: Partition): ReadRows;
+  all<T extends TableName>(table: T): { partition: Partition; row: Tables[T] }[];
+  readonly alerts: string[];
+};
+
+export type RunningSaga<T> = {
+  /** False once the saga is over. */
+  step(): boolean;
+  readonly result: T | undefined;
+};
+export type Delivery = { partition: Partition; row: OutboxRow };
+export type MemoryHostOptions = {
+  now(): number;
+  /** May throw, to crash instead of committing. */
+  beforeCommit?(partition: Partition, command: Command): void;
+};
+
+export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
+  const stored = new Map<Partition, Record<TableName, Map<string, string>>>();
+  const alerts: string[] = [];
+
+  function tablesOf(partition: Partition): Record<TableName, Map<string, string>> {
+    const known = stored.get(partition);
+    if (known !== undefined) return known;
+    const fresh = Object.fromEntries(tableNames.map((table) => [table, new Map()])) as Record<
+      TableName,
+      Map<string, string>
+    >;
+    stored.set(partition, fresh);
+    return fresh;
+  }
+
+  function rows(partition: Partition): ReadRows {
+    const tables = tablesOf(partition);
+    return {
+      get: (table, id) => decode(table, id, tables[table].get(id)),
+      list: (table, { after = "", limit }) =>
+        [...tables[table].keys()]
+          .filter((id) => id > after)
+          .sort()
+          .slice(0, limit)
+          .flatMap((id) => decode(table, id, tables[table].get(id)) ?? []),
+    };
+  }
+
+  function write(partition: Partition, changes: readonly Change[]): void {
+    const encoded = changes.map(({ table, id, row }) => ({
+      table,
+      id,
+      text: row === null ? null : encode(table, row),
+    }));
+    for (const { table, id, text } of encoded) {
+      if (text === null) tablesOf(partition)[table].delete(id);
+      else tablesOf(partition)[table].set(id, text);
+    }
+  }
+
+  const host: MemoryHost = {
+    alerts,
+    rows,
+    apply(partition, command) {
+      const outcome = apply(partition, rows(partition), command, options.now());
+      options.beforeCommit?.(partition, command);
+      write(partition, outcome.changes);
+      alerts.push(...outcome.alerts.map((alert) => `${partition}: ${alert}`));
+      return outcome.reply;
+    },
+    begin<T>(saga: Saga<T>): RunningSaga<T> {
+      let step: IteratorResult<{ partition: Partition; command: Command }, T> | undefined;
+      return {
+        get result() {
+          return step?.done ? step.value : undefined;
+        },
+        step() {
+          step ??= saga.next();
+          if (step.done) return false;
+          step = saga.next(host.apply(step.value.partition, step.value.command));
+          return !step.done;
+        },
+      };
+    },
+    all: (table) =>
+      [...stored].flatMap(([partition, tables]) =>
+        [...tables[table]].flatMap(([id, text]) => {
+          const row = decode(table, id, text);
+          return row === undefined ? [] : [{ partition, row }];
+        }),
+      ),
+    outbox: () => host.all("outbox"),
+    deliver({ partition, row }, { acknowledge } = { acknowledge: true }) {
+      const reply = host.apply(row.target, JSON.parse(row.command) as Command);
+      if (acknowledge) host.apply(partition, { type: "acknowledge", id: row.id });
+      return reply;
+    },
+    deliverAll() {
+      for (let left = host.outbox(); left.length > 0; left = host.outbox()) {
+        for (const delivery of left) host.deliver(delivery);
+      }
+    },
+    async run<T>(saga: () => Saga<T>): Promise<T> {
+      const running = host.begin(saga());
+      while (running.step()) host.deliverAll();
+      host.deliverAll();
+      return running.result as T;
+    },
+    read: async (partition, query) => answer(rows(partition), query),
+    async lapsedHolds(at, limit): Promise<LapsedHold[]> {
+      return host
+        .all("hold")
+        .filter(({ row }) => (row.state === "open" || row.state === "orphaned") && row.leaseUntil < at)
+        .map(({ partition, row }) => ({ partition, hold: row }))
+        .sort((one, other) => one.hold.leaseUntil - other.hold.leaseUntil)
+        .slice(0, limit);
+    },
+  };
+  return host;
+}
+
+/** A row as its columns would be stored; throws for what the SQL schema would refuse. */
+function encode(table: TableName, row: Row): string {
+  const record = row as unknown as Record<string, unknown>;
+  const columns = columnsOf(table);
+  if (Object.keys(record).length !== columns.length + 1)
+    throw new TypeError(`${table}: not its columns: ${Object.keys(record)}`);
+  for (const { property, kind } of columns) {
+    if (!fits(record[property], kind)) throw new TypeError(`${table}.${property} is not ${kind}: ${record[property]}`);
+  }
+  return JSON.stringify(columns.map(({ property }) => record[property]));
+}
+
+function fits(value: unknown, kind: string): boolean {
+  if (kind.endsWith("?")) return value === null || fits(value, kind.slice(0, -1));
+  if (kind === "amount") return isNanoUsd(value);
+  if (kind === "integer") return Number.isSafeInteger(value) && Number(value) >= 0;
+  if (kind === "text") return typeof value === "string";
+  return kind.slice("one of ".length).split(" ").includes(String(value));
+}
+
+function decode<T extends TableName>(table: T, id: string, text: string | undefined): Tables[T] | undefined {
+  if (text === undefined) return undefined;
+  const values = JSON.parse(text) as unknown[];
+  return Object.fromEntries([
+    ["id", id],
+    ...columnsOf(table).map(({ property }, index) => [property, values[index]]),
+  ]) as Tables[T];
+}

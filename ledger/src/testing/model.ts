@@ -1,0 +1,301 @@
+import type { Command, Commands, Refusal } from "../commands.ts";
+import type { Partition } from "../partition.ts";
+
+/**
+ * What the ledger should answer, written from its rules and not from its code: plain lists, every sum added up anew. It
+ * knows nothing of rows, counters or outboxes.
+ */
+export type ModelHold = {
+  partition: Partition;
+  id: string;
+  content: string;
+  keyId: string | null;
+  at: number;
+  leaseUntil: number;
+  amount: number;
+  state: "open" | "orphaned" | "settled" | "released" | "refused";
+  charge: number;
+  refusal?: Refusal;
+};
+type Key = CommandOf<"createKey"> & { account: Partition; disabled: boolean; revoked: boolean };
+type Settled = { partition: Partition; id: string; keyId: string | null; at: number; charge: number };
+type CommandOf<T extends keyof Commands> = Commands[T]["command"];
+type Window = Refusal["window"];
+
+const HOUR = 3_600_000;
+
+export type Model = ReturnType<typeof makeModel>;
+
+export function makeModel() {
+  let holds: ModelHold[] = [];
+  const settled: Settled[] = [];
+  const credits: { account: Partition; id: string; amount: number }[] = [];
+  const keys: Key[] = [];
+  const sessions: { identity: Partition; digest: string; expiresAt: number; revoked: boolean }[] = [];
+  const capacities = new Map<string, number>();
+  const uses: CommandOf<"journal">[] = [];
+  let ceiling = 0;
+
+  const find = (partition: Partition, id: string) =>
+    holds.find((hold) => hold.partition === partition && hold.id === id);
+  const isHeld = ({ state }: ModelHold) => state === "open" || state === "orphaned";
+  const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0);
+
+  /** Settled and held in a partition, of one key or of all, in the window that `at` lies in. */
+  function spent(partition: Partition, window: Window, at: number, keyId?: string): { settled: number; held: number } {
+    const counts = (one: { partition: Partition; keyId: string | null; at: number }) =>
+      one.partition === partition &&
+      (keyId === undefined || one.keyId === keyId) &&
+      windowName(window, one.at) === windowName(window, at);
+    return {
+      settled: sum(settled.filter(counts).map(({ charge }) => charge)),
+      held: sum(holds.filter((hold) => isHeld(hold) && counts(hold)).map(({ amount }) => amount)),
+    };
+  }
+
+  function shortage(
+    budget: Refusal["budget"],
+    window: Window,
+    limit: number | null,
+    amount: number,
+    at: number,
+    used: { settled: number; held: number },
+  ): Refusal | undefined {
+    if (limit === null || used.settled + used.held + amount <= limit) return undefined;
+    if (amount === 0) return undefined;
+    return {
+      budget,
+      cause: used.settled + amount > limit ? "settled" : "held",
+      neededNanoUsd: amount,
+      availableNanoUsd: Math.max(0, limit - used.settled - used.held),
+      window,
+      resetsAt: windowEnds(window, at),
+    };
+  }
+
+  const credited = (account: Partition) =>
+    sum(credits.filter((credit) => credit.account === account).map(({ amount }) => amount));
+
+  function fault(partition: Partition, { at, payer }: CommandOf<"reserve">): string | undefined {
+    if (payer.kind === "session") {
+      const session = sessions.find(({ identity, digest }) => identity === partition && digest === payer.digest);
+      if (session === undefined) return "unknown";
+      if (session.revoked) return "revoked";
+      return session.expiresAt <= at ? "expired" : undefined;
+    }
+    const key = keys.find(({ account, digest }) => account === partition && digest === payer.digest);
+    if (key === undefined) return "unknown";
+    if (key.revoked) return "revoked";
+    if (key.expiresAt !== null && key.expiresAt <= at) return "expired";
+    return key.disabled ? "disabled" : undefined;
+  }
+
+  function ownerRefusal(
+    partition: Partition,
+    command: CommandOf<"reserve">,
+    key: Key | undefined,
+  ): Refusal | undefined {
+    const { at, amountNanoUsd: amount } = command;
+    const [budget, window, limit] =
+      key === undefined
+        ? (["capacity", "day", capacities.get(`${partition} ${windowName("day", at)}`) ?? 0] as const)
+        : (["balance", "lifetime", credited(partition)] as const);
+    const name = windowName(window, at);
+    const inFlight = holds.filter(
+      (hold) => hold.partition === partition && isHeld(hold) && windowName(window, hold.at) === name,
+    );
+    if (inFlight.length >= 32) {
+      return { budget, cause: "in_flight", neededNanoUsd: amount, availableNanoUsd: 0, window, resetsAt: null };
+    }
+    const first = shortage(budget, window, limit, amount, at, spent(partition, window, at));
+    if (first !== undefined || key === undefined) return first;
+    return shortage("key", key.window, key.limitNanoUsd, amount, at, spent(partition, key.window, at, key.keyId));
+  }
+
+  function ceilingRefusal({ owner, at, amountNanoUsd: amount }: CommandOf<"reserveCeiling">): Refusal | undefined {
+    const share = Number(BigInt(ceiling) / 5n);
+    const used = spent("ceiling", "day", at);
+    const ofShare = { budget: "ceiling", neededNanoUsd: amount, window: "day", resetsAt: null } as const;
+    if (amount > share && used.settled < ceiling) {
+      return { ...ofShare, cause: "share", availableNanoUsd: Math.min(share, ceiling - used.settled) };
+    }
+    const refusal = shortage("ceiling", "day", ceiling, amount, at, used);
+    if (refusal !== undefined) return refusal;
+    const own = sum(
+      holds
+        .filter((hold) => hold.partition === "ceiling" && isHeld(hold) && hold.keyId === owner)
+        .map((hold) => hold.amount),
+    );
+    if (amount === 0 || own + amount <= share) return undefined;
+    return { ...ofShare, cause: "share_held", availableNanoUsd: Math.max(0, share - own) };
+  }
+
+  function admit(partition: Partition, command: CommandOf<"reserve" | "reserveCeiling">, clock: number): unknown {
+    const { id, at, amountNanoUsd: amount } = command;
+    const who = command.type === "reserve" ? [command.payer, command.followers] : command.owner;
+    const content = JSON.stringify([at, amount, who]);
+    const known = find(partition, id);
+    if (known !== undefined) {
+      if (known.content !== content) return { status: "conflict" };
+      if (known.refusal !== undefined) return { status: "refused", refusal: known.refusal };
+      return reserved(known, command.type);
+    }
+    if (at > clock + 60_000 || at < clock - 60_000) return { status: "clock_skew" };
+    const wrong = command.type === "reserve" ? fault(partition, command) : undefined;
+    if (wrong !== undefined) return { status: "unauthenticated", fault: wrong };
+    const key =
+      command.type === "reserve"
+        ? keys.find(({ account, digest }) => account === partition && digest === command.payer.digest)
+        : undefined;
+    const refusal = command.type === "reserve" ? ownerRefusal(partition, command, key) : ceilingRefusal(command);
+    // What binds by key in an account binds by account in the ceiling.
+    const keyId = command.type === "reserve" ? (key?.keyId ?? null) : command.owner;
+    const leaseUntil = at + command.leaseMs;
+    const hold: ModelHold = { partition, id, content, keyId, at, leaseUntil, amount, state: "open", charge: 0 };
+    holds.push(refusal === undefined ? hold : { ...hold, state: "refused", refusal });
+    return refusal === undefined ? reserved(hold, command.type) : { status: "refused", refusal };
+  }
+
+  const reserved = ({ keyId, leaseUntil }: ModelHold, type: string) => ({
+    status: "reserved",
+    keyId: type === "reserve" ? keyId : null,
+    leaseUntil,
+  });
+
+  function end(partition: Partition, id: string, outcome: "settled" | "released", charge: number): unknown {
+    const hold = find(partition, id);
+    if (hold === undefined) return { status: "unknown" };
+    if (!isHeld(hold)) {
+      const isSame = hold.state === outcome && hold.charge === charge;
+      // The usual end of what the ceiling refused: its owner releases it.
+      const isRefusedHere = partition === "ceiling" && hold.state === "refused" && outcome === "released";
+      return { status: isSame || isRefusedHere ? outcome : "already_resolved" };
+    }
+    if (charge > hold.amount) return { status: "exceeds_hold" };
+    Object.assign(hold, { state: outcome, charge });
+    if (outcome === "settled") settled.push({ partition, id, keyId: hold.keyId, at: hold.at, charge });
+    return { status: outcome };
+  }
+
+  function createKey(account: Partition, command: CommandOf<"createKey">): unknown {
+    const known = keys.find((key) => key.account === account && key.keyId === command.keyId);
+    if (known?.nonce === command.nonce && known.digest === command.digest) return { status: "created" };
+    const isSpent = keys.some((key) => key.account === account && key.nonce === command.nonce);
+    if (known !== undefined || isSpent) return { status: "nonce_used" };
+    if (keys.filter((key) => key.account === account && !key.revoked).length >= 100) return { status: "too_many_keys" };
+    keys.push({ ...command, account, disabled: false, revoked: false });
+    return { status: "created" };
+  }
+
+  function updateKey(account: Partition, { keyId, limitNanoUsd: limit, disabled }: CommandOf<"updateKey">): unknown {
+    const key = keys.find((other) => other.account === account && other.keyId === keyId && !other.revoked);
+    if (key === undefined) return { status: "unknown" };
+    if (limit !== undefined && key.limitNanoUsd !== null && limit > key.limitNanoUsd) return { status: "would_raise" };
+    if (limit !== undefined) key.limitNanoUsd = limit;
+    if (disabled !== undefined) key.disabled = disabled;
+    return { status: "updated" };
+  }
+
+  function inquire(partition: Partition, id: string, at: number): unknown {
+    const hold = find(partition, id);
+    if (hold !== undefined) return { state: hold.state, chargeNanoUsd: hold.charge };
+    const tombstone = { content: "tombstone", keyId: null, at, leaseUntil: at, amount: 0, charge: 0 };
+    holds.push({ partition, id, state: "released", ...tombstone });
+    return { state: "released", chargeNanoUsd: 0 };
+  }
+
+  function forget(partition: Partition, { at, ids }: CommandOf<"forget">): unknown {
+    const isOver = (hold: ModelHold) =>
+      hold.partition === partition && ids.includes(hold.id) && !isHeld(hold) && hold.at + 48 * HOUR < at;
+    const forgotten = holds.filter(isOver).length;
+    holds = holds.filter((hold) => !isOver(hold));
+    return { forgotten };
+  }
+
+  /** The reply that the command should get. */
+  function apply(partition: Partition, command: Command, clock: number): unknown {
+    switch (command.type) {
+      case "reserve":
+      case "reserveCeiling":
+        return admit(partition, command, clock);
+      case "settle":
+        return end(partition, command.id, "settled", command.chargeNanoUsd);
+      case "release":
+        return end(partition, command.id, "released", 0);
+      case "follow":
+        return end(
+          partition,
+          command.id,
+          command.chargeNanoUsd === null ? "released" : "settled",
+          command.chargeNanoUsd ?? 0,
+        );
+      case "checkpoint":
+      case "orphan": {
+        const hold = find(partition, command.id);
+        if (hold === undefined) return { status: "unknown" };
+        if (!isHeld(hold)) return { status: "already_resolved" };
+        if (command.type === "checkpoint") return { status: "written" };
+        hold.state = "orphaned";
+        return { status: "orphaned" };
+      }
+      case "inquire":
+        return inquire(partition, command.id, command.at);
+      case "journal": {
+        const known = uses.find(({ id }) => id === command.id);
+        if (known === undefined) uses.push(command);
+        return { status: "journalled" };
+      }
+      case "credit": {
+        const known = credits.find(({ account, id }) => account === partition && id === command.id);
+        if (known === undefined) credits.push({ account: partition, id: command.id, amount: command.amountNanoUsd });
+        return { status: known === undefined || known.amount === command.amountNanoUsd ? "credited" : "conflict" };
+      }
+      case "setCeiling":
+        ceiling = command.limitNanoUsd;
+        return { status: "set" };
+      case "setCapacity":
+        capacities.set(`${partition} ${windowName("day", command.at)}`, command.limitNanoUsd);
+        return { status: "set" };
+      case "createKey":
+        return createKey(partition, command);
+      case "updateKey":
+        return updateKey(partition, command);
+      case "revokeKey": {
+        const key = keys.find(({ account, keyId }) => account === partition && keyId === command.keyId);
+        if (key !== undefined) key.revoked = true;
+        return { status: key === undefined ? "unknown" : "revoked" };
+      }
+      case "openSession":
+        if (!sessions.some(({ digest }) => digest === command.digest)) {
+          sessions.push({ identity: partition, digest: command.digest, expiresAt: command.expiresAt, revoked: false });
+        }
+        return { status: "opened" };
+      case "revokeSession": {
+        const session = sessions.find(({ identity, digest }) => identity === partition && digest === command.digest);
+        if (session !== undefined) session.revoked = true;
+        return { status: session === undefined ? "unknown" : "revoked" };
+      }
+      case "forget":
+        return forget(partition, command);
+      case "acknowledge":
+        return { status: "acknowledged" };
+      default:
+        throw new Error(`the model knows no ${command.type}`);
+    }
+  }
+
+  return { apply, spent, credited, find, isHeld, ceiling: () => ceiling, keys, settled, uses, holds: () => holds };
+}
+
+/** The day, the month, or the one lifetime that a time lies in, as people write it. */
+export function windowName(window: Window, at: number): string {
+  return new Date(at).toISOString().slice(0, { day: 10, month: 7, lifetime: 0 }[window]);
+}
+
+/** When that window ends: the first midnight that lies in another. */
+function windowEnds(window: Window, at: number): number | null {
+  if (window === "lifetime") return null;
+  let midnight = Date.parse(`${windowName("day", at)}T00:00:00Z`);
+  while (windowName(window, midnight) === windowName(window, at)) midnight += 24 * HOUR;
+  return midnight;
+}

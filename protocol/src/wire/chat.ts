@@ -1,0 +1,149 @@
+import * as z from "zod";
+import { jsonObject, type Shape } from "./json.ts";
+
+/**
+ * The body of POST /chat/completions: what is sent on to the provider, and nothing else. Fields that are dropped as harmless, or
+ * refused with a reason of their own, are not here: the route sorts them out first. At the top level null is absent.
+ */
+export const MAX_MESSAGES = 2048;
+/** Every choice has an output of its own, all billed: this keeps the maximum cost of a request near its likely cost. */
+export const MAX_CHOICES = 8;
+export const MAX_TOOLS = 128;
+const MAX_STOPS = 4;
+
+/** A cache write that lives longer costs more than the catalogue says, so only the usual life is taken. */
+const cacheControl = z.strictObject({ type: z.literal("ephemeral"), ttl: z.literal("5m").optional() }).optional();
+
+const textPart = z.strictObject({ type: z.literal("text"), text: z.string(), cache_control: cacheControl });
+const imagePart = z.strictObject({
+  type: z.literal("image_url"),
+  image_url: z.strictObject({
+    url: z.string().regex(/^(https?:\/\/|data:image\/)/, "expected an http(s) or data:image URL"),
+    detail: z.enum(["auto", "low", "high"]).optional(),
+  }),
+  cache_control: cacheControl,
+});
+const audioPart = z.strictObject({
+  type: z.literal("input_audio"),
+  input_audio: z.strictObject({ data: z.string().min(1), format: z.string().min(1).max(16) }),
+  cache_control: cacheControl,
+});
+const videoPart = z.strictObject({
+  type: z.literal("video_url"),
+  video_url: z.strictObject({
+    url: z.string().regex(/^(https?:\/\/|data:video\/)/, "expected an http(s) or data:video URL"),
+  }),
+  cache_control: cacheControl,
+});
+
+const name = z.string().min(1).max(256).optional();
+const text = z.union([z.string(), z.array(textPart).min(1)]);
+const parts = z.discriminatedUnion("type", [textPart, imagePart, audioPart, videoPart]);
+
+const toolCall = z.strictObject({
+  id: z.string(),
+  type: z.literal("function"),
+  function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
+  index: z.int().optional(),
+});
+
+/** Clients send an answer back as they got it, so what only answers have is taken here and dropped by the route. */
+const assistant = z.strictObject({
+  role: z.literal("assistant"),
+  content: text.nullish(),
+  name: name.nullable(),
+  tool_calls: z.array(toolCall).max(MAX_TOOLS).nullish(),
+  refusal: z.string().nullish(),
+  reasoning_content: z.string().nullish(),
+  reasoning_details: z.array(jsonObject).nullish(),
+  reasoning: z.string().nullish(),
+  annotations: z.array(z.unknown()).nullish(),
+  audio: z.null().optional(),
+  function_call: z.null().optional(),
+});
+
+const message = z.discriminatedUnion("role", [
+  z.strictObject({ role: z.literal("system"), content: text, name }),
+  z.strictObject({ role: z.literal("developer"), content: text, name }),
+  z.strictObject({ role: z.literal("user"), content: z.union([z.string(), z.array(parts).min(1)]), name }),
+  assistant,
+  z.strictObject({ role: z.literal("tool"), content: text, tool_call_id: z.string().min(1), name }),
+]);
+
+const functionName = z.strictObject({ name: z.string().min(1).max(256) });
+const tool = z.strictObject({
+  type: z.literal("function"),
+  function: functionName.extend({
+    description: z.string().optional(),
+    parameters: jsonObject.optional(),
+    strict: z.boolean().nullish(),
+  }),
+  cache_control: cacheControl,
+});
+
+const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
+
+const chatShape = {
+  model: z.string().min(1),
+  messages: z.array(message).min(1).max(MAX_MESSAGES),
+  /** At least 1, at most the model's maximum; the newer name of `max_tokens`. */
+  max_completion_tokens: z.int().min(1).optional(),
+  max_tokens: z.int().min(1).optional(),
+  n: z.int().min(1).max(MAX_CHOICES).optional(),
+  stream: z.boolean().optional(),
+  stream_options: z
+    .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
+    .optional(),
+  /** Another way to ask for the usage of a stream: `{"include": true}`. */
+  usage: z.strictObject({ include: z.boolean().optional() }).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  min_temp: z.number().min(0).max(2).optional(),
+  max_temp: z.number().min(0).max(2).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  top_k: z.int().min(0).optional(),
+  min_p: z.number().min(0).max(1).optional(),
+  frequency_penalty: z.number().min(-2).max(2).optional(),
+  presence_penalty: z.number().min(-2).max(2).optional(),
+  repetition_penalty: z.number().min(0).max(2).optional(),
+  seed: z.int().optional(),
+  stop: z.union([z.string(), z.array(z.string()).min(1).max(MAX_STOPS)]).optional(),
+  stop_token_ids: z.array(z.int().min(0)).max(64).optional(),
+  response_format: z
+    .discriminatedUnion("type", [
+      z.strictObject({ type: z.literal("text") }),
+      z.strictObject({ type: z.literal("json_object") }),
+      z.strictObject({
+        type: z.literal("json_schema"),
+        json_schema: functionName.extend({
+          description: z.string().optional(),
+          schema: jsonObject.optional(),
+          strict: z.boolean().nullish(),
+        }),
+      }),
+    ])
+    .optional(),
+  tools: z.array(tool).max(MAX_TOOLS).optional(),
+  tool_choice: z
+    .union([
+      z.enum(["none", "auto", "required"]),
+      z.strictObject({ type: z.literal("function"), function: functionName }),
+    ])
+    .optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  logprobs: z.boolean().optional(),
+  top_logprobs: z.int().min(0).max(20).optional(),
+  reasoning: z
+    .strictObject({
+      effort: effort.optional(),
+      enabled: z.boolean().optional(),
+      summary: z.enum(["auto", "concise", "detailed"]).optional(),
+    })
+    .optional(),
+  reasoning_effort: effort.optional(),
+  verbosity: z.enum(["low", "medium", "high"]).optional(),
+  prompt_cache_key: z.string().max(256).optional(),
+} satisfies Shape;
+
+export const chatRequest = z.strictObject(chatShape);
+export type ChatRequest = z.infer<typeof chatRequest>;
+export type ChatMessage = ChatRequest["messages"][number];

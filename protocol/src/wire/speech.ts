@@ -1,0 +1,20 @@
+import * as z from "zod";
+
+/** The body of POST /audio/speech: what is sent on to the provider. */
+export const MAX_SPEECH_CHARACTERS = 4096;
+
+export const speechRequest = z.strictObject({
+  model: z.string().min(1),
+  input: z.string().min(1).max(MAX_SPEECH_CHARACTERS),
+  voice: z.string().min(1).max(256).optional(),
+  response_format: z.enum(["mp3", "opus", "aac", "flac", "wav", "pcm"]).optional(),
+  speed: z.number().min(0.25).max(4).optional(),
+  /** Send the audio in chunks as it is made. */
+  streaming: z.boolean().optional(),
+  /** How to speak, for models that take it; not part of what is spoken, nor of the price. */
+  prompt: z.string().max(500).optional(),
+  language: z.string().min(1).max(64).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+});
+export type SpeechRequest = z.infer<typeof speechRequest>;

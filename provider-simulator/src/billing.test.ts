@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ADMIN_KEY, ask, chat, configure, json, lastRecord, NOON, readBill, start } from "./client.ts";
+
+const golden = "[[prompt=339]] [[cached=128]] [[tokens=227]] [[reasoning=32]]";
+
+async function billOf(model: string, content: string, more: Record<string, unknown> = {}): Promise<string> {
+  await using provider = await start();
+  assert.equal((await chat(provider, model, content, more)).status, 200);
+  return (await lastRecord(provider)).billed?.attoUsd ?? "none";
+}
+
+test("cached tokens are part of the prompt and priced apart: the golden example is 1460.74 micro-dollars", async () => {
+  await using provider = await start();
+  const heard = await chat(provider, "sim-cached", golden);
+  const { usage, cost } = json<{ usage: unknown; cost: unknown }>(heard);
+  assert.deepEqual(usage, {
+    prompt_tokens: 339,
+    completion_tokens: 227,
+    total_tokens: 566,
+    prompt_tokens_details: { cached_tokens: 128, cache_creation_input_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 32 },
+  });
+  assert.deepEqual(cost, { usd: 0.00146074, diem: 0 });
+  const { billed } = await lastRecord(provider);
+  assert.deepEqual(billed, { attoUsd: "1460740000000000", nanoUsd: "1460740" });
+});
+
+test("tokens written to the cache have their own price", async () => {
+  // (1000 - 100 - 200) x 1.54 + 100 x 0.29 + 200 x 1.925 + 10 x 4.84 = 1540.4 micro-dollars
+  const content = "[[prompt=1000]] [[cached=100]] [[cache-write=200]] [[tokens=10]]";
+  assert.equal(await billOf("sim-cached", content), "1540400000000000");
+});
+
+test("past the threshold the extended rates price the whole request, at it they do not", async () => {
+  assert.equal(await billOf("sim-extended-low", "[[prompt=1000]] [[tokens=10]]"), "1040000000000000");
+  assert.equal(await billOf("sim-extended-low", "[[prompt=1001]] [[tokens=10]]"), "3093000000000000");
+});
+
+test("float noise is not billed, and the finest price is billed exactly", async () => {
+  assert.equal(await billOf("sim-noisy", "[[prompt=100000]] [[tokens=1]]"), "920115000000000");
+  assert.equal(
+    await billOf("sim-fine", "[[prompt=3]] [[tokens=1]]"),
+    String(3n * 266_666_670_000n + 1_066_666_670_000n),
+  );
+});
+
+test("a fraction of a nano-dollar is rounded up once a request", async () => {
+  await using provider = await start();
+  await chat(provider, "sim-fine", "[[prompt=3]] [[tokens=1]]");
+  await chat(provider, "sim-fine", "[[prompt=3]] [[tokens=1]]");
+  const bill = await readBill(provider);
+  assert.equal(bill.attoUsd, String(2n * 1_866_666_680_000n));
+  assert.equal(bill.nanoUsd, String(2 * 1867));
+});
+
+test("a price of zero bills zero, a row without a price is billed all the same", async () => {
+  assert.equal(await billOf("sim-free", "[[prompt=100]] [[tokens=10]]"), "0");
+  assert.equal(await billOf("sim-unpriced", "[[prompt=100]] [[tokens=10]]"), "120000000000000");
+});
+
+test("an answer without output is not billed", async () => {
+  assert.equal(await billOf("sim-large", "[[prompt=100]] [[tokens=0]]"), "0");
+});
+
+test("every choice is billed", async () => {
+  assert.equal(await billOf("sim-large", "[[prompt=4]] [[tokens=10]]", { n: 3 }), "310000000000000");
+});
+
+test("search and scraping are billed on top, and only in the cost", async () => {
+  const venice_parameters = { enable_web_search: "on", enable_web_scraping: true, no_such_parameter: 1 };
+  const content = "[[prompt=4]] [[tokens=10]] http://a http://b";
+  assert.equal(
+    await billOf("sim-large", content, { venice_parameters }),
+    String(110_000_000_000_000n + 3n * 10n ** 16n),
+  );
+});
+
+test("a retired model is answered and priced by its replacement, which the answer names", async () => {
+  await using provider = await start();
+  for (const model of ["sim-retired", "fault-remap"]) {
+    const heard = await chat(provider, model, "[[prompt=4]] [[tokens=10]]");
+    assert.equal(json<{ model: string }>(heard).model, "sim-large");
+    assert.equal((await lastRecord(provider)).billed?.attoUsd, "110000000000000");
+  }
+});
+
+test("a changed price counts from the next request on, in the catalogue and in the bill", async () => {
+  await using provider = await start();
+  const billed = async (): Promise<string | undefined> => {
+    await chat(provider, "sim-small", "[[prompt=1000]] [[tokens=1000]]");
+    return (await lastRecord(provider)).billed?.attoUsd;
+  };
+  assert.equal(await billed(), "750000000000000");
+  await configure(provider, { prices: { "sim-small": { input: { usd: 0.3 }, output: { usd: 1.2, diem: 1.2 } } } });
+  assert.equal(await billed(), "1500000000000000");
+  const listing = await ask(`${provider.url}/models`, { key: null });
+  assert.match(listing.text, /"id":"sim-small".{0,400}"pricing":\{"input":\{"usd":0.3,"diem":0.3\}/);
+});
+
+test("the cost field is there, missing or zero by the setting, and the bill stays the same", async () => {
+  const expected = { present: { usd: 0.00002, diem: 0 }, absent: undefined, zero: { usd: 0, diem: 0 } };
+  for (const costField of ["present", "absent", "zero"] as const) {
+    await using provider = await start({ costField });
+    const heard = await chat(provider, "sim-large", "[[prompt=4]] [[tokens=1]]");
+    assert.deepEqual(json<{ cost?: unknown }>(heard).cost, expected[costField]);
+    assert.equal((await lastRecord(provider)).billed?.attoUsd, "20000000000000");
+  }
+});
+
+test("DIEM pays first, USD the rest, and DIEM is whole again on the next UTC day", async () => {
+  let time = NOON;
+  await using provider = await start({ clock: () => time, diemAllocation: "0.00001", balanceUsd: "10" });
+  const heard = await chat(provider, "sim-large", "[[prompt=4]] [[tokens=1]]");
+  assert.deepEqual(json<{ cost: unknown }>(heard).cost, { usd: 0.00001, diem: 0.00001 });
+  const balance = async (): Promise<unknown> =>
+    json<{ balances: unknown }>(await ask(`${provider.url}/billing/balance`, { key: ADMIN_KEY })).balances;
+  assert.deepEqual(await balance(), { diem: 0, usd: 9.99999 });
+  time = Date.UTC(2026, 5, 16);
+  assert.deepEqual(await balance(), { diem: 0.00001, usd: 9.99999 });
+});
+
+test("the balance headers tell what there was before the request", async () => {
+  await using provider = await start({ balanceUsd: "5" });
+  const first = await chat(provider, "sim-large", "[[prompt=4]] [[tokens=1]]");
+  const second = await chat(provider, "sim-large", "[[prompt=4]] [[tokens=1]]");
+  assert.equal(first.headers["x-venice-balance-usd"], "5");
+  assert.equal(second.headers["x-venice-balance-usd"], "4.99998");
+});
+
+test("an account with less than ten cents is refused, and one request may overdraw it", async () => {
+  await using provider = await start({ balanceUsd: "0.11" });
+  assert.equal((await chat(provider, "sim-dear", "[[prompt=4]] [[tokens=2000]]")).status, 200);
+  const refused = await chat(provider, "sim-dear", "[[prompt=4]] [[tokens=1]]");
+  assert.equal(refused.status, 402);
+  assert.match(refused.text, /Insufficient USD or Diem balance/);
+  assert.equal(refused.headers["x-venice-balance-usd"], "-0.25012");
+});

@@ -1,0 +1,104 @@
+import type { ChatRequest } from "./chat-request.ts";
+import type { Exchange } from "./exchange.ts";
+import { chooseFault } from "./fault-choice.ts";
+import type { Job } from "./job.ts";
+import { markerNumber } from "./markers.ts";
+import { type ChargeLine, chargeLine, rate, textLines, type Usage } from "./pricing.ts";
+import { type StreamShape, streamShape } from "./stream-shape.ts";
+import { startPosition } from "./tokens.ts";
+import { faultyUsageJson, usageJson } from "./usage-report.ts";
+
+const SEARCH = rate("10");
+const SCRAPE = rate("0.01");
+const REMAP_TARGET = "sim-large";
+
+export type FinishReason = "stop" | "length" | "content_filter" | "tool_calls";
+
+/** Everything about an answer, decided before its first byte. Its units are completion tokens of all choices. */
+export interface ChatJob extends Job {
+  readonly request: ChatRequest;
+  readonly createdSeconds: number;
+  readonly shape: StreamShape;
+  readonly fault: string | null;
+  readonly start: number;
+  /** Tokens of each choice, the first `reasoning` of which are thought and not said. */
+  readonly perChoice: number;
+  readonly reasoning: number;
+  readonly finish: FinishReason;
+  readonly dripMs: number;
+  usage(units: number): Usage;
+}
+
+export function planChat(x: Exchange, request: ChatRequest): ChatJob {
+  const { markers } = request;
+  const fault = chooseFault(x, markers, request.model);
+  const target = fault === "remap" ? REMAP_TARGET : request.model.seed.remapTo;
+  const model = (target === undefined ? null : x.sim.catalogue.find(target)) ?? request.model;
+  const wanted = markerNumber(markers, "tokens") ?? x.sim.settings.defaultTokens;
+  const perChoice = Math.min(wanted, request.maxTokens);
+  const reasoning = Math.min(markerNumber(markers, "reasoning") ?? 0, perChoice);
+  // Past the maximum on purpose: what is reported here is also what is billed.
+  const excess = fault === "usage-above-bound" ? request.maxTokens * request.n - perChoice * request.n + 1000 : 0;
+  const cached = Math.min(markerNumber(markers, "cached") ?? 0, request.promptTokens);
+  const cacheWrite = Math.min(markerNumber(markers, "cache-write") ?? 0, request.promptTokens - cached);
+
+  const usage = (units: number): Usage => ({
+    promptTokens: request.promptTokens,
+    cachedTokens: cached,
+    cacheWriteTokens: cacheWrite,
+    completionTokens: units === 0 ? 0 : units + excess,
+    reasoningTokens: Math.min(units, reasoning * request.n),
+  });
+  return {
+    x,
+    request,
+    model,
+    fault,
+    requestId: `chatcmpl-${x.sim.seedText}${x.sequence.toString(16).padStart(10, "0")}`,
+    createdSeconds: Math.floor(x.sim.now() / 1000),
+    startedAtMs: x.sim.now(),
+    user: request.user,
+    shape: streamShape(fault),
+    start: startPosition(x.sim.seed ^ request.seed, request.text),
+    units: perChoice * request.n,
+    perChoice,
+    reasoning,
+    finish: finishOf(request, wanted),
+    dripMs: markerNumber(markers, "drip") ?? x.sim.settings.dripMs,
+    usage,
+    lines: (units) => [...textLines(model.id, model.rates, usage(units)), ...addOnLines(request, units)],
+  };
+}
+
+function finishOf(request: ChatRequest, wanted: number): FinishReason {
+  const asked = request.markers.get("finish");
+  if (asked === "content_filter") return asked;
+  if (asked === "tool_calls" && request.firstTool !== null) return asked;
+  return wanted > request.maxTokens ? "length" : "stop";
+}
+
+function addOnLines(request: ChatRequest, units: number): ChargeLine[] {
+  const { webSearches, scrapedUrls, xSearches } = request.addOns;
+  if (units === 0) return [];
+  const lines: ChargeLine[] = [];
+  if (webSearches > 0) lines.push(chargeLine("web-search-request", webSearches, 1000, SEARCH));
+  if (scrapedUrls > 0) lines.push(chargeLine("web-scrape-url", scrapedUrls, 1, SCRAPE));
+  if (xSearches > 0) lines.push(chargeLine("x-search-request", xSearches, 1, SCRAPE));
+  return lines;
+}
+
+export function reportedUsage(job: ChatJob): string {
+  const usage = job.usage(job.units);
+  return faultyUsageJson(job.fault, usage) ?? usageJson(usage, job.model.rates.base.cacheInput !== null);
+}
+
+/** The name and the arguments' pieces of the one call an answer makes. */
+export function toolCallStart(job: ChatJob, choice: number): string {
+  const id = `call_${job.x.sim.seedText}${job.x.sequence}_${choice}`;
+  return `"id":"${id}","type":"function","function":{"name":${JSON.stringify(job.request.firstTool)},"arguments":`;
+}
+
+export function overloadedJson(): string {
+  const message = "The model is currently overloaded. Please try again later.";
+  return JSON.stringify({ error: { message, code: "model_overloaded", retry_after: 30 } });
+}

@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chat, chunks, eventData, json, lastRecord, post, said, start } from "./client.ts";
+
+interface Answer {
+  readonly id: string;
+  readonly object: string;
+  readonly model: string;
+  readonly choices: readonly {
+    readonly finish_reason: string;
+    readonly message: {
+      readonly content: string | null;
+      readonly reasoning_content: string | null;
+      readonly tool_calls?: readonly { readonly function: { readonly name: string; readonly arguments: string } }[];
+    };
+  }[];
+  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number };
+}
+
+const TOOLS = [{ type: "function", function: { name: "look_up", parameters: { type: "object" } } }];
+
+test("the same request gives the same bytes after a reset, and another id before one", async () => {
+  await using provider = await start();
+  for (const stream of [false, true]) {
+    provider.simulator.reset();
+    const first = await chat(provider, "sim-small", "tell me [[tokens=40]]", { stream });
+    const second = await chat(provider, "sim-small", "tell me [[tokens=40]]", { stream });
+    provider.simulator.reset();
+    const again = await chat(provider, "sim-small", "tell me [[tokens=40]]", { stream });
+    assert.equal(again.text, first.text);
+    assert.notEqual(second.text, first.text);
+    const ids = /chatcmpl-[0-9a-f]+/g;
+    assert.equal(second.text.replace(ids, ""), first.text.replace(ids, ""));
+  }
+});
+
+test("another seed gives another answer", async () => {
+  await using one = await start({ seed: 1 });
+  await using two = await start({ seed: 2 });
+  const answers = await Promise.all([one, two].map((provider) => chat(provider, "sim-small", "hello")));
+  const contents = answers.map((heard) => json<Answer>(heard).choices[0]?.message.content);
+  assert.notEqual(contents[0], contents[1]);
+});
+
+test("a stream and a buffered answer say the same and use the same", async () => {
+  await using provider = await start();
+  const buffered = json<Answer>(await chat(provider, "sim-reasoning", "why? [[tokens=70]] [[reasoning=9]]"));
+  const stream = await chat(provider, "sim-reasoning", "why? [[tokens=70]] [[reasoning=9]]", { stream: true });
+  const all = chunks(stream);
+  assert.equal(said(stream), buffered.choices[0]?.message.content);
+  const thought = all.map((chunk) => chunk.choices?.[0]?.delta.reasoning_content ?? "").join("");
+  assert.equal(thought, buffered.choices[0]?.message.reasoning_content);
+  assert.deepEqual(all.at(-1)?.usage, buffered.usage);
+  assert.equal(buffered.usage.completion_tokens, 70);
+});
+
+test("a stream is one chunk a token, a finish, a usage chunk without choices whoever asked, and [DONE]", async () => {
+  await using provider = await start();
+  const heard = await chat(provider, "sim-small", "[[tokens=5]]", { stream: true });
+  assert.equal(heard.headers["content-type"], "text/event-stream; charset=utf-8");
+  const all = chunks(heard);
+  assert.equal(all.length, 1 + 5 + 1 + 1);
+  assert.equal(all.filter((chunk) => (chunk.choices?.[0]?.delta.content ?? "") !== "").length, 5);
+  assert.equal(all.at(-2)?.choices?.[0]?.finish_reason, "stop");
+  assert.deepEqual(all.at(-1)?.choices, []);
+  assert.deepEqual(all.at(-1)?.usage, { prompt_tokens: 8, completion_tokens: 5, total_tokens: 13 });
+  assert.deepEqual(all.at(-1)?.cost, { usd: 0.0000042, diem: 0 });
+  assert.ok(all.slice(0, -1).every((chunk) => chunk.usage === undefined));
+  assert.equal(eventData(heard).at(-1), "[DONE]");
+});
+
+test("prompt tokens follow the stated rule and stay below the bytes of the messages", async () => {
+  await using provider = await start();
+  const messages = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: [{ type: "text", text: "\u65e5\u672c\u8a9e" }] },
+  ];
+  const answer = json<Answer>(await post(provider, "/chat/completions", { model: "sim-small", messages }));
+  assert.equal(answer.usage.prompt_tokens, 4 + 3 + 4 + 3);
+  assert.ok(answer.usage.prompt_tokens <= Buffer.byteLength(JSON.stringify(messages)));
+});
+
+test("the provider's own prompt is billed unless it is switched off", async () => {
+  await using provider = await start({ hiddenPromptTokens: 100 });
+  const prompt = async (more: Record<string, unknown>): Promise<number> =>
+    json<Answer>(await chat(provider, "sim-small", "hi", more)).usage.prompt_tokens;
+  assert.equal(await prompt({}), 105);
+  assert.equal(await prompt({ venice_parameters: { include_venice_system_prompt: false } }), 5);
+});
+
+test("the answer has as many tokens as asked for, at most max_completion_tokens, which wins over max_tokens", async () => {
+  await using provider = await start();
+  const finish = async (more: Record<string, unknown>): Promise<unknown> => {
+    const { usage, choices } = json<Answer>(await chat(provider, "sim-small", "[[tokens=30]]", more));
+    return [usage.completion_tokens, choices[0]?.finish_reason];
+  };
+  assert.deepEqual(await finish({}), [30, "stop"]);
+  assert.deepEqual(await finish({ max_tokens: 30 }), [30, "stop"]);
+  assert.deepEqual(await finish({ max_tokens: 7 }), [7, "length"]);
+  assert.deepEqual(await finish({ max_tokens: 7, max_completion_tokens: 9 }), [9, "length"]);
+  assert.deepEqual(await finish({ max_tokens: 0 }), [30, "stop"]);
+  assert.deepEqual(await finish({ max_tokens: -1 }), [30, "stop"]);
+  assert.equal((await chat(provider, "sim-small", "x", { max_tokens: 16_385 })).status, 400);
+});
+
+test("n choices are different texts, and all count", async () => {
+  await using provider = await start();
+  const answer = json<Answer>(await chat(provider, "sim-small", "[[tokens=6]]", { n: 3 }));
+  assert.equal(new Set(answer.choices.map((choice) => choice.message.content)).size, 3);
+  assert.equal(answer.usage.completion_tokens, 18);
+  const stream = chunks(await chat(provider, "sim-small", "[[tokens=6]]", { n: 3, stream: true }));
+  assert.deepEqual(
+    [...new Set(stream.flatMap((chunk) => chunk.choices?.map((choice) => choice.index) ?? []))],
+    [0, 1, 2],
+  );
+  assert.equal(stream.at(-1)?.usage?.completion_tokens, 18);
+});
+
+test("a tool is called when tools are given and the text asks, and its arguments are JSON in both forms", async () => {
+  await using provider = await start();
+  const content = "[[finish=tool_calls]] [[tokens=64]]";
+  const buffered = json<Answer>(await chat(provider, "sim-small", content, { tools: TOOLS }));
+  const call = buffered.choices[0]?.message.tool_calls?.[0]?.function;
+  assert.equal(call?.name, "look_up");
+  assert.equal(buffered.choices[0]?.finish_reason, "tool_calls");
+  const stream = chunks(await chat(provider, "sim-small", content, { tools: TOOLS, stream: true }));
+  const streamed = stream
+    .flatMap((chunk) => chunk.choices?.[0]?.delta.tool_calls ?? [])
+    .map((part) => part.function.arguments);
+  assert.equal(streamed.join(""), call?.arguments);
+  assert.equal(typeof JSON.parse(streamed.join("")).text, "string");
+  assert.equal(json<Answer>(await chat(provider, "sim-small", content)).choices[0]?.finish_reason, "stop");
+});
+
+test("a filtered answer ends in content_filter", async () => {
+  await using provider = await start();
+  const answer = json<Answer>(await chat(provider, "sim-small", "[[finish=content_filter]]"));
+  assert.equal(answer.choices[0]?.finish_reason, "content_filter");
+});
+
+test("an unknown field is refused by name", async () => {
+  await using provider = await start();
+  const heard = await chat(provider, "sim-small", "hi", { thinking: true, foo: 1 });
+  assert.equal(heard.status, 400);
+  const body = json<{ error: string; details: { _errors: string[] }; issues: { code: string }[] }>(heard);
+  assert.equal(body.error, "Invalid request parameters");
+  assert.deepEqual(body.details._errors, ["Unrecognized key(s) in object: 'thinking', 'foo'"]);
+  assert.equal(body.issues[0]?.code, "unrecognized_keys");
+});
+
+test("a wrong value is refused, naming its field", async () => {
+  await using provider = await start();
+  const wrong: Record<string, unknown> = {
+    temperature: 3,
+    n: 0,
+    stream: "yes",
+    max_tokens: 1.5,
+    max_completion_tokens: "100",
+    tools: {},
+    stop: 3,
+    user: 7,
+    messages: [],
+  };
+  for (const [field, value] of Object.entries(wrong)) {
+    const heard = await chat(provider, "sim-small", "hi", { [field]: value });
+    assert.equal(heard.status, 400, field);
+    const { details } = json<{ details: Record<string, unknown> }>(heard);
+    assert.ok(Object.hasOwn(details, field), `${field}: ${heard.text}`);
+  }
+  for (const messages of [[{ role: "robot", content: "x" }], [{ role: "user", content: 1 }], ["x"]]) {
+    assert.equal((await post(provider, "/chat/completions", { model: "sim-small", messages })).status, 400);
+  }
+});
+
+test("other spellings of fields are rewritten before they are checked", async () => {
+  await using provider = await start();
+  const input = [{ role: "user", content: "[[tokens=30]]" }];
+  const heard = await post(provider, "/chat/completions", {
+    model: "sim-small",
+    input,
+    max_output_tokens: 3,
+    promptCacheKey: "k",
+  });
+  assert.equal(json<Answer>(heard).usage.completion_tokens, 3);
+  await chat(provider, "sim-large", "[[prompt=4]] [[tokens=10]]", { web_search: true });
+  assert.equal((await lastRecord(provider)).billed?.attoUsd, String(110_000_000_000_000n + 10n ** 16n));
+});
+
+test("a prompt past the context is refused in OpenAI's shape", async () => {
+  await using provider = await start();
+  const heard = await chat(provider, "sim-tiny-context", "x".repeat(2100));
+  assert.equal(heard.status, 400);
+  const { error } = json<{ error: { code: string; type: string; param: string } }>(heard);
+  assert.deepEqual(
+    [error.code, error.type, error.param],
+    ["context_length_exceeded", "invalid_request_error", "messages"],
+  );
+});
+
+test("delays come before the headers and between the tokens", async () => {
+  await using provider = await start();
+  const started = performance.now();
+  const heard = await chat(provider, "sim-small", "[[delay=60]] [[drip=20]] [[tokens=4]]", { stream: true });
+  assert.ok(performance.now() - started >= 60 + 4 * 20 - 5);
+  assert.ok(heard.reads.length >= 4);
+});

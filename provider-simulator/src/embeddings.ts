@@ -1,0 +1,132 @@
+import { deliver } from "./deliver.ts";
+import { runEarlyFault } from "./early-faults.ts";
+import { MODEL_OFFLINE, modelNotFound, schemaError, WireError } from "./errors.ts";
+import { type Exchange, providerHeaders, sleep } from "./exchange.ts";
+import { chooseFault } from "./fault-choice.ts";
+import { bill, billAborted, billStopped, type Job } from "./job.ts";
+import { markerNumber, readMarkers } from "./markers.ts";
+import { perMillionInputLines, type Usage } from "./pricing.ts";
+import { type StreamShape, streamShape } from "./stream-shape.ts";
+import { countTokens } from "./tokens.ts";
+import { faultyUsageJson } from "./usage-report.ts";
+import * as is from "./validate.ts";
+
+const MAX_ITEMS = 2048;
+const MAX_ESTIMATED_TOKENS = 8192;
+
+const SCHEMA: is.Schema = new Map<string, is.Check>([
+  ["model", is.textOf(1, 200)],
+  ["input", inputs],
+  ["encoding_format", is.oneOf("float", "base64")],
+  ["dimensions", is.integer(1, 4096)],
+  ["user", is.string],
+]);
+
+/** `POST /embeddings`. There is no cost field in its answer, and only prompt tokens in its usage. */
+export async function embeddings(x: Exchange, body: is.Body): Promise<void> {
+  is.checkBody(body, SCHEMA, ["model", "input"]);
+  const name = is.stringField(body, "model") ?? "";
+  const model = x.sim.catalogue.resolve(name, "embedding")?.model;
+  if (model === undefined) throw new WireError(modelNotFound(x.sim.catalogue.suggest(name)));
+  if (model.offline) throw new WireError(MODEL_OFFLINE);
+  const texts = textsOf(body.input);
+  const dimensions = dimensionsOf(body, model.seed.spec ?? {});
+  const promptTokens = texts.reduce((sum, text) => sum + countTokens(text), 0);
+  const markers = readMarkers(texts.join("\n"));
+  const fault = chooseFault(x, markers, model);
+  const usage: Usage = { promptTokens, cachedTokens: 0, cacheWriteTokens: 0, completionTokens: 0, reasoningTokens: 0 };
+  const user = is.stringField(body, "user");
+  const job: Job = {
+    x,
+    model,
+    requestId: x.rayId,
+    units: promptTokens,
+    startedAtMs: x.sim.now(),
+    user,
+    lines: (units) =>
+      units === 0 ? [] : perMillionInputLines(`${model.id}-embedding-input-mtoken`, model.pricing, units),
+    usage: () => usage,
+  };
+  x.record.model = model.id;
+  x.record.servedModel = model.id;
+  x.record.requestId = x.rayId;
+  if (!(await sleep(x, markerNumber(markers, "delay") ?? x.sim.settings.delayMs))) billAborted(job, 0);
+  else if (await runEarlyFault(x, fault)) billStopped(job, 0);
+  else {
+    bill(job, job.units);
+    x.record.unitsSent = job.units;
+    const shape = streamShape(fault);
+    const data = texts.map((text, index) => embeddingJson(text, index, dimensions, body.encoding_format === "base64"));
+    const json = `{"object":"list","model":"${model.id}","data":[${data.join(",")}]${usageField(fault, shape, usage)}}`;
+    await deliver(x, providerHeaders(x, "application/json; charset=utf-8", model), json, shape);
+  }
+}
+
+function usageField(fault: string | null, shape: StreamShape, usage: Usage): string {
+  if (shape.usage === "none") return "";
+  if (fault === "usage-null-everywhere") return ',"usage":null';
+  const plain = `{"prompt_tokens":${usage.promptTokens},"total_tokens":${usage.promptTokens}}`;
+  return `,"usage":${faultyUsageJson(fault, usage) ?? plain}`;
+}
+
+function inputs(value: unknown): string | null {
+  if (typeof value === "string") return textProblem(value);
+  if (!Array.isArray(value)) return "Expected string or array of strings";
+  if (value.length === 0) return "Array must contain at least 1 element(s)";
+  if (value.some((item) => typeof item === "number" || Array.isArray(item))) {
+    return "Token array inputs are not supported; send strings";
+  }
+  if (value.length > MAX_ITEMS) return `Array must contain at most ${MAX_ITEMS} element(s)`;
+  for (const item of value) {
+    const problem = typeof item === "string" ? textProblem(item) : "Expected string";
+    if (problem !== null) return problem;
+  }
+  return null;
+}
+
+/** The provider does not count tokens to refuse an input; it estimates them from the characters. */
+function textProblem(text: string): string | null {
+  if (text === "") return "Input cannot be an empty string";
+  const estimated = Math.ceil((text.length / 3.2) * 0.95);
+  return estimated > MAX_ESTIMATED_TOKENS ? `Input is too long: at most ${MAX_ESTIMATED_TOKENS} tokens` : null;
+}
+
+function textsOf(input: unknown): string[] {
+  const items: unknown[] = Array.isArray(input) ? input : [input];
+  return items.filter((item) => typeof item === "string");
+}
+
+function dimensionsOf(body: is.Body, spec: is.Body): number {
+  const usual = is.numberField(spec, "embeddingDimensions") ?? 256;
+  const wanted = is.numberField(body, "dimensions") ?? usual;
+  if (wanted === usual) return wanted;
+  if (spec.supportsCustomDimensions !== true) {
+    throw new WireError(schemaError("dimensions", "This model does not support custom dimensions"));
+  }
+  if (wanted > usual) throw new WireError(schemaError("dimensions", `At most ${usual} dimensions`));
+  return wanted;
+}
+
+function embeddingJson(text: string, index: number, dimensions: number, base64: boolean): string {
+  const vector = vectorOf(text, dimensions);
+  const value = base64
+    ? `"${Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString("base64")}"`
+    : `[${vector.join(",")}]`;
+  return `{"object":"embedding","index":${index},"embedding":${value}}`;
+}
+
+/** A unit vector that depends on the text alone. Both encodings carry the same 32-bit floats. */
+function vectorOf(text: string, dimensions: number): Float32Array {
+  let state = 2_166_136_261;
+  for (let i = 0; i < text.length; i++) state = Math.imul(state ^ text.charCodeAt(i), 16_777_619) >>> 0;
+  const vector = new Float32Array(dimensions);
+  let square = 0;
+  for (let i = 0; i < dimensions; i++) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    const value = state / 2 ** 31 - 1;
+    vector[i] = value;
+    square += value * value;
+  }
+  const length = Math.sqrt(square);
+  return vector.map((value) => value / length);
+}

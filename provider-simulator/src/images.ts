@@ -1,0 +1,224 @@
+import type { Model } from "./catalogue.ts";
+import { deliver } from "./deliver.ts";
+import { runEarlyFault } from "./early-faults.ts";
+import { INSUFFICIENT_BALANCE, MODEL_OFFLINE, modelNotFound, schemaError, WireError } from "./errors.ts";
+import { type Exchange, providerHeaders, sleep } from "./exchange.ts";
+import { chooseFault } from "./fault-choice.ts";
+import { type ImageFormat, imageBytes } from "./image-bytes.ts";
+import { bill, billAborted, billStopped, type Job } from "./job.ts";
+import { type Markers, markerNumber, readMarkers } from "./markers.ts";
+import { type ChargeLine, chargeLine, imageRate, rate, total } from "./pricing.ts";
+import { streamShape } from "./stream-shape.ts";
+import * as is from "./validate.ts";
+
+const ENHANCED_PROMPT = rate("0.04");
+const WEB_SEARCH = rate("0.01");
+
+const GENERATE: is.Schema = new Map<string, is.Check>([
+  ["model", is.textOf(1, 200)],
+  ["prompt", is.textOf(1, 100_000)],
+  ["negative_prompt", is.textOf(0, 7500)],
+  ["width", is.integer(1, 1280)],
+  ["height", is.integer(1, 1280)],
+  ["aspect_ratio", is.string],
+  ["resolution", is.string],
+  ["quality", is.oneOf("low", "medium", "high")],
+  ["cfg_scale", is.number(0, 20)],
+  ["steps", is.integer(1, 50)],
+  ["seed", is.integer(-999_999_999, 999_999_999)],
+  ["variants", is.integer(1, 4)],
+  ["style_preset", is.string],
+  ["style_references", is.list],
+  ["lora_strength", is.integer(0, 100)],
+  ["enhance_prompt", is.flag],
+  ["enable_web_search", is.flag],
+  ["format", is.oneOf("jpeg", "png", "webp")],
+  ["return_binary", is.flag],
+  ["embed_exif_metadata", is.flag],
+  ["hide_watermark", is.flag],
+  ["safe_mode", is.flag],
+  ["anon_user_id", is.textOf(1, 128)],
+  ["inpaint", () => "The inpaint parameter is no longer supported"],
+]);
+
+const SIZES = ["auto", "256x256", "512x512", "1024x1024", "1536x1024", "1024x1536", "1792x1024", "1024x1792"];
+const GENERATIONS: is.Schema = new Map<string, is.Check>([
+  ["model", is.textOf(1, 200)],
+  ["prompt", is.textOf(1, 1500)],
+  ["n", is.integer(1, 1)],
+  ["size", is.oneOf(...SIZES)],
+  ["output_format", is.oneOf("jpeg", "png", "webp")],
+  ["response_format", is.oneOf("b64_json", "url")],
+  ["moderation", is.oneOf("auto", "low")],
+  ["quality", is.string],
+  ["style", is.string],
+  ["background", is.string],
+  ["output_compression", is.integer(0, 100)],
+  ["user", is.string],
+]);
+
+/** `POST /image/generate`. */
+export async function imageGenerate(x: Exchange, body: is.Body): Promise<void> {
+  is.checkBody(body, GENERATE, ["model", "prompt"]);
+  const name = is.stringField(body, "model") ?? "";
+  const model = x.sim.catalogue.resolve(name, "image")?.model;
+  if (model === undefined) throw new WireError(modelNotFound(x.sim.catalogue.suggest(name)));
+  const binary = body.return_binary === true;
+  const variants = is.numberField(body, "variants") ?? 1;
+  if (binary && variants > 1) throw new WireError(schemaError("variants", "Only one variant with return_binary"));
+  const prompt = is.stringField(body, "prompt") ?? "";
+  const limit = constraints(model).promptCharacterLimit;
+  if (typeof limit === "number" && prompt.length > limit) {
+    throw new WireError(schemaError("prompt", `String must contain at most ${limit} character(s)`));
+  }
+  const work = planImages(x, model, {
+    prompt,
+    count: variants,
+    seed: is.numberField(body, "seed") ?? 0,
+    resolution: is.stringField(body, "resolution"),
+    quality: is.stringField(body, "quality"),
+    format: formatOf(is.stringField(body, "format") ?? "webp"),
+    enhance: body.enhance_prompt === true,
+    search: body.enable_web_search === true,
+    anonymous: is.stringField(body, "anon_user_id"),
+  });
+  await runImages(work, (images) => {
+    if (binary) return { type: `image/${work.wanted.format}`, body: images[0] ?? Buffer.alloc(0) };
+    const timing = { inferenceDuration: 1840, inferencePreprocessingTime: 22, inferenceQueueTime: 31, total: 1893 };
+    const encoded = images.map((image) => image.toString("base64"));
+    return { type: "application/json", body: JSON.stringify({ id: work.requestId, images: encoded, timing }) };
+  });
+}
+
+/** `POST /images/generations`, in OpenAI's shape. An unknown model is quietly served by the default one. */
+export async function imagesGenerations(x: Exchange, body: is.Body): Promise<void> {
+  is.checkBody(body, GENERATIONS, ["model", "prompt"]);
+  const { catalogue } = x.sim;
+  const resolved =
+    catalogue.resolve(is.stringField(body, "model") ?? "", "image") ?? catalogue.resolve("default", "image");
+  if (resolved === null) throw new WireError(modelNotFound(null));
+  const work = planImages(x, resolved.model, {
+    prompt: is.stringField(body, "prompt") ?? "",
+    count: 1,
+    seed: 0,
+    resolution: null,
+    quality: null,
+    format: formatOf(is.stringField(body, "output_format") ?? "png"),
+    enhance: false,
+    search: false,
+    anonymous: is.stringField(body, "user"),
+  });
+  await runImages(work, (images) => {
+    const encoded = images[0]?.toString("base64") ?? "";
+    const asUrl = body.response_format === "url";
+    const image = asUrl ? { url: `data:image/${work.wanted.format};base64,${encoded}` } : { b64_json: encoded };
+    const created = Math.floor(work.startedAtMs / 1000);
+    return { type: "application/json", body: JSON.stringify({ created, data: [image] }) };
+  });
+}
+
+interface Wanted {
+  readonly prompt: string;
+  readonly count: number;
+  readonly seed: number;
+  readonly resolution: string | null;
+  readonly quality: string | null;
+  readonly format: ImageFormat;
+  readonly enhance: boolean;
+  readonly search: boolean;
+  readonly anonymous: string | null;
+}
+
+interface ImageJob extends Job {
+  readonly wanted: Wanted;
+  readonly markers: Markers;
+  readonly fault: string | null;
+}
+
+function planImages(x: Exchange, model: Model, wanted: Wanted): ImageJob {
+  if (model.offline) throw new WireError(MODEL_OFFLINE);
+  const rules = constraints(model);
+  const resolution = pick("resolution", wanted.resolution, rules.resolutions, rules.defaultResolution);
+  const quality = pick("quality", wanted.quality, rules.qualities, rules.defaultQuality);
+  const price = imageRate(model.pricing, resolution, quality);
+  if (price === null) throw new Error(`no price for ${model.id} at ${resolution} ${quality}`);
+  const markers = readMarkers(wanted.prompt);
+  const lines = (units: number): ChargeLine[] => {
+    if (units === 0) return [];
+    const charged = [chargeLine(`${model.id}-image-unit`, units, 1, price)];
+    if (wanted.enhance) charged.push(chargeLine("image-prompt-enhancement", 1, 1, ENHANCED_PROMPT));
+    if (wanted.search) charged.push(chargeLine("web-search-request", 1, 1, WEB_SEARCH));
+    return charged;
+  };
+  if (!x.sim.ledger.covers(total(lines(wanted.count)))) throw new WireError(INSUFFICIENT_BALANCE);
+  x.record.model = model.id;
+  x.record.servedModel = model.id;
+  x.record.user = wanted.anonymous;
+  const requestId = `generate-image-${x.sim.seedText}${x.sequence}`;
+  x.record.requestId = requestId;
+  return {
+    x,
+    model,
+    wanted,
+    markers,
+    fault: chooseFault(x, markers, model),
+    requestId,
+    units: wanted.count,
+    startedAtMs: x.sim.now(),
+    user: wanted.anonymous,
+    lines,
+    usage: () => null,
+  };
+}
+
+async function runImages(
+  job: ImageJob,
+  answer: (images: Buffer[]) => { type: string; body: string | Uint8Array },
+): Promise<void> {
+  const { x, fault, wanted } = job;
+  if (!(await sleep(x, markerNumber(job.markers, "delay") ?? x.sim.settings.delayMs))) {
+    billAborted(job, 0);
+    return;
+  }
+  if (await runEarlyFault(x, fault)) {
+    billStopped(job, 0);
+    return;
+  }
+  const violation = fault === "image-violation";
+  const { type, body } = answer(makeImages(job, violation));
+  const headers = providerHeaders(x, type, job.model);
+  const prefix = x.sim.headerPrefix;
+  if (violation) headers.push(`${prefix}is-content-violation`, "true");
+  if (fault === "image-blurred") headers.push(`${prefix}is-blurred`, "true");
+  if (wanted.enhance) headers.push(`${prefix}enhanced-prompt`, "true");
+  bill(job, violation ? 0 : job.units);
+  x.record.unitsSent = violation ? 0 : job.units;
+  await deliver(x, headers, body, streamShape(fault === "image-cut" ? "cut-mid-stream" : fault));
+}
+
+function makeImages(job: ImageJob, black: boolean): Buffer[] {
+  const { wanted, x } = job;
+  const atLeast = job.fault === "image-large" ? x.sim.settings.largeImageBytes : 0;
+  let colour = 0;
+  for (let i = 0; i < wanted.prompt.length; i++) colour = (Math.imul(colour, 31) + wanted.prompt.charCodeAt(i)) >>> 0;
+  return Array.from({ length: wanted.count }, (_, variant) =>
+    imageBytes(wanted.format, black ? 0 : colour ^ wanted.seed ^ x.sim.seed ^ (variant << 20), atLeast),
+  );
+}
+
+function constraints(model: Model): is.Body {
+  const given = model.seed.spec?.constraints;
+  return is.isObject(given) ? given : {};
+}
+
+/** A model without a list drops the option without a word; one with a list refuses what is not on it. */
+function pick(field: string, wanted: string | null, allowed: unknown, fallback: unknown): string | null {
+  if (!Array.isArray(allowed)) return null;
+  if (wanted === null) return typeof fallback === "string" ? fallback : null;
+  if (!allowed.includes(wanted)) throw new WireError(schemaError(field, `Invalid ${field} for this model`));
+  return wanted;
+}
+
+function formatOf(name: string): ImageFormat {
+  return name === "png" || name === "jpeg" ? name : "webp";
+}
