@@ -11,9 +11,9 @@ import { bare, portkey, targets } from "./targets.ts";
 
 const usage = `npm run bench -- [options]
   --rounds <n>     rounds, each with every target once in every scenario (5)
-  --seconds <n>    measured seconds of each run (6)
+  --seconds <n>    measured seconds of each run (5)
   --only <words>   only scenarios and targets whose name holds one of these, comma-separated: buffered, streaming,
-                   ledger, nginx, portkey, gateway, ... The bare proxy always runs: ratios are against it
+                   ledger, sqlite, nginx, portkey, gateway, ... The bare proxy always runs: ratios are against it
   --quick          3 rounds of 2 seconds: to see that it works, not to quote`;
 
 const { values } = parseArgs({
@@ -31,7 +31,7 @@ else await main();
 
 async function main(): Promise<void> {
   const rounds = positive("--rounds", values.rounds, values.quick ? 3 : 5);
-  const seconds = positive("--seconds", values.seconds, values.quick ? 2 : 6);
+  const seconds = positive("--seconds", values.seconds, values.quick ? 2 : 5);
   const warmupSeconds = Math.min(2, seconds / 2);
   const plan = select(values.only?.toLowerCase().split(",") ?? []);
   const startedAt = new Date().toISOString();
@@ -70,35 +70,33 @@ async function main(): Promise<void> {
 }
 
 /**
- * Words choose among scenarios and among targets. Where none chooses a scenario, every one that the chosen targets take
- * part in runs; where none chooses a target, every target does. A word that chooses nothing is a mistake.
+ * A word chooses among scenarios if it is in the name of one, else among targets. Where none chooses a scenario, every one
+ * that the chosen targets take part in runs; where none chooses a target, every target does.
  */
 function select(words: readonly string[]) {
-  const hit = (name: string) => words.some((word) => name.toLowerCase().includes(word));
-  const names = [...scenarios, ...ledgerScenarios, ...targets, ...ledgerTargets].map(({ name }) => `ledger ${name}`);
-  for (const word of words) {
-    if (!names.some((name) => name.toLowerCase().includes(word))) throw new Error(`--only: nothing is called ${word}`);
-  }
-  const http = {
-    scenarios: scenarios.filter(({ name }) => hit(name)),
-    targets: targets.filter(({ name }) => hit(name)),
-  };
-  const ledger = {
-    scenarios: ledgerScenarios.filter(({ name }) => hit(`ledger ${name}`)),
-    targets: ledgerTargets.filter(({ name }) => hit(name)),
-  };
-  const someScenario = http.scenarios.length + ledger.scenarios.length > 0;
-  const someTarget = http.targets.length + ledger.targets.length > 0;
-  const all = <T>(chosen: readonly T[], every: readonly T[], wanted: boolean) => (wanted ? every : chosen);
+  const ledgerName = (name: string) => `ledger ${name}`.toLowerCase();
+  const scenarioNames = [
+    ...scenarios.map(({ name }) => name.toLowerCase()),
+    ...ledgerScenarios.map(({ name }) => ledgerName(name)),
+  ];
+  const targetNames = [...targets, ...ledgerTargets].map(({ name }) => name.toLowerCase());
+  const isIn = (names: readonly string[]) => (word: string) => names.some((name) => name.includes(word));
+  const scenarioWords = words.filter(isIn(scenarioNames));
+  const targetWords = words.filter((word) => !scenarioWords.includes(word));
+  const stray = targetWords.find((word) => !isIn(targetNames)(word));
+  if (stray !== undefined) throw new Error(`--only: nothing is called ${stray}`);
+
+  const named = (name: string) => targetWords.some((word) => name.toLowerCase().includes(word));
+  const http = targets.filter(({ name }) => named(name));
+  const ledgers = ledgerTargets.filter(({ name }) => named(name));
+  const takesPart = (chosen: readonly unknown[]) => targetWords.length === 0 || chosen.length > 0;
+  const runs = (name: string, chosen: readonly unknown[]) =>
+    scenarioWords.length === 0 ? takesPart(chosen) : scenarioWords.some((word) => name.includes(word));
   return {
-    scenarios: all(http.scenarios, scenarios, !someScenario && (!someTarget || http.targets.length > 0)),
-    ledgerScenarios: all(
-      ledger.scenarios,
-      ledgerScenarios,
-      !someScenario && (!someTarget || ledger.targets.length > 0),
-    ),
-    targets: http.targets.length === 0 ? targets : [bare, ...http.targets.filter((target) => target !== bare)],
-    ledgerTargets: all(ledger.targets, ledgerTargets, ledger.targets.length === 0),
+    scenarios: scenarios.filter(({ name }) => runs(name.toLowerCase(), http)),
+    ledgerScenarios: ledgerScenarios.filter(({ name }) => runs(ledgerName(name), ledgers)),
+    targets: http.length === 0 ? targets : [bare, ...http.filter((target) => target !== bare)],
+    ledgerTargets: ledgers.length === 0 ? ledgerTargets : ledgers,
   };
 }
 

@@ -5,7 +5,7 @@ import type { LedgerTarget } from "./ledger-target.ts";
 
 /** The ledger as the Node host keeps it, without the gateway in front: every rule, every row, one SQLite file. */
 export const ourLedger: LedgerTarget = {
-  name: "ledger",
+  name: "our ledger",
   ours: true,
   async open({ directory, accounts, pastUses, synchronous }) {
     const file = join(directory, "books.sqlite");

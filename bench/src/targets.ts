@@ -2,6 +2,7 @@ import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { gatewayTarget } from "./gateway-target.ts";
 import { answering, firstLine, freePort, start, startScript } from "./process.ts";
 import type { Target } from "./target.ts";
 
@@ -138,4 +139,4 @@ function portkeyPath(): string | undefined {
 }
 
 /** All that are compared, yardsticks first. */
-export const targets: readonly Target[] = [bare, nginx, portkey];
+export const targets: readonly Target[] = [bare, nginx, portkey, gatewayTarget("FULL"), gatewayTarget("NORMAL")];

@@ -190,6 +190,7 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
       }),
     );
     if (reply.status === "gap") return gap(cursor, `expected ${reply.expected}, got ${reply.got}`);
+    ranges.widen();
     pending.dropUpTo(number);
     const more = number < final.number;
     return gotThrough(number, final, {

@@ -24,6 +24,8 @@ export type RangeReader = {
   read(from: number, upTo: Block): Promise<Range>;
   /** What was read cannot be all: take less at a time. */
   narrow(): void;
+  /** What was read was good: take more at a time. */
+  widen(): void;
 };
 
 /** Halves the range when a node refuses it or answers with too much, and doubles it again while all is well. */
@@ -48,13 +50,14 @@ export function createRangeReader(options: {
 
   return {
     narrow,
+    widen() {
+      blocks = Math.min(maxBlocks, blocks * 2);
+    },
     async read(from, upTo) {
       blocks = Math.min(blocks, Math.max(1, upTo.number - from + 1));
       for (;;) {
         try {
-          const range = await readSome(from, upTo);
-          blocks = Math.min(maxBlocks, blocks * 2);
-          return range;
+          return await readSome(from, upTo);
         } catch (error) {
           const wasOne = blocks === 1;
           narrow();

@@ -15,6 +15,7 @@ export async function startAnvil(chainId: number): Promise<Anvil> {
   const rpcUrl = `http://127.0.0.1:${port}`;
   const args = ["--port", String(port), "--chain-id", String(chainId), "--hardfork", "cancun", "--quiet"];
   const child = spawn(anvilPath(), args, { stdio: "ignore" });
+  process.once("exit", () => child.kill("SIGKILL"));
   const failure = new Promise<never>((_, reject) => {
     child.once("error", (error) => reject(new Error(`anvil did not start: ${error.message}`)));
     child.once("exit", (code) => reject(new Error(`anvil exited with ${code}`)));

@@ -12,9 +12,10 @@ import type { BudgetRow, HoldRow } from "./tables.ts";
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
 export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling">, clockMs: number): ReserveReply {
-  const fingerprint = `${command.at} ${command.amountNanoUsd} ${command.owner}`;
+  const leaseUntil = command.at + command.leaseMs;
+  const fingerprint = [command.at, leaseUntil, command.amountNanoUsd, command.owner].join(" ");
   const existing = draft.get("hold", command.id);
-  if (existing !== undefined) return repeatedReserve(existing, fingerprint);
+  if (existing !== undefined) return repeatedReserve(existing, fingerprint, leaseUntil);
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
   const ceiling = draft.get("budget", "ceiling") ?? { id: "ceiling", window: "day", limitNanoUsd: 0 };
   const share = shareId(command.owner);
@@ -27,7 +28,7 @@ export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling"
     counters: counterId(ceiling.id, ceiling, command.at),
     followers: "",
     admittedAt: command.at,
-    leaseUntil: command.at + command.leaseMs,
+    leaseUntil,
     deliveredNanoUsd: 0,
     upstreamId: null,
     keyId: null,
@@ -43,7 +44,7 @@ export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling"
   // After this point the reserve succeeds.
   draft.put("hold", hold);
   holdIn(draft, [...words(hold.counters), share], hold.amountNanoUsd);
-  return { status: "reserved", keyId: null, leaseUntil: hold.leaseUntil };
+  return { status: "reserved", keyId: null, leaseUntil };
 }
 
 export function follow(draft: Draft, command: CommandOf<"follow">): ResolveReply {

@@ -21,9 +21,10 @@ export function reserve(
   clockMs: number,
 ): ReserveReply {
   const { payer: by, followers } = command;
-  const fingerprint = `${command.at} ${command.amountNanoUsd} ${by.kind} ${by.digest} ${followers.join(" ")}`;
+  const leaseUntil = command.at + command.leaseMs;
+  const fingerprint = [command.at, leaseUntil, command.amountNanoUsd, by.kind, by.digest, ...followers].join(" ");
   const existing = draft.get("hold", command.id);
-  if (existing !== undefined) return repeatedReserve(existing, fingerprint);
+  if (existing !== undefined) return repeatedReserve(existing, fingerprint, leaseUntil);
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
   const payer = authenticate(draft, command.payer, command.at);
   if ("fault" in payer) return { status: "unauthenticated", fault: payer.fault };
@@ -37,7 +38,7 @@ export function reserve(
     counters: budgets.map(({ budget }) => counterId(budget.id, budget, command.at)).join(" "),
     followers: followers.join(" "),
     admittedAt: command.at,
-    leaseUntil: command.at + command.leaseMs,
+    leaseUntil,
     deliveredNanoUsd: 0,
     upstreamId: null,
     keyId: payer.keyId,
@@ -50,7 +51,7 @@ export function reserve(
   // After this point the reserve succeeds.
   draft.put("hold", hold);
   holdIn(draft, words(hold.counters), hold.amountNanoUsd);
-  return { status: "reserved", keyId: hold.keyId, leaseUntil: hold.leaseUntil };
+  return { status: "reserved", keyId: hold.keyId, leaseUntil };
 }
 
 /** Writes down that an id was refused: it stays refused. */
@@ -59,10 +60,11 @@ export function refuse(draft: Draft, hold: HoldRow, refusal: Refusal): ReserveRe
   return { status: "refused", refusal };
 }
 
-export function repeatedReserve(existing: HoldRow, fingerprint: string): ReserveReply {
+/** @param leaseUntil As first answered: the row's own moves when the hold is orphaned. */
+export function repeatedReserve(existing: HoldRow, fingerprint: string, leaseUntil: number): ReserveReply {
   if (existing.fingerprint !== fingerprint) return { status: "conflict" };
   if (existing.state === "refused") return { status: "refused", refusal: JSON.parse(existing.detail) as Refusal };
-  return { status: "reserved", keyId: existing.keyId, leaseUntil: existing.leaseUntil };
+  return { status: "reserved", keyId: existing.keyId, leaseUntil };
 }
 
 export function checkpoint(draft: Draft, command: CommandOf<"checkpoint">): ReplyOf<CommandOf<"checkpoint">> {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ADMIN_KEY, ask, chat, configure, json, lastRecord, NOON, readBill, start } from "./client.ts";
+import { DEFAULT_HEADER_PREFIX, PARAMETERS_FIELD } from "./wire.ts";
 
 const golden = "[[prompt=339]] [[cached=128]] [[tokens=227]] [[reasoning=32]]";
 
@@ -68,10 +69,10 @@ test("every choice is billed", async () => {
 });
 
 test("search and scraping are billed on top, and only in the cost", async () => {
-  const venice_parameters = { enable_web_search: "on", enable_web_scraping: true, no_such_parameter: 1 };
+  const parameters = { enable_web_search: "on", enable_web_scraping: true, no_such_parameter: 1 };
   const content = "[[prompt=4]] [[tokens=10]] http://a http://b";
   assert.equal(
-    await billOf("sim-large", content, { venice_parameters }),
+    await billOf("sim-large", content, { [PARAMETERS_FIELD]: parameters }),
     String(110_000_000_000_000n + 3n * 10n ** 16n),
   );
 });
@@ -124,8 +125,8 @@ test("the balance headers tell what there was before the request", async () => {
   await using provider = await start({ balanceUsd: "5" });
   const first = await chat(provider, "sim-large", "[[prompt=4]] [[tokens=1]]");
   const second = await chat(provider, "sim-large", "[[prompt=4]] [[tokens=1]]");
-  assert.equal(first.headers["x-venice-balance-usd"], "5");
-  assert.equal(second.headers["x-venice-balance-usd"], "4.99998");
+  assert.equal(first.headers[`${DEFAULT_HEADER_PREFIX}balance-usd`], "5");
+  assert.equal(second.headers[`${DEFAULT_HEADER_PREFIX}balance-usd`], "4.99998");
 });
 
 test("an account with less than ten cents is refused, and one request may overdraw it", async () => {
@@ -134,5 +135,5 @@ test("an account with less than ten cents is refused, and one request may overdr
   const refused = await chat(provider, "sim-dear", "[[prompt=4]] [[tokens=1]]");
   assert.equal(refused.status, 402);
   assert.match(refused.text, /Insufficient USD or Diem balance/);
-  assert.equal(refused.headers["x-venice-balance-usd"], "-0.25012");
+  assert.equal(refused.headers[`${DEFAULT_HEADER_PREFIX}balance-usd`], "-0.25012");
 });

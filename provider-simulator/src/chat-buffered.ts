@@ -1,7 +1,7 @@
-import { type ChatJob, overloadedJson, reportedUsage, toolCallStart } from "./chat-plan.ts";
+import { type ChatJob, chatHeaders, overloadedJson, reportedUsage, toolCallStart } from "./chat-plan.ts";
 import { deliver, deliverEndless } from "./deliver.ts";
 import { INFERENCE_FAILED } from "./errors.ts";
-import { providerHeaders, sendAnswer, sendText } from "./exchange.ts";
+import { sendAnswer, sendText } from "./exchange.ts";
 import { bill, billAborted } from "./job.ts";
 import { tokensText } from "./tokens.ts";
 import { costJson } from "./usage-report.ts";
@@ -14,7 +14,7 @@ export async function answerWhole(job: ChatJob): Promise<void> {
     bill(job, 0);
     return sendAnswer(x, INFERENCE_FAILED);
   }
-  const headers = providerHeaders(x, "application/json; charset=utf-8", job.model);
+  const headers = chatHeaders(job, "application/json; charset=utf-8");
   if (shape.tokens === "none") {
     bill(job, 0);
     return sendText(x, 200, headers, overloadedJson());

@@ -1,5 +1,5 @@
 import type { ChatRequest } from "./chat-request.ts";
-import type { Exchange } from "./exchange.ts";
+import { type Exchange, providerHeaders } from "./exchange.ts";
 import { chooseFault } from "./fault-choice.ts";
 import type { Job } from "./job.ts";
 import { markerNumber } from "./markers.ts";
@@ -85,6 +85,18 @@ function addOnLines(request: ChatRequest, units: number): ChargeLine[] {
   if (scrapedUrls > 0) lines.push(chargeLine("web-scrape-url", scrapedUrls, 1, SCRAPE));
   if (xSearches > 0) lines.push(chargeLine("x-search-request", xSearches, 1, SCRAPE));
   return lines;
+}
+
+/** The provider's headers, and the warning that goes with a retired model. */
+export function chatHeaders(job: ChatJob, contentType: string): string[] {
+  const { sim } = job.x;
+  const headers = providerHeaders(job.x, contentType, job.model);
+  const asked = job.request.model;
+  if (asked.seed.remapTo !== undefined) {
+    headers.push(`${sim.headerPrefix}model-deprecation-warning`, `${asked.id} is retired`);
+    headers.push(`${sim.headerPrefix}model-deprecation-date`, "2026-01-01");
+  }
+  return headers;
 }
 
 export function reportedUsage(job: ChatJob): string {

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
-import { type ChatJob, overloadedJson, reportedUsage, toolCallStart } from "./chat-plan.ts";
-import { cut, providerHeaders, sleep, write } from "./exchange.ts";
+import { type ChatJob, chatHeaders, overloadedJson, reportedUsage, toolCallStart } from "./chat-plan.ts";
+import { cut, sleep, write } from "./exchange.ts";
 import { bill, billAborted } from "./job.ts";
 import { createFramer, split } from "./stream-shape.ts";
 import { tokenAt } from "./tokens.ts";
@@ -16,7 +16,7 @@ interface EventWriter {
 /** One event for each token, a usage chunk with no choices, then [DONE]. */
 export async function streamChat(job: ChatJob): Promise<void> {
   const { x, shape } = job;
-  const headers = providerHeaders(x, "text/event-stream; charset=utf-8", job.model);
+  const headers = chatHeaders(job, "text/event-stream; charset=utf-8");
   headers.push("cache-control", "no-cache", ...(shape.gzip ? ["content-encoding", "gzip"] : []));
   x.record.status = 200;
   x.response.writeHead(200, headers);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chat, chunks, eventData, json, lastRecord, post, said, start } from "./client.ts";
+import { PARAMETERS_FIELD, SYSTEM_PROMPT_FIELD } from "./wire.ts";
 
 interface Answer {
   readonly id: string;
@@ -63,8 +64,8 @@ test("a stream is one chunk a token, a finish, a usage chunk without choices who
   assert.equal(all.filter((chunk) => (chunk.choices?.[0]?.delta.content ?? "") !== "").length, 5);
   assert.equal(all.at(-2)?.choices?.[0]?.finish_reason, "stop");
   assert.deepEqual(all.at(-1)?.choices, []);
-  assert.deepEqual(all.at(-1)?.usage, { prompt_tokens: 8, completion_tokens: 5, total_tokens: 13 });
-  assert.deepEqual(all.at(-1)?.cost, { usd: 0.0000042, diem: 0 });
+  assert.deepEqual(all.at(-1)?.usage, { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 });
+  assert.deepEqual(all.at(-1)?.cost, { usd: 0.00000405, diem: 0 });
   assert.ok(all.slice(0, -1).every((chunk) => chunk.usage === undefined));
   assert.equal(eventData(heard).at(-1), "[DONE]");
 });
@@ -85,7 +86,7 @@ test("the provider's own prompt is billed unless it is switched off", async () =
   const prompt = async (more: Record<string, unknown>): Promise<number> =>
     json<Answer>(await chat(provider, "sim-small", "hi", more)).usage.prompt_tokens;
   assert.equal(await prompt({}), 105);
-  assert.equal(await prompt({ venice_parameters: { include_venice_system_prompt: false } }), 5);
+  assert.equal(await prompt({ [PARAMETERS_FIELD]: { [SYSTEM_PROMPT_FIELD]: false } }), 5);
 });
 
 test("the answer has as many tokens as asked for, at most max_completion_tokens, which wins over max_tokens", async () => {

@@ -96,10 +96,6 @@ export function providerHeaders(x: Exchange, contentType: string | null, model: 
   }
   if (model === null) return headers;
   headers.push(`${prefix}model-id`, model.id, `${prefix}model-name`, model.id, `${prefix}model-router`, "sim-router-1");
-  if (model.seed.remapTo !== undefined) {
-    headers.push(`${prefix}model-deprecation-warning`, `${model.id} is retired`);
-    headers.push(`${prefix}model-deprecation-date`, "2026-01-01");
-  }
   return headers;
 }
 

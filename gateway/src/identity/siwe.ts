@@ -86,7 +86,7 @@ function assertTimes({ issuedAt, notBefore, expirationTime }: SiweMessage, atMs:
 
 async function requireSignature(gateway: Gateway, message: SiweMessage, signed: SignedMessage): Promise<Signer> {
   const { address, chainId } = message;
-  const plain = await checkPlainSignature({ address, ...signed });
+  const plain = await checkPlainSignature({ address, message: signed.message, signature: signed.signature });
   if (plain === "high_s") fail("invalid_signature", "The signature's s is in the upper half: sign again.");
   // The account's own key needs no chain, so that a failing chain keeps nobody out who has one.
   if (plain === "other" && !(await isAcceptedByContract(gateway, message, signed))) {
@@ -106,11 +106,11 @@ async function requireSignature(gateway: Gateway, message: SiweMessage, signed: 
 async function isAcceptedByContract(
   { config, environment }: Gateway,
   { address, chainId }: SiweMessage,
-  signed: SignedMessage,
+  { message, signature }: SignedMessage,
 ): Promise<boolean> {
   const [primaryChainId] = config.chainIds;
   if (chainId !== primaryChainId) return false;
-  return environment.chain.acceptsSignature({ chainId, address, ...signed });
+  return environment.chain.acceptsSignature({ chainId, address, message, signature });
 }
 
 function keyEndpoint(config: GatewayConfig): string {

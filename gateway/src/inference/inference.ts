@@ -46,10 +46,11 @@ export async function serveInference(gateway: Gateway, request: InferenceRequest
       : await answerWhole(gateway, exchange, request, response, deadline);
   } catch (error) {
     deadline.cancel();
+    const failure = failureError(error, exchange);
     exchange.abort.abort();
     // Whatever happened, the hold ends: an answer that nobody saw costs nothing.
     await endExchange(gateway, exchange, { kind: "nothing", why: String(error) }).durable;
-    throw error;
+    throw failure;
   }
 }
 
@@ -97,8 +98,6 @@ async function forward(gateway: Gateway, exchange: Exchange): Promise<UpstreamRe
   let response: UpstreamResponse;
   try {
     response = await gateway.provider.infer(exchange.order, exchange.abort.signal);
-  } catch (error) {
-    throw failureError(error, exchange);
   } finally {
     timer.cancel();
   }
@@ -122,7 +121,7 @@ async function errorText(response: UpstreamResponse): Promise<string> {
 }
 
 /** What went wrong between us and the provider, as the client is told it. */
-export function failureError(error: unknown, exchange: Exchange): unknown {
+function failureError(error: unknown, exchange: Exchange): unknown {
   if (!(error instanceof UpstreamFailure)) return error;
   if (exchange.abort.signal.aborted) {
     return new GatewayError({ code: "upstream_timeout", message: "The provider took too long. Nothing was charged." });

@@ -10,6 +10,9 @@ export type ContentNotes = {
   finishReason: string | null;
 };
 
+/** Deeper than any event; what is deeper is left to the parser. */
+const MAX_DEPTH = 32;
+
 type Visit = (bytes: Uint8Array, keyStart: number, keyEnd: number, at: number, end: number) => number;
 
 /** Results of the scan that is running; a scan never waits, so that there is only one. */
@@ -18,12 +21,14 @@ let reasoning = 0;
 let stringBytes = 0;
 let stringEnd = 0;
 let hasChoices = false;
+let depth = 0;
 let notes: ContentNotes = { upstreamId: null, finishReason: null };
 
 /** The UTF-8 bytes that the event at [start, end) delivers; -1 if it is not plainly a content event. */
 export function scanContent(bytes: Uint8Array, start: number, end: number, into: ContentNotes): number {
   counted = 0;
   hasChoices = false;
+  depth = 0;
   notes = into;
   const at = scanObject(bytes, start, end, visitChunk);
   return at === end && hasChoices ? counted : -1;
@@ -33,7 +38,7 @@ const visitChunk: Visit = (bytes, keyStart, keyEnd, at, end) => {
   if (is(bytes, keyStart, keyEnd, keys.choices)) return scanArray(bytes, at, end, visitChoice);
   if (is(bytes, keyStart, keyEnd, keys.usage) || is(bytes, keyStart, keyEnd, keys.error))
     return skipNull(bytes, at, end);
-  if (is(bytes, keyStart, keyEnd, keys.object)) return skipUnless(bytes, at, end, 101);
+  if (is(bytes, keyStart, keyEnd, keys.object)) return skipUnless(bytes, at, end, LETTER_E);
   if (notes.upstreamId === null && is(bytes, keyStart, keyEnd, keys.id) && bytes[at] === QUOTE) {
     const after = skipString(bytes, at, end);
     if (after !== -1) notes.upstreamId = plainText(bytes, at + 1);
@@ -109,12 +114,23 @@ const keys = {
   usage: key("usage"),
 };
 
+const escapes = new Set(key('"\\/bfnrt'));
+const literals = [key("null"), key("true"), key("false")];
+
+const TAB = 9;
+const SPACE = 32;
 const QUOTE = 34;
+const PLUS = 43;
 const COMMA = 44;
+const MINUS = 45;
+const POINT = 46;
+const ZERO = 48;
 const COLON = 58;
 const OPEN_ARRAY = 91;
 const BACKSLASH = 92;
 const CLOSE_ARRAY = 93;
+const LETTER_E = 101;
+const LETTER_N = 110;
 const LETTER_U = 117;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
@@ -127,7 +143,10 @@ function scanObject(bytes: Uint8Array, start: number, end: number, visit: Visit)
   while (at < end && bytes[at] === QUOTE) {
     const keyStart = at + 1;
     let keyEnd = keyStart;
-    while (keyEnd < end && bytes[keyEnd] !== QUOTE) if (bytes[keyEnd++] === BACKSLASH) return -1;
+    for (; keyEnd < end && bytes[keyEnd] !== QUOTE; keyEnd++) {
+      const byte = bytes[keyEnd] as number;
+      if (byte === BACKSLASH || byte < SPACE) return -1;
+    }
     at = skipSpace(bytes, keyEnd + 1, end);
     if (bytes[at] !== COLON) return -1;
     at = visit(bytes, keyStart, keyEnd, skipSpace(bytes, at + 1, end), end);
@@ -156,40 +175,67 @@ function scanArray(bytes: Uint8Array, start: number, end: number, visit: Visit):
 }
 
 /** The place after any value and the space behind it. */
-function skipValue(bytes: Uint8Array, start: number, end: number): number {
-  const first = bytes[start];
-  if (first === QUOTE) return skipString(bytes, start, end);
-  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return skipPrimitive(bytes, start, end);
-  let depth = 0;
-  for (let at = start; at < end; ) {
-    const byte = bytes[at];
-    if (byte === QUOTE) {
-      at = skipString(bytes, at, end);
-      if (at === -1) return -1;
-      continue;
-    }
-    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
-    else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && --depth === 0) return skipSpace(bytes, at + 1, end);
-    at++;
-  }
-  return -1;
+function skipValue(bytes: Uint8Array, at: number, end: number): number {
+  const first = bytes[at];
+  if (first === QUOTE) return skipString(bytes, at, end);
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return skipPrimitive(bytes, at, end);
+  if (depth === MAX_DEPTH) return -1;
+  depth++;
+  const after = first === OPEN_OBJECT ? scanObject(bytes, at, end, visitAny) : skipArray(bytes, at, end);
+  depth--;
+  return after;
 }
 
-/** Only the letters of numbers and of `true`, `false` and `null`. */
-function skipPrimitive(bytes: Uint8Array, start: number, end: number): number {
-  let at = start;
-  while (at < end) {
-    const byte = bytes[at] as number;
-    const plain =
-      (byte >= 48 && byte <= 57) || (byte >= 97 && byte <= 122) || byte === 45 || byte === 43 || byte === 46;
-    if (!plain && byte !== 69) break;
-    at++;
+const visitAny: Visit = (bytes, _keyStart, _keyEnd, at, end) => skipValue(bytes, at, end);
+
+function skipArray(bytes: Uint8Array, start: number, end: number): number {
+  let at = skipSpace(bytes, start + 1, end);
+  if (bytes[at] === CLOSE_ARRAY) return skipSpace(bytes, at + 1, end);
+  for (;;) {
+    at = skipValue(bytes, at, end);
+    if (at === -1 || at >= end) return -1;
+    const byte = bytes[at];
+    at = skipSpace(bytes, at + 1, end);
+    if (byte === CLOSE_ARRAY) return at;
+    if (byte !== COMMA) return -1;
   }
-  return at === start ? -1 : skipSpace(bytes, at, end);
+}
+
+function skipPrimitive(bytes: Uint8Array, at: number, end: number): number {
+  for (const literal of literals) {
+    if (bytes[at] !== literal[0]) continue;
+    const after = at + literal.length;
+    return after <= end && is(bytes, at, after, literal) ? skipSpace(bytes, after, end) : -1;
+  }
+  return skipNumber(bytes, at, end);
+}
+
+function skipNumber(bytes: Uint8Array, start: number, end: number): number {
+  let at = bytes[start] === MINUS ? start + 1 : start;
+  const whole = at;
+  at = skipDigits(bytes, at, end);
+  if (at === whole || (bytes[whole] === ZERO && at > whole + 1)) return -1;
+  if (bytes[at] === POINT) {
+    const fraction = at + 1;
+    at = skipDigits(bytes, fraction, end);
+    if (at === fraction) return -1;
+  }
+  if (((bytes[at] ?? 0) | 32) === LETTER_E) {
+    const exponent = bytes[at + 1] === MINUS || bytes[at + 1] === PLUS ? at + 2 : at + 1;
+    at = skipDigits(bytes, exponent, end);
+    if (at === exponent) return -1;
+  }
+  return skipSpace(bytes, at, end);
+}
+
+function skipDigits(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && (bytes[at] as number) >= ZERO && (bytes[at] as number) <= ZERO + 9) at++;
+  return at;
 }
 
 function skipNull(bytes: Uint8Array, at: number, end: number): number {
-  return bytes[at] === 110 ? skipPrimitive(bytes, at, end) : -1;
+  return bytes[at] === LETTER_N ? skipPrimitive(bytes, at, end) : -1;
 }
 
 /** The value, unless it is a string that begins with this letter. */
@@ -214,10 +260,11 @@ function skipString(bytes: Uint8Array, start: number, end: number): number {
       stringEnd = at;
       return skipSpace(bytes, at + 1, end);
     }
-    if (byte < 32) return -1;
+    if (byte < SPACE) return -1;
     if (byte !== BACKSLASH) continue;
     at++;
     if (bytes[at] !== LETTER_U) {
+      if (!escapes.has(bytes[at] as number)) return -1;
       extra++;
       continue;
     }
@@ -253,7 +300,7 @@ function hex4(bytes: Uint8Array, at: number, end: number): number {
 /** Line ends are not space here: a JSON value over several lines is not plain. */
 function skipSpace(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
-  while (at < end && (bytes[at] === 32 || bytes[at] === 9)) at++;
+  while (at < end && (bytes[at] === SPACE || bytes[at] === TAB)) at++;
   return at;
 }
 

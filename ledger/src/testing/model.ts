@@ -133,7 +133,7 @@ export function makeModel() {
   function admit(partition: Partition, command: CommandOf<"reserve" | "reserveCeiling">, clock: number): unknown {
     const { id, at, amountNanoUsd: amount } = command;
     const who = command.type === "reserve" ? [command.payer, command.followers] : command.owner;
-    const content = JSON.stringify([at, amount, who]);
+    const content = JSON.stringify([at, amount, command.leaseMs, who]);
     const known = find(partition, id);
     if (known !== undefined) {
       if (known.content !== content) return { status: "conflict" };

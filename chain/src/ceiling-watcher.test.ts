@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { type Liar, startLiar } from "./testing/liar.ts";
+import { openMemoryLedger } from "./testing/memory-ledger.ts";
+import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { watch } from "./testing/watch.ts";
+
+let chain: PrimaryChain;
+let liar: Liar;
+before(async () => {
+  chain = await startPrimaryChain();
+  liar = await startLiar(chain.rpcUrl);
+});
+after(async () => {
+  await liar?.[Symbol.asyncDispose]();
+  await chain?.stop();
+});
+beforeEach(async () => {
+  liar.lie = undefined;
+  await chain.reset();
+  await chain.finalize();
+});
+
+const usd = 1_000_000_000n;
+
+test("the first ceiling is the contract's", async () => {
+  const { drain, ceiling } = watch(chain);
+  await drain();
+  assert.equal(await ceiling(), 50_000_000_000);
+});
+
+test("a raised ceiling counts when it is final, and not a block earlier", async () => {
+  const { drain, ceiling } = watch(chain);
+  await drain();
+  await chain.raiseCeiling(80n * usd);
+  for (let depth = 0; depth < 8; depth += 1) {
+    await drain();
+    assert.equal(await ceiling(), 50_000_000_000);
+    await chain.mine();
+  }
+  await drain();
+  assert.equal(await ceiling(), 80_000_000_000);
+});
+
+test("a lowered ceiling counts when it is seen, to zero if need be", async () => {
+  const { drain, ceiling } = watch(chain);
+  await drain();
+  await chain.lowerCeiling(0n);
+  await drain();
+  assert.equal(await ceiling(), 0);
+});
+
+test("a ceiling lowered and raised again before either is final stays low until the raise is final", async () => {
+  const { drain, ceiling } = watch(chain);
+  await drain();
+  await chain.lowerCeiling(10n * usd);
+  await drain();
+  await chain.raiseCeiling(30n * usd);
+  await drain();
+  assert.ok((await ceiling()) <= 30_000_000_000);
+  await chain.finalize();
+  await drain();
+  assert.equal(await ceiling(), 30_000_000_000);
+});
+
+test("a node that is behind does not raise again what another has seen lowered", async () => {
+  const { drain, ceiling, watcher } = watch(chain, { url: liar.url });
+  await drain();
+  const before = await chain.latest();
+  await chain.lowerCeiling(10n * usd);
+  await drain();
+  assert.equal(await ceiling(), 10_000_000_000);
+  liar.lie = ({ method, params }, honest) =>
+    method === "eth_getBlockByNumber" && params[0] === "latest"
+      ? honest({ params: [`0x${before.toString(16)}`, false] })
+      : undefined;
+  assert.equal((await drain()).outcome, "idle");
+  assert.equal(watcher.status().head, before);
+  assert.equal(await ceiling(), 10_000_000_000);
+});
+
+test("a lowering that a reorg takes back is taken back when that is final", async () => {
+  const { drain, ceiling } = watch(chain);
+  await drain();
+  await chain.mine(2);
+  await chain.lowerCeiling(10n * usd);
+  await drain();
+  await chain.reorg(1);
+  await drain();
+  assert.equal(await ceiling(), 10_000_000_000);
+  await chain.finalize();
+  await drain();
+  assert.equal(await ceiling(), 50_000_000_000);
+});
+
+test("a ceiling above what an amount can be is the largest amount", async () => {
+  const { drain, ceiling } = watch(chain);
+  await chain.raiseCeiling(1n << 95n);
+  await chain.finalize();
+  await drain();
+  assert.equal(await ceiling(), 9_000_000_000_000_000);
+});
+
+test("nothing is written while the ceiling stays, nor after a restart", async () => {
+  const ledger = openMemoryLedger();
+  for (let restart = 0; restart < 3; restart += 1) {
+    const { drain } = watch(chain, { ledger });
+    await chain.mine();
+    await drain();
+    await chain.mine();
+    await drain();
+  }
+  assert.equal(ledger.applied.filter(({ type }) => type === "setCeiling").length, 1);
+});

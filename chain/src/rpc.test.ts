@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { type ChainClientOptions, ChainUnavailable, createChainClient, RpcError } from "./rpc.ts";
+import { type Liar, startLiar } from "./testing/liar.ts";
+
+let node: Liar;
+before(async () => {
+  node = await startLiar("http://127.0.0.1:1");
+});
+after(() => node?.[Symbol.asyncDispose]());
+beforeEach(() => {
+  node.asked = [];
+});
+
+function client(options: Partial<ChainClientOptions> = {}) {
+  return createChainClient({ url: node.url, fetch, random: () => 0, timeoutMs: 150, pauseMs: 1, ...options });
+}
+const isUnavailable = (error: unknown) => error instanceof ChainUnavailable && error.name === "ChainUnavailable";
+
+test("an answer is given as it came", async () => {
+  node.lie = ({ method, params }) => ({ result: { method, params } });
+  assert.deepEqual(await client().request("eth_any", ["0x1", null]), { method: "eth_any", params: ["0x1", null] });
+  assert.equal(node.asked.length, 1);
+});
+
+test("a node that fails twice is asked a third time, and not a fourth", async () => {
+  let failures = 2;
+  node.lie = () => (failures-- > 0 ? (response) => response.writeHead(502).end() : { result: "0x1" });
+  assert.equal(await client().request("eth_any", []), "0x1");
+  failures = 3;
+  node.asked = [];
+  await assert.rejects(client().request("eth_any", []), isUnavailable);
+  assert.equal(node.asked.length, 3);
+});
+
+test("the pauses between tries are ours, whatever the node would have us wait", async () => {
+  node.lie = () => (response) => response.writeHead(429, { "retry-after": "3600" }).end();
+  const start = performance.now();
+  await assert.rejects(client({ pauseMs: 40, random: () => 0.5 }).request("eth_any", []), isUnavailable);
+  const took = performance.now() - start;
+  assert.ok(took >= 115 && took < 1_000, `${took} ms`);
+});
+
+test("an error is an answer and not asked for twice, but for a rate limit", async () => {
+  node.lie = () => ({ error: { code: -32602, message: "block range too large" } });
+  const isRangeError = (error: unknown) =>
+    error instanceof RpcError && error.code === -32602 && !error.isContractFailure;
+  await assert.rejects(client().request("eth_getLogs", []), isRangeError);
+  assert.equal(node.asked.length, 1);
+  node.lie = () => ({ error: { code: 429, message: "compute units" } });
+  await assert.rejects(client().request("eth_getLogs", []), RpcError);
+  assert.equal(node.asked.length, 4);
+});
+
+test("an error under a status of 400 is the node's error", async () => {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "range" } });
+  node.lie = () => (response) => response.writeHead(400).end(body);
+  await assert.rejects(client().request("eth_getLogs", []), RpcError);
+});
+
+const unreadable = {
+  "a page": "<html></html>",
+  nothing: "",
+  "a list": "[]",
+  "a text": '"0x1"',
+  "an answer without a result": '{"jsonrpc":"2.0","id":1}',
+  "an answer to another question": '{"jsonrpc":"2.0","id":999,"result":"0x1"}',
+  "an error that is none": '{"jsonrpc":"2.0","id":1,"error":"x"}',
+};
+for (const [name, body] of Object.entries(unreadable)) {
+  test(`${name} under a status of 200 is no answer`, async () => {
+    node.lie = () => (response) => response.end(body);
+    await assert.rejects(client().request("eth_any", []), isUnavailable);
+    assert.equal(node.asked.length, 3);
+  });
+}
+
+test("an answer above the limit is given up while it comes, and not asked for twice", async () => {
+  let sent = 0;
+  node.lie = () => (response) => {
+    const chunk = "x".repeat(1 << 16);
+    const more = () => {
+      if (response.destroyed || sent > 1_000) return;
+      sent += 1;
+      response.write(chunk, more);
+    };
+    more();
+  };
+  await assert.rejects(client({ timeoutMs: 5_000, maxResponseBytes: 1 << 18 }).request("eth_any", []), isUnavailable);
+  assert.equal(node.asked.length, 1);
+  assert.ok(sent < 1_000);
+});
+
+test("an answer that comes drop by drop is given up at the timeout", async () => {
+  node.lie = () => (response) => {
+    const drops = setInterval(() => response.write(" "), 10);
+    response.on("close", () => clearInterval(drops));
+  };
+  const start = performance.now();
+  await assert.rejects(client({ tries: 1 }).request("eth_any", []), isUnavailable);
+  assert.ok(performance.now() - start < 1_000);
+});
+
+test("a redirect is not followed", async () => {
+  node.lie = () => (response) => response.writeHead(307, { location: `${node.url}elsewhere` }).end();
+  await assert.rejects(client({ tries: 1 }).request("eth_any", []), isUnavailable);
+  assert.equal(node.asked.length, 1);
+});
+
+test("the caller's signal ends all tries together", async () => {
+  node.lie = () => () => {};
+  const start = performance.now();
+  const request = client({ timeoutMs: 5_000, pauseMs: 5_000 }).request("eth_any", [], {
+    signal: AbortSignal.timeout(50),
+  });
+  await assert.rejects(request, isUnavailable);
+  assert.ok(performance.now() - start < 1_000);
+  assert.equal(node.asked.length, 1);
+});
+
+test("a node's address, which may hold a secret, is in no error", async () => {
+  node.lie = () => (response) => response.destroy();
+  const url = `${node.url}v2/very-secret`;
+  await assert.rejects(client({ url }).request("eth_any", []), (error: unknown) => {
+    assert.ok(error instanceof Error);
+    const texts = [error.message, String(error.stack), String(error.cause)];
+    return texts.every((text) => !text.includes("very-secret"));
+  });
+});
+
+test("a user name in the address becomes a header", async () => {
+  let authorization: string | null = null;
+  const url = "http://user:p%40ss@127.0.0.1:1/";
+  const fetched: typeof fetch = async (to, init) => {
+    assert.equal(String(to), "http://127.0.0.1:1/");
+    authorization = new Headers(init?.headers).get("authorization");
+    return Response.json({ jsonrpc: "2.0", id: 1, result: null });
+  };
+  await client({ url, fetch: fetched }).request("eth_any", []);
+  assert.equal(authorization, `Basic ${btoa("user:p@ss")}`);
+});

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import type { Command, Reply } from "../commands.ts";
+import { ceilingPartition, type Partition } from "../partition.ts";
+import { answer } from "../reads.ts";
+import type { CounterRow, HoldRow } from "../tables.ts";
+import type { MemoryHost } from "./memory-host.ts";
+import { type Model, windowName } from "./model.ts";
+
+/**
+ * What always holds, of the rows as they are stored.
+ *
+ * | | |
+ * |---|---|
+ * | L1 | a balance's settled + held never exceeds what was credited |
+ * | L2 | at an admission a key's settled + held, in the window of that time, is within its limit; a capacity's likewise |
+ * | L3 | at an admission the day's settled + held is within the ceiling, and what its account holds within 20 % of it |
+ * | L4 | every counter is the sum of its holds, receipts and uses, and there is no counter of anything else |
+ * | L5 | a hold ends at most once, and is charged at most its amount |
+ * | L6 | delivered, every settled receipt of an account is one use of equal amount in the journal of its admission's day |
+ * | L7 | an id's answer never changes |
+ * | L8 | with every hold ended and every delivery done, nothing is held anywhere |
+ * | L9 | a balance is the sum of its credits, each counted once |
+ * | L10 | rows hold strings, safe integers, amounts and null, each where it belongs (the host refuses others) |
+ * | L11 | wherever a saga stops, the sweeper ends what it left, and account and ceiling agree to the nano-dollar |
+ * | L12 | what is read is what is counted |
+ */
+export function makeAuditor(host: MemoryHost, model: Model) {
+  const ended = new Map<string, string>();
+  const answers = new Map<string, string>();
+  const known = new Set<string>();
+
+  function check(partition: Partition, command: Command, reply: Reply): void {
+    if (command.type === "reserve" || command.type === "reserveCeiling") checkAdmission(partition, command, reply);
+    if (command.type === "forget") for (const id of command.ids) answers.delete(`${partition} ${id}`);
+    const holds = host.rows(partition).list("hold", { limit: 10_000 });
+    for (const hold of holds) checkHold(partition, hold);
+    checkCounters(partition, holds);
+    if (partition.startsWith("account:")) checkBalance(partition);
+  }
+
+  function checkAdmission(
+    partition: Partition,
+    command: Extract<Command, { type: "reserve" | "reserveCeiling" }>,
+    reply: Reply,
+  ): void {
+    const key = `${partition} ${command.id}`;
+    const status = "status" in reply ? reply.status : "";
+    if (status !== "reserved" && status !== "refused") return;
+    const text = JSON.stringify(reply);
+    assert.equal(text, answers.get(key) ?? text, `L7: ${key}`);
+    answers.set(key, text);
+    if (status === "refused" || known.has(key)) return;
+    known.add(key);
+    // Nothing needs no room.
+    if (command.amountNanoUsd === 0) return;
+    const rows = host.rows(partition);
+    if (command.type === "reserve") {
+      const hold = rows.get("hold", command.id);
+      const keyId = hold?.keyId ?? null;
+      const view =
+        keyId === null
+          ? answer(rows, { type: "capacity", at: command.at })
+          : answer(rows, { type: "key", keyId, at: command.at })?.budget;
+      withinLimit(view, `L2: ${key}`);
+      return;
+    }
+    withinLimit(answer(rows, { type: "ceiling", at: command.at }), `L3: ${key}`);
+    const share = rows.get("counter", `share:${command.owner}@0`)?.heldNanoUsd ?? 0;
+    assert.ok(
+      BigInt(share) * 5n <= BigInt(model.ceiling()),
+      `L3: ${command.owner} holds ${share} of ${model.ceiling()}`,
+    );
+  }
+
+  function checkHold(partition: Partition, { id, state, chargeNanoUsd, amountNanoUsd }: HoldRow): void {
+    const key = `${partition} ${id}`;
+    assert.ok(chargeNanoUsd <= amountNanoUsd, `L5: ${key} is charged ${chargeNanoUsd} of ${amountNanoUsd}`);
+    if (state === "open" || state === "orphaned") {
+      assert.ok(!ended.has(key), `L5: ${key} is open again`);
+      return;
+    }
+    const end = `${state} at ${chargeNanoUsd}`;
+    const before = ended.get(key);
+    // Forgotten and asked for again, it is as if it had never been.
+    if (answers.has(key)) assert.equal(end, before ?? end, `L5: ${key}`);
+    ended.set(key, end);
+  }
+
+  function checkCounters(partition: Partition, holds: HoldRow[]): void {
+    const expected = new Map<string, CounterRow>();
+    const count = (id: string, settledNanoUsd: number, heldNanoUsd: number, openHolds: number): void => {
+      const sum = expected.get(id) ?? { id, settledNanoUsd: 0, heldNanoUsd: 0, openHolds: 0 };
+      sum.settledNanoUsd += settledNanoUsd;
+      sum.heldNanoUsd += heldNanoUsd;
+      sum.openHolds += openHolds;
+      expected.set(id, sum);
+    };
+    const rows = host.rows(partition);
+    for (const hold of holds.filter(({ state }) => state === "open" || state === "orphaned")) {
+      const binds = hold.owner === partition ? hold.keyId : hold.owner;
+      for (const id of counterNames(partition, binds, hold.admittedAt)) count(id, 0, hold.amountNanoUsd, 1);
+    }
+    const settled =
+      partition === ceilingPartition
+        ? model.settled.flatMap(({ partition: where, at, charge }) =>
+            where === ceilingPartition ? [{ admittedAt: at, chargeNanoUsd: charge, keyId: null }] : [],
+          )
+        : rows.list("receipt", { limit: 10_000 });
+    for (const { admittedAt, chargeNanoUsd, keyId } of settled) {
+      for (const id of counterNames(partition, keyId, admittedAt)) count(id, chargeNanoUsd, 0, 0);
+    }
+    for (const use of rows.list("use", { limit: 10_000 })) count("uses@0", use.chargeNanoUsd, 0, 0);
+    const isAny = (row: CounterRow) => row.settledNanoUsd + row.heldNanoUsd + row.openHolds > 0;
+    const actual = rows.list("counter", { limit: 10_000 }).filter(isAny);
+    assert.deepEqual(
+      actual,
+      [...expected.values()].filter(isAny).sort((a, b) => (a.id < b.id ? -1 : 1)),
+      `L4: ${partition}`,
+    );
+  }
+
+  /** The counters a hold or a receipt should count in. */
+  function counterNames(partition: Partition, binds: string | null, at: number): string[] {
+    const day = Date.parse(`${windowName("day", at)}T00:00:00Z`);
+    if (partition.startsWith("identity:")) return [`capacity:${day}@${day}`];
+    if (partition === ceilingPartition) return [`ceiling@${day}`, ...(binds === null ? [] : [`share:${binds}@0`])];
+    const key = model.keys.find(({ account, keyId }) => account === partition && keyId === binds);
+    assert.ok(key !== undefined, `L4: ${partition} counts a request without a key`);
+    const month = Date.parse(`${windowName("month", at)}-01T00:00:00Z`);
+    return ["balance@0", `key:${binds}@${{ day, month, lifetime: 0 }[key.window]}`];
+  }
+
+  function checkBalance(partition: Partition): void {
+    const rows = host.rows(partition);
+    const balance = answer(rows, { type: "balance", at: 0 });
+    const credited = rows.list("credit", { limit: 100 }).reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0);
+    assert.equal(balance.limitNanoUsd, credited, `L9: ${partition}`);
+    assert.equal(credited, model.credited(partition), `L9: ${partition}`);
+    assert.ok(balance.settledNanoUsd + balance.heldNanoUsd <= credited, `L1: ${partition}`);
+    const { settled, held } = model.spent(partition, "lifetime", 0);
+    const availableNanoUsd = credited - settled - held;
+    assert.deepEqual(
+      balance,
+      {
+        window: "lifetime",
+        limitNanoUsd: credited,
+        settledNanoUsd: settled,
+        heldNanoUsd: held,
+        availableNanoUsd,
+        resetsAt: null,
+      },
+      `L12: ${partition}`,
+    );
+  }
+
+  function checkDrained(): void {
+    assert.deepEqual(host.outbox(), [], "L8: deliveries are left");
+    for (const { partition, row } of host.all("hold")) {
+      assert.ok(row.state !== "open" && row.state !== "orphaned", `L8: ${partition} still holds ${row.id}`);
+    }
+    for (const { partition, row } of host.all("counter")) {
+      assert.equal(row.heldNanoUsd + row.openHolds, 0, `L8: ${partition} still counts ${row.id}`);
+    }
+    const settled = host
+      .all("receipt")
+      .filter(({ partition, row }) => partition.startsWith("account:") && row.outcome === "settled");
+    const due = settled.map(({ partition, row }) => [
+      `journal:${windowName("day", row.admittedAt)}`,
+      row.id,
+      `account:${partition.slice(8)}`,
+      row.chargeNanoUsd,
+    ]);
+    const written = host
+      .all("use")
+      .map(({ partition, row }) => [partition, row.id, `account:${row.account}`, row.chargeNanoUsd]);
+    assert.deepEqual(written.map(String).sort(), due.map(String).sort(), "L6");
+    const days = new Map<string, number>();
+    for (const { row } of settled) {
+      const day = windowName("day", row.admittedAt);
+      days.set(day, (days.get(day) ?? 0) + row.chargeNanoUsd);
+    }
+    for (const [day, total] of days) {
+      const { settledNanoUsd } = answer(host.rows(ceilingPartition), { type: "ceiling", at: Date.parse(day) });
+      assert.equal(settledNanoUsd, total, `L11: the ceiling of ${day}`);
+    }
+  }
+
+  return { check, checkDrained };
+}
+
+type View = { limitNanoUsd: number | null; settledNanoUsd: number; heldNanoUsd: number };
+
+function withinLimit(view: View | undefined, what: string): void {
+  assert.ok(view !== undefined, what);
+  if (view.limitNanoUsd !== null) assert.ok(view.settledNanoUsd + view.heldNanoUsd <= view.limitNanoUsd, what);
+}

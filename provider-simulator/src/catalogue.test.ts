@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ask, chat, json, start } from "./client.ts";
+import type { ProviderSimulator } from "./server.ts";
+import { MODEL_PREFIX } from "./wire.ts";
+
+interface Listing {
+  readonly object: string;
+  readonly type: string;
+  readonly data: readonly {
+    readonly id: string;
+    readonly object: string;
+    readonly type: string;
+    readonly owned_by: string;
+    readonly model_spec: {
+      readonly pricing?: Record<string, Record<string, unknown>>;
+      readonly [name: string]: unknown;
+    };
+  }[];
+}
+
+async function listing(provider: ProviderSimulator, query = ""): Promise<Listing> {
+  return json(await ask(`${provider.url}/models${query}`, { key: null }));
+}
+
+test("the catalogue is open, lists text models unless asked, and filters by type", async () => {
+  await using provider = await start();
+  const text = await listing(provider);
+  assert.deepEqual([text.object, text.type], ["list", "text"]);
+  assert.ok(text.data.every((row) => row.type === "text" && row.object === "model" && row.owned_by !== ""));
+  const all = await listing(provider, "?type=all");
+  for (const type of ["asr", "embedding", "image", "inpaint", "music", "text", "tts", "upscale", "video"]) {
+    const rows = await listing(provider, `?type=${type}`);
+    assert.ok(rows.data.length > 0, type);
+    assert.deepEqual(
+      rows.data,
+      all.data.filter((row) => row.type === type),
+    );
+  }
+  assert.deepEqual(
+    (await listing(provider, "?type=code")).data.map((row) => row.id),
+    ["sim-code"],
+  );
+  assert.equal((await ask(`${provider.url}/models?type=cake`)).status, 400);
+});
+
+test("every shape of price is there", async () => {
+  await using provider = await start();
+  const rows = new Map((await listing(provider, "?type=all")).data.map((row) => [row.id, row.model_spec]));
+  const pricing = (id: string): Record<string, Record<string, unknown>> => rows.get(id)?.pricing ?? {};
+  assert.deepEqual(pricing("sim-small"), { input: { usd: 0.15, diem: 0.15 }, output: { usd: 0.6, diem: 0.6 } });
+  assert.deepEqual(pricing("sim-cached").cache_write, { usd: 1.925, diem: 1.925 });
+  assert.equal(pricing("sim-extended").extended?.context_token_threshold, 200_000);
+  assert.deepEqual(pricing("sim-extended").extended?.output, { usd: 22.5, diem: 22.5 });
+  assert.deepEqual(pricing("sim-free").input, { usd: 0, diem: 0 });
+  assert.equal(pricing("sim-noisy").input?.usd, 0.009200000000000002);
+  assert.equal(pricing("sim-fine").input?.usd, 0.26666667);
+  assert.equal(rows.get("sim-unpriced")?.pricing, undefined);
+  assert.equal(rows.get("sim-video")?.pricing, undefined);
+  assert.equal(rows.get("sim-offline")?.offline, true);
+  assert.match(
+    JSON.stringify(rows.get("sim-retired")?.deprecation),
+    /"autoRemap":true.*"replacementModelId":"sim-large"/,
+  );
+  assert.deepEqual(pricing("sim-image").upscale?.["4x"], { usd: 0.08, diem: 0.08 });
+  assert.deepEqual(pricing("sim-image-sizes").resolutions?.["2K"], { usd: 0.23, diem: 0.23 });
+  assert.deepEqual(Object.keys(pricing("sim-image-quality").quality ?? {}), ["1K", "2K", "4K"]);
+  assert.deepEqual(Object.keys(pricing("sim-speech")), ["input"]);
+  assert.equal(pricing("sim-transcribe").per_audio_second?.usd, 0.00003148);
+  assert.deepEqual(pricing("sim-song").durations?.["60"], { usd: 0.4, diem: 0.4, min_seconds: 1, max_seconds: 60 });
+});
+
+test("traits, compatibility and styles are open reads", async () => {
+  await using provider = await start();
+  const read = async (path: string): Promise<{ data: Record<string, string> }> =>
+    json(await ask(provider.url + path, { key: null }));
+  assert.equal((await read("/models/traits")).data.fastest, "sim-small");
+  assert.equal((await read("/models/traits?type=image")).data.default, "sim-image");
+  assert.equal(
+    (await read("/models/compatibility_mapping?type=embedding")).data["text-embedding-ada-002"],
+    "sim-embedding",
+  );
+  assert.ok(Array.isArray((await read("/image/styles")).data));
+});
+
+test("a model is found by trait, alias, loose spelling and suffix, and the answer names what served", async () => {
+  await using provider = await start();
+  const names = {
+    fastest: "sim-small",
+    "gpt-4o": "sim-large",
+    SIM_small: "sim-small",
+    "sim.small": "sim-small",
+    [`${MODEL_PREFIX}sim-small`]: "sim-small",
+    "sim-small:strip_thinking_response=true": "sim-small",
+  };
+  for (const [name, served] of Object.entries(names)) {
+    assert.equal(json<{ model: string }>(await chat(provider, name, "hi")).model, served, name);
+  }
+});

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ask, chat, chatBody, configure, json, lastRecord, MASTER_KEY, NOON, post, start } from "./client.ts";
+import { DEFAULT_HEADER_PREFIX } from "./wire.ts";
+
+const body = chatBody("sim-small", "hi");
+
+test("no credential is a 402 with the payment body, a bad one a 401", async () => {
+  await using provider = await start();
+  for (const path of ["/chat/completions", "/image/generate", "/images/generations", "/audio/speech", "/embeddings"]) {
+    const none = await post(provider, path, body, { key: null });
+    assert.equal(none.status, 402, path);
+    const { x402Version, accepts } = json<{ x402Version: number; accepts: unknown[] }>(none);
+    assert.deepEqual([x402Version, accepts.length], [2, 1]);
+    const bad = await post(provider, path, body, { key: "wrong" });
+    assert.equal(bad.status, 401, path);
+    assert.deepEqual(json(bad), { error: "Authentication failed" });
+  }
+  const basic = await post(provider, "/chat/completions", body, {
+    key: null,
+    headers: { authorization: `Basic ${MASTER_KEY}` },
+  });
+  assert.equal(basic.status, 401);
+});
+
+test("the content type is looked at before the credential", async () => {
+  await using provider = await start();
+  const heard = await post(provider, "/chat/completions", body, {
+    key: null,
+    headers: { "content-type": "text/plain" },
+  });
+  assert.equal(heard.status, 400);
+  assert.deepEqual(json(heard), { error: "'Content-Type' must be 'application/json'" });
+});
+
+test("a body that is not a JSON object is refused, and one past 35 MB is too large", async () => {
+  await using provider = await start();
+  for (const text of ["", "{", "[]", "null", '"x"'])
+    assert.equal((await post(provider, "/chat/completions", text)).status, 400, text);
+  const large = await post(
+    provider,
+    "/chat/completions",
+    JSON.stringify(chatBody("sim-small", "x".repeat(36 * 1024 * 1024))),
+  );
+  assert.equal(large.status, 413);
+  assert.equal(json<{ code: string }>(large).code, "PAYLOAD_TOO_LARGE");
+});
+
+test("paths that are not there are 404, and the bare version path redirects", async () => {
+  await using provider = await start();
+  for (const path of ["/responses", "/chat/completions/", "/files", "/chat"]) {
+    assert.equal((await post(provider, path, body)).status, 404, path);
+  }
+  assert.equal((await ask(`${provider.url}/chat/completions`)).status, 404);
+  const bare = await ask(`${provider.url.replace("/api/v1", "/v1")}/chat/completions`, { body });
+  assert.deepEqual([bare.status, bare.headers.location], [301, "/api/v1/chat/completions"]);
+  assert.equal((await ask(provider.url.replace("/api/v1", "/"))).status, 404);
+});
+
+test("an unknown model is a 404 with a suggestion, an offline one a 503", async () => {
+  await using provider = await start();
+  const unknown = await chat(provider, "sim-smol", "hi");
+  assert.equal(unknown.status, 404);
+  assert.match(unknown.text, /Did you mean 'sim-small'/);
+  assert.equal((await chat(provider, "sim-embedding", "hi")).status, 404);
+  assert.equal((await chat(provider, "sim-offline", "hi")).status, 503);
+  await configure(provider, { offline: { "sim-small": true }, listed: { "sim-large": false } });
+  assert.equal((await chat(provider, "sim-small", "hi")).status, 503);
+  assert.equal((await chat(provider, "sim-large", "hi")).status, 404);
+});
+
+test("too many client errors lock a key's model for a user for 30 seconds, and nobody else", async () => {
+  let time = NOON;
+  await using provider = await start({ clock: () => time, errorBudget: 3 });
+  const bad = (user: string, model = "sim-small"): Promise<number> =>
+    chat(provider, model, "hi", { user, temperature: 9 }).then((heard) => heard.status);
+  const good = (user: string, model = "sim-small"): Promise<number> =>
+    chat(provider, model, "hi", { user }).then((heard) => heard.status);
+  for (let i = 0; i < 3; i++) assert.equal(await bad("a"), 400);
+  assert.equal(await good("a"), 200);
+  assert.equal(await bad("a"), 400);
+  const locked = await chat(provider, "sim-small", "hi", { user: "a" });
+  assert.equal(locked.status, 429);
+  assert.match(locked.text, /Too many failed attempts \(> 3\)/);
+  assert.equal(locked.headers["retry-after"], undefined);
+  assert.deepEqual([await good("b"), await good("a", "sim-large")], [200, 200]);
+  time += 30_000;
+  assert.equal(await good("a"), 200);
+});
+
+test("the error budget counts no 429 and no 5xx, forgets after 30 seconds, and can be switched off", async () => {
+  let time = NOON;
+  await using provider = await start({ clock: () => time, errorBudget: 2 });
+  for (const fault of ["429", "500", "503", "429", "500"]) await chat(provider, "sim-small", `[[fault=${fault}]]`);
+  assert.equal((await chat(provider, "sim-small", "hi")).status, 200);
+  for (let i = 0; i < 6; i++) {
+    await chat(provider, "sim-small", "[[fault=400-schema]]");
+    time += 20_000;
+  }
+  assert.equal((await chat(provider, "sim-small", "hi")).status, 200);
+  await configure(provider, { errorBudget: null });
+  for (let i = 0; i < 6; i++) await chat(provider, "sim-small", "[[fault=400-schema]]");
+  assert.equal((await chat(provider, "sim-small", "hi")).status, 200);
+});
+
+test("requests a minute are limited for each model, when the setting says so", async () => {
+  let time = NOON;
+  await using provider = await start({ clock: () => time, requestsPerMinute: 2 });
+  const statuses: number[] = [];
+  for (let i = 0; i < 3; i++) statuses.push((await chat(provider, "sim-small", "hi")).status);
+  assert.deepEqual(statuses, [200, 200, 429]);
+  assert.equal((await chat(provider, "sim-large", "hi")).status, 200);
+  time += 60_000;
+  assert.equal((await chat(provider, "sim-small", "hi")).status, 200);
+});
+
+test("answers carry the provider's headers under the chosen prefix", async () => {
+  await using provider = await start({ headerPrefix: "x-provider-", rateLimitResetUnit: "seconds" });
+  const { headers } = await chat(provider, "sim-retired", "hi");
+  const own = ["balance-usd", "balance-diem", "version", "timestamp", "host-name", "model-id", "model-deprecation-warning"];
+  for (const name of own) assert.ok(headers[`x-provider-${name}`] !== undefined, name);
+  assert.equal(headers["x-provider-model-id"], "sim-large");
+  for (const name of ["cf-ray", "set-cookie", "x-ratelimit-limit-requests", "x-ratelimit-remaining-tokens"]) {
+    assert.ok(headers[name] !== undefined, name);
+  }
+  assert.equal(headers["x-ratelimit-reset-requests"], String(NOON / 1000 + 60));
+  assert.ok(Object.keys(headers).every((name) => !name.startsWith(DEFAULT_HEADER_PREFIX)));
+  assert.equal((await lastRecord(provider)).status, 200);
+});

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { configure, json, lastRecord, post, start } from "./client.ts";
+import type { ProviderSimulator } from "./server.ts";
+import { DEFAULT_HEADER_PREFIX } from "./wire.ts";
+
+const PNG = [0x89, 0x50, 0x4e, 0x47];
+
+async function cents(provider: ProviderSimulator, body: Record<string, unknown>): Promise<number> {
+  const heard = await post(provider, "/image/generate", { prompt: "a harbour", ...body });
+  assert.equal(heard.status, 200, heard.text);
+  return Number((await lastRecord(provider)).billed?.nanoUsd) / 1e7;
+}
+
+test("an image answer is base64 in JSON, without usage or cost, and one image a variant", async () => {
+  await using provider = await start();
+  const heard = await post(provider, "/image/generate", {
+    model: "sim-image",
+    prompt: "a harbour",
+    variants: 3,
+    format: "png",
+  });
+  const answer = json<{ id: string; images: string[]; timing: Record<string, number> }>(heard);
+  assert.deepEqual(Object.keys(answer), ["id", "images", "timing"]);
+  assert.match(answer.id, /^generate-image-/);
+  assert.equal(new Set(answer.images).size, 3);
+  for (const image of answer.images) assert.deepEqual([...Buffer.from(image, "base64").subarray(0, 4)], PNG);
+  assert.equal(Number((await lastRecord(provider)).billed?.nanoUsd), 30_000_000);
+});
+
+test("return_binary gives the picture itself, in the format asked for", async () => {
+  await using provider = await start();
+  for (const [format, start4] of [
+    ["png", "89504e47"],
+    ["jpeg", "ffd8ffe0"],
+    ["webp", "52494646"],
+  ]) {
+    const body = { model: "sim-image", prompt: "a harbour", format, return_binary: true };
+    const heard = await post(provider, "/image/generate", body);
+    assert.equal(heard.headers["content-type"], `image/${format}`);
+    assert.equal(heard.bytes.subarray(0, 4).toString("hex"), start4);
+  }
+  const two = await post(provider, "/image/generate", {
+    model: "sim-image",
+    prompt: "x",
+    return_binary: true,
+    variants: 2,
+  });
+  assert.equal(two.status, 400);
+});
+
+test("price depends on resolution, quality, variants and enhancement, and on nothing else", async () => {
+  await using provider = await start();
+  assert.equal(
+    await cents(provider, { model: "sim-image", steps: 50, width: 1280, height: 1280, resolution: "4K" }),
+    1,
+  );
+  assert.equal(await cents(provider, { model: "sim-image", enhance_prompt: true, variants: 2 }), 2 + 4);
+  assert.equal(await cents(provider, { model: "sim-image-sizes" }), 17);
+  assert.equal(await cents(provider, { model: "sim-image-sizes", resolution: "4K", variants: 4 }), 160);
+  assert.equal(await cents(provider, { model: "sim-image-quality" }), 26);
+  assert.equal(await cents(provider, { model: "sim-image-quality", quality: "low" }), 2);
+  assert.equal(await cents(provider, { model: "sim-image-quality", resolution: "2K", quality: "medium" }), 13);
+});
+
+test("a blocked image is a 200 with a header, and is not billed; a blurred one is", async () => {
+  await using provider = await start();
+  const blocked = await post(provider, "/image/generate", { model: "fault-image-violation", prompt: "x" });
+  assert.equal(blocked.status, 200);
+  assert.equal(blocked.headers[`${DEFAULT_HEADER_PREFIX}is-content-violation`], "true");
+  assert.equal((await lastRecord(provider)).billed?.attoUsd, "0");
+  const blurred = await post(provider, "/image/generate", { model: "fault-image-blurred", prompt: "x" });
+  assert.equal(blurred.headers[`${DEFAULT_HEADER_PREFIX}is-blurred`], "true");
+  assert.equal((await lastRecord(provider)).billed?.nanoUsd, "10000000");
+});
+
+test("a large image is as large as the setting says, and a cut one arrives in half", async () => {
+  await using provider = await start({ largeImageBytes: 2_000_000 });
+  const large = await post(provider, "/image/generate", {
+    model: "fault-image-large",
+    prompt: "x",
+    return_binary: true,
+  });
+  assert.ok(large.bytes.length >= 2_000_000);
+  const cut = await post(provider, "/image/generate", { model: "fault-image-cut", prompt: "x" });
+  assert.equal(cut.complete, false);
+  assert.ok(cut.bytes.length < Number(cut.headers["content-length"]));
+});
+
+test("what cannot be drawn is refused by its field", async () => {
+  await using provider = await start();
+  const wrong: Record<string, unknown> = {
+    variants: 5,
+    format: "gif",
+    width: 4096,
+    steps: 0,
+    inpaint: {},
+    resolution: "8K",
+    prompt: "x".repeat(1501),
+  };
+  for (const [field, value] of Object.entries(wrong)) {
+    const heard = await post(provider, "/image/generate", { model: "sim-image-quality", prompt: "x", [field]: value });
+    assert.equal(heard.status, 400, field);
+    assert.ok(Object.hasOwn(json<{ details: object }>(heard).details, field), field);
+  }
+  const unknown = await post(provider, "/image/generate", { model: "sim-image", prompt: "x", n: 1 });
+  assert.match(unknown.text, /Unrecognized key\(s\) in object: 'n'/);
+  assert.equal((await post(provider, "/image/generate", { model: "no-such", prompt: "x" })).status, 404);
+  assert.equal((await post(provider, "/image/generate", { prompt: "x" })).status, 400);
+});
+
+test("the OpenAI shape answers b64_json or a data URL, takes one image only, and bills the default size", async () => {
+  await using provider = await start();
+  const body = {
+    model: "sim-image-quality",
+    prompt: "x",
+    n: 1,
+    size: "1792x1024",
+    quality: "low",
+    style: "vivid",
+    user: "u1",
+  };
+  const plain = json<{ created: number; data: { b64_json: string }[] }>(
+    await post(provider, "/images/generations", body),
+  );
+  assert.deepEqual([...Buffer.from(plain.data[0]?.b64_json ?? "", "base64").subarray(0, 4)], PNG);
+  assert.equal((await lastRecord(provider)).billed?.nanoUsd, "260000000");
+  const asUrl = await post(provider, "/images/generations", { ...body, response_format: "url", output_format: "jpeg" });
+  assert.match(json<{ data: { url: string }[] }>(asUrl).data[0]?.url ?? "", /^data:image\/jpeg;base64,\/9j/);
+  for (const [field, value] of [
+    ["n", 2],
+    ["size", "100x100"],
+    ["prompt", "x".repeat(1501)],
+    ["response_format", "png"],
+  ]) {
+    assert.equal(
+      (await post(provider, "/images/generations", { ...body, [String(field)]: value })).status,
+      400,
+      String(field),
+    );
+  }
+  assert.equal((await post(provider, "/images/generations", { prompt: "x" })).status, 400);
+});
+
+test("an unknown model on the OpenAI route is served and billed by the default image model", async () => {
+  await using provider = await start();
+  assert.equal((await post(provider, "/images/generations", { model: "no-such", prompt: "x" })).status, 200);
+  const { model, billed } = await lastRecord(provider);
+  assert.deepEqual([model, billed?.nanoUsd], ["sim-image", "10000000"]);
+});
+
+test("an image needs one currency that covers all of it", async () => {
+  await using provider = await start({ balanceUsd: "0.2", diemAllocation: "0.2" });
+  const body = { model: "sim-image-quality", prompt: "x" };
+  assert.equal((await post(provider, "/image/generate", body)).status, 402);
+  await configure(provider, { balanceUsd: "0.26" });
+  assert.equal((await post(provider, "/image/generate", body)).status, 200);
+});

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { configure, json, lastRecord, post, start } from "./client.ts";
+
+const body = { model: "sim-speech", input: "Hello there." };
+
+test("speech is raw audio of the asked format, with its length, and without usage", async () => {
+  await using provider = await start();
+  const types: Record<string, [string, string]> = {
+    mp3: ["audio/mpeg", "fffb"],
+    opus: ["audio/opus", "4f67"],
+    aac: ["audio/aac", "fff1"],
+    flac: ["audio/flac", "664c"],
+    wav: ["audio/wav", "5249"],
+  };
+  for (const [response_format, [type, bytes]] of Object.entries(types)) {
+    const heard = await post(provider, "/audio/speech", { ...body, response_format });
+    assert.equal(heard.headers["content-type"], type);
+    assert.equal(heard.headers["content-length"], String(heard.bytes.length));
+    assert.equal(heard.bytes.subarray(0, 2).toString("hex"), bytes);
+  }
+  const usual = await post(provider, "/audio/speech", { model: "sim-speech-hd", input: "Hi" });
+  assert.equal(usual.headers["content-type"], "audio/wav");
+});
+
+test("speech is billed for each input character, in the unit of the setting", async () => {
+  await using provider = await start();
+  await post(provider, "/audio/speech", body);
+  assert.equal((await lastRecord(provider)).billed?.nanoUsd, String(12 * 3500));
+  const input = "\u{1f642}\u{1f642}";
+  await post(provider, "/audio/speech", { ...body, input });
+  assert.equal((await lastRecord(provider)).billed?.nanoUsd, String(4 * 3500));
+  await configure(provider, { speechCharacters: "codepoints" });
+  await post(provider, "/audio/speech", { ...body, input });
+  assert.equal((await lastRecord(provider)).billed?.nanoUsd, String(2 * 3500));
+});
+
+test("streamed speech is chunked and the same audio", async () => {
+  await using provider = await start();
+  const input = "word ".repeat(100);
+  const whole = await post(provider, "/audio/speech", { ...body, input });
+  const streamed = await post(provider, "/audio/speech", { ...body, input, streaming: true });
+  assert.equal(streamed.headers["transfer-encoding"], "chunked");
+  assert.equal(streamed.headers["content-length"], undefined);
+  assert.ok(streamed.bytes.equals(whole.bytes));
+  assert.equal((await lastRecord(provider)).billed?.nanoUsd, String(500 * 3500));
+});
+
+test("speech that the client leaves is billed by the setting", async () => {
+  for (const abortBilling of ["full", "partial", "none"] as const) {
+    await using provider = await start({ abortBilling });
+    const input = `${"word ".repeat(400)}[[drip=10]]`;
+    await post(provider, "/audio/speech", { ...body, input, streaming: true }, { leaveAfterMs: 100 });
+    const { aborted, billed } = await lastRecord(provider);
+    const sent = aborted?.unitsSent ?? 0;
+    assert.ok(sent > 0 && sent < input.length);
+    const characters = { full: input.length, partial: sent, none: 0 }[abortBilling];
+    assert.equal(billed?.nanoUsd, String(characters * 3500));
+  }
+});
+
+test("speech faults: an error before the headers, half of the audio, none at all", async () => {
+  await using provider = await start();
+  const failed = await post(provider, "/audio/speech", { ...body, model: "fault-speech-error" });
+  assert.equal(failed.status, 500);
+  assert.deepEqual(json(failed), { error: "Stream error" });
+  assert.equal((await lastRecord(provider)).billed?.nanoUsd, "0");
+  for (const streaming of [false, true]) {
+    const cut = await post(provider, "/audio/speech", { ...body, model: "fault-speech-cut", streaming });
+    assert.equal(cut.status, 200);
+    assert.equal(cut.complete, false);
+    assert.equal((await lastRecord(provider)).billed?.nanoUsd, String(6 * 3500));
+  }
+  const empty = await post(provider, "/audio/speech", { ...body, model: "fault-speech-empty" });
+  assert.deepEqual([empty.status, empty.bytes.length], [200, 0]);
+  assert.equal((await lastRecord(provider)).billed?.nanoUsd, "0");
+});
+
+test("what cannot be spoken is refused by its field", async () => {
+  await using provider = await start();
+  const wrong: Record<string, unknown> = {
+    voice: "alloy",
+    response_format: "ogg",
+    speed: 5,
+    input: "x".repeat(4097),
+    streaming: 1,
+  };
+  for (const [field, value] of Object.entries(wrong)) {
+    const heard = await post(provider, "/audio/speech", { ...body, [field]: value });
+    assert.equal(heard.status, 400, field);
+    assert.ok(Object.hasOwn(json<{ details: object }>(heard).details, field), field);
+  }
+  assert.equal(
+    (await post(provider, "/audio/speech", { ...body, model: "sim-speech-hd", response_format: "flac" })).status,
+    400,
+  );
+  for (const field of ["instructions", "stream_format"]) {
+    assert.match((await post(provider, "/audio/speech", { ...body, [field]: "x" })).text, /Unrecognized key/);
+  }
+  assert.equal((await post(provider, "/audio/speech", { input: "x" })).status, 400);
+});
