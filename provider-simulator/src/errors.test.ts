@@ -117,7 +117,15 @@ test("requests a minute are limited for each model, when the setting says so", a
 test("answers carry the provider's headers under the chosen prefix", async () => {
   await using provider = await start({ headerPrefix: "x-provider-", rateLimitResetUnit: "seconds" });
   const { headers } = await chat(provider, "sim-retired", "hi");
-  const own = ["balance-usd", "balance-diem", "version", "timestamp", "host-name", "model-id", "model-deprecation-warning"];
+  const own = [
+    "balance-usd",
+    "balance-diem",
+    "version",
+    "timestamp",
+    "host-name",
+    "model-id",
+    "model-deprecation-warning",
+  ];
   for (const name of own) assert.ok(headers[`x-provider-${name}`] !== undefined, name);
   assert.equal(headers["x-provider-model-id"], "sim-large");
   for (const name of ["cf-ray", "set-cookie", "x-ratelimit-limit-requests", "x-ratelimit-remaining-tokens"]) {

@@ -15,7 +15,7 @@ import { makeModel } from "./model.ts";
  * late and twice, commands again and in conflict, and time. Each command goes to the ledger and to the model, and every
  * invariant is checked after it. The same operations make the same trace.
  */
-export const accounts = [1, 2, 3].map((n) => accountPartition(`0x${String(n).repeat(40)}`));
+export const accounts = [1, 2, 3, 4, 5, 6].map((n) => accountPartition(`0x${String(n).repeat(40)}`));
 const identity = identityPartition(`0x${"9".repeat(40)}`);
 const owners = [...accounts, identity];
 
@@ -90,8 +90,8 @@ const operation = fc.oneof(
       who: index,
       nonce: index,
       window: fc.constantFrom("day" as const, "month" as const, "lifetime" as const),
-      limit: fc.option(amount),
-      expiresIn: fc.option(fc.constantFrom(1, 30_000, DAY_MS)),
+      limit: fc.option(amount, { freq: 2 }),
+      expiresIn: fc.option(fc.constantFrom(1, 30_000, DAY_MS), { freq: 1 }),
     }),
   },
   {
@@ -108,7 +108,7 @@ const operation = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       op: fc.constant("setCeiling" as const),
-      amount: fc.constantFrom(0, 4, 500, 999, 1_000, 2_000),
+      amount: fc.constantFrom(0, 4, 300, 500, 999, 1_000, 2_000),
     }),
   },
   {
@@ -415,9 +415,10 @@ export function play({ start, scale, operations }: Run): string[] {
     expiresAt: now + 3 * DAY_MS,
   });
   host.apply(identity, { type: "setCapacity", at: now, limitNanoUsd: 300 * scale });
-  for (const [n, account] of accounts.slice(0, 2).entries()) {
-    host.apply(account, { type: "credit", id: "1:9", at: now, amountNanoUsd: 600 * scale, detail: "{}" });
-    createKey(account, `first${n}`, `first nonce ${n}`, "day", n === 0 ? null : 250, null);
+  for (const [n, account] of accounts.entries()) {
+    const amountNanoUsd = ([600, 150, 100, 1_000, 1_000][n] ?? 0) * scale;
+    host.apply(account, { type: "credit", id: "1:9", at: now, amountNanoUsd, detail: "{}" });
+    createKey(account, `first${n}`, `first nonce ${n}`, "day", n === 1 ? 250 : null, null);
   }
   for (const operation of operations) perform(operation);
   drain();

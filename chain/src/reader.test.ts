@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import type { Address } from "@inference/protocol/credential";
+import { createChainReader } from "./reader.ts";
+import { type Anvil, startAnvil } from "./testing/anvil.ts";
+import { type Liar, type Lie, startLiar } from "./testing/liar.ts";
+import { alice, bob, clientOf } from "./testing/watch.ts";
+
+let chain: Anvil;
+let node: Liar;
+before(async () => {
+  chain = await startAnvil();
+  node = await startLiar(chain.rpcUrl);
+});
+after(async () => {
+  await node?.[Symbol.asyncDispose]();
+  await chain?.stop();
+});
+beforeEach(() => {
+  node.lie = undefined;
+});
+
+const token: Address = "0x00000000000000000000000000000000000a9e47";
+const contract: Address = "0x0000000000000000000000000000000000c0de01";
+const word = (value: string) => value.replace("0x", "").padStart(64, "0");
+const isUnavailable = { name: "ChainUnavailable" };
+
+function reader(options: { pool?: Address; registry?: Address } = {}) {
+  const clients = new Map([[31337, clientOf(node.url)]]);
+  const shown = [{ amountNanoUsd: 1, block: 2, transaction: "0x3" }];
+  const watcher = { pendingActivations: (account: Address) => (account === alice ? shown : []) };
+  return createChainReader({ clients, primaryChainId: 31337, watcher, ...options });
+}
+const setCode = (address: Address, code: string) => chain.rpc("anvil_setCode", [address, `0x${code}`]);
+
+/** A contract that answers everything with one word. */
+const answering = (value: string) => `7f${word(value)}5f5260205ff3`;
+const strange = {
+  "no contract": "",
+  "a contract that reverts": "5f5ffd",
+  "a contract that never ends": "5b5f56",
+  "a contract that answers nothing": "00",
+  "20 bytes": "60145ff3",
+  "two words": "60405ff3",
+  "a megabyte": "621000005ff3",
+  nobody: answering("0"),
+  "an address with something before it": answering(`01${bob.slice(2).padStart(62, "0")}`),
+};
+
+test("the owner of an agent token is what it answers", async () => {
+  await setCode(token, answering(bob));
+  assert.equal(await reader().agentOwner(token), bob);
+});
+
+for (const [name, code] of Object.entries(strange)) {
+  test(`${name} is no owner`, async () => {
+    await setCode(token, code);
+    assert.equal(await reader().agentOwner(token), null);
+  });
+}
+
+test("where there is a registry, only a token that it knows has an owner", async () => {
+  await setCode(token, answering(bob));
+  await setCode(alice, answering(bob));
+  // Answers whether it is asked of `token`.
+  await setCode(contract, `73${token.slice(2)}600435145f5260205ff3`);
+  assert.equal(await reader({ registry: contract }).agentOwner(token), bob);
+  assert.equal(await reader({ registry: contract }).agentOwner(alice), null);
+});
+
+test("a registry that is not there knows and denies nothing", async () => {
+  await setCode(token, answering(bob));
+  await setCode(contract, "");
+  await assert.rejects(reader({ registry: contract }).agentOwner(token), isUnavailable);
+});
+
+test("capacity is what the pool answers, at most what an amount can be, and nothing without a pool", async () => {
+  assert.equal(await reader().capacityToday(alice), 0);
+  await setCode(contract, answering((7_000_000_000).toString(16)));
+  assert.equal(await reader({ pool: contract }).capacityToday(alice), 7_000_000_000);
+  await setCode(contract, answering("f".repeat(64)));
+  assert.equal(await reader({ pool: contract }).capacityToday(alice), 9_000_000_000_000_000);
+});
+
+test("a pool that does not answer is no capacity of zero", async () => {
+  for (const code of ["", "5f5ffd", "60405ff3"]) {
+    await setCode(contract, code);
+    await assert.rejects(reader({ pool: contract }).capacityToday(alice), isUnavailable);
+  }
+});
+
+test("pending activations are the watcher's", () => {
+  assert.deepEqual(reader().pendingActivations(alice), [{ amountNanoUsd: 1, block: 2, transaction: "0x3" }]);
+  assert.deepEqual(reader().pendingActivations(bob), []);
+});
+
+const failures: Record<string, Lie> = {
+  "an unreachable node": () => (response) => response.writeHead(503).end(),
+  "a node with an error of its own": () => ({ error: { code: -32000, message: "header not found" } }),
+  "a node at its limit": () => ({ error: { code: -32005, message: "limit exceeded" } }),
+  "a page": () => (response) => response.end("<html></html>"),
+  null: () => ({ result: null }),
+};
+for (const [name, lie] of Object.entries(failures)) {
+  test(`${name} answers neither who owns nor what is left`, async () => {
+    await setCode(token, answering(bob));
+    await setCode(contract, answering("1"));
+    node.lie = lie;
+    await assert.rejects(reader().agentOwner(token), isUnavailable);
+    await assert.rejects(reader({ registry: contract }).agentOwner(token), isUnavailable);
+    await assert.rejects(reader({ pool: contract }).capacityToday(alice), isUnavailable);
+  });
+}
