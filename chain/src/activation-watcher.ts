@@ -3,9 +3,11 @@ import { chainPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { CursorRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
+import { createAlarm } from "./alarm.ts";
 import { createCeilingWatcher } from "./ceiling-watcher.ts";
 import { type Anchor, createIdentityCheck } from "./chain-identity.ts";
-import { type Block, readBlock } from "./chain-view.ts";
+import type { Block } from "./chain-view.ts";
+import { createContinuityCheck } from "./continuity.ts";
 import { type Confirmations, type Heads, readHeads } from "./heads.ts";
 import { createPending, type PendingActivation } from "./pending.ts";
 import { contradictionOf, createRangeReader } from "./range.ts";
@@ -66,32 +68,21 @@ export type ActivationWatcherOptions = {
   stalledAfterMs?: number | undefined;
 };
 
+/** How long a node may fail before the operator hears of it. */
 const PATIENCE_MS = 120_000;
-const REPEAT_ALERT_MS = 600_000;
-/** A node whose latest block is younger than this is not behind. */
-const FRESH_MS = 60_000;
-/** How long a fresh chain may be shorter than our books: a moment, for nodes behind one address differ by a moment. */
-const SHORTER_MS = 15_000;
 
 export function createActivationWatcher(options: ActivationWatcherOptions): ActivationWatcher {
   const { client, witness, chainId, settlement, startBlock, confirmations, ledger, now, maxBlocks = 2_000 } = options;
   const partition = chainPartition(chainId);
   const identity = createIdentityCheck(options);
+  const continuity = createContinuityCheck(options);
+  const alarm = createAlarm(options);
   const ceiling = createCeilingWatcher(options);
   const ranges = createRangeReader({ client, settlement, maxBlocks });
   const pending = createPending();
-  const alertedAt = new Map<string, number>();
   const status: WatcherStatus = { state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null };
   let polling: Promise<PollResult> | undefined;
   let waitingSince: number | undefined;
-  let shorterSince: number | undefined;
-  let lastFinal = 0;
-
-  function alert(kind: string, message: string): void {
-    if (now() - (alertedAt.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_ALERT_MS) return;
-    alertedAt.set(kind, now());
-    options.onAlert(message);
-  }
 
   function halt(reason: string): PollResult {
     status.state = "halted";
@@ -104,8 +95,8 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
   function wait(reason: string, isContradiction = false): PollResult {
     waitingSince ??= now();
     status.reason = reason;
-    if (isContradiction) alert("contradiction", `chain ${chainId}: not believed: ${reason}`);
-    else if (now() - waitingSince >= PATIENCE_MS) alert("waiting", `chain ${chainId}: waiting: ${reason}`);
+    if (isContradiction) alarm("contradiction", `chain ${chainId}: not believed: ${reason}`);
+    else if (now() - waitingSince >= PATIENCE_MS) alarm("waiting", `chain ${chainId}: waiting: ${reason}`);
     return { outcome: "waiting", reason };
   }
 
@@ -126,8 +117,9 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
     const heads = await readHeads(client, confirmations);
     status.head = heads.latest.number;
     warnIfStalled(heads.latest);
-    const trouble = (await compareWithBooks(cursor, heads)) ?? regression(heads.final);
-    if (trouble !== undefined) return trouble;
+    const obstacle = cursor === null ? undefined : await continuity(cursor, heads);
+    if (obstacle?.outcome === "halted") return halt(obstacle.reason);
+    if (obstacle?.outcome === "waiting") return wait(obstacle.reason);
     await ceiling.poll(heads);
 
     const from = cursor === null ? startBlock : cursor.block + 1;
@@ -141,29 +133,7 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
 
   function warnIfStalled({ number, at }: Block): void {
     if (options.stalledAfterMs === undefined || now() - at < options.stalledAfterMs) return;
-    alert("stalled", `chain ${chainId}: no block since ${number}, ${Math.round((now() - at) / 1_000)} s ago`);
-  }
-
-  /** Whether the chain still is the one that our books were read from. */
-  async function compareWithBooks(cursor: CursorRow | null, { latest }: Heads): Promise<PollResult | undefined> {
-    if (cursor === null) return undefined;
-    if (latest.number < cursor.block) {
-      const reason = `our books are ahead of the chain: they go to block ${cursor.block}, the chain to ${latest.number}`;
-      if (now() - latest.at > FRESH_MS) return wait(`the node is behind: ${reason}`);
-      shorterSince ??= now();
-      return now() - shorterSince < SHORTER_MS ? wait(reason) : halt(reason);
-    }
-    shorterSince = undefined;
-    const block = await readBlock(client, cursor.block);
-    if (block === null) return wait(`the node does not know block ${cursor.block}`);
-    if (block.hash === cursor.blockHash) return undefined;
-    return halt(`the chain at block ${cursor.block} is not the one we read: ${block.hash}, not ${cursor.blockHash}`);
-  }
-
-  function regression(final: Block): PollResult | undefined {
-    if (final.number < lastFinal) return wait(`the node is behind: block ${final.number} after block ${lastFinal}`);
-    lastFinal = final.number;
-    return undefined;
+    alarm("stalled", `chain ${chainId}: no block since ${number}, ${Math.round((now() - at) / 1_000)} s ago`);
   }
 
   async function advance(cursor: CursorRow | null, from: number, final: Block): Promise<PollResult> {

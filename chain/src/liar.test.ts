@@ -138,6 +138,19 @@ test("a head and a final block that go backwards are waited out in silence", asy
   await honestAgain(watching);
 });
 
+test("a node that once claims blocks far ahead is believed no less afterwards", async () => {
+  const watching = watch(chain, { url: liar.url });
+  await activateThree();
+  liar.lie = async ({ method, params }, honest) => {
+    if (method !== "eth_getBlockByNumber" || String(params[0]).startsWith("0x")) return undefined;
+    const { result } = await honest();
+    return { result: { ...(result as object), number: "0xfffff" } };
+  };
+  for (let poll = 0; poll < 3; poll += 1) assert.equal((await watching.drain()).outcome, "waiting");
+  assert.equal(await watching.balance(alice), 0);
+  await honestAgain(watching);
+});
+
 test("a node of another chain stops the watcher at the start", async () => {
   const { drain, alerts, balance } = watch(chain, { url: liar.url });
   await activateThree();

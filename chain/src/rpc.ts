@@ -28,14 +28,15 @@ export type ChainClientOptions = {
 const RATE_LIMIT_CODES: readonly number[] = [429, -32005, -32007];
 
 export function createChainClient(options: ChainClientOptions): ChainClient {
-  const { timeoutMs = 5_000, tries = 3, pauseMs = 250, maxResponseBytes = 5 << 20 } = options;
+  // Taken out of the options: on some platforms `fetch` must not be called as a method of anything.
+  const { fetch, timeoutMs = 5_000, tries = 3, pauseMs = 250, maxResponseBytes = 5 << 20 } = options;
   const { url, headers } = withoutCredentials(options.url);
   let lastId = 0;
 
   async function tryOnce(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<unknown> {
     const id = ++lastId;
     const timeout = AbortSignal.timeout(timeoutMs);
-    const response = await options.fetch(url, {
+    const response = await fetch(url, {
       method: "POST",
       headers,
       body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),

@@ -13,7 +13,7 @@ async function leaveMidStream(provider: ProviderSimulator): Promise<ShownRecord>
     "sim-large",
     "[[prompt=1000]] [[tokens=200]] [[drip=5]]",
     { stream: true },
-    { leaveAfterMs: 120 },
+    { leaveAtBytes: 4000 },
   );
   assert.equal(heard.complete, false);
   return lastRecord(provider);
@@ -39,7 +39,13 @@ test("an abort before any byte costs the whole answer or nothing", async () => {
   for (const content of ["[[delay=5000]]", "[[fault=hang-before-headers]]"]) {
     for (const abortBilling of ["full", "partial", "none"] as const) {
       await using provider = await start({ abortBilling });
-      const heard = await chat(provider, "sim-large", `[[prompt=1000]] ${content}`, {}, { leaveAfterMs: 40 });
+      const heard = await chat(
+        provider,
+        "sim-large",
+        `[[prompt=1000]] ${content}`,
+        {},
+        { leaveWhen: () => provider.simulator.records.at(0) !== null },
+      );
       assert.equal(heard.status, 0);
       const { aborted, billed } = await lastRecord(provider);
       assert.equal(aborted?.unitsSent, 0);
@@ -55,7 +61,7 @@ test("a stalled answer is ended and billed as an abort by the client that leaves
     "sim-large",
     "[[prompt=1000]] [[tokens=10]] [[fault=stall]]",
     { stream: true },
-    { leaveAfterMs: 80 },
+    { leaveAtBytes: 1000 },
   );
   assert.equal(heard.complete, false);
   const { aborted, billed } = await lastRecord(provider);
@@ -78,7 +84,7 @@ test("an endless answer is billed for what went out, past the maximum", async ()
     "sim-large",
     "[[prompt=1000]] [[fault=endless-body]]",
     { stream: true, max_tokens: 5 },
-    { leaveAfterMs: 150 },
+    { leaveAtBytes: 50_000 },
   );
   const { aborted, billed } = await lastRecord(provider);
   assert.ok(aborted !== null && aborted.unitsSent > 5);

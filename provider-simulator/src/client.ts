@@ -22,8 +22,9 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
   /** Null for no credential. */
   readonly key?: string | null;
-  /** Leave when this text was heard, or after this time. */
-  readonly leaveAt?: string;
+  /** Leave once so many bytes were heard, once this is true, or after this time. */
+  readonly leaveAtBytes?: number;
+  readonly leaveWhen?: () => boolean;
   readonly leaveAfterMs?: number;
 }
 
@@ -47,6 +48,7 @@ export function ask(url: string, asked: Asked = {}): Promise<Heard> {
   return new Promise((resolve) => {
     const reads: Buffer[] = [];
     let status = 0;
+    let heardBytes = 0;
     let complete = false;
     let error: string | null = null;
     let answered: IncomingHttpHeaders = {};
@@ -56,7 +58,8 @@ export function ask(url: string, asked: Asked = {}): Promise<Heard> {
       answered = response.headers;
       response.on("data", (read: Buffer) => {
         reads.push(read);
-        if (asked.leaveAt !== undefined && Buffer.concat(reads).includes(asked.leaveAt)) outgoing.destroy();
+        heardBytes += read.length;
+        if (asked.leaveAtBytes !== undefined && heardBytes >= asked.leaveAtBytes) outgoing.destroy();
       });
       response.on("end", () => {
         complete = true;
@@ -69,7 +72,10 @@ export function ask(url: string, asked: Asked = {}): Promise<Heard> {
       error = problem.code ?? problem.message;
     });
     const timer = asked.leaveAfterMs === undefined ? null : setTimeout(() => outgoing.destroy(), asked.leaveAfterMs);
+    const watch =
+      asked.leaveWhen === undefined ? null : setInterval(() => asked.leaveWhen?.() && outgoing.destroy(), 5);
     outgoing.on("close", () => {
+      if (watch !== null) clearInterval(watch);
       if (timer !== null) clearTimeout(timer);
       const bytes = Buffer.concat(reads);
       resolve({ status, headers: answered, reads, bytes, text: bytes.toString(), complete, error });

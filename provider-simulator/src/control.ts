@@ -15,10 +15,9 @@ type Reply = { readonly status: number; readonly body: unknown };
 export async function handleControl(sim: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(request.url ?? "/", "http://simulator");
   const route = `${request.method} ${url.pathname.slice(CONTROL_PATH.length)}`;
-  const text = (await readBody(request)) ?? "";
   let reply: Reply;
   try {
-    reply = answer(sim, route, url.searchParams, text);
+    reply = answer(sim, route, url.searchParams, (await readBody(request)) ?? "");
   } catch (error) {
     reply = { status: 400, body: { error: error instanceof Error ? error.message : String(error) } };
   }

@@ -91,7 +91,8 @@ test("too many client errors lock a key's model for a user for 30 seconds, and n
 test("the error budget counts no 429 and no 5xx, forgets after 30 seconds, and can be switched off", async () => {
   let time = NOON;
   await using provider = await start({ clock: () => time, errorBudget: 2 });
-  for (const fault of ["429", "500", "503", "429", "500"]) await chat(provider, "sim-small", `[[fault=${fault}]]`);
+  for (const fault of ["429", "429", "429", "500", "503", "500"])
+    await chat(provider, "sim-small", `[[fault=${fault}]]`);
   assert.equal((await chat(provider, "sim-small", "hi")).status, 200);
   for (let i = 0; i < 6; i++) {
     await chat(provider, "sim-small", "[[fault=400-schema]]");

@@ -50,7 +50,7 @@ test("speech that the client leaves is billed by the setting", async () => {
   for (const abortBilling of ["full", "partial", "none"] as const) {
     await using provider = await start({ abortBilling });
     const input = `${"word ".repeat(400)}[[drip=10]]`;
-    await post(provider, "/audio/speech", { ...body, input, streaming: true }, { leaveAfterMs: 100 });
+    await post(provider, "/audio/speech", { ...body, input, streaming: true }, { leaveAtBytes: 3000 });
     const { aborted, billed } = await lastRecord(provider);
     const sent = aborted?.unitsSent ?? 0;
     assert.ok(sent > 0 && sent < input.length);

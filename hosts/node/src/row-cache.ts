@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Partition } from "@inference/ledger/partition";
 import { tableNames } from "@inference/ledger/schema";
+import { tableSql } from "@inference/ledger/sql";
 import type { Change, HoldRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
 import { prepareStatements } from "./statements.ts";
 
@@ -57,7 +58,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
     if (known !== undefined) return (known ?? undefined) as Tables[T] | undefined;
     const stored = statements[table].select.get(partition.name, id);
     if (stored === undefined) return undefined;
-    const row = statements[table].toRow(stored);
+    const row = tableSql[table].toRow(stored);
     if (staysInMemory(table, row)) partition.tables[table].set(id, row);
     return row as Tables[T];
   }
@@ -89,7 +90,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
       return {
         get: (table, id) => get(partition, table, id),
         list: (table, { after = "", limit }) =>
-          statements[table].list.all(name, after, limit).map((stored) => statements[table].toRow(stored)) as never,
+          statements[table].list.all(name, after, limit).map((stored) => tableSql[table].toRow(stored)) as never,
       };
     },
     write,
@@ -98,9 +99,8 @@ export function openRowCache(database: DatabaseSync): RowCache {
       begin.run();
       try {
         for (const { partition, table, id, row } of pending.values()) {
-          const { upsert, remove, toColumns } = statements[table];
-          if (row === null) remove.run(partition.name, id);
-          else upsert.run(...toColumns(partition.name, row));
+          if (row === null) statements[table].remove.run(partition.name, id);
+          else statements[table].upsert.run(...tableSql[table].toColumns(partition.name, row));
         }
         end.run();
       } catch (error) {
@@ -120,12 +120,12 @@ export function openRowCache(database: DatabaseSync): RowCache {
     unresolvedHolds: (leaseBefore, limit) =>
       lapsed.all(leaseBefore, limit).map((stored) => ({
         partition: String(stored.partition),
-        hold: statements.hold.toRow(stored) as HoldRow,
+        hold: tableSql.hold.toRow(stored) as HoldRow,
       })),
     outbox: () =>
       undelivered.all().map((stored) => ({
         partition: String(stored.partition),
-        row: statements.outbox.toRow(stored) as OutboxRow,
+        row: tableSql.outbox.toRow(stored) as OutboxRow,
       })),
   };
 }

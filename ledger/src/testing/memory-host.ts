@@ -40,6 +40,11 @@ export type MemoryHostOptions = {
   beforeCommit?(partition: Partition, command: Command): void;
 };
 
+const columns = Object.fromEntries(tableNames.map((table) => [table, columnsOf(table)])) as Record<
+  TableName,
+  ReturnType<typeof columnsOf>
+>;
+
 export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
   const stored = new Map<Partition, Record<TableName, Map<string, string>>>();
   const alerts: string[] = [];
@@ -144,13 +149,12 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
 /** A row as its columns would be stored; throws for what the SQL schema would refuse. */
 function encode(table: TableName, row: Row): string {
   const record = row as unknown as Record<string, unknown>;
-  const columns = columnsOf(table);
-  if (Object.keys(record).length !== columns.length + 1)
+  if (Object.keys(record).length !== columns[table].length + 1)
     throw new TypeError(`${table}: not its columns: ${Object.keys(record)}`);
-  for (const { property, kind } of columns) {
+  for (const { property, kind } of columns[table]) {
     if (!fits(record[property], kind)) throw new TypeError(`${table}.${property} is not ${kind}: ${record[property]}`);
   }
-  return JSON.stringify(columns.map(({ property }) => record[property]));
+  return JSON.stringify(columns[table].map(({ property }) => record[property]));
 }
 
 function fits(value: unknown, kind: string): boolean {
@@ -164,8 +168,7 @@ function fits(value: unknown, kind: string): boolean {
 function decode<T extends TableName>(table: T, id: string, text: string | undefined): Tables[T] | undefined {
   if (text === undefined) return undefined;
   const values = JSON.parse(text) as unknown[];
-  return Object.fromEntries([
-    ["id", id],
-    ...columnsOf(table).map(({ property }, index) => [property, values[index]]),
-  ]) as Tables[T];
+  const row: Record<string, unknown> = { id };
+  for (const [index, { property }] of columns[table].entries()) row[property] = values[index];
+  return row as Tables[T];
 }

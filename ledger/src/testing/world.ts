@@ -50,6 +50,7 @@ const tick = fc.constantFrom(
 const operation = fc.oneof(
   { withCrossShrink: true },
   { weight: 1, arbitrary: fc.record({ op: fc.constant("nothing" as const) }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant("rush" as const), amount }) },
   {
     weight: 22,
     arbitrary: fc.record({
@@ -237,6 +238,12 @@ export function play({ start, scale, operations }: Run): string[] {
         for (let left = 33; left > 0; left--) request(owner, { kind: "key", digest }, operation.amount, now, 3);
         return;
       }
+      case "rush":
+        for (const account of accounts) {
+          const digest = model.keys.find((key) => key.account === account)?.digest ?? "";
+          request(account, { kind: "key", digest }, operation.amount * scale, now, 3);
+        }
+        return;
       case "step":
         step(operation.which % Math.max(1, running.length));
         return;
@@ -416,7 +423,7 @@ export function play({ start, scale, operations }: Run): string[] {
   });
   host.apply(identity, { type: "setCapacity", at: now, limitNanoUsd: 300 * scale });
   for (const [n, account] of accounts.entries()) {
-    const amountNanoUsd = ([600, 150, 100, 1_000, 1_000][n] ?? 0) * scale;
+    const amountNanoUsd = ([600, 150, 300, 1_000, 1_000, 1_000][n] ?? 0) * scale;
     host.apply(account, { type: "credit", id: "1:9", at: now, amountNanoUsd, detail: "{}" });
     createKey(account, `first${n}`, `first nonce ${n}`, "day", n === 1 ? 250 : null, null);
   }

@@ -52,16 +52,29 @@ export function parseChatOrder(body: unknown, context: OrderContext): TokenOrder
 
 type Priced = { model: string; messages: object[]; maxTokens: number };
 
-/** What decides the price comes last, so that nothing, not even the operator's own fields, can take its place. */
+/** Only we decide these: they bound the cost, or say who asks. */
+const ours = new Set([
+  "model",
+  "messages",
+  "n",
+  "max_tokens",
+  "max_completion_tokens",
+  "stream",
+  "stream_options",
+  "usage",
+  "user",
+]);
+
 function upstreamFields(request: ChatRequest, priced: Priced, context: OrderContext): JsonObject {
-  const { max_tokens: _, max_completion_tokens: __, stream_options: ___, usage: ____, n, ...plain } = request;
+  const { n, max_tokens: _, max_completion_tokens: __, stream_options: ___, usage: ____, ...plain } = request;
+  const fields: JsonObject = plain;
+  for (const [key, value] of Object.entries(context.chatExtras)) if (!ours.has(key)) fields[key] = value;
   return {
-    ...plain,
-    ...context.chatExtras,
+    ...fields,
+    ...(n === undefined ? {} : { n }),
     model: priced.model,
     messages: priced.messages,
     [context.chatOutputField ?? "max_completion_tokens"]: priced.maxTokens,
-    ...(n === undefined || n === 1 ? {} : { n }),
     stream: request.stream === true,
     ...(request.stream === true ? { stream_options: { include_usage: true } } : {}),
     user: context.user,

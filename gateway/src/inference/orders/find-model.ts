@@ -46,8 +46,8 @@ function isOfKind<Kind extends Price["kind"]>(model: Model, kind: Kind): model i
 function refuse(requested: string, models: ReadonlyMap<string, Model>): never {
   const param = "model";
   const shown = requested.slice(0, SHOWN);
-  const base = requested.slice(0, requested.lastIndexOf(":"));
-  if (models.has(base)) {
+  const [base = ""] = requested.split(":", 1);
+  if (base !== requested && models.has(base)) {
     const message = `Suffixes are not supported: send \`${base}\`, and what the suffix says as fields of the body.`;
     fail("unsupported_parameter", message, { param });
   }

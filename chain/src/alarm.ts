@@ -1,0 +1,14 @@
+/** What the operator is told: each kind of thing at most every ten minutes, however often it happens. */
+export type Alarm = (kind: "contradiction" | "waiting" | "stalled", message: string) => void;
+
+const REPEAT_MS = 600_000;
+
+export function createAlarm(options: { now(): number; onAlert(message: string): void }): Alarm {
+  const toldAt = new Map<string, number>();
+  return (kind, message) => {
+    const at = options.now();
+    if (at - (toldAt.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
+    toldAt.set(kind, at);
+    options.onAlert(message);
+  };
+}

@@ -1,0 +1,39 @@
+import type { CursorRow } from "@inference/ledger/tables";
+import { readBlock } from "./chain-view.ts";
+import type { Heads } from "./heads.ts";
+import type { ChainClient } from "./rpc.ts";
+
+/** Why our books cannot be gone on with: not now, or not at all. */
+export type Obstacle = { outcome: "waiting" | "halted"; reason: string };
+
+/** A node whose latest block is younger than this is not behind. */
+const FRESH_MS = 60_000;
+/** How long a fresh chain may be shorter than our books: a moment, for nodes behind one address differ by a moment. */
+const SHORTER_MS = 15_000;
+
+/** Whether the chain still is the one that our books were read from, and as far as they go; undefined if so. */
+export function createContinuityCheck(options: {
+  client: ChainClient;
+  now(): number;
+}): (cursor: CursorRow, heads: Heads) => Promise<Obstacle | undefined> {
+  const { client, now } = options;
+  let shorterSince: number | undefined;
+
+  return async ({ block, blockHash }, { latest, final }) => {
+    if (latest.number < block) {
+      const reason = `our books are ahead of the chain: they go to block ${block}, the chain to ${latest.number}`;
+      if (now() - latest.at > FRESH_MS) return { outcome: "waiting", reason: `the node is behind: ${reason}` };
+      shorterSince ??= now();
+      return { outcome: now() - shorterSince < SHORTER_MS ? "waiting" : "halted", reason };
+    }
+    shorterSince = undefined;
+    const found = await readBlock(client, block);
+    if (found === null) return { outcome: "waiting", reason: `the node does not know block ${block}` };
+    if (found.hash !== blockHash) {
+      const reason = `the chain at block ${block} is not the one we read: ${found.hash}, not ${blockHash}`;
+      return { outcome: "halted", reason };
+    }
+    if (final.number >= block) return undefined;
+    return { outcome: "waiting", reason: `the node is behind: block ${final.number} is final, and ${block} was` };
+  };
+}

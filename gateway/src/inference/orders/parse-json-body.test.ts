@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { MAX_DEPTH, parseJsonBody } from "./parse-json-body.ts";
+import { refused } from "./test-models.ts";
+
+test("a body is the object that its text says", () => {
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ maxDepth: 4 })),
+      fc.nat(3),
+      (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        assert.deepEqual(parseJsonBody(text), JSON.parse(text));
+      },
+    ),
+  );
+});
+
+test("text that is no JSON, and JSON that is no object, are refused with what to send", () => {
+  for (const text of ["", "{", '{"a":1}x', "{'a':1}", "\u0000"]) {
+    assert.match(
+      refused(() => parseJsonBody(text), "invalid_request", null),
+      /not valid JSON/,
+    );
+  }
+  for (const text of ["[]", "null", "5", '"x"']) {
+    assert.match(
+      refused(() => parseJsonBody(text), "invalid_request", null),
+      /must be a JSON object/,
+    );
+  }
+});
+
+test("a key that is in one object twice is refused by name, wherever it is and however it is written", () => {
+  const bodies = [
+    '{"model":"cheap","model":"dear"}',
+    '{"messages":[{"model":1},{"a":{"model":1, "b":[{}], "model":2}}]}',
+    '{"mo\\u0064el":1,"model":2}',
+    '{"a":"\\\\","model":"\\"","b":"}","model":1}',
+    '{ "model" : {"model":1} , "x":[1,"model"], "model":2}',
+  ];
+  for (const body of bodies) refused(() => parseJsonBody(body), "invalid_request", "model");
+});
+
+test("one key in several objects, and strings that look like keys, are no duplicates", () => {
+  const body = '{"a":{"a":1},"b":[{"a":1},{"a":2},"a","a"],"c":"\\",\\"a\\":1","d":{"a":[]}}';
+  assert.deepEqual(parseJsonBody(body), JSON.parse(body));
+});
+
+test("a key is found twice in any object in which it is", () => {
+  const cases = fc.tuple(
+    fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 20 }),
+    fc.nat(),
+  );
+  fc.assert(
+    fc.property(cases, ([keys, pick]) => {
+      const twice = keys[pick % keys.length] ?? "";
+      const members = [...keys, twice].map((key) => `${JSON.stringify(key)}:${JSON.stringify(key)}`);
+      refused(() => parseJsonBody(`{"x":[{${members.join(",")}}]}`), "invalid_request", twice);
+    }),
+  );
+});
+
+test("nesting is limited, also to a depth at which a parser would fail", () => {
+  const nested = (depth: number): string => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+  assert.ok(parseJsonBody(nested(MAX_DEPTH)));
+  for (const depth of [MAX_DEPTH + 1, 100_000]) refused(() => parseJsonBody(nested(depth)), "invalid_request", null);
+});
+
+test("a million keys and keys of the prototype do no harm", () => {
+  const many = Array.from({ length: 1_000_000 }, (_, index) => `"${index}":1`).join(",");
+  refused(() => parseJsonBody(`{${many}}`), "invalid_request", null);
+  const body = parseJsonBody('{"__proto__":{"admin":true},"constructor":1}');
+  assert.equal(Object.getPrototypeOf(body), Object.prototype);
+  assert.deepEqual(Object.keys(body), ["__proto__", "constructor"]);
+});

@@ -1,0 +1,9 @@
+/** What the Workers runtime provides as a module, as far as it is used here. */
+declare module "cloudflare:workers" {
+  import type { DurableObjectState } from "@cloudflare/workers-types";
+  export abstract class DurableObject<Env = unknown> {
+    protected ctx: DurableObjectState;
+    protected env: Env;
+    constructor(ctx: DurableObjectState, env: Env);
+  }
+}

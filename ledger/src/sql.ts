@@ -1,0 +1,49 @@
+import { columnsOf, sqlName, tableNames } from "./schema.ts";
+import type { Row, TableName, Tables } from "./tables.ts";
+
+/** The SQL of one ledger table, and the way between its rows and its columns: the same for every host. */
+export type TableSql = {
+  /** Bind: partition, id. */
+  select: string;
+  /** Bind: what `toColumns` gives. */
+  upsert: string;
+  /** Bind: partition, id. */
+  remove: string;
+  /** Bind: partition, the id to begin after, the most rows. */
+  list: string;
+  toColumns(partition: string, row: Row): SqlValue[];
+  toRow(columns: Readonly<Record<string, unknown>>): Row;
+};
+export type SqlValue = string | number | null;
+
+export const tableSql = Object.fromEntries(tableNames.map((table) => [table, makeTableSql(table)])) as Record<
+  TableName,
+  TableSql
+>;
+
+function makeTableSql(table: TableName): TableSql {
+  const name = sqlName(table);
+  const columns = columnsOf(table);
+  const properties = columns.map(({ property }) => property);
+  const names = columns.map(({ column }) => column);
+  const updates = names.map((column) => `${column} = excluded.${column}`).join(", ");
+  const places = Array.from({ length: names.length + 2 }, () => "?").join(", ");
+  return {
+    select: `SELECT * FROM ${name} WHERE partition = ? AND id = ?`,
+    upsert: `INSERT INTO ${name} (partition, id, ${names.join(", ")}) VALUES (${places})
+      ON CONFLICT (partition, id) DO UPDATE SET ${updates}`,
+    remove: `DELETE FROM ${name} WHERE partition = ? AND id = ?`,
+    list: `SELECT * FROM ${name} WHERE partition = ? AND id > ? ORDER BY id LIMIT ?`,
+    toColumns(partition, row) {
+      const values: SqlValue[] = [partition, row.id];
+      const record = row as unknown as Record<string, SqlValue>;
+      for (const property of properties) values.push(record[property] ?? null);
+      return values;
+    },
+    toRow(stored) {
+      const row: Record<string, unknown> = { id: stored.id };
+      for (const { property, column } of columns) row[property] = stored[column];
+      return row as Tables[TableName];
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ADMIN_KEY, ask, chat, configure, json, lastRecord, readBill, type ShownRecord, start } from "./client.ts";
+import { FAULTS } from "./faults.ts";
+
+const REQUESTS = 400;
+const AT_ONCE = 20;
+
+/** A small generator, so that a failing run can be run again. */
+function random(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+test("whatever clients meet and whenever they leave, every request ends, and records, bill and history agree", async () => {
+  await using provider = await start({ slowDripMs: 1, maxHangMs: 60, bigEventBytes: 50_000, clock: Date.now });
+  const faults = [...Object.keys(FAULTS), "", "", ""].filter((name) => name !== "500-large");
+  const next = random(20_260_615);
+  let left = REQUESTS;
+  const one = async (): Promise<void> => {
+    const fault = faults[next(faults.length)] ?? "";
+    const content = `[[tokens=${next(40)}]] [[drip=${next(3)}]] [[delay=${next(8)}]] ${fault === "" ? "" : `[[fault=${fault}]]`}`;
+    const leaving = next(2) === 0 || fault === "endless-body" || fault === "byte-drip";
+    const abortBilling = (["full", "partial", "none"] as const)[next(3)] ?? "full";
+    if (next(10) === 0) await configure(provider, { abortBilling });
+    const more = { stream: next(2) === 0, n: 1 + next(2) };
+    await chat(provider, "sim-fine", content, more, leaving ? { leaveAfterMs: next(60) } : {});
+  };
+  const worker = async (): Promise<void> => {
+    while (left-- > 0) await one();
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await lastRecord(provider);
+
+  const { data } = json<{ data: ShownRecord[] }>(await ask(`${provider.controlUrl}/requests?limit=10000`));
+  const chats = data.filter((record) => record.billed !== null);
+  assert.ok(chats.length > REQUESTS / 2 && chats.some((record) => record.aborted !== null));
+  const atto = chats.reduce((sum, record) => sum + BigInt(record.billed?.attoUsd ?? "0"), 0n);
+  const nano = chats.reduce((sum, record) => sum + BigInt(record.billed?.nanoUsd ?? "0"), 0n);
+  const bill = await readBill(provider);
+  assert.deepEqual([bill.attoUsd, bill.nanoUsd, bill.finished], [String(atto), String(nano), chats.length]);
+
+  const history = await ask(`${provider.url}/billing/usage-history?pageSize=1000`, { key: ADMIN_KEY });
+  const ids = new Set(
+    json<{ data: { inferenceDetails: { requestId: string } }[] }>(history).data.map(
+      (row) => row.inferenceDetails.requestId,
+    ),
+  );
+  const billed = chats.filter((record) => record.billed?.attoUsd !== "0").map((record) => record.requestId);
+  assert.deepEqual(
+    billed.filter((id) => !ids.has(id ?? "")),
+    [],
+  );
+  assert.equal(new Set(billed).size, billed.length);
+});
