@@ -45,8 +45,8 @@ async function main(): Promise<void> {
 
   const rows = { http: httpRows(http, against), ledger: ledgerRows(ledger) };
   const ours = {
-    http: available.filter((target) => target.ours).map(({ name }) => name),
-    ledger: plan.ledgerTargets.filter((target) => target.ours).map(({ name }) => name),
+    http: ownNames(available, rows.http),
+    ledger: ownNames(plan.ledgerTargets, rows.ledger),
   };
   const machine = {
     processors: availableParallelism(),
@@ -61,7 +61,7 @@ async function main(): Promise<void> {
   await writeFile(new URL("latest.json", directory), `${JSON.stringify(results, null, 2)}\n`);
 
   const parts = [
-    `${machine.processors} processors (${machine.model}), Node ${machine.node}, medians of ${rounds} rounds of ${seconds} s`,
+    `${machine.processors} processors (${machine.model}), Node ${machine.node}, medians of ${rounds} rounds of ${seconds} s, load average before ${load[0]?.toFixed(2) ?? "unknown"}`,
     ...(rows.http.length === 0 ? [] : [httpReport(rows.http, against)]),
     ...(rows.ledger.length === 0 ? [] : [ledgerReport(rows.ledger, ledger)]),
     goalReport(rows.http, rows.ledger, ours),
@@ -108,6 +108,14 @@ async function present(wanted: readonly Target[]): Promise<Target[]> {
     else say(`left out: ${target.name}: ${missing}`);
   }
   return found;
+}
+
+/** Ours among those that ran. */
+function ownNames(
+  all: readonly { readonly name: string; readonly ours: boolean }[],
+  rows: readonly { readonly target: string }[],
+): string[] {
+  return all.filter(({ name, ours }) => ours && rows.some(({ target }) => target === name)).map(({ name }) => name);
 }
 
 async function undiciVersion(): Promise<string> {

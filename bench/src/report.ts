@@ -64,17 +64,14 @@ export function ledgerReport(rows: readonly LedgerRow[], readings: readonly Ledg
     row.fsyncsBy ?? "not measured",
   ]);
   const growth = [...new Set(rows.map(({ target }) => target))].flatMap((target) =>
-    flatness.map((pair) => {
+    flatness.flatMap((pair) => {
       const times = costGrowth(readings, target, pair);
-      return [`${target}: ${pair[0]} -> ${pair[1]}`, shown(times, 2), flat(times)];
+      if (times === undefined) return [];
+      return [[`${target}: ${pair[0]} -> ${pair[1]}`, shown(times, 2), times <= flatAtMost ? "flat" : "not flat"]];
     }),
   );
+  if (growth.length === 0) return table(head, lines);
   return `${table(head, lines)}\n\n${table(["processor time of a pair", "times", `at most ${flatAtMost}`], growth)}`;
-}
-
-function flat(times: number | undefined): string {
-  if (times === undefined) return "not measured";
-  return times <= flatAtMost ? "flat" : "not flat";
 }
 
 /** How each of ours stands to the goals; empty if none of ours ran. */

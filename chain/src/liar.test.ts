@@ -254,6 +254,26 @@ test("events cannot be had without the state: a node that fails between them is 
   assert.deepEqual(watching.alerts, []);
 });
 
+test("a node that shows nothing of what is not final does not keep a credited activation pending", async () => {
+  const { drain, watcher, balance } = watch(chain, { url: liar.url });
+  await chain.finalize();
+  await drain();
+  await chain.activate(alice, 23n);
+  await drain();
+  assert.equal(watcher.pendingActivations(alice).length, 1);
+  const block = await chain.latest();
+  await chain.finalize();
+  liar.lie = ({ method, params }) => {
+    const { fromBlock } = (params[0] ?? {}) as Record<string, string>;
+    return method === "eth_getLogs" && Number(fromBlock) > block
+      ? { error: { code: -32000, message: "no" } }
+      : undefined;
+  };
+  await drain();
+  assert.equal(await balance(alice), 23_000);
+  assert.deepEqual(watcher.pendingActivations(alice), []);
+});
+
 const foundByWitness: Record<string, Lie> = {
   "another account": logs((all) => all.map((log) => withAccount(log, bob))),
   "nothing, in events and state alike": async ({ method }, honest) => {

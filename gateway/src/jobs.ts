@@ -1,19 +1,35 @@
 import type { LapsedHold } from "@inference/ledger/client";
 import { limits } from "./config.ts";
 import type { Gateway } from "./gateway.ts";
+import { forgetAll } from "./inference/forget.ts";
 import { orphanAll, sweep } from "./inference/sweep.ts";
 
+export type JobTimes = {
+  /** From one sweep to the next. */
+  sweepMs: number;
+  /** From one time of forgetting what is over to the next. */
+  forgetMs: number;
+  /** How long the sweeper waits for the provider's record of an orphaned request. */
+  orphanGraceMs: number;
+};
+
 /**
- * What a gateway does on its own: it reads the prices again, and ends holds that nobody works on. Throws if there are no
- * prices to begin with. The result stops the jobs.
+ * What a gateway does on its own: it reads the prices again, ends holds that nobody works on, and forgets what is
+ * over. Throws if there are no prices to begin with. The result stops the jobs.
  *
  * @param abandoned Holds of a process that is known to be gone.
  */
-export async function startJobs(gateway: Gateway, abandoned: readonly LapsedHold[]): Promise<() => void> {
+export async function startJobs(
+  gateway: Gateway,
+  abandoned: readonly LapsedHold[],
+  times: Partial<JobTimes> = {},
+): Promise<() => void> {
+  const { sweepMs, forgetMs, orphanGraceMs } = { ...usualTimes, ...times };
   await gateway.prices.refresh();
-  await orphanAll(gateway, abandoned);
+  await orphanAll(gateway, abandoned, orphanGraceMs);
   const stops = [
-    every(gateway, SWEEP_MS, () => sweep(gateway)),
+    every(gateway, sweepMs, () => sweep(gateway, orphanGraceMs)),
+    every(gateway, forgetMs, (stopped) => forgetAll(gateway, stopped)),
     every(gateway, limits.catalogueRefreshMs, () => gateway.prices.refresh()),
   ];
   return () => {
@@ -21,21 +37,25 @@ export async function startJobs(gateway: Gateway, abandoned: readonly LapsedHold
   };
 }
 
-const SWEEP_MS = 5_000;
+const usualTimes: JobTimes = { sweepMs: 5_000, forgetMs: 3_600_000, orphanGraceMs: limits.orphanGraceMs };
 
-function every(gateway: Gateway, intervalMs: number, work: () => Promise<unknown>): () => void {
+function every(
+  gateway: Gateway,
+  intervalMs: number,
+  work: (stopped: AbortSignal) => Promise<unknown>,
+): () => void {
   const { timers, log } = gateway.environment;
-  let stopped = false;
+  const stop = new AbortController();
   let timer = timers.after(intervalMs, run);
   function run(): void {
-    work()
+    work(stop.signal)
       .catch((error: unknown) => log("alert", "job_failed", { error: String(error) }))
       .finally(() => {
-        if (!stopped) timer = timers.after(intervalMs, run);
+        if (!stop.signal.aborted) timer = timers.after(intervalMs, run);
       });
   }
   return () => {
-    stopped = true;
+    stop.abort();
     timer.cancel();
   };
 }

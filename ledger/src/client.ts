@@ -1,3 +1,4 @@
+import type { Commands } from "./commands.ts";
 import type { Partition } from "./partition.ts";
 import type { AnswerOf, Query } from "./reads.ts";
 import type { Saga } from "./saga.ts";
@@ -15,9 +16,23 @@ export type LedgerClient = {
   read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>>;
   /** Unresolved holds whose lease has lapsed, oldest first. */
   lapsedHolds(at: number, limit: number): Promise<LapsedHold[]>;
+  /**
+   * One page of a walk through a table: of the at most `limit` rows after a position, those whose admission or end lies
+   * before this time, for `forget` to look at.
+   */
+  overdue(table: ForgettableTable, before: number, page: OverdueQuery): Promise<OverduePage>;
 };
 
 export type LapsedHold = { partition: Partition; hold: HoldRow };
+
+export type ForgettableTable = Commands["forget"]["command"]["table"];
+export type RowPosition = { partition: Partition; id: string };
+export type OverdueQuery = { after: RowPosition | null; limit: number };
+export type OverduePage = {
+  rows: RowPosition[];
+  /** Where the next page begins; null when nothing more can be overdue. */
+  next: RowPosition | null;
+};
 
 export class LedgerUnavailable extends Error {
   override name = "LedgerUnavailable";

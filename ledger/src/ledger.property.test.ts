@@ -9,7 +9,7 @@ const numRuns = deep ? 5_000 : 500;
 
 /** Runs that once failed, by what they found. */
 const knownSeeds: { seed: number; path?: string; found: string }[] = [
-  { seed: -1639081936, path: "383", found: "a repeated reserve answers another lease once its hold is orphaned" },
+  { seed: -1877685371, path: "9", found: "a repeated reserve answers another lease once its hold is orphaned" },
 ];
 
 test("whatever happens in whatever order, the ledger answers as its model and every invariant holds", () => {

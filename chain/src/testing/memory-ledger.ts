@@ -24,6 +24,7 @@ export function openMemoryLedger(now: () => number = Date.now): MemoryLedger {
     run: host.run,
     read: host.read,
     lapsedHolds: host.lapsedHolds,
+    overdue: host.overdue,
     crashing: false,
     applied,
     recover() {

@@ -1,4 +1,4 @@
-import { fail } from "@inference/protocol/errors";
+import { fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { GatewayContext } from "./context.ts";
 
@@ -22,11 +22,13 @@ export async function readJsonText(context: GatewayContext, maxBytes: number): P
     ? await readLimited(context, maxBytes)
     : await withinTime(context, req.arrayBuffer());
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     return fail("invalid_request", "The body is not valid UTF-8.");
   }
 }
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A body of unknown length: counted as it comes. */
 async function readLimited(context: GatewayContext, maxBytes: number): Promise<Uint8Array> {
@@ -53,19 +55,15 @@ async function readLimited(context: GatewayContext, maxBytes: number): Promise<U
   return whole;
 }
 
-async function withinTime<T>(context: GatewayContext, reading: Promise<T>): Promise<T> {
-  const { timers } = context.var.gateway.environment;
-  let timer: { cancel(): void } | undefined;
-  const late = new Promise<"late">((resolve) => {
-    timer = timers.after(limits.bodyReadMs, () => resolve("late"));
+function withinTime<T>(context: GatewayContext, reading: Promise<T>): Promise<T> {
+  const { timers } = context.get("gateway").environment;
+  return new Promise<T>((resolve, reject) => {
+    const message = `The request's body did not arrive within ${limits.bodyReadMs / 1000} s.`;
+    const timer = timers.after(limits.bodyReadMs, () => {
+      reject(new GatewayError({ code: "request_timeout", message }));
+    });
+    reading.then(resolve, reject).finally(() => timer.cancel());
   });
-  try {
-    const first = await Promise.race([reading, late]);
-    if (first !== "late") return first as T;
-    return fail("request_timeout", `The request's body did not arrive within ${limits.bodyReadMs / 1000} s.`);
-  } finally {
-    timer?.cancel();
-  }
 }
 
 function tooLarge(maxBytes: number): never {

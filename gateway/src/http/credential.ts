@@ -13,7 +13,7 @@ export function presentedCredential(context: GatewayContext): VerifiedCredential
   if (header === undefined) return undefined;
   const text = /^bearer[ \t]+(\S{1,512})[ \t]*$/i.exec(header)?.[1];
   if (text === undefined) missing();
-  const credential = context.var.gateway.credentials.verify(text);
+  const credential = context.get("gateway").credentials.verify(text);
   if (credential !== undefined) return credential;
   if (text.startsWith("is_")) fail("invalid_session", "This session token is not one of ours: sign in again.");
   return fail("invalid_api_key", "This API key is not one of ours: check that it was copied whole.");

@@ -7,8 +7,8 @@ import type { GatewayContext } from "./context.ts";
 export function errorResponse(context: GatewayContext, error: unknown): Response {
   const detail = errorDetail(error);
   if (detail.code === "internal_error") {
-    const fields = { request: context.var.requestId, error: describe(error) };
-    context.var.gateway.environment.log("alert", "internal_error", fields);
+    const fields = { request: context.get("requestId"), error: describe(error) };
+    context.get("gateway").environment.log("alert", "internal_error", fields);
   }
   return context.json(errorBody(detail), errorTable[detail.code].status, errorHeaders(detail));
 }

@@ -35,6 +35,22 @@ export function makeCredentials(secret: Uint8Array, random: Random): Credentials
   const hmac = (purpose: string, text: string): Buffer =>
     createHmac("sha256", secret).update(purpose).update(text).digest();
   const checksum = (body: string): string => encodeBase32(hmac("credential:", body).subarray(0, CHECKSUM_BYTES));
+  const verified = makeRecent<VerifiedCredential>(MAX_REMEMBERED);
+  const pseudonyms = makeRecent<string>(MAX_REMEMBERED);
+
+  function check(text: string): VerifiedCredential | undefined {
+    const credential = parseCredential(text);
+    if (credential === undefined) return undefined;
+    const expected = Buffer.from(checksum(credential.body));
+    if (!timingSafeEqual(expected, Buffer.from(credential.checksum))) return undefined;
+    const isKey = credential.kind === "ik";
+    return {
+      subject: credential.subject,
+      partition: isKey ? accountPartition(credential.subject) : identityPartition(credential.subject),
+      payer: { kind: isKey ? "key" : "session", digest: digestOf(text) },
+    };
+  }
+
   return {
     issue(kind, subject) {
       const body = credentialBody(kind, subject, random.bytes(SECRET_BYTES));
@@ -42,18 +58,38 @@ export function makeCredentials(secret: Uint8Array, random: Random): Credentials
       return { text, digest: digestOf(text), label: credentialLabel(text) };
     },
     verify(text) {
-      const credential = parseCredential(text);
-      if (credential === undefined) return undefined;
-      const expected = Buffer.from(checksum(credential.body));
-      if (!timingSafeEqual(expected, Buffer.from(credential.checksum))) return undefined;
-      const isKey = credential.kind === "ik";
-      return {
-        subject: credential.subject,
-        partition: isKey ? accountPartition(credential.subject) : identityPartition(credential.subject),
-        payer: { kind: isKey ? "key" : "session", digest: digestOf(text) },
-      };
+      // What is remembered is arithmetic on the text alone: whether the credential is still good, its partition says.
+      const known = verified.get(text) ?? check(text);
+      if (known !== undefined) verified.set(text, known);
+      return known;
     },
-    pseudonym: (partition) => encodeBase32(hmac("pseudonym:", partition).subarray(0, 15)),
+    pseudonym(partition) {
+      const known = pseudonyms.get(partition) ?? encodeBase32(hmac("pseudonym:", partition).subarray(0, 15));
+      pseudonyms.set(partition, known);
+      return known;
+    },
+  };
+}
+
+/** Credentials whose checksum need not be computed again. */
+const MAX_REMEMBERED = 10_000;
+
+type Recent<T> = { get(key: string): T | undefined; set(key: string, value: T): void };
+
+/** Remembers what was set lately: between one and two times `size / 2` entries, without bookkeeping for each use. */
+function makeRecent<T>(size: number): Recent<T> {
+  let young = new Map<string, T>();
+  let old = new Map<string, T>();
+  return {
+    get: (key) => young.get(key) ?? old.get(key),
+    set(key, value) {
+      if (young.has(key)) return;
+      if (young.size >= size / 2) {
+        old = young;
+        young = new Map();
+      }
+      young.set(key, value);
+    },
   };
 }
 

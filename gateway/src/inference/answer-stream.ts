@@ -33,7 +33,8 @@ export async function answerStream(
   const outlet = openOutlet(gateway.environment, { keepsAlive: exchange.order.stream });
   gateway.environment.background(relay(gateway, exchange, response, tap, outlet).finally(() => deadline.cancel()));
   const gone = request.clientGone;
-  if (gone !== null) gone.addEventListener("abort", () => outlet.leave(), { once: true });
+  if (gone?.aborted === true) outlet.leave();
+  else gone?.addEventListener("abort", () => outlet.leave(), { once: true });
   const headers = answerHeaders(exchange.order, response.header("content-type") ?? contentType);
   return new Response(outlet.readable, { status: 200, headers: { ...headers, "x-accel-buffering": "no" } });
 }

@@ -1,9 +1,8 @@
 import { GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
-import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
+import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Delivered } from "../metering/quote.ts";
-import { nothingDelivered } from "../metering/quote.ts";
 import { parseUsage } from "../metering/usage.ts";
 import { usageJson } from "../metering/usage-json.ts";
 import { utf8Length } from "../metering/utf8-length.ts";
@@ -23,7 +22,6 @@ export async function answerWhole(
   response: UpstreamResponse,
   deadline: { cancel(): void },
 ): Promise<Response> {
-  const drain = drainAfterDeparture(gateway, exchange, request.clientGone);
   try {
     const isBlocked = gateway.config.upstream.blockedHeader;
     const blocked = isBlocked !== null && response.header(isBlocked) === "true";
@@ -32,22 +30,8 @@ export async function answerWhole(
     return contentType.startsWith("application/json")
       ? await answerJson(gateway, exchange, request, bytes, blocked)
       : await answerBinary(gateway, exchange, contentType, bytes, blocked);
-  } catch (error) {
-    if (!(error instanceof UpstreamFailure) || request.clientGone?.aborted !== true) throw error;
-    // Nobody is there to see it, and the provider may have billed it whole: that is what the hold is for.
-    const { durable } = endExchange(gateway, exchange, {
-      kind: "answer",
-      usage: "missing",
-      delivered: nothingDelivered,
-      complete: false,
-      stream: false,
-      clientGone: true,
-    });
-    await durable;
-    throw new GatewayError({ code: "upstream_error", message: "The provider's answer broke off." });
   } finally {
     deadline.cancel();
-    drain.cancel();
   }
 }
 
@@ -116,22 +100,6 @@ async function answerBinary(
   );
   await durableOrLate(gateway, durable);
   return new Response(bytes as BodyInit, { status: 200, headers: answerHeaders(exchange.order, contentType) });
-}
-
-/** Stops reading, a while after the client has gone. */
-function drainAfterDeparture(gateway: Gateway, exchange: Exchange, gone: AbortSignal | null): { cancel(): void } {
-  if (gone === null) return { cancel: () => undefined };
-  let timer: { cancel(): void } | undefined;
-  const onGone = (): void => {
-    timer = gateway.environment.timers.after(gateway.config.drainMs, () => exchange.abort.abort());
-  };
-  gone.addEventListener("abort", onGone, { once: true });
-  return {
-    cancel() {
-      gone.removeEventListener("abort", onGone);
-      timer?.cancel();
-    },
-  };
 }
 
 const MAX_SETTLE_WAIT_MS = 2_000;

@@ -29,12 +29,15 @@ export type Conclusion = {
 export function conclude(quote: Quote, ending: Ending): Conclusion {
   if (ending.kind === "nothing") return release();
   const nothingDelivered = ending.delivered.bytes === 0 && ending.delivered.events === 0;
+  // An answer that was to come whole, and its client has gone: the provider may bill all of it.
+  const abandoned = !ending.stream && ending.clientGone;
   if (quote.flatNanoUsd !== null) {
-    return ending.complete || !nothingDelivered ? charge(quote, quote.flatNanoUsd, "flat") : release();
+    const isOwed = ending.complete || !nothingDelivered || abandoned;
+    return isOwed ? charge(quote, quote.flatNanoUsd, "flat") : release();
   }
   if (typeof ending.usage === "object") return charge(quote, quote.chargeForUsage(ending.usage), "usage");
   const alert = ending.usage === "malformed" ? "the provider reported a usage that cannot be" : null;
-  const basis = !ending.stream && ending.clientGone ? "hold" : "delivered";
+  const basis = abandoned ? "hold" : "delivered";
   const amount = basis === "hold" ? quote.maxNanoUsd : quote.chargeForDelivered(ending.delivered);
   return { ...charge(quote, amount, basis), alert };
 }

@@ -110,7 +110,29 @@ function receiptDetail(exchange: Exchange, ending: Ending, conclusion: Conclusio
   return JSON.stringify(detail);
 }
 
-/** Aborts the exchange when its time is over: a minute before its lease, so that no hold lapses under a live request. */
-export function startDeadline(gateway: Gateway, abort: AbortController): { cancel(): void } {
-  return gateway.environment.timers.after(limits.requestMs, () => abort.abort());
+/**
+ * Aborts the exchange when its time is over: a minute before its lease, so that no hold lapses under a live request, and
+ * a while after its client has gone, whatever it is waiting for then.
+ */
+export function startDeadline(
+  gateway: Gateway,
+  abort: AbortController,
+  clientGone: AbortSignal | null,
+): { cancel(): void } {
+  const { timers } = gateway.environment;
+  const over = (): void => abort.abort();
+  const lease = timers.after(limits.requestMs, over);
+  let drain: { cancel(): void } | undefined;
+  const onGone = (): void => {
+    drain = timers.after(gateway.config.drainMs, over);
+  };
+  if (clientGone?.aborted === true) onGone();
+  else clientGone?.addEventListener("abort", onGone, { once: true });
+  return {
+    cancel() {
+      clientGone?.removeEventListener("abort", onGone);
+      lease.cancel();
+      drain?.cancel();
+    },
+  };
 }

@@ -4,10 +4,12 @@ import { limits } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { VerifiedCredential } from "../identity/credentials.ts";
+import { nothingDelivered } from "../metering/quote.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { providerError } from "../upstream/provider-error.ts";
 import { answerStream } from "./answer-stream.ts";
 import { answerWhole } from "./answer-whole.ts";
+import type { Ending } from "./conclusion.ts";
 import { type Exchange, endExchange, holdDetail, startDeadline } from "./exchange.ts";
 import type { Order } from "./order.ts";
 import { credentialError, refusalError } from "./refusal.ts";
@@ -38,7 +40,7 @@ export async function serveInference(gateway: Gateway, request: InferenceRequest
     chatOutputField: gateway.config.upstream.chatOutputField,
   });
   const exchange = await admit(gateway, request, order);
-  const deadline = startDeadline(gateway, exchange.abort);
+  const deadline = startDeadline(gateway, exchange.abort, request.clientGone);
   try {
     const response = await forward(gateway, exchange);
     return order.stream || request.route.passesThrough
@@ -47,9 +49,10 @@ export async function serveInference(gateway: Gateway, request: InferenceRequest
   } catch (error) {
     deadline.cancel();
     const failure = failureError(error, exchange);
+    const ending = failureEnding(error, exchange, request);
     exchange.abort.abort();
-    // Whatever happened, the hold ends: an answer that nobody saw costs nothing.
-    await endExchange(gateway, exchange, { kind: "nothing", why: String(error) }).durable;
+    // Whatever happened, the hold ends.
+    await endExchange(gateway, exchange, ending).durable;
     throw failure;
   }
 }
@@ -101,7 +104,12 @@ async function forward(gateway: Gateway, exchange: Exchange): Promise<UpstreamRe
   } finally {
     timer.cancel();
   }
-  if (response.status === 200) return response;
+  if (response.status === 200) {
+    const encoding = response.header("content-encoding");
+    if (encoding === null || encoding.toLowerCase() === "identity") return response;
+    const message = "The provider's answer is compressed, which it was not to be. Nothing was charged.";
+    throw new GatewayError({ code: "upstream_error", message });
+  }
   const body = await errorText(response);
   const refusal = providerError(response.status, body, [gateway.config.upstream.apiKey]);
   if (refusal.alert !== null) log("alert", "provider", { request: exchange.id, alert: refusal.alert });
@@ -118,6 +126,19 @@ async function errorText(response: UpstreamResponse): Promise<string> {
     // The status alone says what to answer; a body that breaks off or never ends adds nothing.
     return "";
   }
+}
+
+/**
+ * An answer that nobody saw costs nothing. One whose client left before it was whole may be billed whole all the same:
+ * that is what the hold is for.
+ */
+function failureEnding(error: unknown, { order, abort }: Exchange, { route, clientGone }: InferenceRequest): Ending {
+  const isWhole = !order.stream && !route.passesThrough;
+  const mayBeBilled =
+    error instanceof UpstreamFailure && (error.stage === "body" || (error.stage === "sent" && abort.signal.aborted));
+  return isWhole && mayBeBilled && clientGone?.aborted === true
+    ? { kind: "answer", usage: "missing", delivered: nothingDelivered, complete: false, stream: false, clientGone: true }
+    : { kind: "nothing", why: String(error) };
 }
 
 /** What went wrong between us and the provider, as the client is told it. */

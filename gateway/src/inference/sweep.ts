@@ -15,12 +15,12 @@ import type { HoldDetail, ReceiptDetail } from "./exchange.ts";
  * provider's own record of the request if there is one in time, else with what its last checkpoint proves, else released.
  * A follower's hold ends as its owner says. Answers how many holds it looked at.
  */
-export async function sweep(gateway: Gateway): Promise<number> {
+export async function sweep(gateway: Gateway, graceMs: number = limits.orphanGraceMs): Promise<number> {
   const { clock, ledger, log } = gateway.environment;
   const lapsed = await ledger.lapsedHolds(clock.now(), MAX_HOLDS_A_SWEEP);
   for (const entry of lapsed) {
     try {
-      await sweepHold(gateway, entry);
+      await sweepHold(gateway, entry, graceMs);
     } catch (error) {
       log("alert", "sweep_failed", { request: entry.hold.id, error: String(error) });
     }
@@ -29,18 +29,25 @@ export async function sweep(gateway: Gateway): Promise<number> {
 }
 
 /** Orphans holds at once, whatever their lease: those of a process that is known to be gone. */
-export async function orphanAll(gateway: Gateway, holds: readonly LapsedHold[]): Promise<void> {
+export async function orphanAll(
+  gateway: Gateway,
+  holds: readonly LapsedHold[],
+  graceMs: number = limits.orphanGraceMs,
+): Promise<void> {
   const { clock, ledger } = gateway.environment;
-  for (const { partition, hold } of holds) {
-    const graceMs = mayBeRecorded(gateway, hold) ? limits.orphanGraceMs : 0;
-    await ledger.run(() => send(partition, { type: "orphan", id: hold.id, at: clock.now(), graceMs }));
-  }
+  const at = clock.now();
+  await Promise.all(
+    holds.map(({ partition, hold }) => {
+      const wait = mayBeRecorded(gateway, hold) ? graceMs : 0;
+      return ledger.run(() => send(partition, { type: "orphan", id: hold.id, at, graceMs: wait }));
+    }),
+  );
 }
 
 const MAX_HOLDS_A_SWEEP = 256;
 const RECORD_MS = 10_000;
 
-async function sweepHold(gateway: Gateway, { partition, hold }: LapsedHold): Promise<void> {
+async function sweepHold(gateway: Gateway, { partition, hold }: LapsedHold, graceMs: number): Promise<void> {
   const { clock, ledger } = gateway.environment;
   const at = clock.now();
   if (hold.owner !== partition) {
@@ -51,7 +58,7 @@ async function sweepHold(gateway: Gateway, { partition, hold }: LapsedHold): Pro
   const recorded = await recordedUsage(gateway, hold.upstreamId, detail);
   if (hold.state === "open" && recorded === undefined && mayBeRecorded(gateway, hold)) {
     // The provider may write its record late: ask again until the grace is over, while nothing is charged.
-    await ledger.run(() => send(partition, { type: "orphan", id: hold.id, at, graceMs: limits.orphanGraceMs }));
+    await ledger.run(() => send(partition, { type: "orphan", id: hold.id, at, graceMs }));
     return;
   }
   const bill = recorded?.chargeNanoUsd ?? hold.deliveredNanoUsd;

@@ -1,5 +1,5 @@
 import type { AttoUsd, TextPrice, TokenRates } from "@inference/protocol/model";
-import { dearest } from "./charge.ts";
+import { dearest } from "./dearest.ts";
 
 /** The most tokens that a request can be billed for. */
 export type TokenBound = { promptTokens: number; completionTokens: number };
@@ -8,10 +8,10 @@ const TOKENS_PER_MESSAGE = 32;
 const TOKENS_PER_REQUEST = 256;
 
 /**
- * The most prompt tokens that a request can have. A byte-level tokenizer never makes more tokens than there are bytes, and the
- * body that is sent holds everything the provider turns into a prompt; what its chat template adds is covered by the two
- * constants. Bytes count far more than tokens, so a bound above the model's context is no proof that the prompt is too long:
- * it is cut to the context, above which no prompt can be billed.
+ * The most prompt tokens that a request can have. A byte-level tokenizer never makes more tokens than there are bytes,
+ * and the body that is sent holds everything the provider turns into a prompt; what its chat template adds is covered
+ * by the two constants. Bytes count far more than tokens, so a bound above the model's context is no proof that the
+ * prompt is too long: it is cut to the context, above which no prompt can be billed.
  */
 export function promptBound(request: { bodyBytes: number; messages: number; contextTokens: number | null }): number {
   const bytes = request.bodyBytes + TOKENS_PER_MESSAGE * request.messages + TOKENS_PER_REQUEST;
@@ -19,8 +19,8 @@ export function promptBound(request: { bodyBytes: number; messages: number; cont
 }
 
 /**
- * The prices a request within a prompt bound can meet: a prompt cost and a price per completion token for each set of rates that
- * is in reach. The dearest of them is the request's maximum.
+ * The prices a request within a prompt bound can meet: a prompt cost and a price per completion token for each set of
+ * rates that is in reach. The dearest of them is the request's maximum.
  */
 export type Tier = { promptAtto: AttoUsd; outputAtto: AttoUsd };
 
@@ -34,7 +34,10 @@ export function tiersMaxAtto(tiers: readonly Tier[], completionTokens: number): 
   return dearest(tiers.map(({ promptAtto, outputAtto }) => promptAtto + BigInt(completionTokens) * outputAtto));
 }
 
-/** The most completion tokens for which every tier stays within an amount; null if output costs nothing; undefined if the prompt alone does not fit. */
+/**
+ * The most completion tokens for which every tier stays within an amount; null if output costs nothing; undefined if
+ * the prompt alone does not fit.
+ */
 export function tiersAffordableTokens(tiers: readonly Tier[], availableAtto: AttoUsd): bigint | null | undefined {
   let least: bigint | null = null;
   for (const { promptAtto, outputAtto } of tiers) {
@@ -52,7 +55,9 @@ function tier(rates: TokenRates, promptTokens: number): Tier {
   return { promptAtto: BigInt(promptTokens) * input, outputAtto: rates.output };
 }
 
-/** The most tokens of an embedding's inputs, by their bytes: each input has the model's context, and markers of its own. */
+/**
+ * The most tokens of an embedding's inputs, by their bytes: each input has the model's context, and markers of its own.
+ */
 export function embeddingBound(inputBytes: readonly number[], contextTokens: number | null): number {
   let tokens = 0;
   for (const bytes of inputBytes)

@@ -1,4 +1,7 @@
-/** Bytes that are held until the rest of them comes. It doubles as it grows, so that many small chunks cost no more than one. */
+/**
+ * Bytes that are held until the rest of them comes. It doubles as it grows, so that many small chunks cost no more than
+ * one.
+ */
 export type ByteBuffer = {
   readonly length: number;
   append(bytes: Uint8Array, start: number, end: number): void;

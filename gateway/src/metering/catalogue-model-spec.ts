@@ -17,9 +17,9 @@ import {
 } from "./catalogue-item.ts";
 
 /**
- * The catalogue shape with `model_spec.pricing`: prices are `{usd}` objects, per million tokens for text and embeddings, per
- * million characters for speech under the same name `input`, per image by resolution and quality. A price of a name that is not
- * listed here leaves the model out.
+ * The catalogue shape with `model_spec.pricing`: prices are `{usd}` objects, per million tokens for text and
+ * embeddings, per million characters for speech under the same name `input`, per image by resolution and quality. A
+ * price of a name that is not listed here leaves the model out.
  */
 export const readModelSpec: ReadItem = (item, id, atMs) => {
   const spec = objectAt(item, "model_spec");

@@ -14,8 +14,8 @@ import {
 } from "./catalogue-item.ts";
 
 /**
- * The catalogue shape of model routers: `pricing` holds dollars per token as decimal strings. A price other than those read here,
- * unless it is zero, leaves the model out; one for images or audio in the prompt leaves only those out.
+ * The catalogue shape of model routers: `pricing` holds dollars per token as decimal strings. A price other than those
+ * read here, unless it is zero, leaves the model out; one for images or audio in the prompt leaves only those out.
  */
 export const readPerToken: ReadItem = (item, id) => {
   const pricing = objectAt(item, "pricing");

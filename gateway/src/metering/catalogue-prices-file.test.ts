@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CatalogueError, parseCatalogue } from "./catalogue.ts";
-import { cents } from "./test-prices.ts";
+import { cents } from "./testing/prices.ts";
 
 const NANO = 1_000_000_000n;
 

@@ -16,8 +16,8 @@ import * as z from "zod";
  *         "usd_per_image_by_quality": { "1K": { "low": "0.05", "high": "0.26" } },
  *         "features": { "defaultResolution": "1K", "defaultQuality": "high" } } ] }
  *
- * Prices are exact decimal strings of at most 10 places; "0" is a price. `created` (seconds), `owned_by` and `features` are optional
- * everywhere. A file with anything wrong in it is refused as a whole.
+ * Prices are exact decimal strings of at most 10 places; "0" is a price. `created` (seconds), `owned_by` and `features`
+ * are optional everywhere. A file with anything wrong in it is refused as a whole.
  */
 const atto = (decimals: number) =>
   z.string().transform((text, context): AttoUsd => {

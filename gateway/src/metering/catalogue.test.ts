@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Model } from "@inference/protocol/model";
 import { type Catalogue, CatalogueError, parseCatalogue } from "./catalogue.ts";
-import { cents } from "./test-prices.ts";
+import { cents } from "./testing/prices.ts";
 
 const NANO = 1_000_000_000n;
 const AT = Date.UTC(2026, 10, 21);

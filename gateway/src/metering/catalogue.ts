@@ -19,7 +19,8 @@ export type Catalogue = {
  * A catalogue's body as the models that can be priced and served.
  *
  * @param aliases our own names, alias to id: checked here, so that a wrong one shows in the log and not in a request.
- * @throws CatalogueError if the body as a whole is not such a catalogue; one row that is not is left out, with the reason.
+ * @throws CatalogueError if the body as a whole is not such a catalogue; one row that is not is left out, with the
+ * reason.
  */
 export function parseCatalogue(
   bodyText: string,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chargeAtto, chargeForUsage, chargeToNanoUsdUp, imageAtto, speechAtto } from "./charge.ts";
-import { ATTO_PER_MICRO_USD, cents, extendedPrice, goldenPrice, usageOf } from "./test-prices.ts";
+import { ATTO_PER_MICRO_USD, cents, extendedPrice, goldenPrice, usageOf } from "./testing/prices.ts";
 
 test("tokens read from the cache are inside the prompt tokens, and a charge is exact", () => {
   const usage = usageOf({ promptTokens: 339, cacheReadTokens: 128, completionTokens: 227, reasoningTokens: 32 });

@@ -10,8 +10,9 @@ import { attoToNanoUsdUp, MAX_NANO_USD, type NanoUsd, nanoUsdToAtto } from "@inf
 import type { TokenUsage } from "./quote.ts";
 
 /**
- * What a usage costs, exactly, in atto-dollars. Tokens read from and written to the provider's cache are inside the prompt
- * tokens; reasoning tokens are inside the completion tokens. Above the extended threshold all tokens have the extended rates.
+ * What a usage costs, exactly, in atto-dollars. Tokens read from and written to the provider's cache are inside the
+ * prompt tokens; reasoning tokens are inside the completion tokens. Above the extended threshold all tokens have the
+ * extended rates.
  */
 export function chargeAtto(price: TextPrice | EmbeddingPrice, usage: TokenUsage): AttoUsd {
   if (price.kind === "embedding") return BigInt(usage.promptTokens) * price.input;
@@ -39,13 +40,6 @@ export function imageAtto(price: ImagePrice, resolution: string, quality: string
 
 export function speechAtto(price: SpeechPrice, characters: number): AttoUsd {
   return BigInt(characters) * price.character;
-}
-
-/** Of prices of which it is not known which applies, the one that covers them all; 0 of none. */
-export function dearest(prices: readonly (AttoUsd | undefined)[]): AttoUsd {
-  let most = 0n;
-  for (const price of prices) if (price !== undefined && price > most) most = price;
-  return most;
 }
 
 /** What a usage costs: `chargeAtto`, rounded up once. */

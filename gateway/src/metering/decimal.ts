@@ -1,10 +1,11 @@
 const DECIMAL = /^(\d{1,40})(?:\.(\d{1,60}))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /**
- * A non-negative decimal, as text or as a number of a JSON body, scaled by 10^places and rounded half up; undefined if it is none.
+ * A non-negative decimal, as text or as a number of a JSON body, scaled by 10^places and rounded half up; undefined if
+ * it is none.
  *
- * A JSON number that was printed from a binary float, like `0.009200000000000002`, has its noise from the sixteenth digit on:
- * `String` prints the same digits again, and rounding to `places` leaves the decimal that was meant.
+ * A JSON number that was printed from a binary float, like `0.009200000000000002`, has its noise from the sixteenth
+ * digit on: `String` prints the same digits again, and rounding to `places` leaves the decimal that was meant.
  */
 export function roundDecimal(value: unknown, places: number): bigint | undefined {
   if (typeof value !== "string" && typeof value !== "number") return undefined;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Model, Price } from "@inference/protocol/model";
 import { toModelObject } from "./model-object.ts";
-import { cents, extendedPrice, goldenPrice } from "./test-prices.ts";
+import { cents, extendedPrice, goldenPrice } from "./testing/prices.ts";
 
 const NANO = 1_000_000_000n;
 

@@ -2,9 +2,9 @@ import type { AttoUsd, Model, Price, TokenRates } from "@inference/protocol/mode
 import { formatDecimal } from "@inference/protocol/money";
 
 /**
- * A model as GET /models lists it: OpenAI's four fields, and prices as exact decimal strings in dollars per unit. `prompt` and
- * `completion` are per token, and "0" where tokens cost nothing because something else does: `character`, or `image`, which is one
- * price or a table by resolution.
+ * A model as GET /models lists it: OpenAI's four fields, and prices as exact decimal strings in dollars per unit.
+ * `prompt` and `completion` are per token, and "0" where tokens cost nothing because something else does: `character`,
+ * or `image`, which is one price or a table by resolution.
  */
 export function toModelObject(model: Model): Record<string, unknown> {
   const { price, features } = model;

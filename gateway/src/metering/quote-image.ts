@@ -1,6 +1,7 @@
 import { fail } from "@inference/protocol/errors";
 import type { AttoUsd, ImagePrice } from "@inference/protocol/model";
-import { dearest, imageAtto } from "./charge.ts";
+import { imageAtto } from "./charge.ts";
+import { dearest } from "./dearest.ts";
 import type { Quote } from "./quote.ts";
 import { quoteFlat } from "./quote-flat.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { quoteText } from "./quote-text.ts";
-import { anyTextPrice, anyUsageWithin } from "./test-prices.ts";
+import { anyTextPrice, anyUsageWithin } from "./testing/prices.ts";
 
 const anyRequest = fc.record({
   snapshotId: fc.constant("s"),

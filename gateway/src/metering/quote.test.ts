@@ -5,7 +5,7 @@ import { quoteEmbedding } from "./quote-embedding.ts";
 import { quoteImage } from "./quote-image.ts";
 import { quoteSpeech } from "./quote-speech.ts";
 import { quoteText } from "./quote-text.ts";
-import { cents, goldenPrice, usageOf } from "./test-prices.ts";
+import { cents, goldenPrice, usageOf } from "./testing/prices.ts";
 
 const NANO = 1_000_000_000n;
 const text = {

@@ -14,8 +14,17 @@ export type SseEvent =
   | { kind: "malformed" }
   /** No choices, and a usage. */
   | { kind: "usage"; chunk: JsonObject }
-  /** Anything else; some providers put a usage into their content chunks. */
-  | { kind: "content"; bytes: number; upstreamId: string | null; finishReason: string | null; usage: unknown };
+  | SseContentEvent;
+
+/** Anything else; some providers put a usage into their content chunks. */
+export type SseContentEvent = {
+  kind: "content";
+  /** The UTF-8 bytes that it delivers. */
+  bytes: number;
+  upstreamId: string | null;
+  finishReason: string | null;
+  usage: unknown;
+};
 
 const LF = 10;
 const CR = 13;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { readSseEvent } from "./sse-event.ts";
 import { type ContentNotes, scanContent } from "./sse-scan.ts";
-import { bytesOf } from "./test-streams.ts";
+import { bytesOf } from "./testing/streams.ts";
 
 const text = fc.oneof(fc.string({ unit: "binary", maxLength: 8 }), fc.string({ unit: "grapheme", maxLength: 8 }));
 const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value);

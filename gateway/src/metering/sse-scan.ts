@@ -1,6 +1,6 @@
 /**
- * Reads a streamed content event without decoding or parsing it: almost every event of a stream is one, and all that metering wants
- * of it is a number. Whatever is not plainly such an event is left to `sse-event.ts`, which parses.
+ * Reads a streamed content event without decoding or parsing it: almost every event of a stream is one, and all that
+ * metering wants of it is a number. Whatever is not plainly such an event is left to `sse-event.ts`, which parses.
  *
  * The positions below are places in `bytes`; -1 means "not plainly content".
  */
@@ -135,7 +135,9 @@ const LETTER_U = 117;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
-/** Visits each key of the object at `at`, and answers with the place after it. A key with an escape in it is not plain. */
+/**
+ * Visits each key of the object at `at`, and answers with the place after it. A key with an escape in it is not plain.
+ */
 function scanObject(bytes: Uint8Array, start: number, end: number, visit: Visit): number {
   if (bytes[start] !== OPEN_OBJECT) return -1;
   let at = skipSpace(bytes, start + 1, end);
@@ -250,7 +252,10 @@ function countText(bytes: Uint8Array, at: number, end: number): number {
   return after;
 }
 
-/** Leaves in `stringBytes` how many UTF-8 bytes the string has when its escapes are read, in `stringEnd` where its end quote is. */
+/**
+ * Leaves in `stringBytes` how many UTF-8 bytes the string has when its escapes are read, in `stringEnd` where its end
+ * quote is.
+ */
 function skipString(bytes: Uint8Array, start: number, end: number): number {
   let extra = 0;
   for (let at = start + 1; at < end; at++) {

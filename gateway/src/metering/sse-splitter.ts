@@ -3,12 +3,14 @@ const CR = 13;
 const COLON = 58;
 
 /**
- * Cuts a stream of bytes into segments: an event with the blank line that ends it, or a comment line outside of an event, so that
- * what keeps an idle stream alive is never held back. Lines end with LF, CRLF or CR. Where a segment ends does not depend on how
- * the bytes came in chunks.
+ * Cuts a stream of bytes into segments: an event with the blank line that ends it, or a comment line outside of an
+ * event, so that what keeps an idle stream alive is never held back. Lines end with LF, CRLF or CR. Where a segment
+ * ends does not depend on how the bytes came in chunks.
  */
 export type SseSplitter = {
-  /** Whether the chunk's first byte only completes the CRLF that ended the segment before. Ask at each chunk's start. */
+  /**
+   * Whether the chunk's first byte only completes the CRLF that ended the segment before. Ask at each chunk's start.
+   */
   completesLineEnd(chunk: Uint8Array): boolean;
   /** The place after the segment that is open at `from`; -1 if the chunk ends before it does. */
   next(chunk: Uint8Array, from: number): number;

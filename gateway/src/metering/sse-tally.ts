@@ -1,5 +1,6 @@
 import type { TokenBound } from "./bound.ts";
 import type { Delivered, TokenUsage } from "./quote.ts";
+import type { SseContentEvent } from "./sse-event.ts";
 import type { ContentNotes } from "./sse-scan.ts";
 import { parseUsage, type UsageReading } from "./usage.ts";
 
@@ -31,8 +32,8 @@ export type SseTally = {
   notes: ContentNotes;
   /** Nothing that comes after `[DONE]` or a fault reaches the client. */
   isClosed(): boolean;
-  noteContent(bytes: number): void;
-  noteUsage(value: unknown): void;
+  noteDelivered(bytes: number): void;
+  noteContentEvent(event: SseContentEvent): void;
   noteUsageEvent(chunk: Record<string, unknown>): void;
   noteDone(): void;
   noteFault(fault: SseFault): void;
@@ -50,6 +51,14 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
   let done = false;
   let fault: SseFault | null = null;
 
+  const isClosed = (): boolean => done || fault !== null;
+
+  function noteDelivered(bytes: number): void {
+    if (bytes === 0) return;
+    delivered.bytes += bytes;
+    delivered.events++;
+  }
+
   function noteUsage(value: unknown): void {
     const reading = parseUsage(value, bound);
     if (reading === "malformed") malformedUsage = true;
@@ -58,13 +67,15 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
 
   return {
     notes,
-    isClosed: () => done || fault !== null,
-    noteContent(bytes) {
-      if (bytes === 0) return;
-      delivered.bytes += bytes;
-      delivered.events++;
+    isClosed,
+    noteDelivered,
+    noteContentEvent(event) {
+      noteUsage(event.usage);
+      if (isClosed()) return;
+      notes.upstreamId ??= event.upstreamId;
+      notes.finishReason = event.finishReason ?? notes.finishReason;
+      noteDelivered(event.bytes);
     },
-    noteUsage,
     noteUsageEvent(chunk) {
       usageChunk = chunk;
       noteUsage(chunk.usage);

@@ -12,7 +12,7 @@ import {
   textOf,
   usageCounts,
   usageEvent,
-} from "./test-streams.ts";
+} from "./testing/streams.ts";
 
 /** Segments of every kind, among them some that end the stream. */
 const anySegment = fc.oneof(

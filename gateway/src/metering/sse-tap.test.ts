@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSseTap, MAX_EVENT_BYTES } from "./sse-tap.ts";
+import { MAX_EVENT_BYTES } from "./sse-relay.ts";
+import { createSseTap } from "./sse-tap.ts";
 import {
   bytesOf,
   content,
@@ -14,7 +15,7 @@ import {
   shownUsage,
   usageCounts,
   usageEvent,
-} from "./test-streams.ts";
+} from "./testing/streams.ts";
 
 const run = (text: string, options: Parameters<typeof runTap>[1] = {}) => runTap([bytesOf(text)], options);
 const begun = event(deltaJson({ role: "assistant", content: "" }));

@@ -2,7 +2,9 @@ import type { NanoUsd } from "@inference/protocol/money";
 import type { TokenUsage } from "./quote.ts";
 import { usageJson } from "./usage-json.ts";
 
-/** The provider's usage event as a client gets to see it: OpenAI's fields, our usage, and nothing of the provider's own. */
+/**
+ * The provider's usage event as a client gets to see it: OpenAI's fields, our usage, and nothing of the provider's own.
+ */
 export function usageEventJson(
   chunk: Record<string, unknown>,
   shown: { usage: TokenUsage; costNanoUsd: NanoUsd; upstreamId: string | null },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { usageOf } from "./test-prices.ts";
+import { usageOf } from "./testing/prices.ts";
 import { usageJson } from "./usage-json.ts";
 
 test("the cost is a JSON number printed exactly from the integer", () => {

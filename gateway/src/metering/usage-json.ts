@@ -2,8 +2,8 @@ import { formatUsd, type NanoUsd } from "@inference/protocol/money";
 import type { TokenUsage } from "./quote.ts";
 
 /**
- * The `usage` that a client gets to see, as JSON text: the standard counts, and what was charged for them. `cost` is a JSON number
- * in dollars, printed exactly from the integer, which `JSON.stringify` could not do.
+ * The `usage` that a client gets to see, as JSON text: the standard counts, and what was charged for them. `cost` is a
+ * JSON number in dollars, printed exactly from the integer, which `JSON.stringify` could not do.
  */
 export function usageJson(usage: TokenUsage, costNanoUsd: NanoUsd): string {
   const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;

@@ -2,8 +2,8 @@ import type { TokenBound } from "./bound.ts";
 import type { TokenUsage } from "./quote.ts";
 
 /**
- * What a provider says was used: `missing` if it says nothing that could be priced, `malformed` if what it says cannot be. Both
- * are unknown to a charge; only the second is worth an alert. Zero is zero, not missing.
+ * What a provider says was used: `missing` if it says nothing that could be priced, `malformed` if what it says cannot
+ * be. Both are unknown to a charge; only the second is worth an alert. Zero is zero, not missing.
  */
 export type UsageReading = TokenUsage | "missing" | "malformed";
 
@@ -14,7 +14,8 @@ const ABSURD_FACTOR = 16;
 
 /**
  * @param value the answer's `usage`.
- * @param bound the request's bound: a count far beyond it is absurd. One a little beyond it is believed, and is a loss of ours.
+ * @param bound the request's bound: a count far beyond it is absurd. One a little beyond it is believed, and is a loss
+ * of ours.
  */
 export function parseUsage(value: unknown, bound?: TokenBound): UsageReading {
   if (value === undefined || value === null) return "missing";

@@ -32,7 +32,8 @@ export function makeEdgeLedger({ PARTITION }: Pick<Bindings, "PARTITION">): Ledg
     async read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>> {
       return (await objectOf(partition).read(partition, query)) as AnswerOf<Q>;
     },
-    // Each object looks after its own holds: there is no one place that knows them all.
+    // Each object looks after its own rows: there is no one place that knows them all.
     lapsedHolds: async () => [],
+    overdue: async () => ({ rows: [], next: null }),
   };
 }

@@ -45,6 +45,8 @@ type Waiting = {
 };
 
 const FULL_DISK_RETRY_MS = 250;
+/** From the end of one commit to the next: each costs an fsync and whole pages, whatever its size. */
+const MIN_COMMIT_INTERVAL_MS = 2;
 
 export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOptions): NodeLedger {
   const rows = openRowCache(database);
@@ -52,6 +54,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   let scheduled = false;
   let writable = true;
   let dead = false;
+  let lastCommitAt = 0;
 
   /** Applies one command, and at once every delivery that it causes: they share its commit. */
   function execute(partition: Partition, command: Command): Reply {
@@ -66,7 +69,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
 
   function deliver(partition: Partition, { id, target, command }: OutboxRow): void {
     execute(target, JSON.parse(command) as Command);
-    execute(partition, { type: "acknowledge", id });
+    // What the command `acknowledge` does.
+    rows.write(partition, [{ table: "outbox", id, row: null }]);
   }
 
   function runWhole(saga: Saga<unknown>): unknown {
@@ -89,6 +93,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       } catch (error) {
         // A defect of ours halfway through a saga: what it did so far stands, as after a crash between two steps.
         entry.reject(error);
+        schedule();
         return;
       }
     }
@@ -99,11 +104,17 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   function schedule(): void {
     if (scheduled) return;
     scheduled = true;
-    if (writable) setImmediate(flush);
-    else setTimeout(retryAfterFullDisk, FULL_DISK_RETRY_MS);
+    if (writable) {
+      // Alone, a saga is committed at the end of its turn; in a crowd, one commit a few turns later serves them all.
+      const sinceLast = performance.now() - lastCommitAt;
+      if (sinceLast >= MIN_COMMIT_INTERVAL_MS) setImmediate(flush);
+      else setTimeout(flush, MIN_COMMIT_INTERVAL_MS - sinceLast);
+    } else setTimeout(retryAfterFullDisk, FULL_DISK_RETRY_MS);
   }
 
   function flush(): void {
+    // Left over from before the disk was full: what waits has been dropped from memory, and the retry runs it again.
+    if (!writable && !dead) return;
     scheduled = false;
     const group = waiting;
     waiting = [];
@@ -122,6 +133,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     if (count === 0) return;
     options.onCommit?.("before", count);
     rows.commit();
+    lastCommitAt = performance.now();
     options.onCommit?.("after", count);
   }
 
@@ -163,6 +175,10 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     async lapsedHolds(at, limit) {
       if (rows.pendingRows() > 0) flush();
       return rows.unresolvedHolds(at, limit);
+    },
+    overdue: async (table, before, page) => {
+      if (rows.pendingRows() > 0) flush();
+      return rows.overdue(table, before, page);
     },
     unresolvedHolds: () => rows.unresolvedHolds(Number.MAX_SAFE_INTEGER, 1_000_000).filter(isOwned),
     async recover() {

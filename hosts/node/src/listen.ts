@@ -15,6 +15,7 @@ export async function listen(
   // Bodies have their own deadline; an answer may take as long as its stream.
   server.requestTimeout = 0;
   server.maxHeadersCount = 100;
+  const answers = countAnswers(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const taken = error.code === "EADDRINUSE";
@@ -29,10 +30,30 @@ export async function listen(
     url: `http://${HOST.includes(":") ? `[${HOST}]` : HOST}:${port}`,
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
       const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
+      // A connection on which no request ever came is not idle to the server: it would be waited for.
+      answers.whenNone(() => server.closeAllConnections());
       await closed;
       clearTimeout(timer);
+    },
+  };
+}
+
+/** Counts the answers in flight. */
+function countAnswers(server: Server): { whenNone(callback: () => void): void } {
+  let inFlight = 0;
+  let waiting: (() => void) | undefined;
+  server.on("request", (_request, response) => {
+    inFlight += 1;
+    response.once("close", () => {
+      inFlight -= 1;
+      if (inFlight === 0) waiting?.();
+    });
+  });
+  return {
+    whenNone(callback) {
+      waiting = callback;
+      if (inFlight === 0) callback();
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
+import type { ForgettableTable, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import type { Partition } from "@inference/ledger/partition";
-import { tableNames } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
 import type { Change, HoldRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
 import { prepareStatements } from "./statements.ts";
@@ -19,15 +19,31 @@ export type RowCache = {
   /** Forgets everything that is not on disk. */
   discard(): void;
   unresolvedHolds(leaseBefore: number, limit: number): { partition: Partition; hold: HoldRow }[];
+  overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   outbox(): { partition: Partition; row: OutboxRow }[];
 };
 
-/** Null: known to be gone. */
-type Cached = { name: Partition; tables: Record<TableName, Map<string, Row | null>>; pending: number; used: boolean };
-type Pending = { partition: Cached; table: TableName; id: string; row: Row | null };
+/** One row in memory; null: known to be gone. */
+type Entry = {
+  partition: CachedPartition;
+  table: TableName;
+  id: string;
+  row: Row | null;
+  pending: boolean;
+  /** Written here first, and not on disk yet. */
+  isNew: boolean;
+};
 
-/** About 2 kB each in memory. */
-const MAX_CACHED_PARTITIONS = 50_000;
+type CachedPartition = {
+  name: Partition;
+  tables: { [T in TableName]?: Map<string, Entry> };
+  pending: number;
+  used: boolean;
+  rows: ReadRows;
+};
+
+/** About 1 kB each in memory. */
+const MAX_CACHED_PARTITIONS = 200_000;
 
 export function openRowCache(database: DatabaseSync): RowCache {
   const statements = prepareStatements(database);
@@ -37,84 +53,102 @@ export function openRowCache(database: DatabaseSync): RowCache {
     `SELECT * FROM hold_row WHERE state IN ('open', 'orphaned') AND lease_until < ? ORDER BY lease_until LIMIT ?`,
   );
   const undelivered = database.prepare("SELECT * FROM outbox_row ORDER BY partition, id");
-  const partitions = new Map<Partition, Cached>();
-  let pending = new Map<string, Pending>();
+  const oldest = {
+    hold: database.prepare(
+      "SELECT id, partition, admitted_at AS at FROM hold_row WHERE (id, partition) > (?, ?) ORDER BY id, partition LIMIT ?",
+    ),
+    nonce: database.prepare(walkByPartition("nonce")),
+    session: database.prepare(walkByPartition("session")),
+  };
+  const partitions = new Map<Partition, CachedPartition>();
+  let pending: Entry[] = [];
 
-  function cached(name: Partition): Cached {
+  function cached(name: Partition): CachedPartition {
     const known = partitions.get(name);
     if (known !== undefined) {
       known.used = true;
       return known;
     }
     if (partitions.size >= MAX_CACHED_PARTITIONS) evict(partitions);
-    const tables = Object.fromEntries(tableNames.map((table) => [table, new Map()])) as Cached["tables"];
-    const fresh: Cached = { name, tables, pending: 0, used: true };
+    const fresh: CachedPartition = {
+      name,
+      tables: {},
+      pending: 0,
+      used: true,
+      rows: {
+        get: (table, id) => get(fresh, table, id),
+        list: (table, { after = "", limit }) =>
+          statements[table].list.all(name, after, limit).map((stored) => tableSql[table].toRow(stored)) as never,
+      },
+    };
     partitions.set(name, fresh);
     return fresh;
   }
 
-  function get<T extends TableName>(partition: Cached, table: T, id: string): Tables[T] | undefined {
-    const known = partition.tables[table].get(id);
-    if (known !== undefined) return (known ?? undefined) as Tables[T] | undefined;
+  function get<T extends TableName>(partition: CachedPartition, table: T, id: string): Tables[T] | undefined {
+    const known = partition.tables[table]?.get(id);
+    if (known !== undefined) return (known.row ?? undefined) as Tables[T] | undefined;
     const stored = statements[table].select.get(partition.name, id);
     if (stored === undefined) return undefined;
     const row = tableSql[table].toRow(stored);
-    if (staysInMemory(table, row)) partition.tables[table].set(id, row);
+    if (staysInMemory(table, row)) remember(partition, table, id, row);
     return row as Tables[T];
+  }
+
+  function remember(partition: CachedPartition, table: TableName, id: string, row: Row | null): Entry {
+    const entry: Entry = { partition, table, id, row, pending: false, isNew: false };
+    const rows = partition.tables[table];
+    if (rows === undefined) partition.tables[table] = new Map([[id, entry]]);
+    else rows.set(id, entry);
+    return entry;
   }
 
   function write(name: Partition, changes: readonly Change[]): void {
     const partition = cached(name);
     for (const { table, id, row } of changes) {
-      const key = `${table} ${name} ${id}`;
-      const known = pending.get(key);
-      const isUnwritten = table === "outbox" && known !== undefined && row === null;
-      if (isUnwritten) {
-        // Delivered in the turn that made it: it never needs to reach the disk.
-        pending.delete(key);
-        partition.pending -= 1;
-        partition.tables[table].delete(id);
-        continue;
-      }
-      partition.tables[table].set(id, row);
-      if (known === undefined) {
-        pending.set(key, { partition, table, id, row });
-        partition.pending += 1;
-      } else known.row = row;
+      let entry = partition.tables[table]?.get(id);
+      if (entry === undefined) {
+        entry = remember(partition, table, id, row);
+        entry.isNew = table === "outbox" && row !== null;
+      } else entry.row = row;
+      if (entry.pending) continue;
+      entry.pending = true;
+      partition.pending += 1;
+      pending.push(entry);
     }
   }
 
+  function writeRow({ partition, table, id, row }: Entry): void {
+    if (row === null) statements[table].remove.run(partition.name, id);
+    else statements[table].upsert.run(...tableSql[table].toColumns(partition.name, row));
+  }
+
   return {
-    partition(name) {
-      const partition = cached(name);
-      return {
-        get: (table, id) => get(partition, table, id),
-        list: (table, { after = "", limit }) =>
-          statements[table].list.all(name, after, limit).map((stored) => tableSql[table].toRow(stored)) as never,
-      };
-    },
+    partition: (name) => cached(name).rows,
     write,
-    pendingRows: () => pending.size,
+    pendingRows: () => pending.length,
     commit() {
       begin.run();
       try {
-        for (const { partition, table, id, row } of pending.values()) {
-          if (row === null) statements[table].remove.run(partition.name, id);
-          else statements[table].upsert.run(...tableSql[table].toColumns(partition.name, row));
+        for (const entry of pending) {
+          // A delivery that was made and acknowledged since the last commit never needs to reach the disk.
+          if (entry.row !== null || !entry.isNew) writeRow(entry);
         }
         end.run();
       } catch (error) {
         if (database.isTransaction) database.exec("ROLLBACK");
         throw error;
       }
-      for (const { partition, table, id, row } of pending.values()) {
-        partition.pending -= 1;
-        if (row === null || !staysInMemory(table, row)) partition.tables[table].delete(id);
+      for (const entry of pending) {
+        entry.pending = false;
+        entry.isNew = false;
+        entry.partition.pending -= 1;
+        if (!staysInMemory(entry.table, entry.row)) entry.partition.tables[entry.table]?.delete(entry.id);
       }
-      pending = new Map();
+      pending = [];
     },
     discard() {
-      pending = new Map();
+      pending = [];
       partitions.clear();
     },
     unresolvedHolds: (leaseBefore, limit) =>
@@ -122,6 +156,19 @@ export function openRowCache(database: DatabaseSync): RowCache {
         partition: String(stored.partition),
         hold: tableSql.hold.toRow(stored) as HoldRow,
       })),
+    overdue(table, before, { after, limit }) {
+      const { id = "", partition = "" } = after ?? {};
+      const position = table === "hold" ? [id, partition] : [partition, id];
+      const page = oldest[table].all(...position, limit);
+      const found = page
+        .filter(({ at }) => Number(at) < before)
+        .map((row) => ({ partition: String(row.partition), id: String(row.id) }));
+      const last = page.at(-1);
+      // Holds lie in the order of their time: after one that is not overdue, none is.
+      const isEnd = page.length < limit || (table === "hold" && found.length < page.length);
+      const next = last === undefined || isEnd ? null : { partition: String(last.partition), id: String(last.id) };
+      return { rows: found, next };
+    },
     outbox: () =>
       undelivered.all().map((stored) => ({
         partition: String(stored.partition),
@@ -130,13 +177,19 @@ export function openRowCache(database: DatabaseSync): RowCache {
   };
 }
 
-function staysInMemory(table: TableName, row: Row): boolean {
+function walkByPartition(table: "nonce" | "session"): string {
+  return `SELECT partition, id, expires_at AS at FROM ${table}_row WHERE (partition, id) > (?, ?)
+    ORDER BY partition, id LIMIT ?`;
+}
+
+function staysInMemory(table: TableName, row: Row | null): boolean {
+  if (row === null) return false;
   if (table === "hold") return (row as HoldRow).state === "open" || (row as HoldRow).state === "orphaned";
   return table !== "receipt" && table !== "use" && table !== "credit";
 }
 
 /** Makes room: drops a tenth of the partitions, those not used since the last time first. */
-function evict(partitions: Map<Partition, Cached>): void {
+function evict(partitions: Map<Partition, CachedPartition>): void {
   let room = Math.floor(partitions.size / 10);
   for (const [name, partition] of partitions) {
     if (room === 0) return;

@@ -6,7 +6,7 @@ import { createChainClient } from "@inference/chain/rpc";
 import type { Environment } from "@inference/gateway/environment";
 import { makeGateway } from "@inference/gateway/gateway";
 import { makeApp } from "@inference/gateway/http/app";
-import { startJobs } from "@inference/gateway/jobs";
+import { type JobTimes, startJobs } from "@inference/gateway/jobs";
 import { configOf } from "@inference/gateway/settings";
 import { makeBackground } from "./background.ts";
 import { makeSteadyClock } from "./clock.ts";
@@ -17,6 +17,14 @@ import { listen } from "./listen.ts";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
 import { openUpstream } from "./upstream.ts";
+
+export type NodeGatewayOptions = {
+  /** The text of a price file that replaces the provider's catalogue. */
+  pricesFile: string | null;
+  jobs?: Partial<JobTimes>;
+  /** Told before and after every commit, with the number of rows in it. */
+  onCommit?: (stage: "before" | "after", rows: number) => void;
+};
 
 export type NodeGateway = {
   url: string;
@@ -30,7 +38,7 @@ const DRAIN_MS = 10 * 60_000;
 /** Puts the gateway together on one machine and starts it. */
 export async function startNodeGateway(
   settings: NodeSettings,
-  options: { pricesFile: string | null; onCommit?: (stage: "before" | "after", rows: number) => void },
+  options: NodeGatewayOptions,
 ): Promise<NodeGateway> {
   const config = configOf(settings, { drainMs: DRAIN_MS, pricesFile: options.pricesFile });
   const clock = { now: Date.now };
@@ -45,7 +53,8 @@ export async function startNodeGateway(
     onAlert: (message) => log("alert", "ledger", { message }),
     onFatal(error) {
       log("alert", "ledger_stopped", { error: String(error) });
-      process.exit(1);
+      // Whoever waited for this commit is told first.
+      setTimeout(() => process.exit(1), LAST_ANSWERS_MS);
     },
     ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
   });
@@ -87,7 +96,7 @@ export async function startNodeGateway(
   };
   const gateway = makeGateway(config, environment);
   await ledger.recover();
-  const stopJobs = await startJobs(gateway, ledger.unresolvedHolds());
+  const stopJobs = await startJobs(gateway, ledger.unresolvedHolds(), options.jobs);
   const stopPolling = keepPolling({ watcher, timers, intervalMs: settings.CHAIN_POLL_MS });
   const server = await listen(makeApp(gateway), settings);
   return {
@@ -106,6 +115,9 @@ export async function startNodeGateway(
 
 /** How long a stop waits for answers in flight before it leaves them to the next start's sweeper. */
 const STOP_MS = 20_000;
+
+/** How long answers may take to leave once the ledger has stopped. */
+const LAST_ANSWERS_MS = 250;
 
 let pool = Buffer.alloc(0);
 

@@ -142,6 +142,12 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
         .sort((one, other) => one.hold.leaseUntil - other.hold.leaseUntil)
         .slice(0, limit);
     },
+    async overdue(table, before) {
+      const found = host
+        .all(table)
+        .filter(({ row }) => ("admittedAt" in row ? row.admittedAt : row.expiresAt) < before);
+      return { rows: found.map(({ partition, row }) => ({ partition, id: row.id })), next: null };
+    },
   };
   return host;
 }

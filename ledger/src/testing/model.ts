@@ -284,7 +284,7 @@ export function makeModel() {
     }
   }
 
-  return { apply, spent, credited, find, isHeld, ceiling: () => ceiling, keys, settled, uses, holds: () => holds };
+  return { apply, spent, credited, find, ceiling: () => ceiling, keys, settled };
 }
 
 /** The day, the month, or the one lifetime that a time lies in, as people write it. */

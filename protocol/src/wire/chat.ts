@@ -2,8 +2,9 @@ import * as z from "zod";
 import { jsonObject, type Shape } from "./json.ts";
 
 /**
- * The body of POST /chat/completions: what is sent on to the provider, and nothing else. Fields that are dropped as harmless, or
- * refused with a reason of their own, are not here: the route sorts them out first. At the top level null is absent.
+ * The body of POST /chat/completions: what is sent on to the provider, and nothing else. Fields that are dropped as
+ * harmless, or refused with a reason of their own, are not here: the route sorts them out first. At the top level null
+ * is absent.
  */
 export const MAX_MESSAGES = 2048;
 /** Every choice has an output of its own, all billed: this keeps the maximum cost of a request near its likely cost. */

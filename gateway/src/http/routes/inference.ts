@@ -12,7 +12,13 @@ export function handleInference(route: InferenceRoute) {
   return async function inference(context: GatewayContext): Promise<Response> {
     const credential = requireCredential(context);
     const body = parseJsonBody(await readJsonText(context, maxBytes));
-    const { gateway, requestId: id, at } = context.var;
-    return serveInference(gateway, { id, at, route, credential, body, clientGone: context.req.raw.signal });
+    return serveInference(context.get("gateway"), {
+      id: context.get("requestId"),
+      at: context.get("at"),
+      route,
+      credential,
+      body,
+      clientGone: context.req.raw.signal,
+    });
   };
 }

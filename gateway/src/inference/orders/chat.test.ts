@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseChatOrder } from "./chat.ts";
 import { parseJsonBody } from "./parse-json-body.ts";
-import { context, refused } from "./test-models.ts";
+import { context, refused } from "./testing/models.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 const order = (fields: object, more: object = {}) =>

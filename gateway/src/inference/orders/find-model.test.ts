@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findModel } from "./find-model.ts";
-import { context, refused } from "./test-models.ts";
+import { context, refused } from "./testing/models.ts";
 
 const find = (model: unknown, kind: "text" | "image" = "text") => findModel(model, kind, context);
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseImageGenerateOrder } from "./image-generate.ts";
-import { context, refused } from "./test-models.ts";
+import { context, refused } from "./testing/models.ts";
 
 const order = (fields: object) => parseImageGenerateOrder({ model: "quality", prompt: "A cat", ...fields }, context);
 

@@ -20,7 +20,9 @@ export function defaultResolution(model: ImageModel): string | undefined {
   return preset !== undefined && listed.includes(preset) ? preset : undefined;
 }
 
-/** The listed resolution that is nearest to a size by its area: `1K` is 1024 x 1024 pixels, whatever their arrangement. */
+/**
+ * The listed resolution that is nearest to a size by its area: `1K` is 1024 x 1024 pixels, whatever their arrangement.
+ */
 export function resolutionOfSize(size: ImageSize, model: ImageModel): string | undefined {
   const [width, height] = size.split("x").map(Number);
   if (width === undefined || height === undefined) return defaultResolution(model);

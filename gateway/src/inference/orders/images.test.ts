@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { imageSizes } from "@inference/protocol/wire/images";
 import { parseImagesOrder } from "./images.ts";
-import { context, refused } from "./test-models.ts";
+import { context, refused } from "./testing/models.ts";
 
 const order = (fields: object) => parseImagesOrder({ model: "flat", prompt: "A cat", ...fields }, context);
 

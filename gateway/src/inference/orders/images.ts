@@ -61,7 +61,10 @@ export function parseImagesOrder(body: unknown, context: OrderContext): Order {
   };
 }
 
-/** The provider takes any quality here and makes its default: where qualities differ in price, another one is not ours to promise. */
+/**
+ * The provider takes any quality here and makes its default: where qualities differ in price, another one is not ours
+ * to promise.
+ */
 function checkQuality(quality: string, model: ModelOf<"image">): void {
   const { defaultQuality } = model.features;
   if (model.price.byQuality === undefined || quality === "auto" || quality === defaultQuality) return;

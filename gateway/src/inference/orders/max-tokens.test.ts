@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { parseChatOrder } from "./chat.ts";
 import { readMaxTokens } from "./max-tokens.ts";
 import { parseJsonBody } from "./parse-json-body.ts";
-import { context, models, refused } from "./test-models.ts";
+import { context, models, refused } from "./testing/models.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 const order = (fields: object, more: object = {}) =>

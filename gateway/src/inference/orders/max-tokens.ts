@@ -2,11 +2,13 @@ import { fail } from "@inference/protocol/errors";
 import type { Model } from "@inference/protocol/model";
 import type { JsonObject } from "./sort-fields.ts";
 
+/** Where no maximum is listed: no model writes more. */
+const MOST_TOKENS = 1_000_000;
 const FIELDS = ["max_completion_tokens", "max_tokens"] as const;
 
 /**
- * The output limit that is sent, and the model's own. Both names are taken, both together only if they agree; zero and less are
- * refused because providers read them as "no limit". Absent means the model's maximum.
+ * The output limit that is sent, and the model's own. Both names are taken, both together only if they agree; zero and
+ * less are refused because providers read them as "no limit". Absent means the model's maximum.
  */
 export function readMaxTokens(fields: JsonObject, model: Model): { maxTokens: number; modelMaxTokens: number } {
   const modelMax = modelMaxTokens(model);
@@ -26,21 +28,21 @@ export function readMaxTokens(fields: JsonObject, model: Model): { maxTokens: nu
 
 function readField(param: string, value: unknown, id: string, modelMax: number | null): number | undefined {
   if (value === undefined) return undefined;
+  const most = modelMax ?? MOST_TOKENS;
   if (typeof value !== "number" || value < 1 || !(Number.isInteger(value) || value === Number.POSITIVE_INFINITY)) {
-    const range = modelMax === null ? "of at least 1" : `from 1 to ${modelMax}`;
-    fail("invalid_request", `\`${param}\` must be a whole number ${range}. Leave it out for the model's maximum.`, {
-      param,
-    });
+    const message = `\`${param}\` must be a whole number from 1 to ${most}. Leave it out for the model's maximum.`;
+    fail("invalid_request", message, { param, metadata: { max_tokens: most } });
   }
-  if (value > (modelMax ?? Number.MAX_SAFE_INTEGER)) {
-    const most = modelMax ?? Number.MAX_SAFE_INTEGER;
+  if (value > most) {
     const message = `\`${param}\` is above the maximum of \`${id}\`, ${most}. Send at most ${most}, or leave it out.`;
     fail("invalid_request", message, { param, metadata: { max_tokens: most } });
   }
   return value;
 }
 
-/** A completion can have no more tokens than the context, and no more than the model's own maximum where that is known. */
+/**
+ * A completion can have no more tokens than the context, and no more than the model's own maximum where that is known.
+ */
 function modelMaxTokens({ maxOutputTokens, contextTokens }: Model): number | null {
   if (maxOutputTokens === null) return contextTokens;
   return contextTokens === null ? maxOutputTokens : Math.min(maxOutputTokens, contextTokens);

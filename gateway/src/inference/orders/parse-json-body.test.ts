@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MAX_DEPTH, parseJsonBody } from "./parse-json-body.ts";
-import { refused } from "./test-models.ts";
+import { refused } from "./testing/models.ts";
 
 test("a body is the object that its text says", () => {
   fc.assert(

@@ -5,7 +5,9 @@ import { isJsonObject, type JsonObject } from "./sort-fields.ts";
 export const MAX_DEPTH = 32;
 const MAX_KEYS = 4096;
 
-/** The body of a request as an object. A key that is there twice is refused: parsers differ on which of the two counts. */
+/**
+ * The body of a request as an object. A key that is there twice is refused: parsers differ on which of the two counts.
+ */
 export function parseJsonBody(text: string): JsonObject {
   const body = parse(text);
   if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
@@ -77,7 +79,9 @@ function addKey(keys: Set<string>, raw: string): void {
   keys.add(key);
 }
 
-/** The place of the quote that ends the string begun at `start`: the first with an even number of backslashes before it. */
+/**
+ * The place of the quote that ends the string begun at `start`: the first with an even number of backslashes before it.
+ */
 function stringEnd(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   for (;;) {

@@ -31,8 +31,8 @@ export function unpriced(advice: string, harmless: FieldRule["harmless"] = nothi
 export type SortedFields = { known: JsonObject; ignored: string[] };
 
 /**
- * Sorts a body's fields into those the route sends on (a key of `shape`), those it drops, and those it refuses. Null is absent:
- * clients send it for what they leave out. A field nobody has heard of is refused, since it may have a price.
+ * Sorts a body's fields into those the route sends on (a key of `shape`), those it drops, and those it refuses. Null is
+ * absent: clients send it for what they leave out. A field nobody has heard of is refused, since it may have a price.
  */
 export function sortFields(body: unknown, shape: JsonObject, rules: ReadonlyMap<string, FieldRule>): SortedFields {
   if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseSpeechOrder } from "./speech.ts";
-import { context, refused } from "./test-models.ts";
+import { context, refused } from "./testing/models.ts";
 
 const order = (fields: object) => parseSpeechOrder({ model: "voice", input: "Hi 👋", ...fields }, context);
 

@@ -4,7 +4,9 @@ import type * as z from "zod";
 /** A place in a body where a wrong value has a reason of its own. */
 export type Refusal = { at: RegExp; code: ErrorCode; advice: string };
 
-/** Answers with the request, or fails with the first thing that is wrong, naming its path, like `messages[0].content`. */
+/**
+ * Answers with the request, or fails with the first thing that is wrong, naming its path, like `messages[0].content`.
+ */
 export function validate<T>(schema: z.ZodType<T>, value: unknown, refusals: readonly Refusal[] = []): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;

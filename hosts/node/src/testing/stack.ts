@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
 import type { ChainReader, Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { makeApp } from "@inference/gateway/http/app";
@@ -30,6 +31,8 @@ export type Stack = {
   /** The master key at the provider: must appear in no byte that leaves. */
   canary: string;
   logged: { level: string; event: string; fields: LogFields }[];
+  /** The gateway's file, to look into. */
+  database: DatabaseSync;
   /** A new account with this balance, and a key of it. */
   account(balanceNanoUsd: NanoUsd, limit?: { window: Window; limitNanoUsd: NanoUsd }): Promise<TestAccount>;
   call(path: string, init?: { key?: string; body?: unknown; method?: string; signal?: AbortSignal }): Promise<Response>;
@@ -43,10 +46,12 @@ export type StackOptions = {
   drainMs?: number;
   chain?: Partial<ChainReader>;
   now?: () => number;
+  /** Makes every timer of the gateway this many times shorter. */
+  hurry?: number;
 };
 
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  const { ceilingNanoUsd = 1_000_000_000_000, drainMs = 10_000, now = Date.now } = options;
+  const { ceilingNanoUsd = 1_000_000_000_000, drainMs = 10_000, now = Date.now, hurry = 1 } = options;
   const canary = `canary-${randomBytes(16).toString("hex")}`;
   const simulator = await startProviderSimulator({ port: 0, masterKey: canary, adminKey: `${canary}-admin` });
   const folder = mkdtempSync(join(tmpdir(), "gateway-"));
@@ -71,7 +76,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     background: background.add,
     timers: {
       after(ms, callback) {
-        const timer = setTimeout(callback, ms);
+        const timer = setTimeout(callback, ms / hurry);
         return { cancel: () => clearTimeout(timer) };
       },
     },
@@ -107,6 +112,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     simulator,
     canary,
     logged,
+    database,
     account: (balanceNanoUsd, limit) => makeAccount(gateway, balanceNanoUsd, limit),
     call: (path, { key, body, method = body === undefined ? "GET" : "POST", signal } = {}) =>
       fetch(`${server.url}${path}`, {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ErrorCode, GatewayError } from "@inference/protocol/errors";
 import type { Model, ModelFeatures, Price } from "@inference/protocol/model";
-import type { OrderContext } from "./order-context.ts";
+import type { OrderContext } from "../order-context.ts";
 
 /** Models and a context for tests of orders. */
 const MICRO = 1_000_000_000_000n;

@@ -1,6 +1,6 @@
 import { errorBody } from "@inference/protocol/errors";
-import type { SseFault, SseTapOptions, SseTapResult } from "./sse-tap.ts";
-import { createSseTap } from "./sse-tap.ts";
+import type { SseFault, SseTapOptions, SseTapResult } from "../sse-tap.ts";
+import { createSseTap } from "../sse-tap.ts";
 
 /** Streams for tests, and what a tap makes of them. */
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -1,0 +1,111 @@
+import { existsSync } from "node:fs";
+import { open, rename } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { createTestClient, http, publicActions } from "viem";
+import type { Child } from "./child.ts";
+import type { Crew } from "./crew.ts";
+import { DevnetError, oneLine } from "./devnet-error.ts";
+import { type Finality, keepFinal, SLOTS_IN_AN_EPOCH } from "./finality.ts";
+
+export type Chain = {
+  readonly chainId: number;
+  readonly rpcUrl: string;
+  /** From now on what happens is saved and then becomes final. */
+  keep(): Promise<Finality>;
+};
+
+export type ChainOptions = {
+  chainId: number;
+  port: number;
+  /** Where the chain's state is kept: it continues from there, if there is something. */
+  stateFile: string;
+  logFile: string;
+  environment: Readonly<Record<string, string | undefined>>;
+};
+
+const START_MS = 10_000;
+
+/** A local chain in a process of its own, the `primary`. */
+export async function startChain(crew: Crew, options: ChainOptions): Promise<Chain> {
+  const { chainId, port, stateFile, logFile, environment } = options;
+  const rpcUrl = `http://127.0.0.1:${port}`;
+  const child = crew.start({
+    name: "local chain",
+    script: new URL("leash.ts", import.meta.url),
+    args: [anvilPath(), ...anvilArguments(options)],
+    environment,
+    logFile,
+  });
+  const client = createTestClient({ mode: "anvil", transport: http(rpcUrl, { timeout: 60_000 }) }).extend(
+    publicActions,
+  );
+  await Promise.race([answers(() => client.getChainId(), child), child.ended.then((error) => Promise.reject(error))]);
+  const actual = await client.getChainId();
+  if (actual !== chainId) throw new DevnetError(`The chain at ${rpcUrl} has id ${actual}, not ${chainId}.`);
+
+  const save = async (): Promise<void> => writeState(stateFile, await client.dumpState());
+  return {
+    chainId,
+    rpcUrl,
+    async keep() {
+      const finality = await keepFinal({
+        rpcUrl,
+        mine: (blocks) => client.mine({ blocks }),
+        save,
+        onError: (error) => crew.fail(new DevnetError(`The chain's state cannot be kept: ${oneLine(error)}`)),
+      });
+      crew.beforeStop(child, async () => {
+        await finality.stop();
+        // A chain that died has nothing to tell; what it said before is saved.
+        await save().catch(() => {});
+      });
+      return finality;
+    },
+  };
+}
+
+function anvilArguments({ chainId, port, stateFile }: ChainOptions): string[] {
+  return [
+    ...["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(chainId), "--quiet"],
+    ...["--hardfork", "cancun", "--slots-in-an-epoch", String(SLOTS_IN_AN_EPOCH)],
+    // States of old blocks stay in memory, so that nothing is left on the disk that is not ours to remove.
+    ...["--prune-history", "1000"],
+    ...(existsSync(stateFile) ? ["--load-state", stateFile] : []),
+  ];
+}
+
+/** The pinned program, or the one on the PATH where npm has none for the platform. */
+function anvilPath(): string {
+  try {
+    const path = fileURLToPath(new URL("bin/anvil", import.meta.resolve("@foundry-rs/anvil-linux-amd64/package.json")));
+    return existsSync(path) ? path : "anvil";
+  } catch {
+    return "anvil";
+  }
+}
+
+async function answers(ask: () => Promise<unknown>, child: Child): Promise<void> {
+  const deadline = performance.now() + START_MS;
+  while (performance.now() < deadline) {
+    if ((await ask().catch(() => undefined)) !== undefined) return;
+    await sleep(10);
+  }
+  throw new DevnetError(`The ${child.name} does not answer.`);
+}
+
+/** The state comes as hex of gzip and is read as JSON. The file is the old one or the new one, at every moment. */
+async function writeState(file: string, state: string): Promise<void> {
+  const json = await promisify(gunzip)(Buffer.from(state.slice(2), "hex"));
+  const draft = `${file}.new`;
+  const handle = await open(draft, "w", 0o600);
+  try {
+    await handle.writeFile(json);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(draft, file);
+}

@@ -1,0 +1,51 @@
+import { type Child, type Program, startChild } from "./child.ts";
+import { DevnetError } from "./devnet-error.ts";
+
+/** The processes of a devnet: one that ends unasked ends them all. */
+export type Crew = {
+  readonly children: readonly Child[];
+  /** Resolves to the first failure. Never, if there is none. */
+  readonly failure: Promise<DevnetError>;
+  start(program: Program): Child;
+  fail(error: DevnetError): void;
+  /** What is to be done before a child is stopped. */
+  beforeStop(child: Child, work: () => Promise<void>): void;
+  /** Stops them, the last started first. */
+  stop(): Promise<void>;
+};
+
+/** The gateway finishes the answers in flight for up to 20 s. */
+const GRACE_MS = 25_000;
+
+export function createCrew(): Crew {
+  const children: Child[] = [];
+  const lastWork = new Map<Child, () => Promise<void>>();
+  const failed = Promise.withResolvers<DevnetError>();
+  let stopping: Promise<void> | undefined;
+
+  async function stopAll(): Promise<void> {
+    for (const child of children.toReversed()) {
+      await lastWork.get(child)?.();
+      await child.stop(GRACE_MS);
+    }
+  }
+  return {
+    children,
+    failure: failed.promise,
+    start(program) {
+      if (stopping !== undefined) throw new DevnetError("Stopped.");
+      const child = startChild(program);
+      children.push(child);
+      void child.ended.then((error) => {
+        if (stopping === undefined) failed.resolve(error);
+      });
+      return child;
+    },
+    fail: failed.resolve,
+    beforeStop: (child, work) => void lastWork.set(child, work),
+    stop() {
+      stopping ??= stopAll();
+      return stopping;
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
+import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { createPublicClient, createWalletClient, http, type LocalAccount } from "viem";
+import { foundry } from "viem/chains";
+import { createSiweMessage, generateSiweNonce } from "viem/siwe";
+import type { Chain } from "./chain.ts";
+import { contract, type Deployment } from "./deployment.ts";
+import { DevnetError, oneLine } from "./devnet-error.ts";
+
+/** What a user does, and through the same doors: the contracts, and the gateway's public API. */
+
+/** Turns `amount` (1e-6 USD) of the wallet's dollars into credit, unless it has some. */
+export async function activate(
+  { rpcUrl, chainId }: Chain,
+  options: { deployment: Deployment; wallet: LocalAccount; amount: bigint },
+): Promise<void> {
+  const { deployment, wallet, amount } = options;
+  const chain = { ...foundry, id: chainId };
+  const transport = http(rpcUrl);
+  const reader = createPublicClient({ chain, transport, pollingInterval: 20 });
+  const writer = createWalletClient({ chain, transport, account: wallet });
+  const credit = await reader.readContract({
+    address: contract(deployment, "inferenceSettlement"),
+    abi: inferenceSettlementAbi,
+    functionName: "creditNanoUsd",
+    args: [wallet.address],
+  });
+  if (credit > 0n) return;
+  const minter = contract(deployment, "tokenMinter");
+  const hashes = [
+    () =>
+      writer.writeContract({
+        address: contract(deployment, "stablecoin"),
+        abi: stablecoinAbi,
+        functionName: "approve",
+        args: [minter, amount],
+      }),
+    () =>
+      writer.writeContract({
+        address: minter,
+        abi: tokenMinterAbi,
+        functionName: "mintAndActivate",
+        args: [amount, wallet.address],
+      }),
+  ];
+  for (const send of hashes) {
+    const hash = await send();
+    const { status } = await reader.waitForTransactionReceipt({ hash });
+    if (status !== "success") throw new DevnetError(`The activation reverted in transaction ${hash}.`);
+  }
+}
+
+/** An API key of the wallet's account, for one signed message. */
+export async function requestApiKey(options: {
+  gatewayUrl: string;
+  chainId: number;
+  wallet: LocalAccount;
+  name: string;
+}): Promise<string> {
+  const { gatewayUrl, chainId, wallet, name } = options;
+  const message = createSiweMessage({
+    domain: new URL(gatewayUrl).host,
+    address: wallet.address,
+    uri: gatewayUrl,
+    version: "1",
+    chainId,
+    nonce: generateSiweNonce(),
+    issuedAt: new Date(),
+    resources: [`${gatewayUrl}/api/v1/keys?name=${encodeURIComponent(name)}`],
+  });
+  const signature = await wallet.signMessage({ message });
+  const { status, body } = await call(`${gatewayUrl}/api/v1/keys`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ message, signature }),
+  });
+  const { key, error } = body as { key?: string; error?: { message: string } };
+  if (key === undefined) throw new DevnetError(`The gateway made no API key (${status}): ${error?.message}`);
+  return key;
+}
+
+/** What the key's account may still spend, in nano-dollars; undefined if the gateway does not know the key. */
+export async function readBalance(gatewayUrl: string, apiKey: string): Promise<number | undefined> {
+  const { status, body } = await call(`${gatewayUrl}/api/v1/credits`, {
+    headers: { authorization: `Bearer ${apiKey}` },
+  });
+  if (status === 401) return undefined;
+  const { data } = body as { data?: { total_credits_nano_usd: number; total_usage_nano_usd: number } };
+  if (data === undefined) throw new DevnetError(`The gateway does not tell its credits (${status}).`);
+  return data.total_credits_nano_usd - data.total_usage_nano_usd;
+}
+
+const CREDIT_MS = 15_000;
+
+/** Waits until the gateway has seen the activation. */
+export async function awaitCredit(gatewayUrl: string, apiKey: string): Promise<void> {
+  const deadline = performance.now() + CREDIT_MS;
+  while (((await readBalance(gatewayUrl, apiKey)) ?? 0) <= 0) {
+    if (performance.now() > deadline) throw new DevnetError("The gateway has not credited the activation in time.");
+    await sleep(50);
+  }
+}
+
+/** The model of the example: of those that write text for money, the cheapest one with an everyday answer's length. */
+export async function exampleModel(gatewayUrl: string): Promise<string> {
+  const { body } = await call(`${gatewayUrl}/api/v1/models`);
+  const { data = [] } = body as { data?: ListedModel[] };
+  const candidates = data
+    .filter(({ id, type, pricing }) => type === "text" && Number(pricing.completion) > 0 && !/^fault-/.test(id))
+    .sort((one, other) => Number(one.pricing.completion) - Number(other.pricing.completion));
+  const model = candidates.find(({ id }) => id === "sim-small") ?? candidates[0];
+  if (model === undefined) throw new DevnetError("The provider's catalogue has no text model with a price.");
+  return model.id;
+}
+
+type ListedModel = { id: string; type: string; pricing: { completion: string } };
+
+async function call(url: string, init: RequestInit = {}): Promise<{ status: number; body: unknown }> {
+  try {
+    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(10_000) });
+    return { status: response.status, body: await response.json() };
+  } catch (error) {
+    throw new DevnetError(`The gateway does not answer ${new URL(url).pathname}: ${oneLine(error)}`);
+  }
+}

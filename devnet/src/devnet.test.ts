@@ -1,0 +1,252 @@
+import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { statSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
+import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import OpenAI from "openai";
+import { type Address, createPublicClient, createWalletClient, encodeFunctionData, http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { foundry } from "viem/chains";
+import { createSiweMessage } from "viem/siwe";
+import { WALLET_USDC } from "./deployment.ts";
+import { ACTIVATED_AMOUNT, type Devnet, startDevnet } from "./devnet.ts";
+import { readBlock, readCredits, spent } from "./testing/api.ts";
+import { anyPorts, temporaryFolder, until } from "./testing/launch.ts";
+
+const folder = temporaryFolder();
+const environment = { ...process.env, ...anyPorts, DEVNET_DIR: folder.path };
+let devnet: Devnet;
+
+before(async () => {
+  devnet = await startDevnet({ environment });
+});
+after(async () => {
+  await devnet.stop();
+  folder.remove();
+});
+
+test("ready.json says where everything is, and is for its owner's eyes", async () => {
+  const { ready, readyFile } = devnet;
+  const kept: unknown = (await import(readyFile, { with: { type: "json" } })).default;
+  deepEqual(kept, ready);
+  equal(statSync(readyFile).mode & 0o777, 0o600);
+  const [chain, ...otherChains] = ready.chains;
+  equal(otherChains.length, 0);
+  deepEqual([chain?.name, chain?.chainId], ["primary", 31337]);
+  deepEqual(Object.keys(ready.contracts.primary ?? {}).sort(), [
+    "create3Factory",
+    "inferenceSettlement",
+    "inferenceToken",
+    "stablecoin",
+    "timelockController",
+    "tokenMinter",
+  ]);
+  for (const wallet of ready.wallets) equal(privateKeyToAccount(wallet.privateKey).address, wallet.address);
+  deepEqual(
+    ready.wallets.map((wallet) => wallet.activated),
+    [true, false, false, false, false],
+  );
+  equal((await fetch(`${ready.provider.url}/models`)).status, 200);
+});
+
+test("every wallet has gas and dollars of the real dollar's code", async () => {
+  const { ready } = devnet;
+  const reader = createPublicClient({ transport: http(ready.chains[0]?.rpcUrl) });
+  for (const [index, { address }] of ready.wallets.entries()) {
+    ok((await reader.getBalance({ address })) > 10n ** 18n);
+    const dollars = await reader.readContract({
+      address: contractAddress("stablecoin"),
+      abi: stablecoinAbi,
+      functionName: "balanceOf",
+      args: [address],
+    });
+    equal(dollars, index === 0 ? WALLET_USDC - ACTIVATED_AMOUNT : WALLET_USDC);
+  }
+});
+
+test("the curl line works in a shell, and costs what the balance loses", async () => {
+  const before = await spent(devnet.ready);
+  const { stdout } = await promisify(execFile)("/bin/sh", ["-c", `${devnet.curl} -s`]);
+  const answer = JSON.parse(stdout) as { choices: { message: { content: string } }[]; usage: { cost: number } };
+  ok((answer.choices[0]?.message.content.length ?? 0) > 0);
+  ok(answer.usage.cost > 0);
+  await until(async () => (await spent(devnet.ready)) - before === Math.round(answer.usage.cost * 1e9));
+});
+
+test("the official client lists models and chats, in one piece and in a stream", async () => {
+  const { gatewayUrl, apiKey } = devnet.ready;
+  const client = new OpenAI({ baseURL: `${gatewayUrl}/api/v1`, apiKey, maxRetries: 0 });
+  const ids: string[] = [];
+  for await (const model of client.models.list()) ids.push(model.id);
+  ok(ids.includes("sim-small"));
+
+  const request = { model: "sim-small", messages: [{ role: "user" as const, content: "Hello" }], max_tokens: 32 };
+  const whole = await client.chat.completions.create(request);
+  const before = await spent(devnet.ready);
+  const stream = await client.chat.completions.create({
+    ...request,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  let text = "";
+  let cost = 0;
+  for await (const chunk of stream) {
+    text += chunk.choices[0]?.delta.content ?? "";
+    cost = (chunk.usage as { cost?: number } | null | undefined)?.cost ?? cost;
+  }
+  equal(text, whole.choices[0]?.message.content);
+  ok(cost > 0);
+  await until(async () => (await spent(devnet.ready)) - before === Math.round(cost * 1e9));
+});
+
+test("a fresh wallet turns dollars into inference with its own signatures and nothing else", async () => {
+  const { ready } = devnet;
+  const wallet = ready.wallets[1];
+  ok(wallet !== undefined);
+  const account = privateKeyToAccount(wallet.privateKey);
+  const transport = http(ready.chains[0]?.rpcUrl);
+  const reader = createPublicClient({ chain: foundry, transport, pollingInterval: 20 });
+  const writer = createWalletClient({ account, chain: foundry, transport });
+  const amount = 3_000_000n;
+  const send = async (to: Address, data: `0x${string}`): Promise<void> => {
+    const hash = await writer.sendTransaction({ to, data });
+    equal((await reader.waitForTransactionReceipt({ hash })).status, "success");
+  };
+  const minter = contractAddress("tokenMinter");
+  const settlement = contractAddress("inferenceSettlement");
+  await send(
+    contractAddress("stablecoin"),
+    encodeFunctionData({ abi: stablecoinAbi, functionName: "approve", args: [minter, amount] }),
+  );
+  await send(minter, encodeFunctionData({ abi: tokenMinterAbi, functionName: "mint", args: [amount] }));
+  await send(settlement, encodeFunctionData({ abi: inferenceSettlementAbi, functionName: "activate", args: [amount] }));
+  const activatedAt = performance.now();
+
+  const resources = [`${ready.gatewayUrl}/api/v1/keys?name=test`];
+  const signed = await sign(account, resources);
+  const created = await post("/api/v1/keys", signed);
+  equal(created.status, 201);
+  const { key } = (await created.json()) as { key: string };
+  notEqual((await post("/api/v1/keys", signed)).status, 201, "a message makes one key");
+  await until(
+    async () => (await readCredits(ready.gatewayUrl, key)).available_nano_usd === Number(amount) * 1_000,
+    10_000,
+  );
+  ok(performance.now() - activatedAt < 5_000, "credit arrives within seconds");
+
+  const client = new OpenAI({ baseURL: `${ready.gatewayUrl}/v1`, apiKey: key, maxRetries: 0 });
+  const messages = [{ role: "user" as const, content: "Hello" }];
+  await client.chat.completions.create({ model: "sim-small", messages, max_tokens: 8 });
+  await until(async () => (await spent({ gatewayUrl: ready.gatewayUrl, apiKey: key })) > 0);
+
+  const signIn = await post("/auth", await sign(account, []));
+  equal(signIn.status, 200);
+  const session = (await signIn.json()) as Record<string, unknown>;
+  ok(Object.values(session).some((value) => typeof value === "string" && value.startsWith("is_")));
+});
+
+test("a second start continues where the first stopped: same key, same balance, same chain", async () => {
+  const first = devnet.ready;
+  const chain = first.chains[0];
+  ok(chain !== undefined);
+  await until(async () => (await readCredits(first.gatewayUrl, first.apiKey)).reserved_nano_usd === 0);
+  const credits = await readCredits(first.gatewayUrl, first.apiKey);
+  ok(credits.total_usage_nano_usd > 0);
+  const final = await readBlock(chain.rpcUrl, "finalized");
+  await devnet.stop();
+
+  devnet = await startDevnet({ environment });
+  const second = devnet.ready;
+  equal(second.apiKey, first.apiKey);
+  deepEqual(second.contracts, first.contracts);
+  deepEqual(second.wallets, first.wallets);
+  deepEqual(await readCredits(second.gatewayUrl, second.apiKey), credits);
+  const again = await readBlock(second.chains[0]?.rpcUrl ?? "", `0x${final.number.toString(16)}`);
+  equal(again.hash, final.hash);
+  const finalNow = await readBlock(second.chains[0]?.rpcUrl ?? "", "finalized");
+  ok(finalNow.number >= final.number);
+});
+
+test("money still arrives after a second start", async () => {
+  const { ready } = devnet;
+  const wallet = ready.wallets[0];
+  ok(wallet !== undefined);
+  const account = privateKeyToAccount(wallet.privateKey);
+  const transport = http(ready.chains[0]?.rpcUrl);
+  const writer = createWalletClient({ account, chain: foundry, transport });
+  const before = await readCredits(ready.gatewayUrl, ready.apiKey);
+  const reader = createPublicClient({ chain: foundry, transport, pollingInterval: 20 });
+  const approved = await writer.writeContract({
+    address: contractAddress("stablecoin"),
+    abi: stablecoinAbi,
+    functionName: "approve",
+    args: [contractAddress("tokenMinter"), 1_000_000n],
+  });
+  await reader.waitForTransactionReceipt({ hash: approved });
+  await writer.writeContract({
+    address: contractAddress("tokenMinter"),
+    abi: tokenMinterAbi,
+    functionName: "mintAndActivate",
+    args: [1_000_000n, wallet.address],
+  });
+  await until(async () => {
+    const { total_credits_nano_usd: total } = await readCredits(ready.gatewayUrl, ready.apiKey);
+    return total === before.total_credits_nano_usd + 1_000_000_000;
+  });
+});
+
+test("one devnet at a time has a folder", async () => {
+  const second = startDevnet({ environment });
+  await second.then(
+    async (other) => {
+      await other.stop();
+      throw new Error("it started");
+    },
+    (error: unknown) => ok(/Another devnet is running/.test(String(error)), String(error)),
+  );
+  equal((await fetch(`${devnet.ready.gatewayUrl}/healthz`)).status, 200);
+});
+
+test("a fresh start begins anew", async () => {
+  const { apiKey } = devnet.ready;
+  await devnet.stop();
+  devnet = await startDevnet({ environment, fresh: true });
+  const { ready } = devnet;
+  notEqual(ready.apiKey, apiKey);
+  const credits = await readCredits(ready.gatewayUrl, ready.apiKey);
+  deepEqual([credits.total_credits_nano_usd, credits.total_usage_nano_usd], [Number(ACTIVATED_AMOUNT) * 1_000, 0]);
+  const old = await fetch(`${ready.gatewayUrl}/api/v1/key`, { headers: { authorization: `Bearer ${apiKey}` } });
+  equal(old.status, 401);
+});
+
+function contractAddress(name: string): Address {
+  const address = devnet.ready.contracts.primary?.[name];
+  ok(address !== undefined, name);
+  return address;
+}
+
+async function sign(account: ReturnType<typeof privateKeyToAccount>, resources: string[]) {
+  const { gatewayUrl, chains } = devnet.ready;
+  const message = createSiweMessage({
+    domain: new URL(gatewayUrl).host,
+    address: account.address,
+    uri: gatewayUrl,
+    version: "1",
+    chainId: chains[0]?.chainId ?? 0,
+    nonce: crypto.randomUUID().replaceAll("-", ""),
+    issuedAt: new Date(),
+    resources,
+  });
+  return { message, signature: await account.signMessage({ message }) };
+}
+
+function post(path: string, body: unknown): Promise<Response> {
+  return fetch(`${devnet.ready.gatewayUrl}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}

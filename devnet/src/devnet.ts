@@ -1,0 +1,204 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Chain, startChain } from "./chain.ts";
+import { type Crew, createCrew } from "./crew.ts";
+import { activate, awaitCredit, exampleModel, readBalance, requestApiKey } from "./customer.ts";
+import { type Deployment, deploy } from "./deployment.ts";
+import { DevnetError } from "./devnet-error.ts";
+import { clearFolder, type Folder, openFolder } from "./folder.ts";
+import { startGateway } from "./gateway.ts";
+import { choosePorts } from "./ports.ts";
+import { simulatorSettings, startProvider } from "./provider.ts";
+import { curlLine, type ReadyFile } from "./ready.ts";
+import { loadSecrets, type Secrets } from "./secrets.ts";
+import { type DevnetSettings, type Ports, readSettings } from "./settings.ts";
+import { privateKeyOf, wallets } from "./wallets.ts";
+
+/** Everything on one machine, running. */
+export type Devnet = {
+  readonly ready: ReadyFile;
+  /** A request that works when it is pasted into a shell. */
+  readonly curl: string;
+  readonly readyFile: string;
+  readonly processes: readonly { name: string; pid: number }[];
+  /** Resolves when a process ended unasked, and the others have been stopped for it. */
+  readonly failure: Promise<DevnetError>;
+  /** Stops everything, the gateway first. */
+  stop(): Promise<void>;
+};
+
+export type DevnetOptions = {
+  /** As `npm start` reads it: the devnet's own settings, and whatever is the gateway's. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Forgets what an earlier start left. */
+  fresh?: boolean;
+  onProgress?(line: string): void;
+  /** Ends a start that is under way. */
+  signal?: AbortSignal;
+};
+
+/** What the first wallet activates, in 1e-6 USD. */
+export const ACTIVATED_AMOUNT = 25_000_000n;
+const CHAIN_NAME = "primary";
+
+/** Starts everything, or continues where it was stopped. Throws {@link DevnetError}; nothing is left running then. */
+export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
+  const settings = readSettings(options.environment);
+  const folder = openFolder(settings.folder);
+  const crew = createCrew();
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopped ??= crew.stop().finally(() => {
+      folder.remove("ready.json");
+      folder.release();
+    });
+    return stopped;
+  };
+  const broken = Promise.race([crew.failure, aborted(options.signal)]);
+  try {
+    if (options.fresh === true) clearFolder(folder);
+    folder.remove("ready.json");
+    const ports = await choosePorts(settings.ports);
+    const site: Site = { options, settings, folder, crew, ports };
+    const started = await Promise.race([start(site), broken.then((error) => Promise.reject(error))]);
+    return {
+      ...started,
+      readyFile: folder.file("ready.json"),
+      processes: crew.children.map(({ name, pid }) => ({ name, pid })),
+      failure: crew.failure.then(async (error) => {
+        await stop();
+        return error;
+      }),
+      stop,
+    };
+  } catch (error) {
+    // A process that died is the cause of what else went wrong, and may be noticed after it.
+    const cause = crew.children.length === 0 ? undefined : await Promise.race([crew.failure, sleep(CAUSE_MS)]);
+    await stop();
+    throw cause ?? error;
+  }
+}
+
+const CAUSE_MS = 200;
+
+type Site = { options: DevnetOptions; settings: DevnetSettings; folder: Folder; crew: Crew; ports: Ports };
+
+async function start(site: Site): Promise<Pick<Devnet, "ready" | "curl">> {
+  const { options, folder, crew, ports } = site;
+  const { environment, onProgress = () => {} } = options;
+  const upstream = startUpstream(site);
+  // Told below, where it is waited for.
+  upstream.catch(() => {});
+  const { chain, deployment } = await startPrimary(site);
+  const secrets = loadSecrets(folder);
+  const { url: providerUrl, gatewaySettings } = await upstream;
+
+  onProgress("Starting the gateway ...");
+  const [wallet] = wallets;
+  if (wallet === undefined) throw new DevnetError("There is no wallet.");
+  const [gatewayUrl] = await Promise.all([
+    startGateway(crew, {
+      port: ports.GATEWAY_PORT,
+      secret: secrets.gatewaySecret,
+      chain,
+      deployment,
+      databaseFile: folder.file("gateway.sqlite"),
+      logFile: folder.file("gateway.log"),
+      environment: { ...environment, ...gatewaySettings },
+    }),
+    activate(chain, { deployment, wallet, amount: ACTIVATED_AMOUNT }),
+  ]);
+  const apiKey = await apiKeyFor(site, { gatewayUrl, secrets });
+  const ready: ReadyFile = {
+    gatewayUrl,
+    apiKey,
+    chains: [{ name: CHAIN_NAME, chainId: chain.chainId, rpcUrl: chain.rpcUrl }],
+    contracts: { [CHAIN_NAME]: deployment.contracts },
+    wallets: wallets.map((each) => ({
+      address: each.address,
+      privateKey: privateKeyOf(each),
+      activated: each === wallet,
+    })),
+    provider: { url: providerUrl },
+  };
+  const curl = curlLine(ready, await exampleModel(gatewayUrl));
+  folder.writeJson("ready.json", ready);
+  return { ready, curl };
+}
+
+/** The simulator; or, if the user has named a provider, that one. */
+async function startUpstream(site: Site): Promise<{ url: string; gatewaySettings: Record<string, string> }> {
+  const { options, settings, folder, crew, ports } = site;
+  if (settings.upstream !== undefined) return { url: settings.upstream.url, gatewaySettings: {} };
+  options.onProgress?.("Starting the provider simulator ...");
+  const { providerKey } = loadSecrets(folder);
+  const url = await startProvider(crew, {
+    port: ports.PROVIDER_PORT,
+    key: providerKey,
+    logFile: folder.file("provider.log"),
+    environment: options.environment,
+  });
+  return { url, gatewaySettings: simulatorSettings(url, providerKey) };
+}
+
+/** The chain with its contracts: as it was left, or a new one. */
+async function startPrimary({ options, settings, folder, crew, ports }: Site): Promise<{
+  chain: Chain;
+  deployment: Deployment;
+}> {
+  const { environment, onProgress = () => {} } = options;
+  const kept = keptDeployment(folder);
+  // The gateway's books are of one chain, and of no other.
+  if (kept === undefined)
+    folder.remove("chain.json", "deployment.json", "gateway.sqlite", "gateway.sqlite-wal", "gateway.sqlite-shm");
+  else if (kept.chainId !== settings.chainId) {
+    throw new DevnetError(
+      `${folder.path} has chain ${kept.chainId}, and PRIMARY_CHAIN_ID is ${settings.chainId}: begin anew with --fresh.`,
+    );
+  }
+  onProgress(kept === undefined ? "Starting a new local chain ..." : "Continuing the local chain ...");
+  const chain = await startChain(crew, {
+    chainId: settings.chainId,
+    port: ports.CHAIN_PORT,
+    stateFile: folder.file("chain.json"),
+    logFile: folder.file("chain.log"),
+    environment,
+  });
+  if (kept !== undefined) {
+    await chain.keep();
+    return { chain, deployment: kept };
+  }
+  onProgress("Deploying the dollar and the contracts ...");
+  const deployment = await deploy(chain);
+  await chain.keep();
+  folder.writeJson("deployment.json", deployment);
+  return { chain, deployment };
+}
+
+/** Undefined unless both the chain and what is on it were kept. */
+function keptDeployment(folder: Folder): Deployment | undefined {
+  return folder.has("chain.json") ? (folder.readJson("deployment.json") as Deployment | undefined) : undefined;
+}
+
+/** The key of an earlier start while it is good, else a new one, with its account's credit there. */
+async function apiKeyFor(
+  { options, folder, settings }: Site,
+  { gatewayUrl, secrets }: { gatewayUrl: string; secrets: Secrets },
+): Promise<string> {
+  const { apiKey } = secrets;
+  if (apiKey !== undefined && (await readBalance(gatewayUrl, apiKey)) !== undefined) return apiKey;
+  options.onProgress?.("Activating 25 dollars and signing for an API key ...");
+  const [wallet] = wallets;
+  if (wallet === undefined) throw new DevnetError("There is no wallet.");
+  const made = await requestApiKey({ gatewayUrl, chainId: settings.chainId, wallet, name: "devnet" });
+  await awaitCredit(gatewayUrl, made);
+  folder.writeJson("secrets.json", { ...secrets, apiKey: made });
+  return made;
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<DevnetError> {
+  return new Promise((resolve) => {
+    const end = (): void => resolve(new DevnetError("Stopped."));
+    if (signal?.aborted === true) end();
+    else signal?.addEventListener("abort", end, { once: true });
+  });
+}

@@ -1,0 +1,132 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { existsSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { launch, processesOf, stopLaunched, temporaryFolder, until } from "./testing/launch.ts";
+
+after(stopLaunched);
+
+/** What it said last, without its progress. */
+function lastLine(output: { stderr: string }): string {
+  return output.stderr.trimEnd().split("\n").at(-1) ?? "";
+}
+
+test("a port in use is one line that names the setting", async () => {
+  const folder = temporaryFolder();
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  ok(typeof address === "object" && address !== null);
+  const started = launch(folder.path, { CHAIN_PORT: String(address.port) });
+  equal(await started.exited, 1);
+  const line = `Port ${address.port} is in use: stop what uses it, or set CHAIN_PORT to another (0: any free one).\n`;
+  deepEqual(started.output, { stdout: "", stderr: line });
+  server.close();
+  folder.remove();
+});
+
+for (const [what, settings, says] of [
+  ["a port that is none", { GATEWAY_PORT: "http" }, /^GATEWAY_PORT must be a port number/],
+  ["half a provider", { UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1" }, /^UPSTREAM_BASE_URL is set and UPSTREAM_API_KEY/],
+  [
+    "a chain that is not local",
+    { PRIMARY_CHAIN_ID: "8453" },
+    /^PRIMARY_CHAIN_ID 8453 is not a local chain .*development keys/,
+  ],
+  ["a chain of somebody else", { PRIMARY_RPC_URL: "http://127.0.0.1:9" }, /^PRIMARY_RPC_URL is set, but npm start has/],
+] as const) {
+  test(`${what} is one line, before anything is started`, async () => {
+    const folder = temporaryFolder();
+    const started = launch(folder.path, settings);
+    equal(await started.exited, 1);
+    match(started.output.stderr, says);
+    equal(started.output.stderr.split("\n").length, 2);
+    folder.remove();
+  });
+}
+
+test("a setting that the gateway refuses is one line with its name, and nothing stays", async () => {
+  const folder = temporaryFolder();
+  const started = launch(folder.path, { MODEL_ALIASES: "no json" });
+  equal(await started.exited, 1);
+  match(lastLine(started.output), /^The gateway ended with code 1: .*MODEL_ALIASES/);
+  deepEqual(processesOf(folder.path), []);
+  folder.remove();
+});
+
+test("an unknown flag is one line", async () => {
+  const folder = temporaryFolder();
+  const started = launch(folder.path, {}, "--frsh");
+  equal(await started.exited, 1);
+  match(started.output.stderr, /^Unknown option '--frsh'.*\n$/);
+  folder.remove();
+});
+
+test("a child that dies is one line with its name, and ends everything", async () => {
+  const folder = temporaryFolder();
+  for (const [script, name] of [
+    ["hosts/node/src/main.ts", "gateway"],
+    ["provider-simulator/src/main.ts", "provider simulator"],
+    ["bin/anvil --host", "local chain"],
+  ] as const) {
+    const started = launch(folder.path);
+    await started.ready();
+    const victim = processesOf(folder.path).find(
+      ({ command }) => command.includes(script) && !command.includes("leash.ts"),
+    );
+    ok(victim !== undefined, name);
+    process.kill(victim.pid, "SIGKILL");
+    equal(await started.exited, 1);
+    match(
+      lastLine(started.output),
+      new RegExp(`^The ${name} (was ended by SIGKILL|ended with code 1: killed by SIGKILL)`),
+    );
+    deepEqual(processesOf(folder.path), []);
+  }
+  folder.remove();
+});
+
+test("nothing outlives a devnet that was killed, and the next start continues", async () => {
+  const folder = temporaryFolder();
+  const started = launch(folder.path);
+  const { apiKey } = await started.ready();
+  equal(processesOf(folder.path).length, 5, "the devnet, the leash, the chain, the provider and the gateway");
+  started.kill("SIGKILL");
+  await started.exited;
+  await until(() => processesOf(folder.path).length === 0, 5_000);
+
+  const next = launch(folder.path);
+  equal((await next.ready()).apiKey, apiKey);
+  next.kill("SIGINT");
+  equal(await next.exited, 0);
+  deepEqual(processesOf(folder.path), []);
+  equal(existsSync(join(folder.path, "ready.json")), false, "ready.json is there only while all runs");
+  folder.remove();
+});
+
+test("a start can be stopped before it is ready", async () => {
+  const folder = temporaryFolder();
+  const started = launch(folder.path);
+  await until(() => started.output.stderr.includes("Deploying"));
+  started.kill("SIGTERM");
+  equal(await started.exited, 0);
+  deepEqual(processesOf(folder.path), []);
+  const next = launch(folder.path);
+  await next.ready();
+  next.kill("SIGTERM");
+  equal(await next.exited, 0);
+  folder.remove();
+});
+
+test("--fresh removes what a devnet wrote and nothing else", async () => {
+  const folder = temporaryFolder();
+  const own = join(folder.path, "notes.txt");
+  writeFileSync(own, "mine");
+  const started = launch(folder.path, {}, "--fresh");
+  await started.ready();
+  started.kill("SIGINT");
+  equal(await started.exited, 0);
+  ok(existsSync(own));
+  folder.remove();
+});

@@ -1,0 +1,28 @@
+import type { Address } from "viem";
+
+/** What `ready.json` holds, from when all runs until it is stopped. */
+export type ReadyFile = {
+  gatewayUrl: string;
+  /** Of the wallet that is activated. */
+  apiKey: string;
+  chains: { name: string; chainId: number; rpcUrl: string }[];
+  /** By the chain's name, then by the contract's. */
+  contracts: Record<string, Record<string, Address>>;
+  wallets: { address: Address; privateKey: `0x${string}`; activated: boolean }[];
+  provider: { url: string };
+};
+
+/** A command that works when it is pasted into a shell. */
+export function curlLine({ gatewayUrl, apiKey }: ReadyFile, model: string): string {
+  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Say hello." }], max_tokens: 64 });
+  return [
+    `curl ${gatewayUrl}/api/v1/chat/completions`,
+    `-H 'authorization: Bearer ${apiKey}'`,
+    "-H 'content-type: application/json'",
+    `-d ${shellQuote(body)}`,
+  ].join(" ");
+}
+
+function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

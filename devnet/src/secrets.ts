@@ -1,0 +1,22 @@
+import { randomBytes } from "node:crypto";
+import type { Folder } from "./folder.ts";
+
+/** What is drawn once and kept: with another gateway secret every API key would be void. */
+export type Secrets = {
+  gatewaySecret: string;
+  /** The gateway's key at the simulator. */
+  providerKey: string;
+  /** The key that `npm start` shows; absent until it has been made. */
+  apiKey?: string;
+};
+
+export function loadSecrets(folder: Folder): Secrets {
+  const kept = folder.readJson("secrets.json") as Secrets | undefined;
+  if (kept !== undefined) return kept;
+  const made: Secrets = {
+    gatewaySecret: randomBytes(32).toString("hex"),
+    providerKey: `sim-${randomBytes(20).toString("hex")}`,
+  };
+  folder.writeJson("secrets.json", made);
+  return made;
+}

@@ -1,0 +1,29 @@
+import type { ReadyFile } from "../ready.ts";
+
+export type Credits = {
+  total_credits_nano_usd: number;
+  total_usage_nano_usd: number;
+  reserved_nano_usd: number;
+  available_nano_usd: number;
+};
+
+export async function readCredits(gatewayUrl: string, apiKey: string): Promise<Credits> {
+  const response = await fetch(`${gatewayUrl}/api/v1/credits`, { headers: { authorization: `Bearer ${apiKey}` } });
+  const { data } = (await response.json()) as { data: Credits };
+  return data;
+}
+
+export async function readBlock(rpcUrl: string, block: string): Promise<{ number: number; hash: string }> {
+  const response = await fetch(rpcUrl, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getBlockByNumber", params: [block, false] }),
+  });
+  const { result } = (await response.json()) as { result: { number: string; hash: string } };
+  return { number: Number(result.number), hash: result.hash };
+}
+
+/** What all that is charged must be seen in: the balance of the key's account. */
+export async function spent({ gatewayUrl, apiKey }: Pick<ReadyFile, "gatewayUrl" | "apiKey">): Promise<number> {
+  return (await readCredits(gatewayUrl, apiKey)).total_usage_nano_usd;
+}

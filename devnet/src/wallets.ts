@@ -1,0 +1,27 @@
+import { toHex } from "viem";
+import { type HDAccount, mnemonicToAccount } from "viem/accounts";
+
+/** The accounts that every development chain starts with. Everybody knows their keys. */
+const MNEMONIC = "test test test test test test test test test test test junk";
+
+/** Wallets to use as one likes. They have no power over the contracts. */
+export const wallets: readonly HDAccount[] = [0, 1, 2, 3, 4].map(account);
+
+/** Who has power over the contracts. */
+export const roles = {
+  proxyAdmin: account(5),
+  guardian: account(6),
+  proposer: account(7),
+  settler: account(8),
+  deployer: account(9),
+} as const;
+
+export function privateKeyOf(wallet: HDAccount): `0x${string}` {
+  const { privateKey } = wallet.getHdKey();
+  if (privateKey == null) throw new TypeError("this wallet has no private key");
+  return toHex(privateKey);
+}
+
+function account(addressIndex: number): HDAccount {
+  return mnemonicToAccount(MNEMONIC, { addressIndex });
+}

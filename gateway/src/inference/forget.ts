@@ -1,0 +1,51 @@
+import type { ForgettableTable, RowPosition } from "@inference/ledger/client";
+import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
+import type { Partition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import type { Gateway } from "../gateway.ts";
+
+/**
+ * Forgets what nothing can ask for any more: the outcomes of requests after 48 hours, and nonces and sessions as long
+ * after their end. Receipts and uses stay for ever. Goes page by page, each a commit of its own, with room for requests
+ * between them; the ledger checks every row again. Answers how many it forgot.
+ */
+export async function forgetAll(gateway: Gateway, stopped: AbortSignal): Promise<number> {
+  let forgotten = 0;
+  for (const table of tables) forgotten += await forgetTable(gateway, table, stopped);
+  return forgotten;
+}
+
+const tables: readonly ForgettableTable[] = ["hold", "nonce", "session"];
+const ROWS_A_PAGE = 256;
+const PAUSE_MS = 50;
+
+async function forgetTable(gateway: Gateway, table: ForgettableTable, stopped: AbortSignal): Promise<number> {
+  const { clock, ledger } = gateway.environment;
+  let forgotten = 0;
+  let after: RowPosition | null = null;
+  while (!stopped.aborted) {
+    const at = clock.now();
+    const page = await ledger.overdue(table, at - OUTCOME_RETENTION_MS, { after, limit: ROWS_A_PAGE });
+    const byPartition = Map.groupBy(page.rows, ({ partition }) => partition);
+    forgotten += await ledger.run(() => forgetRows(table, at, byPartition));
+    if (page.next === null) return forgotten;
+    after = page.next;
+    await pause(gateway);
+  }
+  return forgotten;
+}
+
+function* forgetRows(table: ForgettableTable, at: number, byPartition: ReadonlyMap<Partition, RowPosition[]>) {
+  let forgotten = 0;
+  for (const [partition, rows] of byPartition) {
+    const reply = yield* send(partition, { type: "forget", at, table, ids: rows.map(({ id }) => id) });
+    forgotten += reply.forgotten;
+  }
+  return forgotten;
+}
+
+function pause(gateway: Gateway): Promise<void> {
+  return new Promise((resolve) => {
+    gateway.environment.timers.after(PAUSE_MS, resolve);
+  });
+}

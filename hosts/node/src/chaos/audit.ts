@@ -1,0 +1,137 @@
+import { DatabaseSync } from "node:sqlite";
+
+/**
+ * Recomputes the books from a gateway's file, in SQL and without any of the ledger's code, and says what disagrees. The
+ * gateway must not be running: it keeps the file to itself. The file is only read.
+ */
+export type Audit = {
+  /** One line for each thing that is wrong; none in books that are right. */
+  problems: string[];
+  creditedNanoUsd: number;
+  settledNanoUsd: number;
+  heldNanoUsd: number;
+  openHolds: number;
+  receipts: number;
+  uses: number;
+  /** Deliveries that were not acknowledged. */
+  undelivered: number;
+};
+
+export function audit(file: string): Audit {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    return auditDatabase(database);
+  } finally {
+    database.close();
+  }
+}
+
+export function auditDatabase(database: DatabaseSync): Audit {
+  const problems = Object.entries(checks).flatMap(([what, query]) =>
+    database
+      .prepare(`${query} LIMIT 20`)
+      .all()
+      .map((row) => `${what}: ${JSON.stringify(row)}`),
+  );
+  const integrity = database.prepare("PRAGMA integrity_check").get()?.integrity_check;
+  if (integrity !== "ok") problems.push(`the file is damaged: ${String(integrity)}`);
+  const total = (query: string): number => Number(database.prepare(`SELECT ${query}`).get()?.total ?? 0);
+  return {
+    problems,
+    creditedNanoUsd: total("SUM(amount_nano_usd) AS total FROM credit_row"),
+    settledNanoUsd: total("SUM(charge_nano_usd) AS total FROM receipt_row"),
+    heldNanoUsd: total(`SUM(amount_nano_usd) AS total FROM hold_row WHERE ${isOpen} AND owner = partition`),
+    openHolds: total(`COUNT(*) AS total FROM hold_row WHERE ${isOpen}`),
+    receipts: total("COUNT(*) AS total FROM receipt_row"),
+    uses: total("COUNT(*) AS total FROM use_row"),
+    undelivered: total("COUNT(*) AS total FROM outbox_row"),
+  };
+}
+
+const isOpen = "state IN ('open', 'orphaned')";
+const day = (time: string): string => `(${time} - ${time} % 86400000)`;
+const month = (time: string): string =>
+  `(CAST(strftime('%s', ${time} / 1000, 'unixepoch', 'start of month') AS INTEGER) * 1000)`;
+const windowStart = (window: string, time: string): string =>
+  `CASE ${window} WHEN 'day' THEN ${day(time)} WHEN 'month' THEN ${month(time)} ELSE 0 END`;
+
+/** What every counter should be: the sum over the rows that it counts. */
+const expected = `
+  SELECT hold_row.partition, counter.value AS id, 0 AS settled, amount_nano_usd AS held, 1 AS open
+    FROM hold_row, json_each('["' || replace(counters, ' ', '","') || '"]') AS counter WHERE ${isOpen}
+  UNION ALL SELECT 'ceiling', 'share:' || owner || '@0', 0, amount_nano_usd, 1
+    FROM hold_row WHERE partition = 'ceiling' AND ${isOpen}
+  UNION ALL SELECT partition, 'balance@0', charge_nano_usd, 0, 0
+    FROM receipt_row WHERE partition LIKE 'account:%'
+  UNION ALL SELECT receipt.partition, 'key:' || key_id || '@' || ${windowStart("window", "admitted_at")},
+      charge_nano_usd, 0, 0
+    FROM receipt_row AS receipt JOIN key_row AS key ON key.partition = receipt.partition AND key.id = key_id
+  UNION ALL SELECT partition, 'capacity:' || ${day("admitted_at")} || '@' || ${day("admitted_at")}, charge_nano_usd, 0, 0
+    FROM receipt_row WHERE partition LIKE 'identity:%'
+  UNION ALL SELECT 'ceiling', 'ceiling@' || ${day("admitted_at")}, charge_nano_usd, 0, 0
+    FROM receipt_row WHERE partition LIKE 'account:%'
+  UNION ALL SELECT partition, 'uses@0', charge_nano_usd, 0, 0 FROM use_row`;
+
+const sums = `SELECT partition, id, SUM(settled) AS settled, SUM(held) AS held, SUM(open) AS open
+  FROM (${expected}) GROUP BY partition, id`;
+
+/** Each finds what must not be. */
+const checks: Record<string, string> = {
+  "a counter is not the sum of its rows": `
+    SELECT coalesce(counter.partition, sum.partition) AS partition, coalesce(counter.id, sum.id) AS id,
+      settled_nano_usd, settled, held_nano_usd, held, open_holds, open
+    FROM counter_row AS counter FULL JOIN (${sums}) AS sum
+      ON counter.partition = sum.partition AND counter.id = sum.id
+    WHERE coalesce(settled_nano_usd, 0) <> coalesce(settled, 0)
+      OR coalesce(held_nano_usd, 0) <> coalesce(held, 0) OR coalesce(open_holds, 0) <> coalesce(open, 0)`,
+  "a budget is exceeded": `
+    SELECT counter.partition, counter.id, settled_nano_usd, held_nano_usd, limit_nano_usd
+    FROM counter_row AS counter JOIN budget_row AS budget ON budget.partition = counter.partition
+      AND budget.id = substr(counter.id, 1, instr(counter.id, '@') - 1)
+    WHERE settled_nano_usd + held_nano_usd > limit_nano_usd`,
+  "an account has more of the ceiling than its share": `
+    SELECT share.id, held_nano_usd, limit_nano_usd
+    FROM counter_row AS share JOIN budget_row AS budget ON budget.partition = 'ceiling' AND budget.id = 'ceiling'
+    WHERE share.partition = 'ceiling' AND share.id LIKE 'share:%' AND held_nano_usd * 5 > limit_nano_usd`,
+  "a balance is not what was credited": `
+    SELECT budget.partition, limit_nano_usd, SUM(amount_nano_usd) AS credited
+    FROM budget_row AS budget LEFT JOIN credit_row AS credit ON credit.partition = budget.partition
+    WHERE budget.id = 'balance' GROUP BY budget.partition HAVING limit_nano_usd <> coalesce(credited, 0)`,
+  "a credit without a balance": `
+    SELECT partition, id FROM credit_row WHERE NOT EXISTS
+      (SELECT 1 FROM budget_row WHERE budget_row.partition = credit_row.partition AND id = 'balance')`,
+  "an activation was credited twice": `
+    SELECT id, COUNT(*) AS times FROM credit_row GROUP BY id HAVING times > 1`,
+  "a request has two receipts": `
+    SELECT id, COUNT(*) AS times FROM receipt_row GROUP BY id HAVING times > 1`,
+  "a request has two uses": `
+    SELECT id, COUNT(*) AS times FROM use_row GROUP BY id HAVING times > 1`,
+  "a receipt is above its hold": `
+    SELECT id, charge_nano_usd, held_nano_usd FROM receipt_row WHERE charge_nano_usd > held_nano_usd`,
+  "a released request was charged": `
+    SELECT id, charge_nano_usd FROM receipt_row WHERE outcome <> 'settled' AND charge_nano_usd > 0`,
+  "a hold and its receipt disagree": `
+    SELECT hold.id, hold.state, hold.charge_nano_usd, outcome, receipt.charge_nano_usd AS receipt
+    FROM hold_row AS hold JOIN receipt_row AS receipt ON receipt.partition = hold.partition AND receipt.id = hold.id
+    WHERE state <> outcome OR hold.charge_nano_usd <> receipt.charge_nano_usd
+      OR amount_nano_usd <> receipt.held_nano_usd`,
+  "a hold ended without a receipt": `
+    SELECT hold.partition, hold.id FROM hold_row AS hold WHERE owner = partition AND state IN ('settled', 'released')
+      AND fingerprint <> 'tombstone' AND NOT EXISTS
+      (SELECT 1 FROM receipt_row AS receipt WHERE receipt.partition = hold.partition AND receipt.id = hold.id)`,
+  "a follower and its owner disagree": `
+    SELECT follower.id, follower.state, owner.state AS owner, follower.charge_nano_usd, owner.charge_nano_usd AS charge
+    FROM hold_row AS follower JOIN hold_row AS owner ON owner.partition = follower.owner AND owner.id = follower.id
+    WHERE follower.owner <> follower.partition AND follower.state <> 'refused'
+      AND (follower.charge_nano_usd <> owner.charge_nano_usd OR follower.amount_nano_usd <> owner.amount_nano_usd
+      OR iif(follower.state = 'orphaned', 'open', follower.state) <> iif(owner.state = 'orphaned', 'open', owner.state))`,
+  "a settled receipt is not one use in the journal of its day": `
+    SELECT receipt.id, receipt.charge_nano_usd, used.charge_nano_usd AS journalled, used.partition
+    FROM receipt_row AS receipt LEFT JOIN use_row AS used ON used.id = receipt.id
+    WHERE receipt.partition LIKE 'account:%' AND outcome = 'settled' AND (used.id IS NULL
+      OR used.charge_nano_usd <> receipt.charge_nano_usd OR 'account:' || used.account <> receipt.partition
+      OR used.partition <> 'journal:' || date(receipt.admitted_at / 1000, 'unixepoch'))`,
+  "a use without a receipt": `
+    SELECT id, charge_nano_usd FROM use_row WHERE NOT EXISTS
+      (SELECT 1 FROM receipt_row WHERE receipt_row.id = use_row.id AND outcome = 'settled')`,
+};

@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+/** A program of ours as a process of its own. */
+export type Running = {
+  child: ChildProcess;
+  /** The line on stdout by which it said that it is ready. */
+  ready: string;
+  stderr(): string;
+  /** Everything it has said on stdout. */
+  stdout(): string;
+  /** Resolves when it is gone. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  /** Kills it, if it still runs, and waits until it is gone. */
+  kill(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+};
+
+export type Launched = Omit<Running, "ready"> & { ready: Promise<string> };
+
+export type Program = {
+  /** Relative to this folder. */
+  script: string;
+  args?: readonly string[];
+  env?: Record<string, string>;
+};
+
+/** Starts a program without waiting for anything. */
+export function launch({ script, args = [], env = {} }: Program): Launched {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", path, ...args], {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    env: { PATH: process.env.PATH ?? "", ...env },
+  });
+  let stdout = "";
+  let stderr = "";
+  const ready = new Promise<string>((resolve, reject) => {
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+      const end = stdout.indexOf("\n");
+      if (end >= 0) resolve(stdout.slice(0, end));
+    });
+    child.once("exit", (code, signal) => reject(new Error(`${script} ended (${code ?? signal}): ${stderr}`)));
+  });
+  // Whoever does not wait for it need not hear that it never came.
+  ready.catch(() => undefined);
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  // `close`, not `exit`: by then all that it said has been read.
+  const ended = once(child, "close").then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+  }));
+  return {
+    child,
+    ready,
+    ended,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    kill(signal = "SIGKILL") {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+/** Starts a program and waits until it says that it is ready. */
+export async function start(program: Program): Promise<Running> {
+  const running = launch(program);
+  return { ...running, ready: await running.ready };
+}
+
+export type ProviderProcess = Running & { url: string; controlUrl: string; masterKey: string };
+
+/** The provider simulator, in a process that outlives the gateway. */
+export async function startProvider(): Promise<ProviderProcess> {
+  const masterKey = "provider-master-key";
+  const provider = await start({
+    script: "../../../../provider-simulator/src/main.ts",
+    // One key for all: the gateway reads the usage history with the key it infers with.
+    args: ["--port", "0", "--master-key", masterKey, "--admin-key", masterKey],
+    env: { RECORD: "light", ERROR_BUDGET: "off" },
+  });
+  const url = provider.ready.replace("provider simulator ready at ", "");
+  return { ...provider, url, controlUrl: new URL("/__simulator", url).href, masterKey };
+}
+
+/** The settings of a gateway that has no chain: its node does not answer, and nothing that a request needs is there. */
+export function gatewayEnvironment(options: {
+  databaseFile: string;
+  secret: string;
+  provider: { url: string; masterKey: string };
+  recordUrl?: string;
+}): Record<string, string> {
+  const { databaseFile, secret, provider, recordUrl } = options;
+  return {
+    BASE_URL: "http://gateway.test",
+    GATEWAY_SECRET: secret,
+    DATABASE_FILE: databaseFile,
+    PORT: "0",
+    UPSTREAM_BASE_URL: provider.url,
+    UPSTREAM_API_KEY: provider.masterKey,
+    UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
+    ...(recordUrl === undefined ? {} : { UPSTREAM_RECORD_URL: recordUrl }),
+    PRIMARY_RPC_URL: "http://127.0.0.1:9",
+    PRIMARY_CHAIN_ID: "31337",
+    SETTLEMENT_ADDRESS: `0x${"5".repeat(40)}`,
+  };
+}
+
+/** Where a gateway process said that it listens. */
+export function gatewayUrl(ready: string): string {
+  return (JSON.parse(ready) as { url: string }).url;
+}

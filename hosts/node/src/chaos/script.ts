@@ -1,0 +1,187 @@
+import type { Environment } from "@inference/gateway/environment";
+import { type Gateway, makeGateway } from "@inference/gateway/gateway";
+import { forgetAll } from "@inference/gateway/inference/forget";
+import { reserveRequest } from "@inference/gateway/inference/saga";
+import { orphanAll, sweep } from "@inference/gateway/inference/sweep";
+import type { LedgerClient } from "@inference/ledger/client";
+import type { Command, Payer } from "@inference/ledger/commands";
+import { accountPartition, ceilingPartition, chainPartition, identityPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+
+/**
+ * A life of the ledger in few steps: every kind of command that changes something, each step awaited before the next.
+ * Ids and times are fixed, so that two runs write the same rows, and a step may be done again.
+ */
+export type Step = { name: string; hours: number; run(gateway: Gateway): Promise<unknown> };
+
+const NOON = Date.UTC(2026, 0, 15, 12);
+const alice = `0x${"a".repeat(40)}` as const;
+const bob = `0x${"b".repeat(40)}` as const;
+const keyPayer: Payer = { kind: "key", digest: "alices-digest" };
+const detail = JSON.stringify({ route: "chat", model: "m", snapshot: "s", stream: true });
+
+export const steps: readonly Step[] = [
+  one("the ceiling", ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000 }),
+  one("two activations", chainPartition(1), {
+    type: "advance",
+    at: NOON,
+    chainId: 1,
+    block: 10,
+    blockHash: "0x10",
+    activations: [activation(1, alice, "5", "5"), activation(2, bob, "7", "12")],
+  }),
+  one("an activation more", chainPartition(1), {
+    type: "advance",
+    at: NOON,
+    chainId: 1,
+    block: 11,
+    blockHash: "0x11",
+    activations: [activation(3, alice, "1", "13")],
+  }),
+  key("a key", "alices-key", "alices-digest", null),
+  key("a key with a limit", "alices-small-key", "alices-small-digest", 50),
+  one("a nonce", accountPartition(alice), { type: "consumeNonce", at: NOON, nonce: "nonce-1", expiresAt: NOON }),
+  one("a session", identityPartition(bob), {
+    type: "openSession",
+    at: NOON,
+    digest: "bobs-session",
+    address: bob,
+    agentToken: null,
+    expiresAt: NOON + 1_000_000,
+  }),
+  one("a capacity", identityPartition(bob), { type: "setCapacity", at: NOON, limitNanoUsd: 500 }),
+  reserve("r1", 100),
+  one("a checkpoint", accountPartition(alice), {
+    type: "checkpoint",
+    id: "r1",
+    deliveredNanoUsd: 10,
+    upstreamId: "u1",
+  }),
+  settle("r1", accountPartition(alice), 60),
+  reserve("r2", 100),
+  one("a release", accountPartition(alice), { type: "release", id: "r2", at: NOON, lossNanoUsd: 5, detail }),
+  reserve("refused by the ceiling", 201),
+  reserve("refused by the key", 51, { kind: "key", digest: "alices-small-digest" }),
+  {
+    name: "three requests in one turn",
+    hours: 0,
+    run: (gateway) => Promise.all(["r3", "r4", "r5"].map((id) => reserve(id, 40).run(gateway))),
+  },
+  one("what is left of r3", accountPartition(alice), {
+    type: "checkpoint",
+    id: "r3",
+    deliveredNanoUsd: 25,
+    upstreamId: null,
+  }),
+  reserve("by a session", 300, { kind: "session", digest: "bobs-session" }),
+  settle("by a session", identityPartition(bob), 299),
+  {
+    name: "the sweeper orphans",
+    hours: 0,
+    run: async (gateway) =>
+      orphanAll(
+        gateway,
+        (await gateway.environment.ledger.lapsedHolds(NOON + 10_000_000, 100)).filter(
+          ({ partition, hold }) => hold.owner === partition,
+        ),
+      ),
+  },
+  { name: "the sweeper settles and releases", hours: 1, run: (gateway) => sweep(gateway) },
+  one("a lowered key", accountPartition(alice), { type: "updateKey", keyId: "alices-small-key", limitNanoUsd: 1 }),
+  one("a revoked key", accountPartition(alice), { type: "revokeKey", at: NOON, keyId: "alices-key" }),
+  one("a revoked session", identityPartition(bob), { type: "revokeSession", at: NOON, digest: "bobs-session" }),
+  { name: "what is over is forgotten", hours: 60, run: (gateway) => forgetAll(gateway, new AbortController().signal) },
+];
+
+/** Runs the steps from one on, telling of each when it is done. */
+export async function runScript(ledger: LedgerClient, clock: ScriptClock, from: number, onDone: (step: number) => void) {
+  const gateway = scriptGateway(ledger, clock);
+  for (const [index, step] of steps.entries()) {
+    if (index < from) continue;
+    clock.time = NOON + step.hours * 3_600_000;
+    await step.run(gateway);
+    onDone(index);
+  }
+}
+
+export type ScriptClock = { time: number };
+
+/** Enough of a gateway for its jobs: no provider, no chain, nobody to answer. */
+function scriptGateway(ledger: LedgerClient, clock: ScriptClock): Gateway {
+  const nothing = (): never => {
+    throw new Error("the script needs no more than a ledger");
+  };
+  const environment: Environment = {
+    clock: { now: () => clock.time },
+    random: { bytes: (length) => new Uint8Array(length) },
+    ledger,
+    keyValue: { get: async () => null, put: nothing, delete: nothing },
+    chain: { agentOwner: nothing, capacityToday: nothing, acceptsSignature: nothing, pendingActivations: nothing },
+    upstream: { send: nothing },
+    log: (level, event, fields) => {
+      if (level === "alert") throw new Error(`${event}: ${JSON.stringify(fields)}`);
+    },
+    background: nothing,
+    timers: {
+      after(ms, callback) {
+        const timer = setTimeout(callback, ms);
+        return { cancel: () => clearTimeout(timer) };
+      },
+    },
+  };
+  return makeGateway(
+    {
+      baseUrl: "http://gateway.test",
+      secret: new Uint8Array(32),
+      chainIds: [1],
+      drainMs: 0,
+      contracts: {},
+      upstream: {
+        baseUrl: "http://provider.test",
+        apiKey: "none",
+        catalogueShape: "auto",
+        pricesFile: null,
+        aliases: {},
+        chatExtras: {},
+        chatOutputField: "max_tokens",
+        blockedHeader: null,
+        recordUrl: null,
+      },
+    },
+    environment,
+  );
+}
+
+function one(name: string, partition: string, command: Command): Step {
+  return { name, hours: 0, run: ({ environment }) => environment.ledger.run(() => send(partition, command)) };
+}
+
+function reserve(id: string, amountNanoUsd: number, payer: Payer = keyPayer): Step {
+  const owner = payer.kind === "key" ? accountPartition(alice) : identityPartition(bob);
+  const reservation = { id, at: NOON, owner, payer, amountNanoUsd, leaseMs: 900_000, detail };
+  return { name: id, hours: 0, run: ({ environment }) => environment.ledger.run(() => reserveRequest(reservation)) };
+}
+
+function settle(id: string, partition: string, chargeNanoUsd: number): Step {
+  return one(`${id} settled`, partition, { type: "settle", id, at: NOON, chargeNanoUsd, lossNanoUsd: 0, detail });
+}
+
+function key(name: string, keyId: string, digest: string, limitNanoUsd: number | null): Step {
+  return one(name, accountPartition(alice), {
+    type: "createKey",
+    at: NOON,
+    keyId,
+    digest,
+    label: "ik_...",
+    name,
+    window: "day",
+    limitNanoUsd,
+    expiresAt: null,
+    nonce: `nonce of ${keyId}`,
+    nonceExpiresAt: NOON,
+  });
+}
+
+function activation(id: number, account: string, amountToken: string, totalActivated: string) {
+  return { id, account, amountToken, totalActivated, block: 9, transaction: `0x${id}` };
+}

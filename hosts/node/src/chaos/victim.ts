@@ -1,0 +1,30 @@
+import { parseSettings } from "@inference/gateway/settings";
+import { nodeSettings } from "../settings.ts";
+import { startNodeGateway } from "../start.ts";
+
+/**
+ * The gateway as `main.ts` runs it, to be killed: with shorter waits, and, when told so by its parent, dying of its own
+ * hand right before or right after the nth commit from then on.
+ */
+export type CrashPoint = { stage: "before" | "after"; commit: number };
+
+let crash: CrashPoint | undefined;
+let commits = 0;
+
+process.on("message", (point: CrashPoint) => {
+  crash = point;
+  commits = 0;
+  process.send?.("armed");
+});
+const gateway = await startNodeGateway(parseSettings(nodeSettings, process.env), {
+  pricesFile: null,
+  jobs: { sweepMs: 200, orphanGraceMs: 800 },
+  onCommit(stage) {
+    if (stage === "before") commits += 1;
+    if (crash?.stage === stage && crash.commit === commits) process.kill(process.pid, "SIGKILL");
+  },
+});
+process.on("SIGTERM", () => {
+  void gateway.stop().then(() => process.exit(0));
+});
+process.stdout.write(`${JSON.stringify({ event: "listening", url: gateway.url })}\n`);

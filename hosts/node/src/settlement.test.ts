@@ -1,0 +1,701 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { formatUsd } from "@inference/protocol/money";
+import { FAULTS } from "@inference/provider-simulator/faults";
+import { billed, checkSums, providerRecord, providerRecords, type Settled, settledOne, until } from "./testing/audit.ts";
+import { chunksIn, eventData, openChatStream } from "./testing/chat-stream.ts";
+import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+
+/** Every row of the settlement matrix, against what the provider says it bills. */
+const USD = 1_000_000_000;
+const ALERT_EVENTS = new Set(["usage"]);
+
+let lastTag = 0;
+function makeTag(): string {
+  lastTag += 1;
+  return `tag-${lastTag}-`;
+}
+
+type Paid = Settled & { account: TestAccount; bill: number; alerts: string[] };
+
+function alertsOf(stack: Stack, id: string): string[] {
+  return stack.logged
+    .filter(({ level, event, fields }) => level === "alert" && ALERT_EVENTS.has(event) && fields.request === id)
+    .map(({ fields }) => String(fields.alert));
+}
+
+async function paidFor(stack: Stack, account: TestAccount, tag: string): Promise<Paid> {
+  const settled = await settledOne(stack, account.address);
+  const bill = billed(await providerRecord(stack, tag));
+  return { ...settled, account, bill, alerts: alertsOf(stack, settled.receipt.id) };
+}
+
+/** One request on an account of its own, read to its end; and what became of it. */
+async function pay(
+  stack: Stack,
+  path: string,
+  makeBody: (tag: string) => object,
+): Promise<Paid & { status: number; headers: Headers; text: string }> {
+  const account = await stack.account(1_000 * USD);
+  const tag = makeTag();
+  const answer = await stack.call(path, { key: account.key, body: makeBody(tag) });
+  const text = await answer.text().catch(() => "");
+  return { ...(await paidFor(stack, account, tag)), status: answer.status, headers: answer.headers, text };
+}
+
+function chatBody(model: string, markers: string, more: object = {}): (tag: string) => object {
+  return (tag) => ({ model, messages: [{ role: "user", content: `${tag} ${markers}` }], max_tokens: 100, ...more });
+}
+
+/** A fault met through a marker, so that the model is an ordinary one. */
+function withFault(name: string, markers = ""): string {
+  return `[[fault=${name}]]${markers}`;
+}
+
+describe("with its usage known, a request is charged what the provider bills, to the nano-dollar", () => {
+  let stack: Stack;
+  const accounts: TestAccount[] = [];
+  before(async () => {
+    stack = await startStack();
+  });
+  after(() => stack.stop());
+
+  const tools = [{ type: "function", function: { name: "look_up", parameters: { type: "object", properties: {} } } }];
+  const filler = "many words of a long prompt ".repeat(220);
+  const chats: Record<string, (tag: string) => object> = {
+    plain: chatBody("sim-small", "[[tokens=37]]"),
+    "up to its maximum": chatBody("sim-small", "[[tokens=500]]"),
+    "with a maximum left out": (tag) => ({ model: "sim-small", messages: [{ role: "user", content: tag }] }),
+    "cached prompt": chatBody("sim-large", "[[prompt=150]][[cached=128]]"),
+    "cache read and write": chatBody("sim-cached", "[[prompt=200]][[cached=100]][[cache-write=64]]"),
+    "at the long-context threshold": chatBody("sim-extended-low", `${filler}[[prompt=1000]]`),
+    "above the long-context threshold": chatBody("sim-extended-low", `${filler}[[prompt=1001]]`),
+    free: chatBody("sim-free", ""),
+    "float noise in the price": chatBody("sim-noisy", "[[tokens=33]]"),
+    "the finest price": chatBody("sim-fine", "[[tokens=7]]"),
+    reasoning: chatBody("sim-reasoning", "[[tokens=50]][[reasoning=32]]"),
+    "three choices": chatBody("sim-small", "[[tokens=11]]", { n: 3 }),
+    "a tool call": chatBody("sim-small", "[[finish=tool_calls]]", { tools }),
+    "filtered content": chatBody("sim-small", "[[finish=content_filter]]"),
+    "the tightest context": chatBody("sim-tiny-context", "[[tokens=128]]", { max_tokens: 128 }),
+    dear: chatBody("sim-dear", "[[tokens=100]]"),
+  };
+  for (const [name, makeBody] of Object.entries(chats)) {
+    test(`chat, ${name}`, async () => {
+      const whole = await pay(stack, "/v1/chat/completions", makeBody);
+      const shown = { stream_options: { include_usage: true } };
+      const stream = await pay(stack, "/api/v1/chat/completions", (tag) => ({ ...makeBody(tag), stream: true, ...shown }));
+      for (const paid of [whole, stream]) {
+        assert.equal(paid.status, 200, paid.text);
+        assertBilledExactly(paid);
+        accounts.push(paid.account);
+      }
+      assert.ok(whole.text.includes(`"cost":${formatUsd(whole.receipt.chargeNanoUsd)}`), whole.text);
+      const [usage, ...more] = chunksIn(stream.text).filter((chunk) => chunk.usage);
+      assert.equal(more.length, 0, "one usage chunk");
+      assert.equal(usage?.usage?.cost, Number(formatUsd(stream.receipt.chargeNanoUsd)));
+      assert.equal(eventData(stream.text).at(-1), "[DONE]");
+    });
+  }
+
+  const input = (tag: string): string => `${tag} some text of some length, with é and 本語`;
+  const prompt = input;
+  const others: Record<string, [path: string, makeBody: (tag: string) => object]> = {
+    "an embedding": ["/v1/embeddings", (tag) => ({ model: "sim-embedding", input: input(tag) })],
+    "embeddings of many": [
+      "/v1/embeddings",
+      (tag) => ({ model: "sim-embedding", input: [tag, ...Array.from({ length: 99 }, (_, index) => `text ${index}`)] }),
+    ],
+    "embeddings of chosen size": [
+      "/v1/embeddings",
+      (tag) => ({ model: "sim-embedding-wide", input: [input(tag)], dimensions: 64, encoding_format: "base64" }),
+    ],
+    "an image": ["/v1/images/generations", (tag) => ({ model: "sim-image", prompt: prompt(tag) })],
+    "an image by size": [
+      "/v1/images/generations",
+      (tag) => ({ model: "sim-image-sizes", prompt: prompt(tag), size: "1024x1024" }),
+    ],
+    "an image of the usual size and quality": [
+      "/v1/images/generations",
+      (tag) => ({ model: "sim-image-quality", prompt: prompt(tag), size: "auto" }),
+    ],
+    "an image as url": [
+      "/v1/images/generations",
+      (tag) => ({ model: "sim-image", prompt: prompt(tag), response_format: "url", output_format: "jpeg" }),
+    ],
+    "an image, natively": ["/v1/image/generate", (tag) => ({ model: "sim-image", prompt: prompt(tag) })],
+    "an image of default resolution and quality": [
+      "/v1/image/generate",
+      (tag) => ({ model: "sim-image-quality", prompt: prompt(tag) }),
+    ],
+    "four variants": ["/v1/image/generate", (tag) => ({ model: "sim-image", prompt: prompt(tag), variants: 4 })],
+    "three large variants": [
+      "/v1/image/generate",
+      (tag) => ({ model: "sim-image-sizes", prompt: prompt(tag), variants: 3, resolution: "4K" }),
+    ],
+    "an image as bytes": [
+      "/v1/image/generate",
+      (tag) => ({ model: "sim-image", prompt: prompt(tag), return_binary: true, format: "png" }),
+    ],
+    speech: ["/v1/audio/speech", (tag) => ({ model: "sim-speech", input: input(tag) })],
+    "speech of characters beyond 16 bits": [
+      "/v1/audio/speech",
+      (tag) => ({ model: "sim-speech-hd", input: `${tag} \u{1f642}\u{1f680}` }),
+    ],
+    "speech as it is made": [
+      "/v1/audio/speech",
+      (tag) => ({ model: "sim-speech", input: input(tag), streaming: true, response_format: "wav", voice: "am_adam" }),
+    ],
+  };
+  for (const resolution of ["1K", "2K", "4K"]) {
+    for (const quality of ["low", "medium", "high"]) {
+      others[`an image of ${resolution} in ${quality} quality`] = [
+        "/v1/image/generate",
+        (tag) => ({ model: "sim-image-quality", prompt: prompt(tag), resolution, quality, variants: 2 }),
+      ];
+    }
+  }
+  for (const [name, [path, makeBody]] of Object.entries(others)) {
+    test(name, async () => {
+      const paid = await pay(stack, path, makeBody);
+      assert.equal(paid.status, 200, paid.text);
+      assertBilledExactly(paid);
+      assert.ok(paid.bill > 0);
+      accounts.push(paid.account);
+    });
+  }
+
+  test("altogether: accounts, journals, the ceiling and the provider's total are one number", async () => {
+    const charged = await checkSums(
+      stack,
+      accounts.map(({ address }) => address),
+    );
+    assert.equal(charged, Number(stack.simulator.simulator.ledger.totals.nano));
+  });
+});
+
+function assertBilledExactly({ receipt, bill, alerts }: Paid): void {
+  assert.deepEqual(
+    { outcome: receipt.outcome, charge: receipt.chargeNanoUsd, loss: receipt.lossNanoUsd, alerts },
+    { outcome: "settled", charge: bill, loss: 0, alerts: [] },
+  );
+}
+
+/** What a fault comes to. */
+type Ending =
+  /** Refused, or nothing of it reached the client: free. */
+  | "free"
+  /** As if there had been no fault. */
+  | "billed"
+  /** At the prices that were listed, though the provider bills another model's. */
+  | "listed"
+  /** Broken off, or without a usage: at least what was delivered, at most the hold. */
+  | "delivered"
+  /** The same, and the operator is told that the usage makes no sense. */
+  | "malformed"
+  /** The hold, a loss for the rest, and the operator is told. */
+  | "above"
+  /** A usage of nothing is charged nothing. */
+  | "zero"
+  /** Nothing ever ends it but the client's leaving: has a test of its own below. */
+  | "endless";
+
+/** By fault: as a stream, and whole. */
+const chatEndings: Record<string, readonly [stream: Ending, whole: Ending]> = {
+  "hang-before-headers": ["endless", "endless"],
+  "200-error-only": ["free", "free"],
+  "error-after-content": ["delivered", "free"],
+  "error-then-content": ["delivered", "billed"],
+  "cut-mid-stream": ["delivered", "free"],
+  "cut-fin": ["delivered", "free"],
+  "cut-before-done": ["delivered", "free"],
+  stall: ["endless", "endless"],
+  "endless-body": ["endless", "endless"],
+  "no-usage": ["delivered", "delivered"],
+  "trailing-garbage": ["delivered", "billed"],
+  gzip: ["free", "free"],
+  remap: ["listed", "listed"],
+  "usage-negative": ["malformed", "malformed"],
+  "usage-fractional": ["malformed", "malformed"],
+  "usage-text": ["malformed", "malformed"],
+  "usage-nan": ["malformed", "malformed"],
+  "usage-absurd": ["malformed", "malformed"],
+  "usage-int32": ["malformed", "malformed"],
+  "usage-1e400": ["malformed", "malformed"],
+  "usage-zeros": ["zero", "zero"],
+  "usage-total-only": ["delivered", "delivered"],
+  "usage-subcounts": ["malformed", "malformed"],
+  "usage-above-bound": ["above", "above"],
+  "usage-null-everywhere": ["billed", "delivered"],
+};
+const harmless =
+  "slow-drip byte-drip split-utf8 split-data crlf cr mixed-endings bom no-space multiline-data many-per-chunk big-event comments done-twice trailing-after-done usage-repeated";
+for (const name of harmless.split(" ")) chatEndings[name] = ["billed", "billed"];
+
+/** Answers that stand in place of the real one: what the client is told. */
+const refusals: Record<string, readonly [status: number, code: string]> = {
+  "400-schema": [400, "invalid_request"],
+  "400-openai": [400, "context_length_exceeded"],
+  "400-provider": [400, "invalid_request"],
+  "401": [503, "upstream_unavailable"],
+  "401-key-in-body": [503, "upstream_unavailable"],
+  "402-balance": [503, "upstream_unavailable"],
+  "402-key-limit": [503, "upstream_unavailable"],
+  "402-diem-limit": [503, "upstream_unavailable"],
+  "402-wallet": [503, "upstream_unavailable"],
+  "403": [503, "upstream_unavailable"],
+  "404": [503, "upstream_unavailable"],
+  "409": [502, "upstream_error"],
+  "410": [503, "upstream_unavailable"],
+  "413": [413, "request_too_large"],
+  "415": [502, "upstream_error"],
+  "422": [400, "content_policy_violation"],
+  "429": [503, "upstream_unavailable"],
+  "429-retry-after": [503, "upstream_unavailable"],
+  "429-budget": [503, "upstream_unavailable"],
+  "500": [502, "upstream_error"],
+  "500-large": [502, "upstream_error"],
+  "502": [502, "upstream_error"],
+  "503": [503, "upstream_unavailable"],
+  "503-offline": [503, "upstream_unavailable"],
+  "504": [504, "upstream_timeout"],
+  "html-200": [502, "upstream_error"],
+  "204": [502, "upstream_error"],
+  redirect: [502, "upstream_error"],
+  "reset-before-headers": [502, "upstream_error"],
+  "fin-before-headers": [502, "upstream_error"],
+  "endless-headers": [502, "upstream_error"],
+};
+const routeBodies: Record<string, (text: string) => object> = {
+  "/v1/chat/completions": (text) => chatBody("sim-small", text)(""),
+  "/v1/embeddings": (text) => ({ model: "sim-embedding", input: text }),
+  "/v1/images/generations": (text) => ({ model: "sim-image", prompt: text }),
+  "/v1/image/generate": (text) => ({ model: "sim-image", prompt: text, return_binary: true }),
+  "/v1/audio/speech": (text) => ({ model: "sim-speech", input: text }),
+};
+
+describe("whatever the provider does wrong, the client owes what it got", () => {
+  let stack: Stack;
+  const accounts: TestAccount[] = [];
+  before(async () => {
+    stack = await startStack();
+    stack.simulator.simulator.change({ errorBudget: null, slowDripMs: 1, bigEventBytes: 1024 * 1024 });
+  });
+  after(async () => {
+    await checkSums(
+      stack,
+      accounts.map(({ address }) => address),
+    );
+    await stack.stop();
+  });
+
+  test("every fault of the simulator has its end here", () => {
+    const stages: Record<string, string[]> = {};
+    for (const [name, { stage }] of Object.entries(FAULTS)) (stages[stage] ??= []).push(name);
+    const { image = [], speech = [], ...chat } = stages;
+    assert.deepEqual(Object.values(chat).flat().sort(), [...Object.keys(chatEndings), ...Object.keys(refusals)].sort());
+    assert.deepEqual([...image, ...speech].sort(), [...Object.keys(imageEndings), ...Object.keys(speechEndings)].sort());
+  });
+
+  for (const [path, makeBody] of Object.entries(routeBodies)) {
+    test(`POST ${path}: refused, failed or broken off before the answer is free`, async (t) => {
+      for (const [fault, [status, code]] of Object.entries(refusals)) {
+        await t.test(fault, async () => {
+          const paid = await pay(stack, path, (tag) => makeBody(tag + withFault(fault)));
+          accounts.push(paid.account);
+          assert.deepEqual([paid.status, JSON.parse(paid.text).error.code], [status, code], paid.text);
+          assertFree(paid);
+          // Headers without end are the one thing here that we walk away from.
+          if (fault !== "endless-headers") assert.equal(paid.bill, 0);
+        });
+      }
+    });
+  }
+
+  for (const [fault, [stream, whole]] of Object.entries(chatEndings)) {
+    // Few tokens where each byte has its own write.
+    const markers = withFault(fault, fault === "byte-drip" ? "[[tokens=2]]" : "[[tokens=30]]");
+    if (stream !== "endless") {
+      test(`chat stream, ${fault}: ${stream}`, async () => {
+        const paid = await pay(stack, "/v1/chat/completions", chatBody("sim-small", markers, { stream: true }));
+        accounts.push(paid.account);
+        const tokens = paid.text === "" || paid.text.startsWith("{") ? 0 : countTokens(paid.text);
+        await assertEnding(stack, paid, stream, tokens);
+      });
+    }
+    if (whole !== "endless") {
+      test(`chat, ${fault}: ${whole}`, async () => {
+        const paid = await pay(stack, "/v1/chat/completions", chatBody("sim-small", markers));
+        accounts.push(paid.account);
+        const tokens = paid.status === 200 ? 30 : 0;
+        await assertEnding(stack, paid, whole, tokens);
+      });
+    }
+  }
+
+  test("usage far above a small bound is the hold all the same, and a loss for the rest", async () => {
+    for (const stream of [false, true]) {
+      const markers = withFault("usage-above-bound");
+      const paid = await pay(stack, "/v1/chat/completions", chatBody("sim-small", markers, { max_tokens: 2, stream }));
+      accounts.push(paid.account);
+      await assertEnding(stack, paid, "above", 2);
+    }
+  });
+
+  test("embeddings whose usage is missing or malformed cost their bound", async () => {
+    for (const fault of ["no-usage", "usage-negative", "usage-text", "usage-1e400", "usage-fractional"]) {
+      const paid = await pay(stack, "/v1/embeddings", (tag) => ({ model: "sim-embedding", input: tag + withFault(fault) }));
+      accounts.push(paid.account);
+      assert.equal(paid.status, 200, paid.text);
+      assert.equal(paid.receipt.chargeNanoUsd, paid.hold.amountNanoUsd, fault);
+      assert.equal(paid.alerts.length, fault === "no-usage" ? 0 : 1, fault);
+    }
+  });
+
+  const imageEndings: Record<string, Ending> = {
+    "image-violation": "free",
+    "image-blurred": "billed",
+    "image-large": "billed",
+    "image-cut": "free",
+  };
+  for (const [fault, ending] of Object.entries(imageEndings)) {
+    for (const path of ["/v1/image/generate", "/v1/images/generations"]) {
+      test(`POST ${path}, ${fault}: ${ending}`, async () => {
+        const paid = await pay(stack, path, (tag) => ({ model: "sim-image", prompt: tag + withFault(fault) }));
+        accounts.push(paid.account);
+        assert.equal(paid.status, fault === "image-cut" ? 502 : 200);
+        if (ending === "free") assertFree(paid);
+        else assertBilledExactly(paid);
+      });
+    }
+  }
+
+  const speechEndings: Record<string, Ending> = {
+    "speech-cut": "delivered",
+    "speech-error": "free",
+    "speech-empty": "free",
+  };
+  for (const [fault, ending] of Object.entries(speechEndings)) {
+    for (const streaming of [false, true]) {
+      test(`speech${streaming ? " as it is made" : ""}, ${fault}: ${ending}`, async () => {
+        const body = (tag: string) => ({ model: "sim-speech", input: `${tag + withFault(fault)} ${"words ".repeat(50)}`, streaming });
+        const paid = await pay(stack, "/v1/audio/speech", body);
+        accounts.push(paid.account);
+        if (ending === "free") assertFree(paid);
+        else {
+          assert.ok(paid.receipt.chargeNanoUsd >= paid.bill && paid.bill > 0);
+          assert.ok(paid.receipt.chargeNanoUsd <= paid.hold.amountNanoUsd);
+        }
+      });
+    }
+  }
+
+  test("an answer that is compressed against our wish is an error, on every route", async () => {
+    for (const [path, makeBody] of Object.entries(routeBodies)) {
+      const paid = await pay(stack, path, (tag) => makeBody(tag + withFault("gzip")));
+      accounts.push(paid.account);
+      assert.deepEqual([paid.status, JSON.parse(paid.text).error?.code], [502, "upstream_error"], path);
+      assertFree(paid);
+    }
+  });
+});
+
+const SMALL = { promptNanoUsd: 150, completionNanoUsd: 600 };
+
+async function assertEnding(stack: Stack, paid: Paid & { text: string }, ending: Ending, tokens: number): Promise<void> {
+  const { receipt, hold, bill, alerts } = paid;
+  const { chargeNanoUsd, lossNanoUsd, outcome } = receipt;
+  const usage = stack.simulator.simulator.records.select(({ requestId }) => requestId === paid.detail.upstreamId, 1)[0]?.usage;
+  switch (ending) {
+    case "free":
+      return assertFree(paid);
+    case "billed":
+      return assertBilledExactly(paid);
+    case "zero":
+      return assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd, alerts], ["settled", 0, 0, []]);
+    case "listed": {
+      const { promptTokens = 0, completionTokens = 0 } = usage ?? {};
+      const listed = promptTokens * SMALL.promptNanoUsd + completionTokens * SMALL.completionNanoUsd;
+      assert.ok(listed > 0 && bill > listed);
+      return assert.deepEqual([outcome, chargeNanoUsd, alerts], ["settled", listed, []]);
+    }
+    case "above":
+      assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd], ["settled", hold.amountNanoUsd, bill - hold.amountNanoUsd]);
+      assert.ok(lossNanoUsd > 0);
+      return assert.equal(alerts.length, 1);
+    case "delivered":
+    case "malformed": {
+      assert.ok(tokens > 0, "nothing was delivered");
+      const delivered = (usage?.promptTokens ?? 0) * SMALL.promptNanoUsd + tokens * SMALL.completionNanoUsd;
+      assert.equal(outcome, "settled");
+      assert.ok(chargeNanoUsd >= delivered, `${chargeNanoUsd} is less than the ${delivered} delivered`);
+      assert.ok(chargeNanoUsd <= hold.amountNanoUsd);
+      return assert.equal(alerts.length, ending === "malformed" ? 1 : 0, `alerts: ${alerts}`);
+    }
+    case "endless":
+      return assert.fail("not to be met here");
+  }
+}
+
+function assertFree({ receipt, alerts }: Paid): void {
+  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
+  assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd, alerts], ["released", 0, 0, []]);
+}
+
+function countTokens(text: string): number {
+  return chunksIn(text).filter(({ choices }) => choices?.some(({ delta }) => (delta?.content ?? "") !== "")).length;
+}
+
+/** A client that leaves: as soon as the provider has its request, or after so much of the stream. */
+type Moment = (stack: Stack, account: TestAccount, body: object, tag: string) => Promise<void>;
+
+function leaveAtOnce(path = "/v1/chat/completions"): Moment {
+  return async (stack, { key }, body, tag) => {
+    const abort = new AbortController();
+    const answer = stack.call(path, { key, body, signal: abort.signal });
+    const left = assert.rejects(answer, { name: "AbortError" });
+    await until("the provider to have it", () => providerRecords(stack, tag)[0]);
+    abort.abort();
+    await left;
+  };
+}
+
+function leaveWhen(isTime: (text: string, tokens: number) => boolean): Moment {
+  return async (stack, account, body) => {
+    const stream = await openChatStream(stack, account, body);
+    assert.ok(await stream.readUntil(() => isTime(stream.text(), stream.tokens())), "the stream ended before");
+    stream.leave();
+  };
+}
+
+async function payAndLeave(stack: Stack, moment: Moment, makeBody: (tag: string) => object): Promise<Paid> {
+  const account = await stack.account(1_000 * USD);
+  const tag = makeTag();
+  await moment(stack, account, makeBody(tag), tag);
+  return paidFor(stack, account, tag);
+}
+
+const abortBillings = ["full", "partial", "none"] as const;
+
+describe("a client that leaves pays what the answer used, once that is known", () => {
+  let stack: Stack;
+  before(async () => {
+    stack = await startStack();
+  });
+  after(() => stack.stop());
+
+  const moments: Record<string, Moment> = {
+    "before the headers": leaveAtOnce(),
+    "at the first chunk": leaveWhen((text) => text !== ""),
+    "in the middle": leaveWhen((_text, tokens) => tokens >= 6),
+    "after the last token": leaveWhen((_text, tokens) => tokens >= 20),
+    "after [DONE]": leaveWhen((text) => eventData(text).at(-1) === "[DONE]"),
+  };
+  for (const abortBilling of abortBillings) {
+    for (const [name, moment] of Object.entries(moments)) {
+      test(`a stream left ${name}, where the provider bills ${abortBilling} of what is aborted`, async () => {
+        stack.simulator.simulator.change({ abortBilling });
+        const markers = name === "before the headers" ? "[[delay=300]]" : "[[drip=3]]";
+        const paid = await payAndLeave(stack, moment, chatBody("sim-small", markers, { stream: true }));
+        assert.ok(paid.bill > 0);
+        assertBilledExactly(paid);
+        assert.equal(paid.detail.basis, "usage");
+        if (name !== "after [DONE]" && name !== "after the last token") assert.equal(paid.detail.cancelled, true);
+      });
+    }
+
+    test(`whole answers left before they came, where the provider bills ${abortBilling} of what is aborted`, async () => {
+      stack.simulator.simulator.change({ abortBilling });
+      const wait = "[[delay=300]]";
+      const bodies: [path: string, makeBody: (tag: string) => object][] = [
+        ["/v1/chat/completions", chatBody("sim-small", wait)],
+        ["/v1/embeddings", (tag) => ({ model: "sim-embedding", input: tag + wait })],
+        ["/v1/images/generations", (tag) => ({ model: "sim-image", prompt: tag + wait })],
+        ["/v1/image/generate", (tag) => ({ model: "sim-image", prompt: tag + wait, variants: 2 })],
+        ["/v1/image/generate", (tag) => ({ model: "sim-image", prompt: tag + wait, return_binary: true })],
+        ["/v1/audio/speech", (tag) => ({ model: "sim-speech", input: tag + wait })],
+      ];
+      await Promise.all(
+        bodies.map(async ([path, makeBody]) => {
+          const paid = await payAndLeave(stack, leaveAtOnce(path), makeBody);
+          assert.ok(paid.bill > 0, path);
+          assertBilledExactly(paid);
+        }),
+      );
+    });
+  }
+
+  test("a stream whose provider breaks off after its client has left costs what the client got", async () => {
+    const leave = leaveWhen((_text, tokens) => tokens >= 3);
+    const markers = withFault("cut-mid-stream", "[[drip=4]][[tokens=40]]");
+    const paid = await payAndLeave(stack, leave, chatBody("sim-small", markers, { stream: true }));
+    assertDelivered(paid, 3);
+  });
+
+  test("an answer that breaks off after its client has left may have been billed whole: the hold", async () => {
+    for (const fault of ["cut-fin", "cut-mid-stream"]) {
+      const markers = withFault(fault, "[[delay=300]]");
+      const chat = await payAndLeave(stack, leaveAtOnce(), chatBody("sim-small", markers));
+      assertHold(chat);
+      const leave = leaveAtOnce("/v1/images/generations");
+      assertHold(await payAndLeave(stack, leave, (tag) => ({ model: "sim-image", prompt: tag + markers })));
+    }
+  });
+
+  test("a refusal after its client has left is free", async () => {
+    const markers = withFault("503", "[[delay=300]]");
+    assertFree(await payAndLeave(stack, leaveAtOnce(), chatBody("sim-small", markers)));
+  });
+});
+
+describe("what is drained for a client that left has a limit", () => {
+  const DRAIN_MS = 150;
+  let stack: Stack;
+  before(async () => {
+    stack = await startStack({ drainMs: DRAIN_MS });
+    stack.simulator.simulator.change({ errorBudget: null });
+  });
+  after(() => stack.stop());
+
+  async function closedSoon(tag: string): Promise<void> {
+    const record = await providerRecord(stack, tag);
+    assert.ok(record.aborted !== null, "the provider's connection was left open");
+  }
+
+  async function leaveEarly(moment: Moment, makeBody: (tag: string) => object): Promise<Paid> {
+    let tag = "";
+    const paid = await payAndLeave(stack, moment, (made) => {
+      tag = made;
+      return makeBody(made);
+    });
+    await closedSoon(tag);
+    return paid;
+  }
+
+  for (const abortBilling of abortBillings) {
+    test(`where the provider bills ${abortBilling} of what is aborted, a slow stream costs what was delivered`, async () => {
+      stack.simulator.simulator.change({ abortBilling });
+      const leave = leaveWhen((_text, tokens) => tokens >= 5);
+      const body = chatBody("sim-small", "[[drip=20]][[tokens=90]]", { stream: true });
+      const paid = await leaveEarly(leave, body);
+      assertDelivered(paid, 5);
+      assert.ok(paid.receipt.chargeNanoUsd < paid.hold.amountNanoUsd, "far less than all of it was delivered");
+    });
+
+    test(`where the provider bills ${abortBilling} of what is aborted, a whole answer costs the hold`, async () => {
+      stack.simulator.simulator.change({ abortBilling });
+      const wait = "[[delay=5000]]";
+      const bodies: [path: string, makeBody: (tag: string) => object][] = [
+        ["/v1/chat/completions", chatBody("sim-small", wait)],
+        ["/v1/embeddings", (tag) => ({ model: "sim-embedding", input: tag + wait })],
+        ["/v1/images/generations", (tag) => ({ model: "sim-image", prompt: tag + wait })],
+        ["/v1/image/generate", (tag) => ({ model: "sim-image-quality", prompt: tag + wait, variants: 2 })],
+      ];
+      await Promise.all(
+        bodies.map(async ([path, makeBody]) => assertHold(await leaveEarly(leaveAtOnce(path), makeBody))),
+      );
+    });
+  }
+
+  for (const fault of ["stall", "endless-body"]) {
+    test(`a stream that never ends (${fault}) costs what was delivered`, async () => {
+      const leave = leaveWhen((_text, tokens) => tokens >= 5);
+      assertDelivered(await leaveEarly(leave, chatBody("sim-small", withFault(fault), { stream: true })), 5);
+    });
+
+    test(`a whole answer that never ends (${fault}) costs the hold`, async () => {
+      assertHold(await leaveEarly(leaveAtOnce(), chatBody("sim-small", withFault(fault))));
+    });
+  }
+
+  test("a stream of which nothing ever came is free, a whole answer costs the hold", async () => {
+    const body = (more: object) => chatBody("sim-small", withFault("hang-before-headers"), more);
+    assertFree(await leaveEarly(leaveAtOnce(), body({ stream: true })));
+    assertHold(await leaveEarly(leaveAtOnce(), body({})));
+  });
+
+  test("speech that was being made costs its flat price", async () => {
+    const leave: Moment = async (_stack, { key }, body) => {
+      const abort = new AbortController();
+      const answer = await stack.call("/v1/audio/speech", { key, body, signal: abort.signal });
+      await answer.body?.getReader().read();
+      abort.abort();
+    };
+    const input = `[[drip=40]] ${"words ".repeat(300)}`;
+    const paid = await leaveEarly(leave, (tag) => ({ model: "sim-speech", input: tag + input, streaming: true }));
+    assertHold(paid);
+  });
+
+  test("a usage that comes within the limit is what is charged", async () => {
+    const leave = leaveWhen((_text, tokens) => tokens >= 5);
+    const paid = await payAndLeave(stack, leave, chatBody("sim-small", "[[drip=3]][[tokens=12]]", { stream: true }));
+    assertBilledExactly(paid);
+  });
+});
+
+describe("time that runs out ends a request, and what it had cost by then is what it costs", () => {
+  let stack: Stack;
+  before(async () => {
+    // 14 minutes for a request are 420 ms, 30 s for a reader 15 ms.
+    stack = await startStack({ hurry: 2_000, drainMs: 600_000 });
+  });
+  after(() => stack.stop());
+
+  test("an answer that never begins is a timeout, and free", async () => {
+    for (const stream of [false, true]) {
+      const paid = await pay(stack, "/v1/chat/completions", chatBody("sim-small", withFault("hang-before-headers"), { stream }));
+      assert.deepEqual([paid.status, JSON.parse(paid.text).error.code], [504, "upstream_timeout"]);
+      assertFree(paid);
+    }
+  });
+
+  for (const fault of ["stall", "endless-body"]) {
+    test(`a stream that never ends (${fault}) ends in one error event, without [DONE]`, async () => {
+      const paid = await pay(stack, "/v1/chat/completions", chatBody("sim-small", withFault(fault), { stream: true }));
+      const events = eventData(paid.text);
+      assert.equal(chunksIn(paid.text).filter(({ error }) => error !== undefined).length, 1);
+      assert.equal(chunksIn(paid.text).at(-1)?.error?.code, "upstream_timeout");
+      assert.ok(!events.includes("[DONE]"));
+      assertDelivered(paid, fault === "stall" ? 10 : 100);
+    });
+
+    test(`a whole answer that never ends (${fault}) is a timeout, and free`, async () => {
+      const paid = await pay(stack, "/v1/chat/completions", chatBody("sim-small", withFault(fault)));
+      assert.deepEqual([paid.status, JSON.parse(paid.text).error.code], [504, "upstream_timeout"]);
+      assertFree(paid);
+    });
+  }
+});
+
+describe("a reader that stops reading", () => {
+  test("is left behind, and pays for the whole answer that was made for it", async () => {
+    const stack = await startStack({ hurry: 100, drainMs: 3_000_000 });
+    try {
+      const account = await stack.account(1_000 * USD);
+      const tag = makeTag();
+      const body = chatBody("sim-small", "[[tokens=6000]]", { n: 8, max_tokens: 6000 })(tag);
+      const stream = await openChatStream(stack, account, body);
+      await stream.readUntil(() => stream.text() !== "");
+      const paid = await paidFor(stack, account, tag);
+      assertBilledExactly(paid);
+      assert.equal(paid.detail.usage?.completionTokens, 48_000);
+      assert.equal(paid.detail.cancelled, true);
+      stream.leave();
+    } finally {
+      await stack.stop();
+    }
+  });
+});
+
+/** At least what was delivered, at most the hold, and no more than that is known. */
+function assertDelivered({ receipt, hold, detail, alerts }: Paid, tokens: number): void {
+  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
+  assert.deepEqual([outcome, detail.basis, lossNanoUsd, alerts], ["settled", "delivered", 0, []]);
+  assert.ok(chargeNanoUsd >= tokens * SMALL.completionNanoUsd, `${chargeNanoUsd} for ${tokens} tokens`);
+  assert.ok(chargeNanoUsd <= hold.amountNanoUsd);
+}
+
+function assertHold({ receipt, hold, detail }: Paid): void {
+  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
+  assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd], ["settled", hold.amountNanoUsd, 0], JSON.stringify(detail));
+}

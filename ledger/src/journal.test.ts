@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Commands } from "./commands.ts";
+import { journalPartition } from "./partition.ts";
+import { answer } from "./reads.ts";
+import { makeExample, noon } from "./testing/example.ts";
+
+const partition = journalPartition("2027-06-15");
+type Journal = Commands["journal"]["command"];
+const use = (id: string, chargeNanoUsd: number, account = "0x1"): Journal => {
+  return { type: "journal", id, account, chargeNanoUsd, admittedAt: noon, server: "protocol" };
+};
+
+test("a use is written once, and a different one under its id not at all", () => {
+  const host = makeExample();
+  const total = () => answer(host.rows(partition), { type: "journal" }).settledNanoUsd;
+  assert.equal(host.apply(partition, use("r1", 40)).status, "journalled");
+  assert.equal(host.apply(partition, use("r1", 40)).status, "journalled");
+  assert.equal(host.apply(partition, use("r2", 2)).status, "journalled");
+  assert.equal(total(), 42);
+  assert.equal(host.alerts.length, 0);
+  assert.equal(host.apply(partition, use("r1", 41)).status, "conflict");
+  assert.equal(host.apply(partition, use("r1", 40, "0x2")).status, "conflict");
+  assert.equal(host.alerts.length, 2);
+  assert.equal(total(), 42);
+});

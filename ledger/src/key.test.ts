@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answer } from "./reads.ts";
+import { account, createKey, makeExample, noon, refusalOf, reserve, settle } from "./testing/example.ts";
+
+const keys = (host: ReturnType<typeof makeExample>) =>
+  answer(host.rows(account), { type: "keys", at: noon }).map(({ key }) => key.id);
+
+test("a message makes one key: again it answers as before, and no other key", () => {
+  const host = makeExample();
+  assert.equal(host.apply(account, createKey("key2")).status, "created");
+  assert.equal(host.apply(account, createKey("key2")).status, "created");
+  assert.deepEqual(keys(host), ["key1", "key2"]);
+  assert.equal(host.rows(account).get("account", "account")?.keys, 2);
+  assert.equal(host.apply(account, createKey("key3", { nonce: "nonce of key2" })).status, "nonce_used");
+  const again = { digest: "a new secret" };
+  assert.equal(host.apply(account, createKey("key2", again)).status, "nonce_used", "its secret would not work");
+  assert.equal(host.rows(account).get("key", "key2")?.digest, "digest of key2");
+});
+
+test("an id that is taken stays as it is, under a new message too", () => {
+  const host = makeExample();
+  host.apply(account, createKey("key2", { limitNanoUsd: 5 }));
+  assert.equal(host.apply(account, createKey("key2", { nonce: "new", limitNanoUsd: 500 })).status, "nonce_used");
+  assert.equal(host.rows(account).get("budget", "key:key2")?.limitNanoUsd, 5);
+  assert.equal(host.rows(account).get("account", "account")?.keys, 2);
+});
+
+test("a message that signed in makes no key, and one that made a key signs nobody in", () => {
+  const host = makeExample();
+  host.apply(account, { type: "consumeNonce", at: noon, nonce: "n1", expiresAt: noon + 1 });
+  assert.equal(host.apply(account, createKey("key2", { nonce: "n1" })).status, "nonce_used");
+  assert.equal(
+    host.apply(account, { type: "consumeNonce", at: noon, nonce: "nonce of key1", expiresAt: noon }).status,
+    "nonce_used",
+  );
+});
+
+test("an account has 100 keys at most; a revoked one makes room, once, and the message is still good", () => {
+  const host = makeExample();
+  for (let n = 2; n <= 100; n++) assert.equal(host.apply(account, createKey(`key${n}`)).status, "created");
+  assert.equal(host.apply(account, createKey("key101")).status, "too_many_keys");
+  for (let times = 0; times < 2; times++) {
+    assert.equal(host.apply(account, { type: "revokeKey", at: noon, keyId: "key7" }).status, "revoked");
+  }
+  assert.equal(host.apply(account, createKey("key101")).status, "created");
+  assert.equal(host.apply(account, createKey("key102")).status, "too_many_keys");
+  assert.equal(keys(host).length, 100);
+});
+
+test("every live key is listed, however many have been revoked", () => {
+  const host = makeExample();
+  for (let n = 0; n < 1_005; n++) {
+    host.apply(account, createKey(`a${n}`));
+    host.apply(account, { type: "revokeKey", at: noon, keyId: `a${n}` });
+  }
+  assert.deepEqual(keys(host), ["key1"]);
+});
+
+test("a key's limit is lowered, never raised; what is settled above it leaves nothing", () => {
+  const host = makeExample();
+  host.apply(account, createKey("key2", { limitNanoUsd: 100 }));
+  const update = (limitNanoUsd: number) =>
+    host.apply(account, { type: "updateKey", keyId: "key2", limitNanoUsd }).status;
+  const payer = { kind: "key", digest: "digest of key2" } as const;
+  host.apply(account, reserve("r1", 60, { payer }));
+  assert.equal(update(101), "would_raise");
+  assert.equal(update(100), "updated");
+  assert.equal(update(50), "updated");
+  assert.equal(update(51), "would_raise");
+  assert.deepEqual(refusalOf(host.apply(account, reserve("r2", 1, { payer }))), [
+    "key",
+    "held",
+    1,
+    0,
+    "lifetime",
+    null,
+  ]);
+  assert.equal(host.apply(account, settle("r1", 60)).status, "settled", "an open hold stays good");
+  assert.deepEqual(refusalOf(host.apply(account, reserve("r3", 1, { payer }))), [
+    "key",
+    "settled",
+    1,
+    0,
+    "lifetime",
+    null,
+  ]);
+  assert.equal(update(0), "updated");
+});
+
+test("an unlimited key is counted, so that a limit set later finds what was spent", () => {
+  const host = makeExample();
+  host.apply(account, reserve("r1", 60));
+  host.apply(account, settle("r1", 60));
+  assert.equal(answer(host.rows(account), { type: "key", keyId: "key1", at: noon })?.budget.availableNanoUsd, null);
+  host.apply(account, { type: "updateKey", keyId: "key1", limitNanoUsd: 70 });
+  assert.deepEqual(refusalOf(host.apply(account, reserve("r2", 11))), ["key", "settled", 11, 10, "lifetime", null]);
+});
+
+test("what an update leaves out stays", () => {
+  const host = makeExample();
+  host.apply(account, createKey("key2", { name: "laptop", limitNanoUsd: 9 }));
+  host.apply(account, { type: "updateKey", keyId: "key2", disabled: true });
+  host.apply(account, { type: "updateKey", keyId: "key2", name: "desk" });
+  const { name, disabled, limitNanoUsd } = host.rows(account).get("key", "key2") ?? {};
+  assert.deepEqual({ name, disabled, limitNanoUsd }, { name: "desk", disabled: 1, limitNanoUsd: 9 });
+  assert.equal(host.rows(account).get("budget", "key:key2")?.limitNanoUsd, 9);
+});
+
+test("revoked is for ever, and unknown is unknown", () => {
+  const host = makeExample();
+  host.apply(account, { type: "revokeKey", at: noon, keyId: "key1" });
+  assert.equal(host.apply(account, { type: "updateKey", keyId: "key1", disabled: false }).status, "unknown");
+  assert.equal(host.apply(account, createKey("key1")).status, "created", "as before");
+  assert.deepEqual(keys(host), []);
+  assert.equal(host.apply(account, { type: "revokeKey", at: noon, keyId: "none" }).status, "unknown");
+  assert.equal(host.apply(account, { type: "updateKey", keyId: "none" }).status, "unknown");
+});

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { MAX_NANO_USD } from "@inference/protocol/money";
+import { columnsOf, createStatements, sqlName, tableNames, tableSchemas } from "./schema.ts";
+import { holdStates, type TableName, type Tables } from "./tables.ts";
+
+type Value = string | number | null;
+
+function open(): DatabaseSync {
+  const database = new DatabaseSync(":memory:");
+  for (const statement of createStatements()) database.exec(statement);
+  return database;
+}
+
+const good: Record<string, Value> = { text: "text", amount: 0, integer: 0 };
+
+/** One row that the schema takes, but for some of its columns. */
+function insert(database: DatabaseSync, table: TableName, id: string, values: Record<string, Value> = {}): void {
+  const columns = columnsOf(table);
+  const all = columns.map(({ column, kind }) => values[column] ?? (column in values ? null : sample(kind)));
+  const names = ["partition", "id", ...columns.map(({ column }) => column)];
+  const places = names.map(() => "?").join(", ");
+  database.prepare(`INSERT INTO ${sqlName(table)} (${names.join(", ")}) VALUES (${places})`).run("p", id, ...all);
+}
+
+function sample(kind: string): Value {
+  const base = kind.replace("?", "");
+  return good[base] ?? base.split(" ")[2] ?? null;
+}
+
+/** Every column of every table: not one more or less compiles. */
+const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, true> } = {
+  budget: { window: true, limitNanoUsd: true },
+  counter: { settledNanoUsd: true, heldNanoUsd: true, openHolds: true },
+  hold: {
+    state: true,
+    owner: true,
+    amountNanoUsd: true,
+    chargeNanoUsd: true,
+    counters: true,
+    followers: true,
+    admittedAt: true,
+    leaseUntil: true,
+    deliveredNanoUsd: true,
+    upstreamId: true,
+    keyId: true,
+    fingerprint: true,
+    detail: true,
+  },
+  key: {
+    name: true,
+    label: true,
+    digest: true,
+    window: true,
+    limitNanoUsd: true,
+    disabled: true,
+    revokedAt: true,
+    expiresAt: true,
+    createdAt: true,
+    nonce: true,
+  },
+  secret: { keyId: true },
+  account: { keys: true, createdAt: true },
+  nonce: { expiresAt: true },
+  session: { address: true, agentToken: true, createdAt: true, expiresAt: true, revokedAt: true },
+  credit: { amountNanoUsd: true, creditedAt: true, detail: true },
+  receipt: {
+    admittedAt: true,
+    resolvedAt: true,
+    outcome: true,
+    chargeNanoUsd: true,
+    heldNanoUsd: true,
+    lossNanoUsd: true,
+    keyId: true,
+    detail: true,
+  },
+  use: { account: true, chargeNanoUsd: true, admittedAt: true, server: true },
+  outbox: { target: true, command: true },
+  cursor: { block: true, blockHash: true, lastActivationId: true, totalActivated: true },
+};
+
+test("every table has the columns of its row, and SQLite has them too", () => {
+  const database = open();
+  assert.deepEqual(tableNames, Object.keys(rowColumns));
+  for (const table of tableNames) {
+    assert.deepEqual(Object.keys(tableSchemas[table].columns), Object.keys(rowColumns[table]), table);
+    const info = database.prepare(`PRAGMA table_info(${sqlName(table)})`).all();
+    assert.deepEqual(
+      info.map(({ name }) => name),
+      ["partition", "id", ...columnsOf(table).map(({ column }) => column)],
+    );
+  }
+});
+
+test("a column's name is its property's in SQL's way", () => {
+  const names = columnsOf("hold").map(({ column }) => column);
+  assert.deepEqual(names.slice(2, 4), ["amount_nano_usd", "charge_nano_usd"]);
+});
+
+for (const table of tableNames) {
+  test(`${table}: good values are stored, wrong ones are refused, column by column`, () => {
+    const database = open();
+    insert(database, table, "good");
+    assert.throws(() => insert(database, table, "good"), /UNIQUE/);
+    let number = 0;
+    const refuses = (column: string, value: Value) => {
+      number += 1;
+      const store = () => insert(database, table, `id ${number}`, { [column]: value });
+      assert.throws(store, /constraint failed|cannot store/, `${column} = ${value}`);
+    };
+    for (const { column, kind } of columnsOf(table)) {
+      const nullable = kind.endsWith("?");
+      const base = kind.replace("?", "");
+      if (nullable) insert(database, table, `null in ${column}`, { [column]: null });
+      else refuses(column, null);
+      if (base === "amount" || base === "integer") {
+        const max = base === "amount" ? MAX_NANO_USD : Number.MAX_SAFE_INTEGER;
+        insert(database, table, `most in ${column}`, { [column]: max });
+        // A number beyond 2^53 is bound as a float; SQLite takes NaN for NULL.
+        for (const value of [-1, 0.5, 1e300, Number.POSITIVE_INFINITY, "text"]) refuses(column, value);
+        if (base === "amount") refuses(column, MAX_NANO_USD + 1);
+        if (!nullable) refuses(column, Number.NaN);
+      }
+      if (base.startsWith("one of ")) for (const value of ["", "OPEN", "other"]) refuses(column, value);
+    }
+  });
+}
+
+test("every state a hold can have is stored", () => {
+  const database = open();
+  for (const state of holdStates) insert(database, "hold", state, { state });
+});
+
+test("the sweeper's search uses the index of unresolved holds", () => {
+  const sql = "SELECT * FROM hold_row WHERE state IN ('open', 'orphaned') AND lease_until < ? ORDER BY lease_until";
+  const plan = open().prepare(`EXPLAIN QUERY PLAN ${sql}`).all(1);
+  assert.match(JSON.stringify(plan), /unresolved_hold/);
+});

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answer } from "./reads.ts";
+import { identity, makeExample, noon, openSession } from "./testing/example.ts";
+
+test("a nonce is good once", () => {
+  const host = makeExample();
+  const consume = { type: "consumeNonce", at: noon, nonce: "n1", expiresAt: noon + 1 } as const;
+  assert.equal(host.apply(identity, consume).status, "consumed");
+  assert.equal(host.apply(identity, consume).status, "nonce_used");
+  assert.equal(host.apply(identity, { ...consume, expiresAt: noon + 99 }).status, "nonce_used");
+  assert.equal(host.rows(identity).get("nonce", "n1")?.expiresAt, noon + 1);
+});
+
+test("a session is valid at once, dead at once when revoked, and never opens again", () => {
+  const host = makeExample();
+  const payer = { kind: "session", digest: "session1" } as const;
+  const read = (at: number) => answer(host.rows(identity), { type: "credential", at, payer });
+  assert.deepEqual(Object.keys(read(noon)), ["keyId", "session"]);
+  assert.deepEqual(read(noon + 86_400_000), { fault: "expired" });
+  assert.equal(host.apply(identity, { type: "revokeSession", at: noon, digest: "session1" }).status, "revoked");
+  assert.equal(host.apply(identity, { type: "revokeSession", at: noon + 5, digest: "session1" }).status, "revoked");
+  assert.equal(host.rows(identity).get("session", "session1")?.revokedAt, noon);
+  host.apply(identity, openSession("session1"));
+  assert.deepEqual(read(noon), { fault: "revoked" });
+  assert.equal(host.apply(identity, { type: "revokeSession", at: noon, digest: "none" }).status, "unknown");
+});
