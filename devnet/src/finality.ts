@@ -11,16 +11,17 @@ export type Finality = {
 };
 
 /** How far below the latest block the finalized one is: two epochs. */
-export const FINALITY_DEPTH = 8;
+export const FINALITY_DEPTH = 32;
 export const SLOTS_IN_AN_EPOCH = FINALITY_DEPTH / 2;
 
 /** Transactions of one moment become final together. */
-const GATHER_MS = 100;
+const GATHER_MS = 20;
 const EMPTY_TRANSACTIONS_ROOT = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
 
 /**
- * `save` is called before anything becomes final: what was final must not be undone by a start from what is saved. Half
- * of the empty blocks are mined, and so saved, before: the first transactions that follow make those final.
+ * `save` is called before anything becomes final: a start from what was saved must find all that was final. Transactions
+ * make blocks while that goes on, and so make others final; hence half of the empty blocks are mined, and saved, before:
+ * they are the first that become final in this way, and come to more than there are transactions during a save.
  */
 export async function keepFinal(options: {
   rpcUrl: string;

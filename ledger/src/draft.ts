@@ -1,4 +1,4 @@
-import type { Change, Rows, TableName, Tables } from "./tables.ts";
+import type { Change, Row, Rows, TableName, Tables } from "./tables.ts";
 
 /**
  * What a command would change: reads see its own writes, and nothing is written until the whole command has succeeded.
@@ -14,25 +14,45 @@ export type Draft = Rows & {
 };
 
 export function makeDraft(rows: Rows): Draft {
-  const changes: Change[] = [];
-  const alerts: string[] = [];
-  const write = (table: TableName, id: string, row: Tables[TableName] | null): void => {
-    const change = { table, id, row } as Change;
-    const index = changes.findIndex((other) => other.table === table && other.id === id);
-    if (index === -1) changes.push(change);
-    else changes[index] = change;
-  };
-  return {
-    changes,
-    alerts,
-    get<T extends TableName>(table: T, id: string): Tables[T] | undefined {
-      for (const change of changes) {
-        if (change.table === table && change.id === id) return (change.row ?? undefined) as Tables[T] | undefined;
-      }
-      return rows.get(table, id);
-    },
-    put: (table, row) => write(table, row.id, row),
-    remove: (table, id) => write(table, id, null),
-    alert: (message) => alerts.push(message),
-  };
+  return new RowDraft(rows);
+}
+
+/** A class, because one is made for every command: its methods are made once. */
+class RowDraft implements Draft {
+  readonly changes: Change[] = [];
+  readonly alerts: string[] = [];
+  readonly #rows: Rows;
+
+  constructor(rows: Rows) {
+    this.#rows = rows;
+  }
+
+  get<T extends TableName>(table: T, id: string): Tables[T] | undefined {
+    const change = this.#find(table, id);
+    return change === undefined ? this.#rows.get(table, id) : ((change.row ?? undefined) as Tables[T] | undefined);
+  }
+
+  put<T extends TableName>(table: T, row: Tables[T]): void {
+    this.#write(table, row.id, row);
+  }
+
+  remove(table: TableName, id: string): void {
+    this.#write(table, id, null);
+  }
+
+  alert(message: string): void {
+    this.alerts.push(message);
+  }
+
+  #write(table: TableName, id: string, row: Row | null): void {
+    const change = this.#find(table, id);
+    if (change === undefined) this.changes.push({ table, id, row } as Change);
+    else change.row = row;
+  }
+
+  /** A command changes a handful of rows: walking them is cheaper than an index. */
+  #find(table: TableName, id: string): Change | undefined {
+    for (const change of this.changes) if (change.table === table && change.id === id) return change;
+    return undefined;
+  }
 }

@@ -9,8 +9,7 @@ export type RequestId = string;
 /** @param random 10 random bytes. */
 export function makeRequestId(atMs: number, random: Uint8Array): RequestId {
   const bytes = new Uint8Array(16);
-  new DataView(bytes.buffer).setUint32(0, Math.floor(atMs / 65_536));
-  new DataView(bytes.buffer).setUint16(4, atMs % 65_536);
+  for (let index = 5, rest = atMs; index >= 0; index--, rest = Math.floor(rest / 256)) bytes[index] = rest % 256;
   bytes.set(random.subarray(0, 10), 6);
   return `req_${encodeBase32(bytes)}`;
 }

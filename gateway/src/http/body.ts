@@ -62,7 +62,8 @@ function withinTime<T>(context: GatewayContext, reading: Promise<T>): Promise<T>
     const timer = timers.after(limits.bodyReadMs, () => {
       reject(new GatewayError({ code: "request_timeout", message }));
     });
-    reading.then(resolve, reject).finally(() => timer.cancel());
+    const broken = (): void => reject(new GatewayError({ code: "invalid_request", message: "The body broke off." }));
+    reading.then(resolve, broken).finally(() => timer.cancel());
   });
 }
 

@@ -9,6 +9,8 @@ export type GatewayEnv = {
     requestId: string;
     /** The request's one time. */
     at: number;
+    /** The response was made with `commonHeaders`. */
+    hasCommonHeaders?: boolean;
   };
 };
 export type GatewayContext = Context<GatewayEnv>;

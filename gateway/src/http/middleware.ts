@@ -20,11 +20,24 @@ export function everyRequest(gateway: Gateway): MiddlewareHandler<GatewayEnv> {
     if (context.req.method === "OPTIONS") {
       context.res = preflight(context.req.header("access-control-request-headers"));
     } else await next();
+    if (context.get("hasCommonHeaders") === true) return;
     const { headers } = context.res;
-    headers.set("x-request-id", requestId);
-    headers.set("access-control-allow-origin", "*");
-    headers.set("access-control-expose-headers", EXPOSED);
-    if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
+    for (const [name, value] of Object.entries(commonHeaders(requestId))) {
+      if (name !== "cache-control" || !headers.has(name)) headers.set(name, value);
+    }
+  };
+}
+
+/**
+ * The headers of every response. A handler whose response is made with them sets `hasCommonHeaders`: looking into a
+ * finished response's headers costs more than the rest of this file.
+ */
+export function commonHeaders(requestId: string): Record<string, string> {
+  return {
+    "x-request-id": requestId,
+    "access-control-allow-origin": "*",
+    "access-control-expose-headers": EXPOSED,
+    "cache-control": "no-store",
   };
 }
 

@@ -35,7 +35,7 @@ export async function answerStream(
   const gone = request.clientGone;
   if (gone?.aborted === true) outlet.leave();
   else gone?.addEventListener("abort", () => outlet.leave(), { once: true });
-  const headers = answerHeaders(exchange.order, response.header("content-type") ?? contentType);
+  const headers = answerHeaders(request, exchange.order, response.header("content-type") ?? contentType);
   return new Response(outlet.readable, { status: 200, headers: { ...headers, "x-accel-buffering": "no" } });
 }
 

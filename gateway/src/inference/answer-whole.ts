@@ -29,7 +29,7 @@ export async function answerWhole(
     const contentType = response.header("content-type") ?? "";
     return contentType.startsWith("application/json")
       ? await answerJson(gateway, exchange, request, bytes, blocked)
-      : await answerBinary(gateway, exchange, contentType, bytes, blocked);
+      : await answerBinary(gateway, exchange, request, contentType, bytes, blocked);
   } finally {
     deadline.cancel();
   }
@@ -69,13 +69,14 @@ async function answerJson(
       shown.push(`"usage":${usageJson(usage, conclusion.chargeNanoUsd)}`);
     } else if (field in answer) shown.push(`${JSON.stringify(field)}:${JSON.stringify(answer[field])}`);
   }
-  const headers = answerHeaders(exchange.order, "application/json");
+  const headers = answerHeaders(request, exchange.order, "application/json");
   return new Response(`{${shown.join(",")}}`, { status: 200, headers });
 }
 
 async function answerBinary(
   gateway: Gateway,
   exchange: Exchange,
+  request: InferenceRequest,
   contentType: string,
   bytes: Uint8Array,
   blocked: boolean,
@@ -99,7 +100,7 @@ async function answerBinary(
         },
   );
   await durableOrLate(gateway, durable);
-  return new Response(bytes as BodyInit, { status: 200, headers: answerHeaders(exchange.order, contentType) });
+  return new Response(bytes as BodyInit, { status: 200, headers: answerHeaders(request, exchange.order, contentType) });
 }
 
 const MAX_SETTLE_WAIT_MS = 2_000;
@@ -114,9 +115,11 @@ async function durableOrLate(gateway: Gateway, durable: Promise<void>): Promise<
   timer?.cancel();
 }
 
+const utf8 = new TextDecoder();
+
 function parseAnswer(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
-    const parsed: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    const parsed: unknown = JSON.parse(utf8.decode(bytes));
     const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
     return isObject ? (parsed as Record<string, unknown>) : undefined;
   } catch {

@@ -25,6 +25,8 @@ export type InferenceRequest = {
   body: unknown;
   /** Aborted when the client goes. */
   clientGone: AbortSignal | null;
+  /** For the answer, beside its own. */
+  headers: Readonly<Record<string, string>>;
 };
 
 /**
@@ -96,14 +98,8 @@ async function admit(gateway: Gateway, request: InferenceRequest, order: Order):
 }
 
 async function forward(gateway: Gateway, exchange: Exchange): Promise<UpstreamResponse> {
-  const { timers, log } = gateway.environment;
-  const timer = timers.after(limits.upstreamHeadersMs, () => exchange.abort.abort());
-  let response: UpstreamResponse;
-  try {
-    response = await gateway.provider.infer(exchange.order, exchange.abort.signal);
-  } finally {
-    timer.cancel();
-  }
+  const { log } = gateway.environment;
+  const response = await gateway.provider.infer(exchange.order, exchange.abort.signal);
   if (response.status === 200) {
     const encoding = response.header("content-encoding");
     if (encoding === null || encoding.toLowerCase() === "identity") return response;
@@ -137,7 +133,14 @@ function failureEnding(error: unknown, { order, abort }: Exchange, { route, clie
   const mayBeBilled =
     error instanceof UpstreamFailure && (error.stage === "body" || (error.stage === "sent" && abort.signal.aborted));
   return isWhole && mayBeBilled && clientGone?.aborted === true
-    ? { kind: "answer", usage: "missing", delivered: nothingDelivered, complete: false, stream: false, clientGone: true }
+    ? {
+        kind: "answer",
+        usage: "missing",
+        delivered: nothingDelivered,
+        complete: false,
+        stream: false,
+        clientGone: true,
+      }
     : { kind: "nothing", why: String(error) };
 }
 

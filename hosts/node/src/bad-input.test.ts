@@ -3,8 +3,8 @@ import { after, before, describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import OpenAI, { APIError } from "openai";
-import { rowsOf } from "./testing/audit.ts";
 import { assertError, type WireError } from "./testing/assert-error.ts";
+import { rowsOf } from "./testing/audit.ts";
 import { sendBytes, sendHttp, type WireAnswer, type WireRequest } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
@@ -84,7 +84,12 @@ describe("a body", () => {
 
   test("cannot reach a prototype", async () => {
     for (const key of ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"]) {
-      await refused(CHAT, `{"${key}":{"model":"sim-dear"},${JSON.stringify(chat).slice(1)}`, 400, "unsupported_parameter");
+      await refused(
+        CHAT,
+        `{"${key}":{"model":"sim-dear"},${JSON.stringify(chat).slice(1)}`,
+        400,
+        "unsupported_parameter",
+      );
       await refused(CHAT, { ...chat, model: key }, 404, "model_not_found");
     }
     assert.equal(({} as Record<string, unknown>).model, undefined);
@@ -93,7 +98,11 @@ describe("a body", () => {
   test("of bytes that are not UTF-8 is an invalid request", async () => {
     const text = JSON.stringify({ ...chat, messages: [{ role: "user", content: "XX" }] });
     for (const bytes of ["fffe", "c080", "eda080", "c3"]) {
-      const body = Buffer.concat([Buffer.from(text.split("XX")[0] ?? ""), Buffer.from(bytes, "hex"), Buffer.from('"}]}')]);
+      const body = Buffer.concat([
+        Buffer.from(text.split("XX")[0] ?? ""),
+        Buffer.from(bytes, "hex"),
+        Buffer.from('"}]}'),
+      ]);
       await untouched(async () => assertError(await post(CHAT, body), 400, "invalid_request"));
     }
     const utf16 = Buffer.from(text, "utf16le");
@@ -124,7 +133,14 @@ describe("a body", () => {
 
   test("of another media type, or without one, is refused", async () => {
     const authorization = `Bearer ${account.key}`;
-    for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonx", "json", ""]) {
+    for (const type of [
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=x",
+      "application/jsonx",
+      "json",
+      "",
+    ]) {
       const headers = { authorization, "content-type": type };
       const answer = await untouched(() => post(CHAT, JSON.stringify(chat), { headers }));
       assertError(answer, 415, "unsupported_media_type");
@@ -209,7 +225,10 @@ describe("a field", () => {
     "an input of nothing": ["/v1/embeddings", { model: "sim-embedding", input: [] }],
     "an input of tokens": ["/v1/embeddings", { model: "sim-embedding", input: [1, 2, 3] }],
     "an input of lists of tokens": ["/v1/embeddings", { model: "sim-embedding", input: [[1, 2], [3]] }],
-    "ten thousand inputs": ["/v1/embeddings", { model: "sim-embedding", input: Array.from({ length: 10_000 }, String) }],
+    "ten thousand inputs": [
+      "/v1/embeddings",
+      { model: "sim-embedding", input: Array.from({ length: 10_000 }, String) },
+    ],
     "no prompt": ["/v1/images/generations", { model: "sim-image" }],
     "a size of another kind": ["/v1/images/generations", { model: "sim-image", prompt: "x", size: "1x1" }],
     "no variants": ["/v1/image/generate", { model: "sim-image", prompt: "x", variants: 0 }],
@@ -263,7 +282,19 @@ describe("a field", () => {
   });
 
   test("naming a model that is not served is a model not found", async () => {
-    const names = ["nobody", "SIM-SMALL", "sim-small ", " sim-small", "sim-unpriced", "sim-transcribe", "sim-video", "../sim-small", "sim-small\u0000", "x".repeat(5_000), ""];
+    const names = [
+      "nobody",
+      "SIM-SMALL",
+      "sim-small ",
+      " sim-small",
+      "sim-unpriced",
+      "sim-transcribe",
+      "sim-video",
+      "../sim-small",
+      "sim-small\u0000",
+      "x".repeat(5_000),
+      "",
+    ];
     for (const model of names) {
       const code = model === "" ? /model_not_found|invalid_request/ : /model_not_found/;
       const answer = await untouched(() => post(CHAT, JSON.stringify({ ...chat, model })));
@@ -368,7 +399,15 @@ describe("a credential", () => {
 
   test("that is missing or no bearer token is missing", async () => {
     await refusedAs([], "missing_credentials");
-    for (const value of ["", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", account.key, `Token ${account.key}`, `Bearer ${account.key} x`]) {
+    for (const value of [
+      "",
+      "Bearer",
+      "Bearer ",
+      "Basic dXNlcjpwYXNz",
+      account.key,
+      `Token ${account.key}`,
+      `Bearer ${account.key} x`,
+    ]) {
       await refusedAs(["authorization", value], "missing_credentials");
     }
     await refusedAs(["authorization", `Bearer ${"x".repeat(10_000)}`], "missing_credentials");
@@ -477,14 +516,35 @@ describe("a credential", () => {
 describe("a path", () => {
   test("that is not in the table is not found, also where the provider has it", async () => {
     const authorization = `Bearer ${account.key}`;
-    const below = "files,responses,responses/x,batches,completions,fine_tuning/jobs,assistants,threads,moderations,image/edit,image/upscale,images/edits,images/variations,audio/transcriptions,audio/translations,video/queue,api_keys,api_keys/rate_limits,api_keys/generate_web3_key,billing/balance,billing/usage,billing/usage-history,characters,chat,chat/completions/x,chat/completions/req_1,embeddings/x,augment/search,x402/top-up".split(
-      ",",
-    );
+    const below =
+      "files,responses,responses/x,batches,completions,fine_tuning/jobs,assistants,threads,moderations,image/edit,image/upscale,images/edits,images/variations,audio/transcriptions,audio/translations,video/queue,api_keys,api_keys/rate_limits,api_keys/generate_web3_key,billing/balance,billing/usage,billing/usage-history,characters,chat,chat/completions/x,chat/completions/req_1,embeddings/x,augment/search,x402/top-up".split(
+        ",",
+      );
     const paths = ["/v1", "/api/v1"].flatMap((prefix) => [...below.map((rest) => `${prefix}/${rest}`), prefix]);
-    paths.push("/v1/keys", "/v1/key", "/v1/credits", "/v1/generation", "/v1/status", "/", "/admin", "/__simulator", "/__simulator/config");
+    paths.push(
+      "/v1/keys",
+      "/v1/key",
+      "/v1/credits",
+      "/v1/generation",
+      "/v1/status",
+      "/",
+      "/admin",
+      "/__simulator",
+      "/__simulator/config",
+    );
     paths.push("//v1/chat/completions", "/v1//chat/completions", "/V1/chat/completions", "/v1/Chat/Completions");
-    paths.push("/v2/chat/completions", "/api/v1/v1/chat/completions", "/api/chat/completions", "/v1/chat%2fcompletions");
-    paths.push("/v1/chat/completions%00", "/v1/chat/completions;x=1", "/v1/%2e%2e/api/v1/api_keys", "/v1/models/../api_keys");
+    paths.push(
+      "/v2/chat/completions",
+      "/api/v1/v1/chat/completions",
+      "/api/chat/completions",
+      "/v1/chat%2fcompletions",
+    );
+    paths.push(
+      "/v1/chat/completions%00",
+      "/v1/chat/completions;x=1",
+      "/v1/%2e%2e/api/v1/api_keys",
+      "/v1/models/../api_keys",
+    );
     paths.push("/v1/../api/v1/billing/balance", "/v1/chat/../files", "/v1/%2e%2e/__simulator/config");
     for (const path of paths) {
       for (const method of ["GET", "POST", "DELETE"]) {
@@ -536,7 +596,13 @@ describe("a path", () => {
   });
 
   test("HEAD is GET without its body", async () => {
-    for (const [path, status] of [["/v1/models", 200], ["/v1/models/sim-small", 200], ["/v1/models/nobody", 404], [CHAT, 405], ["/nowhere", 404]] as const) {
+    for (const [path, status] of [
+      ["/v1/models", 200],
+      ["/v1/models/sim-small", 200],
+      ["/v1/models/nobody", 404],
+      [CHAT, 405],
+      ["/nowhere", 404],
+    ] as const) {
       const answer = await untouched(() => sendHttp(stack.url, { path, method: "HEAD" }));
       assert.deepEqual([answer.status, answer.bytes.length], [status, 0], path);
       assert.match(String(answer.headers["x-request-id"]), /^req_/);
@@ -562,12 +628,18 @@ describe("a request that is no HTTP of ours", () => {
       "without a host": "GET /v1/models HTTP/1.1\r\nconnection: close\r\n\r\n",
       "with a host that is none": "GET /v1/models HTTP/1.1\r\nhost: a b/c\r\nconnection: close\r\n\r\n",
       "with a host of letters that no host has": "GET /v1/models HTTP/1.1\r\nhost: <>\r\nconnection: close\r\n\r\n",
-      "with a whole address that is none": "GET http://[/v1/models HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n\r\n",
+      "with headers without end": `GET /v1/models HTTP/1.1\r\nhost: gateway\r\nx-long: ${"x".repeat(50_000)}\r\n\r\n`,
+      "that is another protocol": "\x16\x03\x01\x02\x00\x01",
+      "with a whole address that is none":
+        "GET http://[/v1/models HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n\r\n",
     };
     for (const [name, bytes] of Object.entries(requests)) {
       const text = await sendBytes(stack.url, bytes);
-      assert.match(text, /^HTTP\/1\.1 (400|404) /, name);
-      assert.match(text, /"code":"(invalid_request|not_found)"/, `${name}: ${text}`);
+      assert.match(text, /^HTTP\/1\.1 (400|413) /, name);
+      assert.match(text, /"code":"(invalid_request|request_too_large)"/, `${name}: ${text}`);
+      assert.match(text, /x-request-id: req_[0-9a-z]{26}\r/, name);
+      assert.match(text, /access-control-allow-origin: \*\r/, name);
+      assert.match(text, /x-should-retry: false\r/, name);
     }
   });
 
@@ -630,7 +702,10 @@ describe("through the official client", () => {
         return fetch(input, init);
       },
     });
-    const answer = await client.chat.completions.create({ ...chat, model: "sim-code" } as OpenAI.ChatCompletionCreateParamsNonStreaming);
+    const answer = await client.chat.completions.create({
+      ...chat,
+      model: "sim-code",
+    } as OpenAI.ChatCompletionCreateParamsNonStreaming);
     assert.equal(answer.choices.length, 1);
     assert.equal(sent, 2);
   });

@@ -8,7 +8,7 @@ export type Synchronous = "FULL" | "NORMAL";
  * `FULL` makes every commit survive a power cut; `NORMAL` survives the death of the process only.
  */
 export function openDatabase(file: string, synchronous: Synchronous = "FULL"): DatabaseSync {
-  const database = new DatabaseSync(file);
+  const database = connect(file);
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
@@ -20,8 +20,20 @@ export function openDatabase(file: string, synchronous: Synchronous = "FULL"): D
   } catch (error) {
     database.close();
     if (isBusy(error)) throw new Error(`Another gateway is using ${file}: stop it first, or choose another file.`);
-    throw error;
+    throw sqliteCode(error) === undefined ? error : unusable(file, error);
   }
+}
+
+function connect(file: string): DatabaseSync {
+  try {
+    return new DatabaseSync(file);
+  } catch (error) {
+    throw unusable(file, error);
+  }
+}
+
+function unusable(file: string, error: unknown): Error {
+  return new Error(`The database ${file} cannot be used: ${(error as Error).message}.`, { cause: error });
 }
 
 /** SQLite's primary result code of an error, or undefined if it is not SQLite's. */

@@ -9,6 +9,8 @@ export function openKeyValue(database: DatabaseSync, now: () => number): KeyValu
      ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
   );
   const remove = database.prepare("DELETE FROM key_value WHERE key = ?");
+  const removeOver = database.prepare("DELETE FROM key_value WHERE expires_at <= ?");
+  let tidiedAt = now();
   return {
     async get(key) {
       const row = select.get(key);
@@ -18,9 +20,15 @@ export function openKeyValue(database: DatabaseSync, now: () => number): KeyValu
     },
     async put(key, value, options) {
       upsert.run(key, value, options?.expiresAt ?? null);
+      if (now() - tidiedAt < TIDY_MS) return;
+      tidiedAt = now();
+      removeOver.run(tidiedAt);
     },
     async delete(key) {
       remove.run(key);
     },
   };
 }
+
+/** How long what is over may stay in the file. */
+const TIDY_MS = 3_600_000;

@@ -1,15 +1,19 @@
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAdaptorServer } from "@hono/node-server";
+import { getRequestListener } from "@hono/node-server";
 import type { App } from "@inference/gateway/http/app";
 import { SettingsError } from "@inference/gateway/settings";
+import { endMalformed, malformedResponse } from "./malformed.ts";
 
 /** Serves the app over HTTP. Throws one line if the port is taken. */
 export async function listen(
   app: App,
   { HOST, PORT }: { HOST: string; PORT: number },
 ): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  const listener = getRequestListener(app.fetch, { errorHandler: malformedResponse });
+  // Without a host it is refused all the same, but in our words.
+  const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => void listener(incoming, outgoing));
+  server.on("clientError", endMalformed);
   server.keepAliveTimeout = 75_000;
   server.headersTimeout = 20_000;
   // Bodies have their own deadline; an answer may take as long as its stream.

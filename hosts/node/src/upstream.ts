@@ -1,38 +1,33 @@
 import { limits } from "@inference/gateway/config";
-import { UpstreamFailure, type UpstreamTransport } from "@inference/gateway/environment";
-import { errors, Pool } from "undici";
+import {
+  UpstreamFailure,
+  type UpstreamRequest,
+  type UpstreamResponse,
+  type UpstreamTransport,
+} from "@inference/gateway/environment";
+import { type Dispatcher, errors, Pool } from "undici";
 
 /**
  * The way to the provider: one pool of keep-alive connections. Redirects are not followed, so that the key goes nowhere
- * else.
+ * else. Answers are read off undici's own events, without a stream object for each.
  */
 export function openUpstream(baseUrl: string): UpstreamTransport & { close(): Promise<void> } {
-  const { origin } = new URL(baseUrl);
-  const pools = new Map([[origin, makePool(origin)]]);
+  const pools = new Map<string, Pool>();
+  const { origin: providerOrigin } = new URL(baseUrl);
+
+  function poolOf(origin: string): Pool {
+    let pool = pools.get(origin);
+    if (pool === undefined) {
+      pool = makePool(origin);
+      pools.set(origin, pool);
+    }
+    return pool;
+  }
+
   return {
-    async send({ method, url, headers, body, signal }) {
-      const { origin: target, pathname, search } = new URL(url);
-      const pool = pools.get(target) ?? makePool(target);
-      pools.set(target, pool);
-      try {
-        const response = await pool.request({
-          method,
-          path: pathname + search,
-          headers,
-          body: body ?? null,
-          signal,
-        });
-        return {
-          status: response.statusCode,
-          header(name) {
-            const value = response.headers[name];
-            return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
-          },
-          body: readBody(response.body),
-        };
-      } catch (error) {
-        throw new UpstreamFailure(isBeforeSending(error) ? "not_sent" : "sent", String(error));
-      }
+    send(request) {
+      const { origin, path } = locate(request.url, providerOrigin);
+      return new Promise((resolve, reject) => exchange(poolOf(origin), path, request, resolve, reject));
     },
     async close() {
       await Promise.all([...pools.values()].map((pool) => pool.destroy()));
@@ -50,12 +45,122 @@ function makePool(origin: string): Pool {
   });
 }
 
-async function* readBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (error) {
-    throw new UpstreamFailure("body", String(error));
+function locate(url: string, providerOrigin: string): { origin: string; path: string } {
+  if (url.startsWith(`${providerOrigin}/`)) return { origin: providerOrigin, path: url.slice(providerOrigin.length) };
+  const { origin, pathname, search } = new URL(url);
+  return { origin, path: pathname + search };
+}
+
+/** One request and its answer. The answer's body begins to be there with `resolve`. */
+function exchange(
+  pool: Pool,
+  path: string,
+  { method, headers, body, signal }: UpstreamRequest,
+  resolve: (response: UpstreamResponse) => void,
+  reject: (failure: UpstreamFailure) => void,
+): void {
+  let controller: Dispatcher.DispatchController | undefined;
+  let answer: BodyQueue | undefined;
+  const abort = (): void => controller?.abort(new Error("given up"));
+  const over = (): void => signal.removeEventListener("abort", abort);
+  signal.addEventListener("abort", abort);
+  pool.dispatch(
+    { method, path, headers, body: body ?? null },
+    {
+      onRequestStart(started) {
+        controller = started;
+        if (signal.aborted) abort();
+      },
+      onResponseStart(started, status, received) {
+        if (status < 200) return;
+        answer = makeBodyQueue(started);
+        resolve({
+          status,
+          header(name) {
+            const value = received[name];
+            return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
+          },
+          body: answer,
+        });
+      },
+      onResponseData(_started, chunk) {
+        answer?.push(chunk);
+      },
+      onResponseEnd() {
+        over();
+        answer?.end(undefined);
+      },
+      onResponseError(_started, error) {
+        over();
+        if (answer !== undefined) answer.end(new UpstreamFailure("body", String(error)));
+        else reject(new UpstreamFailure(isBeforeSending(error) ? "not_sent" : "sent", String(error)));
+      },
+    },
+  );
+}
+
+type BodyQueue = AsyncIterable<Uint8Array> & {
+  push(chunk: Uint8Array): void;
+  end(failure: UpstreamFailure | undefined): void;
+};
+
+/** Bytes that may wait for their reader before the connection is told to wait. */
+const MAX_QUEUED_BYTES = 256 * 1024;
+
+function makeBodyQueue(controller: Dispatcher.DispatchController): BodyQueue {
+  const chunks: Uint8Array[] = [];
+  let queued = 0;
+  let ended = false;
+  let failure: UpstreamFailure | undefined;
+  let wake: (() => void) | undefined;
+
+  function awaken(): void {
+    const waiting = wake;
+    wake = undefined;
+    waiting?.();
   }
+
+  function take(): IteratorResult<Uint8Array, undefined> | undefined {
+    const value = chunks.shift();
+    if (value !== undefined) {
+      queued -= value.length;
+      if (controller.paused && queued < MAX_QUEUED_BYTES / 2) controller.resume();
+      return { done: false, value };
+    }
+    if (failure !== undefined) throw failure;
+    return ended ? { done: true, value: undefined } : undefined;
+  }
+
+  const iterator: AsyncIterator<Uint8Array, undefined> = {
+    async next() {
+      let taken = take();
+      while (taken === undefined) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        taken = take();
+      }
+      return taken;
+    },
+    async return() {
+      if (!ended) controller.abort(new Error("not wanted any more"));
+      return { done: true, value: undefined };
+    },
+  };
+  return {
+    [Symbol.asyncIterator]: () => iterator,
+    push(chunk) {
+      chunks.push(chunk);
+      queued += chunk.length;
+      if (queued > MAX_QUEUED_BYTES && !controller.paused) controller.pause();
+      awaken();
+    },
+    end(why) {
+      ended = true;
+      failure = why;
+      awaken();
+    },
+  };
 }
 
 function isBeforeSending(error: unknown): boolean {

@@ -5,6 +5,7 @@ import type { InferenceRoute } from "../../inference/routes.ts";
 import { readJsonText } from "../body.ts";
 import type { GatewayContext } from "../context.ts";
 import { requireCredential } from "../credential.ts";
+import { commonHeaders } from "../middleware.ts";
 
 /** POST to one of the metered routes: the credential decides who pays. */
 export function handleInference(route: InferenceRoute) {
@@ -12,13 +13,17 @@ export function handleInference(route: InferenceRoute) {
   return async function inference(context: GatewayContext): Promise<Response> {
     const credential = requireCredential(context);
     const body = parseJsonBody(await readJsonText(context, maxBytes));
-    return serveInference(context.get("gateway"), {
-      id: context.get("requestId"),
+    const id = context.get("requestId");
+    const response = await serveInference(context.get("gateway"), {
+      id,
       at: context.get("at"),
       route,
       credential,
       body,
       clientGone: context.req.raw.signal,
+      headers: commonHeaders(id),
     });
+    context.set("hasCommonHeaders", true);
+    return response;
   };
 }

@@ -6,10 +6,10 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { tableNames } from "@inference/ledger/schema";
-import { audit } from "./audit.ts";
-import { type BookedKey, bookAccount, setCeiling, withBooks } from "./books.ts";
 import { openDatabase } from "../database.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
+import { audit } from "./audit.ts";
+import { type BookedKey, bookAccount, setCeiling, withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, launch, type Running, start, startProvider } from "./processes.ts";
 import { runScript, steps } from "./script.ts";
 import type { CrashPoint } from "./victim.ts";
@@ -23,7 +23,9 @@ test("a death right before or after any commit: all of it or nothing of it is th
     const commits = reference.states.length - 1;
     assert.ok(commits >= steps.length, `${commits} commits for ${steps.length} steps`);
     for (let commit = 1; commit <= commits; commit++) {
-      await Promise.all(stages.map((stage) => crashAt({ stage, commit }, join(folder, `${commit}-${stage}`), reference)));
+      await Promise.all(
+        stages.map((stage) => crashAt({ stage, commit }, join(folder, `${commit}-${stage}`), reference)),
+      );
     }
     console.log(`${steps.length} steps, ${commits} commits, ${2 * commits} deaths`);
   } finally {
@@ -57,10 +59,11 @@ async function crashAt({ stage, commit }: CrashPoint, file: string, reference: R
   const heard = victim.stdout().split("\n").filter(Boolean).length;
   assert.equal(heard, answeredAfter.filter((count) => count < commit).length, `${where}: who was answered`);
 
+  assert.deepEqual(audit(file).problems, [], where);
+
   const database = openDatabase(file);
   try {
     assert.equal(dump(database), states[stage === "before" ? commit - 1 : commit], `${where}: what is on disk`);
-    assert.deepEqual(audited(database, file), [], where);
     // A client that was not answered does its step again; the books end as if nobody had died.
     const clock = { time: 0 };
     const ledger = openLedger(database, clock, () => undefined);
@@ -91,4 +94,143 @@ function dump(database: DatabaseSync): string {
     database.prepare(`SELECT * FROM ${table}_row ORDER BY partition, id`).all(),
   ]);
   return JSON.stringify(tables, null, 1);
+}
+
+/** A request by one account of its own, cut off at one side of one of its commits. */
+type Cut = CrashPoint & { stream: boolean; commitIs: "reserve" | "checkpoint" | "settle" };
+
+const cuts: readonly Cut[] = stages.flatMap((stage) => [
+  { stage, stream: false, commit: 1, commitIs: "reserve" },
+  { stage, stream: false, commit: 2, commitIs: "settle" },
+  { stage, stream: true, commit: 1, commitIs: "reserve" },
+  { stage, stream: true, commit: 2, commitIs: "checkpoint" },
+  { stage, stream: true, commit: 3, commitIs: "settle" },
+]);
+
+test("a gateway that dies at one side of any of a request's commits: nobody hears of what is not on disk, and all of it ends", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "crash-"));
+  const file = join(folder, "gateway.sqlite");
+  const secret = "c5".repeat(32);
+  const provider = await startProvider();
+  const running = new Set<{ kill(): Promise<unknown> }>([provider]);
+  try {
+    const keys = await withBooks(file, async (ledger) => {
+      await setCeiling(ledger, 1_000_000_000);
+      return Promise.all(cuts.map((_, index) => bookAccount(ledger, secret, index + 1, { balanceNanoUsd: 1_000_000 })));
+    });
+    const startVictim = async (): Promise<Running> => {
+      const victim = await start({
+        script: "./victim.ts",
+        env: gatewayEnvironment({ databaseFile: file, secret, provider }),
+      });
+      running.add(victim);
+      return victim;
+    };
+    for (const [index, cut] of cuts.entries()) {
+      const key = keys[index];
+      assert.ok(key !== undefined);
+      const victim = await startVictim();
+      await nothingHeld(victim, keys);
+      const billedBefore = await billedRequests(provider);
+      victim.child.send({ stage: cut.stage, commit: cut.commit } satisfies CrashPoint);
+      await new Promise((resolve) => victim.child.once("message", resolve));
+      const heard = await hear(victim, key, cut.stream);
+      assert.equal((await victim.ended).signal, "SIGKILL", victim.stderr());
+      checkCut(file, cut, key, heard, (await billedRequests(provider)) - billedBefore);
+    }
+    const last = await startVictim();
+    await nothingHeld(last, keys);
+    assert.equal((await last.kill("SIGTERM")).code, 0, last.stderr());
+    const books = audit(file);
+    assert.deepEqual(books.problems, []);
+    assert.equal(books.openHolds, 0);
+    for (const [index, cut] of cuts.entries()) {
+      const charge = receiptsOf(file, keys[index]).map(({ charge_nano_usd }) => Number(charge_nano_usd));
+      const isSettled = cut.commitIs === "settle" && cut.stage === "after";
+      const isUnknown = cut.commitIs === "reserve" && cut.stage === "before";
+      if (isUnknown) assert.deepEqual(charge, [], JSON.stringify(cut));
+      else
+        assert.deepEqual(
+          charge.map((amount) => amount > 0),
+          [isSettled],
+          JSON.stringify(cut),
+        );
+    }
+  } finally {
+    for (const process of running) await process.kill();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+/** What the client got before the connection broke. */
+async function hear(victim: Running, { key }: BookedKey, stream: boolean): Promise<{ bytes: number; whole: boolean }> {
+  let bytes = 0;
+  try {
+    const response = await fetch(`${gatewayUrl(victim.ready)}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "sim-small",
+        max_tokens: 100,
+        stream,
+        messages: [{ role: "user", content: "hi" }],
+      }),
+    });
+    for await (const chunk of response.body ?? []) bytes += chunk.length;
+    return { bytes, whole: true };
+  } catch {
+    return { bytes, whole: false };
+  }
+}
+
+function checkCut(
+  file: string,
+  cut: Cut,
+  key: BookedKey,
+  heard: { bytes: number; whole: boolean },
+  billed: number,
+): void {
+  const where = JSON.stringify(cut);
+  const books = audit(file);
+  assert.deepEqual(books.problems, [], where);
+  const isDurable = cut.stage === "after";
+  const isSettled = cut.commitIs === "settle" && isDurable;
+  // A follower holds with its owner, in the same commit.
+  const isHeld = !isSettled && (isDurable || cut.commitIs !== "reserve");
+  assert.equal(books.openHolds, isHeld ? 2 : 0, where);
+  assert.equal(receiptsOf(file, key).length, isSettled ? 1 : 0, where);
+  // Nothing is answered before what it rests on is durable: a whole answer on its charge, a stream on its checkpoint.
+  if (!cut.stream || cut.commitIs !== "settle") assert.deepEqual(heard, { bytes: 0, whole: false }, where);
+  // The provider hears of a request only once its hold is durable, and the answer of every death is still to be had.
+  if (cut.commitIs === "reserve") assert.equal(billed, 0, where);
+  if (cut.commitIs === "settle") assert.equal(billed, 1, where);
+}
+
+function receiptsOf(file: string, key: BookedKey | undefined): Record<string, unknown>[] {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    return database.prepare("SELECT * FROM receipt_row WHERE partition = ?").all(`account:${key?.address}`);
+  } finally {
+    database.close();
+  }
+}
+
+/** Waits until what the last death left has been ended, and so until nothing but requests makes commits. */
+async function nothingHeld(victim: Running, keys: readonly BookedKey[]): Promise<void> {
+  for (const { key } of keys) {
+    for (let tries = 0; ; tries++) {
+      assert.ok(tries < 500, "what the last death left is still held");
+      const response = await fetch(`${gatewayUrl(victim.ready)}/api/v1/credits`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
+      const { data } = (await response.json()) as { data: { reserved_nano_usd: number } };
+      if (data.reserved_nano_usd === 0) break;
+      await sleep(20);
+    }
+  }
+}
+
+async function billedRequests(provider: { controlUrl: string }): Promise<number> {
+  const response = await fetch(`${provider.controlUrl}/bill`);
+  return ((await response.json()) as { requests: number }).requests;
 }

@@ -1,11 +1,11 @@
 import { writeSync } from "node:fs";
 import { openDatabase } from "../database.ts";
 import { openNodeLedger } from "../ledger.ts";
-import { runScript, type ScriptClock } from "./script.ts";
+import { runScript } from "./script.ts";
 
 /** Runs the script on a file, says aloud each step that it was answered, and dies at one side of its nth commit. */
 const [file = "", stage, commit] = process.argv.slice(2);
-const clock: ScriptClock = { time: 0 };
+const clock = { time: 0 };
 let commits = 0;
 const ledger = openNodeLedger(openDatabase(file), {
   now: () => clock.time,

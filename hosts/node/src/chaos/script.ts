@@ -1,5 +1,4 @@
-import type { Environment } from "@inference/gateway/environment";
-import { type Gateway, makeGateway } from "@inference/gateway/gateway";
+import type { Gateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/inference/forget";
 import { reserveRequest } from "@inference/gateway/inference/saga";
 import { orphanAll, sweep } from "@inference/gateway/inference/sweep";
@@ -7,6 +6,7 @@ import type { LedgerClient } from "@inference/ledger/client";
 import type { Command, Payer } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition, chainPartition, identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
+import { makeQuietGateway } from "./quiet-gateway.ts";
 
 /**
  * A life of the ledger in few steps: every kind of command that changes something, each step awaited before the next.
@@ -94,62 +94,19 @@ export const steps: readonly Step[] = [
 ];
 
 /** Runs the steps from one on, telling of each when it is done. */
-export async function runScript(ledger: LedgerClient, clock: ScriptClock, from: number, onDone: (step: number) => void) {
-  const gateway = scriptGateway(ledger, clock);
+export async function runScript(
+  ledger: LedgerClient,
+  clock: { time: number },
+  from: number,
+  onDone: (step: number) => void,
+) {
+  const gateway = makeQuietGateway(ledger, clock);
   for (const [index, step] of steps.entries()) {
     if (index < from) continue;
     clock.time = NOON + step.hours * 3_600_000;
     await step.run(gateway);
     onDone(index);
   }
-}
-
-export type ScriptClock = { time: number };
-
-/** Enough of a gateway for its jobs: no provider, no chain, nobody to answer. */
-function scriptGateway(ledger: LedgerClient, clock: ScriptClock): Gateway {
-  const nothing = (): never => {
-    throw new Error("the script needs no more than a ledger");
-  };
-  const environment: Environment = {
-    clock: { now: () => clock.time },
-    random: { bytes: (length) => new Uint8Array(length) },
-    ledger,
-    keyValue: { get: async () => null, put: nothing, delete: nothing },
-    chain: { agentOwner: nothing, capacityToday: nothing, acceptsSignature: nothing, pendingActivations: nothing },
-    upstream: { send: nothing },
-    log: (level, event, fields) => {
-      if (level === "alert") throw new Error(`${event}: ${JSON.stringify(fields)}`);
-    },
-    background: nothing,
-    timers: {
-      after(ms, callback) {
-        const timer = setTimeout(callback, ms);
-        return { cancel: () => clearTimeout(timer) };
-      },
-    },
-  };
-  return makeGateway(
-    {
-      baseUrl: "http://gateway.test",
-      secret: new Uint8Array(32),
-      chainIds: [1],
-      drainMs: 0,
-      contracts: {},
-      upstream: {
-        baseUrl: "http://provider.test",
-        apiKey: "none",
-        catalogueShape: "auto",
-        pricesFile: null,
-        aliases: {},
-        chatExtras: {},
-        chatOutputField: "max_tokens",
-        blockedHeader: null,
-        recordUrl: null,
-      },
-    },
-    environment,
-  );
 }
 
 function one(name: string, partition: string, command: Command): Step {

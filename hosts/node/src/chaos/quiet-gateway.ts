@@ -1,0 +1,49 @@
+import type { Environment } from "@inference/gateway/environment";
+import { type Gateway, makeGateway } from "@inference/gateway/gateway";
+import type { LedgerClient } from "@inference/ledger/client";
+
+/** Enough of a gateway for its jobs: no provider, no chain, nobody to answer. An alert is an error. */
+export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }): Gateway {
+  const nothing = (): never => {
+    throw new Error("the jobs need no more than a ledger here");
+  };
+  const environment: Environment = {
+    clock: { now: () => clock.time },
+    random: { bytes: (length) => new Uint8Array(length) },
+    ledger,
+    keyValue: { get: async () => null, put: nothing, delete: nothing },
+    chain: { agentOwner: nothing, capacityToday: nothing, acceptsSignature: nothing, pendingActivations: nothing },
+    upstream: { send: nothing },
+    log: (level, event, fields) => {
+      if (level === "alert") throw new Error(`${event}: ${JSON.stringify(fields)}`);
+    },
+    background: nothing,
+    timers: {
+      after(ms, callback) {
+        const timer = setTimeout(callback, ms);
+        return { cancel: () => clearTimeout(timer) };
+      },
+    },
+  };
+  return makeGateway(
+    {
+      baseUrl: "http://gateway.test",
+      secret: new Uint8Array(32),
+      chainIds: [1],
+      drainMs: 0,
+      contracts: {},
+      upstream: {
+        baseUrl: "http://provider.test",
+        apiKey: "none",
+        catalogueShape: "auto",
+        pricesFile: null,
+        aliases: {},
+        chatExtras: {},
+        chatOutputField: "max_tokens",
+        blockedHeader: null,
+        recordUrl: null,
+      },
+    },
+    environment,
+  );
+}

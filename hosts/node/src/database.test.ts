@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, test } from "node:test";
+import { SCHEMA_VERSION } from "@inference/ledger/schema";
+import { openDatabase, SQLITE_FULL, sqliteCode } from "./database.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "database-"));
+after(() => rmSync(folder, { recursive: true }));
+let files = 0;
+const newFile = (): string => join(folder, `${++files}.sqlite`);
+
+const pragma = (database: DatabaseSync, name: string): unknown =>
+  Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+
+test("the file is a WAL, kept to one process, and FULL unless it is told otherwise", () => {
+  for (const [synchronous, level] of [
+    [undefined, 2],
+    ["FULL", 2],
+    ["NORMAL", 1],
+  ] as const) {
+    const database = openDatabase(newFile(), synchronous);
+    assert.equal(pragma(database, "journal_mode"), "wal");
+    assert.equal(pragma(database, "locking_mode"), "exclusive");
+    assert.equal(pragma(database, "synchronous"), level);
+    assert.equal(pragma(database, "user_version"), SCHEMA_VERSION);
+    database.close();
+  }
+});
+
+test("a second gateway on the same file fails with one line, in this process or another, and harms nothing", () => {
+  const file = newFile();
+  const first = openDatabase(file);
+  assert.throws(() => openDatabase(file), { message: oneLineAbout(file) });
+  const script = `import { openDatabase } from ${JSON.stringify(import.meta.resolve("./database.ts"))};
+    try { openDatabase(${JSON.stringify(file)}); } catch (error) { process.stdout.write(error.message); }`;
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+  assert.match(stdout, oneLineAbout(file));
+  first.exec("INSERT INTO key_value (key, value) VALUES ('a', 'b')");
+  first.close();
+  const second = openDatabase(file);
+  assert.equal(second.prepare("SELECT value FROM key_value").get()?.value, "b");
+  second.close();
+});
+
+function oneLineAbout(file: string): RegExp {
+  return new RegExp(`^Another gateway is using ${file}: [^\\n]+$`);
+}
+
+test("a file of another schema is refused, and left as it is", () => {
+  const file = newFile();
+  openDatabase(file).close();
+  const other = new DatabaseSync(file);
+  other.exec(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
+  other.close();
+  assert.throws(() => openDatabase(file), /has schema \d+, and this gateway wants \d+/);
+  const again = new DatabaseSync(file);
+  assert.equal(pragma(again, "user_version"), SCHEMA_VERSION + 1);
+  again.close();
+});
+
+test("a file that is no database, or lies nowhere, is refused with its name", () => {
+  const file = newFile();
+  writeFileSync(file, "this is no database, and long enough to be seen as none ".repeat(100));
+  assert.throws(
+    () => openDatabase(file),
+    (error: Error) => error.message.includes(file),
+  );
+  const nowhere = join(folder, "no-such-folder", "gateway.sqlite");
+  assert.throws(
+    () => openDatabase(nowhere),
+    (error: Error) => error.message.includes(nowhere),
+  );
+});
+
+test("a start that died while it made the tables begins again", () => {
+  const file = newFile();
+  const half = new DatabaseSync(file);
+  half.exec("PRAGMA journal_mode = WAL");
+  half.exec("BEGIN IMMEDIATE");
+  half.exec("CREATE TABLE budget_row (partition TEXT)");
+  half.close();
+  const database = openDatabase(file);
+  assert.equal(pragma(database, "user_version"), SCHEMA_VERSION);
+  assert.equal(pragma(database, "integrity_check"), "ok");
+  database.close();
+});
+
+test("a full disk is told apart from other failures", () => {
+  const database = openDatabase(newFile());
+  assert.equal(sqliteCode(new Error("no SQLite error")), undefined);
+  assert.equal(sqliteCode(null), undefined);
+  database.exec(`PRAGMA max_page_count = ${String(pragma(database, "page_count"))}`);
+  const fill = database.prepare("INSERT INTO key_value (key, value) VALUES (?, ?)");
+  const code = codeOf(() => {
+    for (let row = 0; row < 10_000; row++) fill.run(`${row}`, "x".repeat(1_000));
+  });
+  assert.equal(code, SQLITE_FULL);
+  assert.notEqual(
+    codeOf(() => database.exec("INSERT INTO key_value (key) VALUES ('a')")),
+    SQLITE_FULL,
+  );
+  database.close();
+});
+
+function codeOf(work: () => void): number | undefined {
+  try {
+    work();
+  } catch (error) {
+    return sqliteCode(error);
+  }
+  return assert.fail("it did not fail");
+}

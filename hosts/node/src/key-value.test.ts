@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openDatabase } from "./database.ts";
+import { openKeyValue } from "./key-value.ts";
+
+function open() {
+  const database = openDatabase(":memory:");
+  const clock = { now: 1_000_000 };
+  const count = database.prepare("SELECT COUNT(*) AS count FROM key_value");
+  return { store: openKeyValue(database, () => clock.now), clock, rows: () => Number(count.get()?.count) };
+}
+
+test("what is put is had again, replaced by the next put, and gone when deleted", async () => {
+  const { store } = open();
+  assert.equal(await store.get("a"), null);
+  await store.put("a", "1");
+  await store.put("b", "");
+  assert.equal(await store.get("a"), "1");
+  assert.equal(await store.get("b"), "", "an empty value is a value");
+  await store.put("a", "2");
+  assert.equal(await store.get("a"), "2");
+  await store.delete("a");
+  await store.delete("a");
+  assert.equal(await store.get("a"), null);
+});
+
+test("a value is gone at its time, not before, and a put without a time stays", async () => {
+  const { store, clock } = open();
+  await store.put("a", "1", { expiresAt: clock.now + 10 });
+  clock.now += 9;
+  assert.equal(await store.get("a"), "1");
+  clock.now += 1;
+  assert.equal(await store.get("a"), null);
+  await store.put("a", "2", { expiresAt: clock.now + 10 });
+  await store.put("a", "3");
+  clock.now += 1_000_000;
+  assert.equal(await store.get("a"), "3");
+});
+
+test("what is over does not stay in the file", async () => {
+  const { store, clock, rows } = open();
+  await store.put("stays", "1");
+  for (let session = 0; session < 10_000; session++) {
+    clock.now += 10_000;
+    await store.put(`session:${session}`, "x", { expiresAt: clock.now + 3_600_000 });
+  }
+  // An hour's worth of live ones, and at most another hour's that waits to be removed.
+  assert.ok(rows() <= 1 + 2 * 361, `${rows()} rows`);
+  assert.equal(await store.get("stays"), "1");
+  assert.equal(await store.get("session:9999"), "x");
+});

@@ -1,0 +1,347 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { forgetAll } from "@inference/gateway/inference/forget";
+import { type Admission, reserveRequest } from "@inference/gateway/inference/saga";
+import { LedgerUnavailable } from "@inference/ledger/client";
+import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
+import { accountPartition, ceilingPartition, type Partition } from "@inference/ledger/partition";
+import { type Saga, send } from "@inference/ledger/saga";
+import { auditDatabase } from "./chaos/audit.ts";
+import { makeQuietGateway } from "./chaos/quiet-gateway.ts";
+import { openDatabase } from "./database.ts";
+import { type NodeLedger, openNodeLedger } from "./ledger.ts";
+
+const DEEP = process.env.DEEP === "1";
+const folder = mkdtempSync(join(tmpdir(), "ledger-"));
+after(() => rmSync(folder, { recursive: true }));
+const NOON = Date.UTC(2026, 0, 15, 12);
+const owner = accountPartition(`0x${"a".repeat(40)}`);
+const keyPayer = { kind: "key", digest: "digest" } as const;
+
+type Opened = {
+  database: DatabaseSync;
+  ledger: NodeLedger;
+  clock: { time: number };
+  /** What happened, in order. */
+  seen: string[];
+  fatal: unknown[];
+  alerts: string[];
+};
+
+let files = 0;
+
+async function openLedger(file = join(folder, `${++files}.sqlite`)): Promise<Opened> {
+  const database = openDatabase(file, "NORMAL");
+  const opened = {
+    database,
+    clock: { time: NOON },
+    seen: [] as string[],
+    fatal: [] as unknown[],
+    alerts: [] as string[],
+  };
+  const ledger = openNodeLedger(database, {
+    now: () => opened.clock.time,
+    onAlert: (message) => opened.alerts.push(message),
+    onFatal: (error) => opened.fatal.push(error),
+    onCommit: (stage, rows) => opened.seen.push(`${stage} ${rows > 0 ? "rows" : "nothing"}`),
+  });
+  return { ...opened, ledger };
+}
+
+/** With an account that has a key and more money than any test spends. */
+async function openWithAccount(): Promise<Opened> {
+  const opened = await openLedger();
+  await opened.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000 }));
+  await opened.ledger.run(() => bookAccount(owner, keyPayer.digest));
+  opened.seen.length = 0;
+  return opened;
+}
+
+function* bookAccount(partition: Partition, digest: string): Saga<void> {
+  const terms = { window: "day", limitNanoUsd: null, expiresAt: null, label: "", name: "" } as const;
+  yield* send(partition, { type: "credit", id: digest, at: NOON, amountNanoUsd: 1_000_000_000, detail: "{}" });
+  const nonce = { nonce: "nonce", nonceExpiresAt: NOON };
+  yield* send(partition, { type: "createKey", at: NOON, keyId: "key", digest, ...terms, ...nonce });
+}
+
+function reserve(ledger: NodeLedger, id: string, detail = "{}"): Promise<Admission> {
+  const reservation = { id, at: NOON, owner, payer: keyPayer, amountNanoUsd: 100, leaseMs: 900_000, detail };
+  return ledger.run(() => reserveRequest(reservation));
+}
+
+function settle(ledger: NodeLedger, id: string, detail = "{}"): Promise<{ status: string }> {
+  return ledger.run(() => send(owner, { type: "settle", id, at: NOON, chargeNanoUsd: 60, lossNanoUsd: 0, detail }), {
+    untilDurable: true,
+  });
+}
+
+const spent = async (ledger: NodeLedger): Promise<[number, number]> => {
+  const { settledNanoUsd, heldNanoUsd } = await ledger.read(owner, { type: "balance", at: NOON });
+  return [settledNanoUsd, heldNanoUsd];
+};
+
+test("what a turn changes is one commit, however many asked, and nobody is answered before it", async () => {
+  const { ledger, seen, database } = await openWithAccount();
+  const answers = Array.from({ length: 30 }, (_, n) =>
+    reserve(ledger, `r${n}`).then(({ status }) => seen.push(status)),
+  );
+  await Promise.resolve();
+  assert.deepEqual(seen, []);
+  await Promise.all(answers);
+  assert.deepEqual(seen, ["before rows", "after rows", ...answers.map(() => "reserved")]);
+  assert.deepEqual(auditDatabase(database).problems, []);
+});
+
+test("a saga sees what those before it in the same turn have done", async () => {
+  const { ledger } = await openWithAccount();
+  const statuses = await Promise.all(Array.from({ length: 40 }, (_, n) => reserve(ledger, `r${n}`)));
+  assert.equal(statuses.filter(({ status }) => status === "reserved").length, 32, "as many as may be in flight");
+});
+
+test("a read never tells what is not on disk", async () => {
+  const { ledger, seen } = await openWithAccount();
+  const reserved = reserve(ledger, "r1");
+  assert.deepEqual(await spent(ledger), [0, 100]);
+  assert.deepEqual(seen, ["before rows", "after rows"]);
+  await reserved;
+});
+
+test("a command that changes nothing is answered without a commit", async () => {
+  const { ledger, seen } = await openWithAccount();
+  const reply = await ledger.run(() =>
+    send(owner, { type: "release", id: "no", at: NOON, lossNanoUsd: 0, detail: "" }),
+  );
+  assert.equal(reply.status, "unknown");
+  assert.deepEqual(seen, []);
+});
+
+test("a saga that throws is told so; what it did before stands, and is soon on disk", async () => {
+  const { ledger, database } = await openWithAccount();
+  const broken = ledger.run(function* () {
+    yield* send(owner, { type: "consumeNonce", at: NOON, nonce: "spent", expiresAt: NOON });
+    throw new Error("a defect");
+  });
+  await assert.rejects(broken, /a defect/);
+  await sleep(30);
+  assert.equal(database.prepare("SELECT COUNT(*) AS count FROM nonce_row WHERE id = 'spent'").get()?.count, 1);
+});
+
+for (const [how, breakIt] of [
+  [
+    "a row the schema refuses",
+    ({ database }: Opened) =>
+      database.exec(`CREATE TRIGGER refuse BEFORE INSERT ON hold_row WHEN NEW.id = 'r2'
+        BEGIN SELECT RAISE(ABORT, 'refused'); END`),
+  ],
+  ["a file that is gone", ({ database }: Opened) => database.exec("DROP TABLE hold_row")],
+  ["a closed database", ({ database }: Opened) => database.close()],
+] as const) {
+  test(`a commit that fails (${how}) is told to its whole group, and ends the ledger`, async () => {
+    const opened = await openWithAccount();
+    const { ledger, database, fatal, alerts } = opened;
+    const group = [reserve(ledger, "r1"), reserve(ledger, "r2"), reserve(ledger, "r3")];
+    // After they ran, before their commit.
+    breakIt(opened);
+    for (const result of await Promise.allSettled(group)) {
+      assert.ok(result.status === "rejected" && result.reason instanceof LedgerUnavailable);
+    }
+    assert.equal(fatal.length, 1);
+    assert.equal(ledger.writable, false);
+    await assert.rejects(reserve(ledger, "r4"), LedgerUnavailable);
+    await assert.rejects(settle(ledger, "r1"), LedgerUnavailable);
+    assert.equal(fatal.length, 1, "told once");
+    assert.deepEqual(alerts, []);
+    if (how !== "a row the schema refuses") return;
+    assert.equal(database.prepare("SELECT COUNT(*) AS count FROM hold_row").get()?.count, 0, "nothing of the group");
+    assert.deepEqual(await spent(ledger), [0, 0], "what is read is what is on disk");
+  });
+}
+
+const BULK = JSON.stringify({ bulk: "x".repeat(3_000) });
+
+/** Fills the disk with holds until one is refused. Answers how many there are. */
+async function fillDisk({ database, ledger }: Opened): Promise<number> {
+  const { page_count: pages } = database.prepare("PRAGMA page_count").get() ?? {};
+  database.exec(`PRAGMA max_page_count = ${Number(pages) + 12}`);
+  for (let count = 0; count < 30; count++) {
+    try {
+      await reserve(ledger, `r${count}`, BULK);
+    } catch (error) {
+      assert.ok(error instanceof LedgerUnavailable);
+      return count;
+    }
+  }
+  return assert.fail("the disk was never full");
+}
+
+const makeRoom = ({ database }: Opened): void => database.exec("PRAGMA max_page_count = 100000");
+
+test("a full disk refuses new holds and keeps trying settles, and goes on when there is room; memory equals the disk", async () => {
+  const opened = await openWithAccount();
+  const { ledger, database, alerts, fatal } = opened;
+  const held = await fillDisk(opened);
+  assert.ok(held > 1, `${held} holds`);
+  assert.equal(ledger.writable, false);
+  await assert.rejects(reserve(ledger, "refused"), LedgerUnavailable);
+  let settled = 0;
+  const settles = Array.from({ length: held }, (_, n) =>
+    settle(ledger, `r${n}`, BULK).then(({ status }) => {
+      assert.equal(status, "settled");
+      settled += 1;
+    }),
+  );
+  await sleep(700);
+  assert.equal(settled, 0, "no settle is said to be done");
+  assert.deepEqual(await spent(ledger), [0, held * 100], "what is read is what is on disk");
+  makeRoom(opened);
+  await Promise.all(settles);
+  assert.deepEqual(await spent(ledger), [held * 60, 0]);
+  assert.equal((await reserve(ledger, "again")).status, "reserved");
+  assert.ok(alerts.length > 0 && alerts.every((alert) => /the disk is full/.test(alert)), alerts.join());
+  assert.deepEqual(fatal, []);
+  await sleep(300);
+  const books = auditDatabase(database);
+  assert.deepEqual(books.problems, []);
+  assert.equal(books.receipts, held);
+  assert.equal(books.settledNanoUsd, held * 60);
+});
+
+test("a settle that waits for room is not taken for done by a commit that was due before the disk was full", async () => {
+  const opened = await openWithAccount();
+  const { ledger, database } = opened;
+  const held = await fillDisk(opened);
+  // The ledger tries again by itself; a turn in which it may write, and the disk is still full.
+  while (!ledger.writable) await sleep(5);
+  let done = false;
+  const settled = settle(ledger, "r0", BULK.repeat(30)).then(() => {
+    done = true;
+  });
+  // A read commits at once, and fails; the commit that was due at the end of the turn comes after it.
+  assert.deepEqual(await spent(ledger), [0, held * 100]);
+  await sleep(100);
+  assert.equal(done, false);
+  makeRoom(opened);
+  await settled;
+  assert.equal(auditDatabase(database).receipts, 1);
+  assert.deepEqual(await spent(ledger), [60, (held - 1) * 100]);
+});
+
+test("deliveries that an earlier process left are made once, at the next start", async () => {
+  const file = join(folder, "left.sqlite");
+  const first = await openLedger(file);
+  const credit = { type: "credit", id: "1:1", at: NOON, amountNanoUsd: 500, detail: "{}" };
+  first.database
+    .prepare("INSERT INTO outbox_row (partition, id, target, command) VALUES ('chain:1', ?, ?, ?)")
+    .run(`1:1>${owner}`, owner, JSON.stringify(credit));
+  first.database.close();
+  for (const expected of [1, 0]) {
+    const { ledger, database, alerts } = await openLedger(file);
+    assert.equal(await ledger.recover(), expected);
+    assert.equal((await ledger.read(owner, { type: "balance", at: NOON })).limitNanoUsd, 500);
+    assert.equal(auditDatabase(database).undelivered, 0);
+    assert.deepEqual(auditDatabase(database).problems, []);
+    assert.deepEqual(alerts, []);
+    database.close();
+  }
+});
+
+test("what a process left open is the next one's to end, owners only", async () => {
+  const file = join(folder, "open.sqlite");
+  const first = await openLedger(file);
+  await first.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000 }));
+  await first.ledger.run(() => bookAccount(owner, keyPayer.digest));
+  await Promise.all(["r1", "r2", "r3"].map((id) => reserve(first.ledger, id)));
+  await settle(first.ledger, "r2");
+  first.database.close();
+  const { ledger, database } = await openLedger(file);
+  const left = ledger.unresolvedHolds().map(({ partition, hold }) => `${partition} ${hold.id}`);
+  assert.deepEqual(left.sort(), [`${owner} r1`, `${owner} r3`]);
+  assert.equal((await ledger.lapsedHolds(NOON + 900_000, 10)).length, 0, "their leases have not lapsed");
+  assert.equal((await ledger.lapsedHolds(NOON + 900_001, 10)).length, 4, "of owners and followers");
+  database.close();
+});
+
+test("what is over is forgotten after 48 hours, what is open or young is not, receipts never", async () => {
+  const { ledger, database, clock } = await openWithAccount();
+  const count = (table: string): number =>
+    Number(database.prepare(`SELECT COUNT(*) AS count FROM ${table}_row`).get()?.count);
+  for (let n = 0; n < 300; n++) {
+    await reserve(ledger, `req_${1_000 + n}`);
+    await settle(ledger, `req_${1_000 + n}`);
+  }
+  await reserve(ledger, "req_1500");
+  const later = NOON + 20 * 3_600_000;
+  clock.time = later;
+  const young = { id: "req_2000", at: later, owner, payer: keyPayer, amountNanoUsd: 1, leaseMs: 1, detail: "" };
+  await ledger.run(() => reserveRequest(young));
+  await ledger.run(() => send(owner, { type: "release", id: "req_2000", at: later, lossNanoUsd: 0, detail: "" }));
+  const gateway = makeQuietGateway(ledger, clock);
+  const stopped = new AbortController();
+
+  clock.time = NOON + OUTCOME_RETENTION_MS;
+  assert.equal(await forgetAll(gateway, stopped.signal), 0);
+  clock.time += 1;
+  // Three hundred requests at their owner and at the ceiling, and the nonce of the key.
+  assert.equal(await forgetAll(gateway, stopped.signal), 601);
+  assert.deepEqual([count("hold"), count("nonce"), count("receipt"), count("use")], [4, 0, 301, 300]);
+  assert.equal(await forgetAll(gateway, stopped.signal), 0);
+  assert.deepEqual(auditDatabase(database).problems, []);
+  assert.deepEqual(await spent(ledger), [300 * 60, 100]);
+  stopped.abort();
+  clock.time += OUTCOME_RETENTION_MS;
+  assert.equal(await forgetAll(gateway, stopped.signal), 0, "it stops when told to");
+});
+
+test("memory grows with the accounts, not with the requests", async () => {
+  const accounts = DEEP ? 100_000 : 10_000;
+  const { ledger, database } = await openLedger();
+  await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 9_000_000_000_000_000 }));
+  const owners = Array.from({ length: accounts }, (_, n) => accountPartition(`0x${n.toString(16).padStart(40, "0")}`));
+  await inGroups(owners, (partition, n) => ledger.run(() => bookAccount(partition, `digest-${n}`)));
+  const round = (name: string): Promise<void> =>
+    inGroups(owners, async (partition, n) => {
+      const id = `${name}-${n}`;
+      const payer = { kind: "key", digest: `digest-${n}` } as const;
+      const reservation = { id, at: NOON, owner: partition, payer, amountNanoUsd: 5, leaseMs: 900_000, detail: "{}" };
+      assert.equal((await ledger.run(() => reserveRequest(reservation))).status, "reserved");
+      const ended = { type: "settle", id, at: NOON, chargeNanoUsd: 3, lossNanoUsd: 0, detail: "{}" } as const;
+      await ledger.run(() => send(partition, ended), { untilDurable: true });
+    });
+  await round("first");
+  const before = usedMemory();
+  console.time("rounds");
+  for (const name of ["second", "third"]) await round(name);
+  const grown = usedMemory() - before;
+  console.timeEnd("rounds");
+  const perRequest = grown / (2 * accounts);
+  assert.ok(perRequest < 100, `${Math.round(perRequest)} bytes stay in memory of each request`);
+  const perAccount = before / accounts;
+  assert.ok(perAccount < 12_000, `${Math.round(perAccount)} bytes stay in memory of each account`);
+  console.log(perRequest, before / accounts);
+  console.time("audit");
+  assert.equal(auditDatabase(database).receipts, 3 * accounts);
+  console.timeEnd("audit");
+  database.close();
+});
+
+async function inGroups<T>(items: readonly T[], work: (item: T, index: number) => Promise<unknown>): Promise<void> {
+  const GROUP = 500;
+  for (let from = 0; from < items.length; from += GROUP) {
+    await Promise.all(items.slice(from, from + GROUP).map((item, index) => work(item, from + index)));
+  }
+}
+
+/** Of the JavaScript heap, after a full collection. */
+function usedMemory(): number {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  return process.memoryUsage().heapUsed;
+}

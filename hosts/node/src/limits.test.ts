@@ -1,0 +1,375 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { LedgerUnavailable } from "@inference/ledger/client";
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import { windowEnd, windows } from "@inference/protocol/window";
+import { assertError } from "./testing/assert-error.ts";
+import {
+  billed,
+  checkAccount,
+  checkSums,
+  providerRecords,
+  rowsOf,
+  settledOf,
+  settledOne,
+  sum,
+} from "./testing/audit.ts";
+import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
+import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+
+/** Nobody ever spends more than they have, than their key allows, or than the day's ceiling, however much they try at once. */
+const USD = 1_000_000_000;
+
+/** `[[fault=usage-above-bound]]` makes a request cost its whole hold. */
+const COSTS_ITS_HOLD = "[[fault=usage-above-bound]]";
+const MAX_TOKENS = 1_000;
+
+function bodyOf(tag: string, markers: string): object {
+  return { model: "sim-small", messages: [{ role: "user", content: `${tag} ${markers}` }], max_tokens: MAX_TOKENS };
+}
+
+function ask(stack: Stack, { key }: TestAccount, body: object, path = "/v1/chat/completions"): Promise<WireAnswer> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  return sendHttp(stack.url, { path, body: JSON.stringify(body), headers });
+}
+
+/** What one such request holds. */
+async function holdOf(stack: Stack, body: object): Promise<number> {
+  const account = await stack.account(USD);
+  const answer = await ask(stack, account, body);
+  assert.equal(answer.status, 200, answer.text);
+  return (await settledOne(stack, account.address)).hold.amountNanoUsd;
+}
+
+/** The answers by code, `200` for the good ones; every other one is an error of the table. */
+function tally(answers: readonly WireAnswer[], statuses: Record<string, number>): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const answer of answers) {
+    const code = answer.status === 200 ? "200" : (JSON.parse(answer.text) as { error: { code: string } }).error.code;
+    counts[code] = (counts[code] ?? 0) + 1;
+    if (code === "200") continue;
+    const status = statuses[code];
+    assert.ok(status !== undefined, `not expected: ${answer.text}`);
+    assertError(answer, status, code);
+    if (code === "budget_reserved" || code === "ceiling_reserved")
+      assert.match(answer.headers["retry-after"] ?? "", /^[1-5]$/);
+  }
+  return counts;
+}
+
+/** The most of these requests that the provider had at one time. */
+function mostAtOnce(stack: Stack, tag: string): number {
+  const moments = providerRecords(stack, tag).flatMap(({ receivedAtMs, finishedAtMs }) => [
+    { at: receivedAtMs, change: 1 },
+    { at: finishedAtMs ?? Number.POSITIVE_INFINITY, change: -1 },
+  ]);
+  // What ends in the same millisecond as another begins has ended before.
+  moments.sort((a, b) => a.at - b.at || a.change - b.change);
+  let now = 0;
+  let most = 0;
+  for (const { change } of moments) {
+    now += change;
+    most = Math.max(most, now);
+  }
+  return most;
+}
+
+function times<T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => make(index)));
+}
+
+const ownStatuses = {
+  insufficient_balance: 402,
+  key_limit_exceeded: 402,
+  budget_reserved: 429,
+  too_many_in_flight: 429,
+};
+
+describe("a balance", () => {
+  let stack: Stack;
+  before(async () => {
+    stack = await startStack();
+    stack.simulator.simulator.change({ errorBudget: null });
+  });
+  after(() => stack.stop());
+
+  test("of which each of 64 requests at once needs 60 % pays for one at a time", async () => {
+    const body = bodyOf("sixty", "[[delay=30]]");
+    const hold = await holdOf(stack, body);
+    stack.simulator.simulator.records.clear();
+    const account = await stack.account(Math.ceil(hold / 0.6));
+    for (let round = 0; round < 3; round++) {
+      const counts = tally(await times(64, () => ask(stack, account, body)), ownStatuses);
+      assert.ok((counts["200"] ?? 0) >= 1, JSON.stringify(counts));
+    }
+    assert.equal(mostAtOnce(stack, "sixty"), 1);
+    const all = await settledOf(stack, account.address);
+    await checkAccount(
+      stack,
+      account.address,
+      all.filter(({ hold: { state } }) => state !== "refused"),
+    );
+    const { settledNanoUsd } = await stack.balance(account.address);
+    assert.equal(settledNanoUsd, sum(providerRecords(stack, "sixty").map(billed)));
+  });
+
+  test("of which each of 64 requests at once uses up 60 % pays for one, ever", async () => {
+    const body = bodyOf("spent", COSTS_ITS_HOLD);
+    const hold = await holdOf(stack, body);
+    stack.simulator.simulator.records.clear();
+    const account = await stack.account(Math.ceil(hold / 0.6));
+    const counts = tally(await times(64, () => ask(stack, account, body)), ownStatuses);
+    assert.equal(counts["200"], 1, JSON.stringify(counts));
+    assert.equal(providerRecords(stack, "spent").length, 1);
+    assert.deepEqual(tally([await ask(stack, account, body)], ownStatuses), { insufficient_balance: 1 });
+    assert.equal((await stack.balance(account.address)).settledNanoUsd, hold);
+  });
+
+  test("is spent to its last nano-dollar, and not beyond", async () => {
+    const body = bodyOf("exact", COSTS_ITS_HOLD);
+    const hold = await holdOf(stack, body);
+    const account = await stack.account(3 * hold);
+    const short = await stack.account(3 * hold - 1);
+    for (const [payer, affordable] of [
+      [account, 3],
+      [short, 2],
+    ] as const) {
+      const answers: WireAnswer[] = [];
+      for (let request = 0; request < 5; request++) answers.push(await ask(stack, payer, body));
+      assert.equal(tally(answers, ownStatuses)["200"], affordable);
+    }
+    assert.deepEqual(await stack.balance(account.address).then(({ availableNanoUsd }) => availableNanoUsd), 0);
+    assert.equal((await stack.balance(short.address)).availableNanoUsd, hold - 1);
+  });
+
+  test("has at most 32 requests in flight", async () => {
+    const account = await stack.account(100 * USD);
+    const body = bodyOf("flight", "[[delay=1500]]");
+    const counts = tally(await times(48, () => ask(stack, account, body)), ownStatuses);
+    assert.deepEqual(counts, { "200": 32, too_many_in_flight: 16 });
+    assert.equal(mostAtOnce(stack, "flight"), 32);
+    assert.equal((await ask(stack, account, bodyOf("flight", ""))).status, 200, "and then again");
+  });
+
+  for (const window of windows) {
+    test(`a key's limit for a ${window} holds under 64 requests at once`, async () => {
+      const tag = `limit-${window}`;
+      const hold = await holdOf(stack, bodyOf(tag, COSTS_ITS_HOLD));
+      stack.simulator.simulator.records.clear();
+      const limitNanoUsd = 5 * hold + Math.floor(hold / 2);
+      const account = await stack.account(100 * USD, { window, limitNanoUsd });
+      const bound = bodyOf(tag, `${COSTS_ITS_HOLD}[[delay=20]]`);
+      const answers = await times(64, () => ask(stack, account, bound));
+      const counts = tally(answers, ownStatuses);
+      assert.ok((counts["200"] ?? 0) <= 5, JSON.stringify(counts));
+      assert.ok(mostAtOnce(stack, tag) <= 5);
+      const last = await ask(stack, account, { ...bound, max_tokens: 16_384 });
+      const { metadata } = assertError(last, 402, "key_limit_exceeded");
+      assert.equal(metadata?.window, window);
+      const ends = windowEnd(window, Date.now());
+      assert.equal(metadata?.resets_at, ends === null ? undefined : new Date(ends).toISOString());
+      const all = await settledOf(stack, account.address);
+      await checkAccount(stack, account.address, all);
+      const [key] = rowsOf(stack, "key", accountPartition(account.address));
+      const view = await stack.ledger.read(accountPartition(account.address), {
+        type: "key",
+        at: Date.now(),
+        keyId: key?.id ?? "",
+      });
+      const { settledNanoUsd = 0, heldNanoUsd } = view?.budget ?? {};
+      assert.equal(heldNanoUsd, 0);
+      assert.ok(settledNanoUsd <= limitNanoUsd);
+      assert.equal(settledNanoUsd, (await stack.balance(account.address)).settledNanoUsd);
+    });
+  }
+
+  test("is one for all of an account's keys", async () => {
+    const body = bodyOf("shared", COSTS_ITS_HOLD);
+    const hold = await holdOf(stack, body);
+    const account = await stack.account(2 * hold);
+    const { text, digest, label } = stack.gateway.credentials.issue("ik", account.address);
+    const at = Date.now();
+    await stack.ledger.run(() =>
+      send(accountPartition(account.address), {
+        type: "createKey",
+        at,
+        keyId: "key_second",
+        digest,
+        label,
+        name: "second",
+        window: "lifetime",
+        limitNanoUsd: null,
+        expiresAt: null,
+        nonce: "nonceOfASecondKey",
+        nonceExpiresAt: at,
+      }),
+    );
+    const payers = [account, { address: account.address, key: text }];
+    const answers = await times(40, (index) => ask(stack, payers[index % 2] ?? account, body));
+    assert.ok((tally(answers, ownStatuses)["200"] ?? 0) <= 2);
+    assert.ok((await stack.balance(account.address)).settledNanoUsd <= 2 * hold);
+  });
+});
+
+const ceilingStatuses = {
+  ...ownStatuses,
+  request_too_expensive: 400,
+  daily_cap_reached: 503,
+  ceiling_reserved: 503,
+};
+
+describe("the day's ceiling", () => {
+  let stack: Stack;
+  const accounts: TestAccount[] = [];
+  const openAccount = async (balanceNanoUsd: number): Promise<TestAccount> => {
+    const account = await stack.account(balanceNanoUsd);
+    accounts.push(account);
+    return account;
+  };
+  const setCeiling = (limitNanoUsd: number): Promise<unknown> =>
+    stack.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd }));
+  const ceilingView = () => stack.ledger.read(ceilingPartition, { type: "ceiling", at: Date.now() });
+  let hold = 0;
+  before(async () => {
+    stack = await startStack();
+    stack.simulator.simulator.change({ errorBudget: null });
+    const account = await openAccount(USD);
+    const answer = await ask(stack, account, bodyOf("first", `${COSTS_ITS_HOLD}[[delay=100]]`));
+    assert.equal(answer.status, 200);
+    hold = (await settledOne(stack, account.address)).hold.amountNanoUsd;
+  });
+  after(() => stack.stop());
+
+  test("leaves one account a fifth at a time: more than that in one request is refused with what would fit", async () => {
+    await setCeiling(6 * hold);
+    const account = await openAccount(100 * USD);
+    const body = { ...bodyOf("share", ""), max_tokens: 4_000 };
+    const { metadata } = assertError(await ask(stack, account, body), 400, "request_too_expensive");
+    const affordable = Number(metadata?.max_affordable_tokens);
+    assert.equal(metadata?.available_nano_usd, Math.floor((6 * hold) / 5));
+    assert.ok(affordable >= 1_000 && affordable < 4_000, String(affordable));
+    const more = await ask(stack, account, { ...body, max_tokens: affordable + 1 });
+    assertError(more, 400, "request_too_expensive");
+    assert.equal((await ask(stack, account, { ...body, max_tokens: affordable })).status, 200);
+  });
+
+  test("leaves one account a fifth at a time: what its own requests hold of it is in the way", async () => {
+    const { settledNanoUsd } = await ceilingView();
+    await setCeiling(settledNanoUsd + 20 * hold);
+    const account = await openAccount(100 * USD);
+    const share = Math.floor((settledNanoUsd + 20 * hold) / 5 / hold);
+    const counts = tally(await times(16, () => ask(stack, account, bodyOf("held", "[[delay=800]]"))), ceilingStatuses);
+    assert.deepEqual(counts, { "200": share, too_many_in_flight: 16 - share });
+    assert.equal(mostAtOnce(stack, "held"), share);
+  });
+
+  test("holds under many accounts at once, and is settled to the nano-dollar", async () => {
+    const { settledNanoUsd: before } = await ceilingView();
+    const room = 10 * hold + Math.floor(hold / 2);
+    await setCeiling(before + room);
+    const payers = await times(40, () => openAccount(100 * USD));
+    const body = bodyOf("crowd", `${COSTS_ITS_HOLD}[[delay=100]]`);
+    const first = tally(
+      await times(120, (index) => ask(stack, payers[index % 40] as TestAccount, body)),
+      ceilingStatuses,
+    );
+    assert.ok((first.ceiling_reserved ?? 0) > 0, JSON.stringify(first));
+    assert.ok((first["200"] ?? 0) >= 1 && (first["200"] ?? 0) <= 10, JSON.stringify(first));
+    assert.ok(mostAtOnce(stack, "crowd") <= 10);
+    let good = first["200"] ?? 0;
+    for (let round = 0; round < 20 && good < 10; round++) {
+      const counts = tally(await times(12, (index) => ask(stack, payers[index] as TestAccount, body)), ceilingStatuses);
+      good += counts["200"] ?? 0;
+    }
+    assert.equal(good, 10);
+    const { settledNanoUsd, heldNanoUsd } = await ceilingView();
+    assert.deepEqual([settledNanoUsd - before, heldNanoUsd], [10 * hold, 0]);
+    const last = await times(40, (index) => ask(stack, payers[index] as TestAccount, body));
+    assert.deepEqual(tally(last, ceilingStatuses), { daily_cap_reached: 40 });
+    const [answer] = last;
+    assert.ok(answer !== undefined);
+    const { metadata } = assertError(answer, 503, "daily_cap_reached");
+    assert.equal(metadata?.resets_at, new Date(windowEnd("day", Date.now()) ?? 0).toISOString());
+    assert.equal(providerRecords(stack, "crowd").length, 10, "what was refused was forwarded");
+    const charged = await checkSums(
+      stack,
+      accounts.map(({ address }) => address),
+    );
+    assert.equal(charged, settledNanoUsd);
+  });
+
+  test("that is lowered below what is settled admits nothing, on no route", async () => {
+    await setCeiling(0);
+    const account = await openAccount(100 * USD);
+    const seen = stack.simulator.simulator.records.select(() => true, 100_000).length;
+    for (const [path, body] of everyRoute) assertError(await ask(stack, account, body, path), 503, "daily_cap_reached");
+    assert.equal(stack.simulator.simulator.records.select(() => true, 100_000).length, seen);
+  });
+});
+
+const everyRoute: readonly [path: string, body: object][] = [
+  ["/chat/completions", { model: "sim-small", messages: [{ role: "user", content: "x" }] }],
+  ["/chat/completions", { model: "sim-small", messages: [{ role: "user", content: "x" }], stream: true }],
+  ["/embeddings", { model: "sim-embedding", input: "x" }],
+  ["/images/generations", { model: "sim-image", prompt: "x" }],
+  ["/image/generate", { model: "sim-image", prompt: "x" }],
+  ["/audio/speech", { model: "sim-speech", input: "x" }],
+].flatMap(([path, body]): [string, object][] => [
+  [`/v1${path as string}`, body as object],
+  [`/api/v1${path as string}`, body as object],
+]);
+
+describe("with nothing to spend", () => {
+  let stack: Stack;
+  before(async () => {
+    stack = await startStack();
+    stack.simulator.simulator.records.clear();
+  });
+  after(() => stack.stop());
+  const forwarded = (): number => stack.simulator.simulator.records.select(() => true, 1_000).length;
+
+  test("no route reaches the provider", async () => {
+    const account = await stack.account(0);
+    for (const [path, body] of everyRoute)
+      assertError(await ask(stack, account, body, path), 402, "insufficient_balance");
+    assert.equal(forwarded(), 0);
+  });
+
+  test("no route reaches the provider when the ledger cannot write", async () => {
+    const account = await stack.account(USD);
+    const { environment } = stack.gateway;
+    const { ledger } = environment;
+    environment.ledger = { ...ledger, run: () => Promise.reject(new LedgerUnavailable("no")) };
+    try {
+      for (const [path, body] of everyRoute) {
+        assertError(await ask(stack, account, body, path), 503, "ledger_unavailable");
+      }
+    } finally {
+      environment.ledger = ledger;
+    }
+    assert.equal(forwarded(), 0);
+    const [path, body] = everyRoute[0] ?? ["", {}];
+    assert.equal((await ask(stack, account, body, path)).status, 200, "and then again");
+  });
+
+  test("a session of an identity without capacity reaches the provider on no route", async () => {
+    const { text, digest } = stack.gateway.credentials.issue("is", "0x00000000000000000000000000000000000000aa");
+    const at = Date.now();
+    await stack.ledger.run(() =>
+      send("identity:0x00000000000000000000000000000000000000aa", {
+        type: "openSession",
+        at,
+        digest,
+        address: "0x00000000000000000000000000000000000000aa",
+        agentToken: null,
+        expiresAt: at + 60_000,
+      }),
+    );
+    stack.simulator.simulator.records.clear();
+    const session: TestAccount = { address: "0x00000000000000000000000000000000000000aa", key: text };
+    for (const [path, body] of everyRoute)
+      assertError(await ask(stack, session, body, path), 402, "capacity_exhausted");
+    assert.equal(forwarded(), 0);
+  });
+});

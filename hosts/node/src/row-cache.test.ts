@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import type { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import type { Change, CounterRow, HoldRow, OutboxRow, ReceiptRow } from "@inference/ledger/tables";
+import { openDatabase } from "./database.ts";
+import { openRowCache, type RowCache } from "./row-cache.ts";
+
+function open(): { database: DatabaseSync; cache: RowCache; count(table: string): number } {
+  const database = openDatabase(":memory:");
+  return {
+    database,
+    cache: openRowCache(database),
+    count: (table) => Number(database.prepare(`SELECT COUNT(*) AS count FROM ${table}_row`).get()?.count),
+  };
+}
+
+const counter = (id: string, settledNanoUsd: number): CounterRow => ({
+  id,
+  settledNanoUsd,
+  heldNanoUsd: 0,
+  openHolds: 0,
+});
+const put = (row: CounterRow): Change => ({ table: "counter", id: row.id, row });
+const outbox = (id: string, row: OutboxRow | null = { id, target: "ceiling", command: "{}" }): Change => ({
+  table: "outbox",
+  id,
+  row,
+});
+const hold = (id: string, change: Partial<HoldRow> = {}): HoldRow => ({
+  id,
+  state: "open",
+  owner: "account:a",
+  amountNanoUsd: 1,
+  chargeNanoUsd: 0,
+  counters: "",
+  followers: "",
+  admittedAt: 0,
+  leaseUntil: 10,
+  deliveredNanoUsd: 0,
+  upstreamId: null,
+  keyId: null,
+  fingerprint: "",
+  detail: "",
+  ...change,
+});
+const receipt: ReceiptRow = {
+  id: "r1",
+  admittedAt: 0,
+  resolvedAt: 1,
+  outcome: "settled",
+  chargeNanoUsd: 5,
+  heldNanoUsd: 5,
+  lossNanoUsd: 0,
+  keyId: null,
+  detail: "{}",
+};
+/** Behind the cache's back: shows whether a row is read from memory or from disk. */
+const setOnDisk = (database: DatabaseSync, settled: number): void => {
+  database.exec(`UPDATE counter_row SET settled_nano_usd = ${settled}`);
+};
+/** More than fit in memory at once. */
+const touchMany = (cache: RowCache, prefix: string): void => {
+  for (let n = 0; n < 210_000; n++) cache.partition(`account:${prefix}${n}`);
+};
+
+test("a row is seen at once, is on disk after the commit, and only then", () => {
+  const { cache, count } = open();
+  cache.write("account:a", [put(counter("c", 1))]);
+  cache.write("account:a", [put(counter("c", 2)), put(counter("d", 3))]);
+  assert.equal(cache.partition("account:a").get("counter", "c")?.settledNanoUsd, 2);
+  assert.equal(cache.partition("account:b").get("counter", "c"), undefined, "another partition's row is another row");
+  assert.equal(cache.pendingRows(), 2, "a row that changes twice is written once");
+  assert.equal(count("counter"), 0);
+  cache.commit();
+  assert.equal(count("counter"), 2);
+  assert.equal(cache.pendingRows(), 0);
+  assert.equal(cache.partition("account:a").get("counter", "c")?.settledNanoUsd, 2);
+});
+
+test("a removed row is gone at once, and from the disk after the commit", () => {
+  const { cache, count } = open();
+  cache.write("account:a", [put(counter("c", 1))]);
+  cache.commit();
+  cache.write("account:a", [{ table: "counter", id: "c", row: null }]);
+  assert.equal(cache.partition("account:a").get("counter", "c"), undefined);
+  assert.equal(count("counter"), 1);
+  cache.commit();
+  assert.equal(count("counter"), 0);
+  assert.equal(cache.partition("account:a").get("counter", "c"), undefined);
+});
+
+test("a delivery acknowledged before the commit never reaches the disk; one from the disk leaves it", () => {
+  const { cache, count } = open();
+  cache.write("account:a", [outbox("x"), outbox("y")]);
+  cache.write("account:a", [outbox("x", null)]);
+  cache.commit();
+  assert.deepEqual(
+    cache.outbox().map(({ partition, row }) => [partition, row.id]),
+    [["account:a", "y"]],
+  );
+  cache.write("account:a", [outbox("y", null)]);
+  cache.write("account:a", [outbox("y", null)]);
+  cache.commit();
+  assert.equal(count("outbox"), 0);
+});
+
+test("a row left by an earlier process is removed, though it was never in memory", () => {
+  const { cache, database, count } = open();
+  database.exec("INSERT INTO outbox_row (partition, id, target, command) VALUES ('account:a', 'x', 'ceiling', '{}')");
+  cache.write("account:a", [outbox("x", null)]);
+  cache.write("account:a", [outbox("x", null)]);
+  cache.commit();
+  assert.equal(count("outbox"), 0);
+});
+
+test("a commit that fails leaves nothing of itself on disk, and discarding makes memory the disk again", () => {
+  const { cache, count } = open();
+  cache.write("account:a", [put(counter("c", 1))]);
+  cache.commit();
+  cache.write("account:a", [put(counter("c", 2)), put(counter("d", 1)), put(counter("bad", -1))]);
+  assert.throws(() => cache.commit(), /CHECK constraint/);
+  assert.equal(count("counter"), 1);
+  assert.equal(
+    cache.partition("account:a").get("counter", "c")?.settledNanoUsd,
+    2,
+    "memory is ahead until it is discarded",
+  );
+  cache.discard();
+  assert.equal(cache.pendingRows(), 0);
+  assert.equal(cache.partition("account:a").get("counter", "c")?.settledNanoUsd, 1);
+  assert.equal(cache.partition("account:a").get("counter", "d"), undefined);
+  cache.write("account:a", [put(counter("d", 9))]);
+  cache.commit();
+  assert.equal(count("counter"), 2, "the next commit is a commit of its own");
+});
+
+test("every number is checked where it is stored", () => {
+  for (const bad of [-1, 0.5, Number.NaN, 2 ** 53, 9e15 + 2]) {
+    const { cache, count } = open();
+    cache.write("account:a", [put(counter("c", bad))]);
+    assert.throws(() => cache.commit(), /constraint failed|cannot store/, String(bad));
+    assert.equal(count("counter"), 0);
+  }
+});
+
+test("what is written once is in memory until its commit; what is needed again stays", () => {
+  const { cache, database } = open();
+  const rows = cache.partition("account:a");
+  cache.write("account:a", [
+    { table: "receipt", id: "r1", row: receipt },
+    { table: "hold", id: "ended", row: hold("ended", { state: "settled" }) },
+    { table: "hold", id: "open", row: hold("open") },
+  ]);
+  assert.equal(rows.get("receipt", "r1")?.chargeNanoUsd, 5);
+  cache.commit();
+  database.exec("UPDATE receipt_row SET charge_nano_usd = 4");
+  database.exec("UPDATE hold_row SET charge_nano_usd = 4");
+  assert.equal(rows.get("receipt", "r1")?.chargeNanoUsd, 4, "read from the disk");
+  assert.equal(rows.get("hold", "ended")?.chargeNanoUsd, 4, "read from the disk");
+  assert.equal(rows.get("hold", "open")?.chargeNanoUsd, 0, "kept in memory");
+});
+
+test("when memory is full, what is pending stays, and what is not is read from the disk when it is asked for", () => {
+  const { cache, database } = open();
+  cache.write("account:kept", [put(counter("c", 1))]);
+  cache.commit();
+  setOnDisk(database, 7);
+  assert.equal(cache.partition("account:kept").get("counter", "c")?.settledNanoUsd, 1, "from memory");
+  cache.write("account:pending", [put(counter("c", 2))]);
+  for (const prefix of ["x", "y", "z"]) touchMany(cache, prefix);
+  assert.equal(cache.partition("account:pending").get("counter", "c")?.settledNanoUsd, 2, "not on disk yet");
+  assert.equal(cache.partition("account:kept").get("counter", "c")?.settledNanoUsd, 7, "from the disk");
+  cache.commit();
+  setOnDisk(database, 8);
+  assert.equal(cache.partition("account:pending").get("counter", "c")?.settledNanoUsd, 2, "from memory");
+  for (const prefix of ["x", "y", "z"]) touchMany(cache, prefix);
+  assert.equal(cache.partition("account:pending").get("counter", "c")?.settledNanoUsd, 8, "from the disk");
+});
+
+test("unresolved holds come oldest lease first, ended ones not at all", () => {
+  const { cache } = open();
+  for (const [id, leaseUntil, state] of [
+    ["a", 30, "open"],
+    ["b", 10, "orphaned"],
+    ["c", 20, "open"],
+    ["d", 5, "settled"],
+    ["e", 5, "released"],
+    ["f", 5, "refused"],
+  ] as const) {
+    cache.write("account:a", [{ table: "hold", id, row: hold(id, { leaseUntil, state }) }]);
+  }
+  cache.commit();
+  const ids = (before: number, limit: number) => cache.unresolvedHolds(before, limit).map(({ hold: { id } }) => id);
+  assert.deepEqual(ids(31, 10), ["b", "c", "a"]);
+  assert.deepEqual(ids(30, 10), ["b", "c"], "a lease lapses after its last millisecond");
+  assert.deepEqual(ids(31, 1), ["b"]);
+});
+
+test("a walk through what is overdue finds each row once, page by page, and stops at the first young hold", () => {
+  const { cache } = open();
+  for (let n = 0; n < 10; n++) {
+    const id = `req_${n}`;
+    cache.write(`account:${n % 3}`, [{ table: "hold", id, row: hold(id, { admittedAt: n * 10, state: "settled" }) }]);
+    cache.write(`account:${n % 3}`, [{ table: "nonce", id: `n${n}`, row: { id: `n${n}`, expiresAt: 100 - n * 10 } }]);
+  }
+  cache.commit();
+  const walk = (table: "hold" | "nonce", before: number): { ids: string[]; pages: number } => {
+    const ids: string[] = [];
+    let pages = 0;
+    let after: { partition: string; id: string } | null = null;
+    do {
+      const page = cache.overdue(table, before, { after, limit: 2 });
+      ids.push(...page.rows.map(({ id }) => id));
+      after = page.next;
+      pages += 1;
+    } while (after !== null);
+    return { ids: ids.sort(), pages };
+  };
+  assert.deepEqual(walk("hold", 50), { ids: ["req_0", "req_1", "req_2", "req_3", "req_4"], pages: 3 });
+  assert.deepEqual(walk("hold", 0), { ids: [], pages: 1 });
+  assert.deepEqual(walk("nonce", 41).ids, ["n6", "n7", "n8", "n9"]);
+});

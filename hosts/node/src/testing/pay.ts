@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { billed, providerRecord, providerRecords, type Settled, settledOne, until } from "./audit.ts";
+import { openChatStream } from "./chat-stream.ts";
+import type { Stack, TestAccount } from "./stack.ts";
+
+/** One request on an account of its own, and what became of it: in our books, and in the provider's. */
+export const USD = 1_000_000_000;
+
+let lastTag = 0;
+export function makeTag(): string {
+  lastTag += 1;
+  return `tag-${lastTag}-`;
+}
+
+export type Paid = Settled & { account: TestAccount; bill: number; alerts: string[] };
+
+function alertsOf(stack: Stack, id: string): string[] {
+  return stack.logged
+    .filter(({ level, event, fields }) => level === "alert" && event === "usage" && fields.request === id)
+    .map(({ fields }) => String(fields.alert));
+}
+
+export async function paidFor(stack: Stack, account: TestAccount, tag: string): Promise<Paid> {
+  const settled = await settledOne(stack, account.address);
+  const bill = billed(await providerRecord(stack, tag));
+  return { ...settled, account, bill, alerts: alertsOf(stack, settled.receipt.id) };
+}
+
+/** One request on an account of its own, read to its end; and what became of it. */
+export async function pay(
+  stack: Stack,
+  path: string,
+  makeBody: (tag: string) => object,
+): Promise<Paid & { status: number; headers: Headers; text: string }> {
+  const account = await stack.account(1_000 * USD);
+  const tag = makeTag();
+  const answer = await stack.call(path, { key: account.key, body: makeBody(tag) });
+  const text = await answer.text().catch(() => "");
+  return { ...(await paidFor(stack, account, tag)), status: answer.status, headers: answer.headers, text };
+}
+
+export function chatBody(model: string, markers: string, more: object = {}): (tag: string) => object {
+  return (tag) => ({ model, messages: [{ role: "user", content: `${tag} ${markers}` }], max_tokens: 100, ...more });
+}
+
+/** A fault met through a marker, so that the model is an ordinary one. */
+export function withFault(name: string, markers = ""): string {
+  return `[[fault=${name}]]${markers}`;
+}
+
+/** A client that leaves: as soon as the provider has its request, or after so much of the stream. */
+export type Moment = (stack: Stack, account: TestAccount, body: object, tag: string) => Promise<void>;
+
+export function leaveAtOnce(path = "/v1/chat/completions"): Moment {
+  return async (stack, { key }, body, tag) => {
+    const abort = new AbortController();
+    const answer = stack.call(path, { key, body, signal: abort.signal });
+    const left = assert.rejects(answer, { name: "AbortError" });
+    await until("the provider to have it", () => providerRecords(stack, tag)[0]);
+    abort.abort();
+    await left;
+  };
+}
+
+export function leaveWhen(isTime: (text: string, tokens: number) => boolean): Moment {
+  return async (stack, account, body) => {
+    const stream = await openChatStream(stack, account, body);
+    assert.ok(await stream.readUntil(() => isTime(stream.text(), stream.tokens())), "the stream ended before");
+    stream.leave();
+  };
+}
+
+export async function payAndLeave(stack: Stack, moment: Moment, makeBody: (tag: string) => object): Promise<Paid> {
+  const account = await stack.account(1_000 * USD);
+  const tag = makeTag();
+  await moment(stack, account, makeBody(tag), tag);
+  return paidFor(stack, account, tag);
+}
+
+/** Prices of `sim-small`, which most of these requests use, for a token. */
+export const SMALL = { promptNanoUsd: 150, completionNanoUsd: 600 };
+
+export function assertBilledExactly({ receipt, bill, alerts }: Paid): void {
+  assert.deepEqual(
+    { outcome: receipt.outcome, charge: receipt.chargeNanoUsd, loss: receipt.lossNanoUsd, alerts },
+    { outcome: "settled", charge: bill, loss: 0, alerts: [] },
+  );
+}
+
+export function assertFree({ receipt, alerts }: Paid): void {
+  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
+  assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd, alerts], ["released", 0, 0, []]);
+}
+
+/** At least what was delivered, at most the hold, and no more than that is known. */
+export function assertDelivered({ receipt, hold, detail, alerts }: Paid, tokens: number): void {
+  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
+  assert.deepEqual([outcome, detail.basis, lossNanoUsd, alerts], ["settled", "delivered", 0, []]);
+  assert.ok(chargeNanoUsd >= tokens * SMALL.completionNanoUsd, `${chargeNanoUsd} for ${tokens} tokens`);
+  assert.ok(chargeNanoUsd <= hold.amountNanoUsd);
+}
+
+export function assertHold({ receipt, hold, detail }: Paid): void {
+  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
+  assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd], ["settled", hold.amountNanoUsd, 0], JSON.stringify(detail));
+}
