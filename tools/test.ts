@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 
 /**
  * `npm test`: types, format and lint, the contracts, then every `*.test.ts`. `--deep` runs the same tests with larger
- * numbers (DEEP=1). Arguments that are no flags select test files by a part of their path. Ends with one line of counts.
+ * numbers (DEEP=1). Arguments that are no flags select test files by a part of their path. Ends with one line of
+ * counts.
  */
 const root = fileURLToPath(new URL("..", import.meta.url));
 const args = process.argv.slice(2);

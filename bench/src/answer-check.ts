@@ -5,7 +5,10 @@ export interface AnswerCheck {
   finish(status: number): string | undefined;
 }
 
-/** A stream: exactly this many `data:` lines, the last of them `[DONE]`. `seen` is called with each number of new ones. */
+/**
+ * A stream: exactly this many `data:` lines, the last of them `[DONE]`. `seen` is called with each number of new
+ * ones.
+ */
 export function streamCheck(expectedEvents: number, seen: (events: number) => void): AnswerCheck {
   const LF = 0x0a;
   const D = 0x64; // of the fields an event stream may have, only `data` begins so
@@ -38,7 +41,10 @@ export function streamCheck(expectedEvents: number, seen: (events: number) => vo
   };
 }
 
-/** A buffered completion: status 200 and a JSON object. The first is parsed and must hold usage; later ones are too many. */
+/**
+ * A buffered completion: status 200 and a JSON object. The first is parsed and must hold usage; later ones are too
+ * many.
+ */
 export function bufferedCheck(): AnswerCheck {
   const CLOSING_BRACE = 0x7d;
   let parsed = false;

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { makeCredentials } from "@inference/gateway/identity/credentials";
 import { reserveRequest } from "@inference/gateway/inference/saga";
+import { startCommitThread } from "@inference/host-node/commit-thread";
 import { openDatabase } from "@inference/host-node/database";
 import { type NodeLedger, openNodeLedger } from "@inference/host-node/ledger";
 import type { Payer } from "@inference/ledger/commands";
@@ -10,8 +11,8 @@ import type { Address } from "@inference/protocol/credential";
 import { makeRequestId } from "@inference/protocol/id";
 import type { Synchronous } from "./ledger-target.ts";
 
-// The one place that writes a gateway's books without a chain: accounts with credit and a key each, as an activation and
-// a signed message would have made them, through the ledger's own commands.
+// The one place that writes a gateway's books without a chain: accounts with credit and a key each, as an activation
+// and a signed message would have made them, through the ledger's own commands.
 
 export interface Books {
   readonly ledger: NodeLedger;
@@ -19,7 +20,7 @@ export interface Books {
   readonly keys: readonly string[];
   /** As the gateway does it: a reserve in one commit, its settle in a later one. */
   pair(account: number): Promise<void>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export interface BooksOptions {
@@ -46,8 +47,10 @@ const detail = JSON.stringify({
 });
 
 export async function openBooks(options: BooksOptions): Promise<Books> {
-  const database = openDatabase(options.file, options.synchronous);
+  const thread = await startCommitThread(options.file, options.synchronous);
+  const database = openDatabase(options.file, options.synchronous, "shared");
   const ledger = openNodeLedger(database, {
+    thread,
     now: Date.now,
     onAlert: fail,
     onFatal: fail,
@@ -85,8 +88,9 @@ export async function openBooks(options: BooksOptions): Promise<Books> {
       await ledger.run(() => reserve(request));
       await ledger.run(() => settle(request));
     },
-    close() {
-      ledger.flush();
+    async close() {
+      await ledger.flush();
+      await thread.close();
       database.close();
     },
   };

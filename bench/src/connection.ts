@@ -25,8 +25,8 @@ export interface Connection {
 const pauseMs = 20;
 
 /**
- * One closed-loop client: sends, reads the whole answer, sends again, on one kept-alive connection. Written over node:net
- * because the generator shares the machine with what it measures: this costs a fraction of any HTTP client.
+ * One closed-loop client: sends, reads the whole answer, sends again, on one kept-alive connection. Written over
+ * node:net because the generator shares the machine with what it measures: this costs a fraction of any HTTP client.
  */
 export function openConnection(options: ConnectionOptions): Connection {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -71,7 +71,8 @@ export function openConnection(options: ConnectionOptions): Connection {
         if (wrong === undefined) options.answered(startedMs, firstByteMs);
         else options.failed(wrong);
         if (!keepAlive) current.destroy();
-        // A refusal costs the server little; without a pause, refusals would starve the answers they are counted beside.
+        // A refusal costs the server little; without a pause, refusals would starve the answers they are counted
+        // beside.
         else if (wrong !== undefined) setTimeout(send, pauseMs);
         else send();
       },

@@ -13,9 +13,10 @@ export interface FsyncCounter {
 }
 
 /**
- * Counts fsync and fdatasync of all threads of a process. Nothing in /proc counts them, so it takes `perf` (the kernel's
- * own counters, at no cost worth naming) or else `strace` (stops the process at every system call, so that its run is
- * slower and its groups larger: the number is right, the times beside it are not). Both need permission to trace.
+ * Counts fsync and fdatasync of all threads of a process. Nothing in /proc counts them, so it takes `perf` (the
+ * kernel's own counters, at no cost worth naming) or else `strace` (stops the process at every system call, so that
+ * its run is slower and its groups larger: the number is right, the times beside it are not). Both need permission to
+ * trace.
  */
 export async function countFsyncs(pid: number): Promise<FsyncCounter> {
   const perf = ["stat", "-x,", "-e", "syscalls:sys_enter_fsync,syscalls:sys_enter_fdatasync", "-p", String(pid)];
@@ -40,7 +41,9 @@ export function parsePerf(output: string): number | undefined {
   return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** The table of `strace -c`: time share, seconds, microseconds a call, calls, perhaps errors, name. None is no table. */
+/**
+ * The table of `strace -c`: time share, seconds, microseconds a call, calls, perhaps errors, name. None is no table.
+ */
 export function parseStrace(output: string): number | undefined {
   if (!output.includes("detached")) return undefined;
   const rows = [...output.matchAll(/^ *[\d.]+ +[\d.]+ +\d+ +(\d+) +(?:\d+ +)?f(?:data)?sync$/gm)];

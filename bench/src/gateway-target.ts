@@ -22,7 +22,7 @@ export function gatewayTarget(synchronous: Synchronous): Target {
       const file = join(directory, "gateway.sqlite");
       const secret = randomBytes(32);
       const books = await openBooks({ file, synchronous, secret, accounts, pastUses: 0 });
-      books.close();
+      await books.close();
       const [port, noChain] = [await freePort(), await freePort()];
       const main = fileURLToPath(import.meta.resolve("@inference/host-node/main"));
       const server = await start(process.execPath, [main], {

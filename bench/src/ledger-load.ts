@@ -3,8 +3,8 @@ import { type ClosedLoopResult, closedLoop } from "./closed-loop.ts";
 import type { LedgerOptions } from "./ledger-target.ts";
 import { ledgerTargets } from "./ledger-targets.ts";
 
-// A ledger and its clients, a process of their own. Standard input: a LedgerPlan; any line, to begin; its end, to close.
-// Standard output: `ready`, then a LedgerResult. The steps let somebody count fsyncs of the run alone.
+// A ledger and its clients, a process of their own. Standard input: a LedgerPlan; any line, to begin; its end, to
+// close. Standard output: `ready`, then a LedgerResult. The steps let somebody count fsyncs of the run alone.
 
 export interface LedgerPlan extends LedgerOptions {
   readonly target: string;

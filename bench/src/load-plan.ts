@@ -13,7 +13,9 @@ export interface LoadPlan {
   readonly events: number | null;
 }
 
-/** What it prints, as one line of JSON. Only answers verified to be whole are counted, those that ended in the window. */
+/**
+ * What it prints, as one line of JSON. Only answers verified to be whole are counted, those that ended in the window.
+ */
 export interface LoadResult {
   readonly answers: number;
   readonly requestsPerSecond: number;

@@ -70,8 +70,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * A word chooses among scenarios if it is in the name of one, else among targets. Where none chooses a scenario, every one
- * that the chosen targets take part in runs; where none chooses a target, every target does.
+ * A word chooses among scenarios if it is in the name of one, else among targets. Where none chooses a scenario,
+ * every one that the chosen targets take part in runs; where none chooses a target, every target does.
  */
 function select(words: readonly string[]) {
   const ledgerName = (name: string) => `ledger ${name}`.toLowerCase();

@@ -10,6 +10,6 @@ export const ourLedger: LedgerTarget = {
   async open({ directory, accounts, pastUses, synchronous }) {
     const file = join(directory, "books.sqlite");
     const books = await openBooks({ file, synchronous, secret: randomBytes(32), accounts, pastUses });
-    return { pair: books.pair, close: async () => books.close() };
+    return { pair: books.pair, close: books.close };
   },
 };

@@ -78,7 +78,9 @@ export function startScript(file: string, args: readonly string[], options: Star
   return start(process.execPath, [path, ...args], options);
 }
 
-/** Lines of standard output as they come; lines nobody asks for are kept, so that the process never blocks on a pipe. */
+/**
+ * Lines of standard output as they come; lines nobody asks for are kept, so that the process never blocks on a pipe.
+ */
 export function lineReader(started: Started): () => Promise<string> {
   const { stdout } = started.child;
   if (stdout === null) throw new Error("standard output is not piped");

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { LedgerTarget } from "./ledger-target.ts";
 
-// The yardstick of the ledger, as the bare proxy is the gateway's: the rows that a pair must at least write, in one group
-// commit a turn of the loop, and no rules at all. What SQLite and this disk cost.
+// The yardstick of the ledger, as the bare proxy is the gateway's: the rows that a pair must at least write, in one
+// group commit a turn of the loop, and no rules at all. What SQLite and this disk cost.
 
 const row = JSON.stringify({ settledNanoUsd: 1_234_567, heldNanoUsd: 7_654_321, windowStart: "2026-01-01T00:00:00Z" });
 

@@ -1,6 +1,6 @@
 /**
- * The only way to a chain: JSON-RPC over `fetch`, with a limit on everything a node can do to us. No error's text contains
- * the node's address, for it often contains a secret.
+ * The only way to a chain: JSON-RPC over `fetch`, with a limit on everything a node can do to us. No error's text
+ * contains the node's address, for it often contains a secret.
  */
 export type ChainClient = {
   /**

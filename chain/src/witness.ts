@@ -5,8 +5,8 @@ import { type Range, readRange } from "./range.ts";
 import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
 
 /**
- * What a second node says differently of a range; undefined if it says the same. One node that lies consistently, in its
- * events and its state, is found out by nothing else.
+ * What a second node says differently of a range; undefined if it says the same. One node that lies consistently, in
+ * its events and its state, is found out by nothing else.
  *
  * @throws ChainUnavailable also while the range is not final there.
  */

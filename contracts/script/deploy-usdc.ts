@@ -1,4 +1,6 @@
-/** Circle's own USDC (FiatTokenV2_2 behind FiatTokenProxy) on a chain that has none, and dollars out of nothing there. */
+/**
+ * Circle's own USDC (FiatTokenV2_2 behind FiatTokenProxy) on a chain that has none, and dollars out of nothing there.
+ */
 import { type Account, type Address, concatHex, encodeAbiParameters, parseAbi, zeroAddress } from "viem";
 import { confirm, connectDeployer, createContract, type Deployer } from "./deployer.ts";
 import { refuseDevelopmentKeys } from "./development-keys.ts";

@@ -63,7 +63,8 @@ type FactoryContract = "TimelockController" | "InferenceToken" | "TokenMinter" |
 /**
  * Deploys the primary chain's contracts, or what an interrupted deployment left to do.
  * Throws {@link DevelopmentKeyError} before anything is sent, {@link DeploymentError} if the deployer has finished a
- * deployment on this chain before or a transaction reverts, {@link WiringError} if a wire does not read back as it should.
+ * deployment on this chain before or a transaction reverts, {@link WiringError} if a wire does not read back as it
+ * should.
  */
 export async function deployPrimary(options: DeployPrimaryOptions): Promise<PrimaryDeployment> {
   const deployer = await connectDeployer({ rpcUrl: options.rpcUrl, account: options.deployer });

@@ -43,7 +43,9 @@ export async function connectDeployer(options: { rpcUrl: string; account: Accoun
   };
 }
 
-/** Waits until the transaction is in a block. Throws {@link DeploymentError} if it reverted; `step` says what it was. */
+/**
+ * Waits until the transaction is in a block. Throws {@link DeploymentError} if it reverted; `step` says what it was.
+ */
 export async function confirm(deployer: Deployer, step: string, hash: Hex): Promise<TransactionReceipt> {
   const receipt = await deployer.reader.waitForTransactionReceipt({ hash });
   if (receipt.status !== "success") throw new DeploymentError(`${step} reverted in transaction ${hash}.`);

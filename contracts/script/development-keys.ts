@@ -20,7 +20,9 @@ export const DEVELOPMENT_ADDRESSES: readonly Address[] = [
 
 const developmentAddresses = new Set(DEVELOPMENT_ADDRESSES.map((address) => address.toLowerCase()));
 
-/** Throws {@link DevelopmentKeyError} if one of the `holders` (role to address) is a development key on a real chain. */
+/**
+ * Throws {@link DevelopmentKeyError} if one of the `holders` (role to address) is a development key on a real chain.
+ */
 export function refuseDevelopmentKeys(chainId: number, holders: Readonly<Record<string, Address>>): void {
   if (LOCAL_CHAIN_IDS.includes(chainId)) return;
   for (const [role, address] of Object.entries(holders)) {

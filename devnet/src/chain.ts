@@ -8,13 +8,13 @@ import { createTestClient, http, publicActions } from "viem";
 import type { Child } from "./child.ts";
 import type { Crew } from "./crew.ts";
 import { DevnetError, oneLine } from "./devnet-error.ts";
-import { type Finality, keepFinal, SLOTS_IN_AN_EPOCH } from "./finality.ts";
+import { keepFinal, SLOTS_IN_AN_EPOCH } from "./finality.ts";
 
 export type Chain = {
   readonly chainId: number;
   readonly rpcUrl: string;
   /** From now on what happens is saved and then becomes final. */
-  keep(): Promise<Finality>;
+  keep(): Promise<void>;
 };
 
 export type ChainOptions = {
@@ -54,15 +54,12 @@ export async function startChain(crew: Crew, options: ChainOptions): Promise<Cha
       const finality = await keepFinal({
         rpcUrl,
         mine: (blocks) => client.mine({ blocks }),
+        setAutomine: (isOn) => client.setAutomine(isOn),
         save,
         onError: (error) => crew.fail(new DevnetError(`The chain's state cannot be kept: ${oneLine(error)}`)),
       });
-      crew.beforeStop(child, async () => {
-        await finality.stop();
-        // A chain that died has nothing to tell; what it said before is saved.
-        await save().catch(() => {});
-      });
-      return finality;
+      // A chain that died has nothing to tell; what it told before is saved.
+      crew.beforeStop(child, () => finality.stop().catch(() => {}));
     },
   };
 }

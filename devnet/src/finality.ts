@@ -5,67 +5,77 @@ import { setTimeout as sleep } from "node:timers/promises";
  * it costs nothing while nothing happens; the empty blocks that finality wants come from here.
  */
 export type Finality = {
-  /** Resolves when all that has happened is final. */
-  reached(): Promise<void>;
+  /** Stops it, and saves once more. */
   stop(): Promise<void>;
 };
 
 /** How far below the latest block the finalized one is: two epochs. */
-export const FINALITY_DEPTH = 32;
+export const FINALITY_DEPTH = 16;
 export const SLOTS_IN_AN_EPOCH = FINALITY_DEPTH / 2;
 
-/** Transactions of one moment become final together. */
-const GATHER_MS = 20;
+/** Transactions of one moment become final together, unless they are many. */
+const GATHER_MS = 50;
+const MANY_BLOCKS = FINALITY_DEPTH / 4;
 const EMPTY_TRANSACTIONS_ROOT = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
 
-/**
- * `save` is called before anything becomes final: a start from what was saved must find all that was final. Transactions
- * make blocks while that goes on, and so make others final; hence half of the empty blocks are mined, and saved, before:
- * they are the first that become final in this way, and come to more than there are transactions during a save.
- */
-export async function keepFinal(options: {
+export type FinalityOptions = {
   rpcUrl: string;
   mine(blocks: number): Promise<void>;
+  /** Whether a transaction makes a block at once. It waits for one while not. */
+  setAutomine(isOn: boolean): Promise<void>;
   save(): Promise<void>;
   onError(error: unknown): void;
-}): Promise<Finality> {
-  const { rpcUrl, mine, save, onError } = options;
-  let wanted = false;
+};
+
+/**
+ * Nothing becomes final that is not saved: a start from what was saved, after a sudden end, must find all that was
+ * final. So it is saved before the empty blocks are made, and after: later transactions make those final before they
+ * are saved.
+ */
+export async function keepFinal({ rpcUrl, mine, setAutomine, save, onError }: FinalityOptions): Promise<Finality> {
+  let unsaved = 0;
   let stopped = false;
   let running: Promise<void> | undefined;
+  let crowded = Promise.withResolvers<void>();
 
-  async function work(): Promise<void> {
-    while (wanted && !stopped) {
-      await sleep(GATHER_MS);
-      wanted = false;
-      await mine(FINALITY_DEPTH / 2);
-      await save();
-      await mine(FINALITY_DEPTH / 2);
+  async function finalize(): Promise<void> {
+    // A state is told in pieces: a block that came between them would be in one and not in the other.
+    await setAutomine(false);
+    unsaved = 0;
+    crowded = Promise.withResolvers();
+    await save();
+    await mine(FINALITY_DEPTH);
+    await save();
+    await setAutomine(true);
+  }
+  async function follow(): Promise<void> {
+    while (unsaved > 0 && !stopped) {
+      await Promise.race([sleep(GATHER_MS), crowded.promise]);
+      await finalize();
     }
   }
-  function want(): Promise<void> {
-    wanted = true;
-    running ??= work()
+  function onHead(transactionsRoot: string): void {
+    if (transactionsRoot === EMPTY_TRANSACTIONS_ROOT || stopped) return;
+    unsaved += 1;
+    if (unsaved >= MANY_BLOCKS) crowded.resolve();
+    running ??= follow()
       .catch((error: unknown) => {
         if (!stopped) onError(error);
       })
       .finally(() => {
         running = undefined;
       });
-    return running;
   }
 
-  await save();
-  await mine(FINALITY_DEPTH);
-  const heads = await subscribe(rpcUrl, (transactionsRoot) => {
-    if (transactionsRoot !== EMPTY_TRANSACTIONS_ROOT) void want();
-  });
+  await finalize();
+  const heads = await subscribe(rpcUrl, onHead);
   return {
-    reached: want,
     async stop() {
       stopped = true;
       heads.close();
       await running;
+      await setAutomine(false);
+      await save();
     },
   };
 }

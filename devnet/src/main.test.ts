@@ -3,6 +3,8 @@ import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { creditOnChain, keepActivating } from "./testing/activity.ts";
+import { readCredits } from "./testing/api.ts";
 import { launch, processesOf, stopLaunched, temporaryFolder, until } from "./testing/launch.ts";
 
 after(stopLaunched);
@@ -87,17 +89,25 @@ test("a child that dies is one line with its name, and ends everything", async (
   folder.remove();
 });
 
-test("nothing outlives a devnet that was killed, and the next start continues", async () => {
+test("nothing outlives a devnet that was killed amid transactions, and the next start continues", async () => {
   const folder = temporaryFolder();
   const started = launch(folder.path);
-  const { apiKey } = await started.ready();
+  const ready = await started.ready();
   equal(processesOf(folder.path).length, 5, "the devnet, the leash, the chain, the provider and the gateway");
+  const sender = keepActivating(ready);
+  await until(() => sender.sent >= 20);
   started.kill("SIGKILL");
+  sender.stop();
   await started.exited;
   await until(() => processesOf(folder.path).length === 0, 5_000);
 
   const next = launch(folder.path);
-  equal((await next.ready()).apiKey, apiKey);
+  const again = await next.ready();
+  equal(again.apiKey, ready.apiKey);
+  await until(async () => {
+    const { total_credits_nano_usd: total } = await readCredits(again.gatewayUrl, again.apiKey);
+    return total > 25_000_000_000 && BigInt(total) === (await creditOnChain(again));
+  });
   next.kill("SIGINT");
   equal(await next.exited, 0);
   deepEqual(processesOf(folder.path), []);

@@ -2,7 +2,10 @@ import { createServer, type Server } from "node:net";
 import { DevnetError } from "./devnet-error.ts";
 import type { PortSetting, Ports } from "./settings.ts";
 
-/** Ports that are free now, any where 0 was asked for. Throws {@link DevnetError} naming the one in use and its setting. */
+/**
+ * Ports that are free now, any where 0 was asked for. Throws {@link DevnetError} naming the one in use and its
+ * setting.
+ */
 export async function choosePorts(wanted: Ports): Promise<Ports> {
   const chosen: Partial<Record<PortSetting, number>> = {};
   // All are held until all are chosen: else two could be the same.

@@ -39,11 +39,7 @@ export async function startJobs(
 
 const usualTimes: JobTimes = { sweepMs: 5_000, forgetMs: 3_600_000, orphanGraceMs: limits.orphanGraceMs };
 
-function every(
-  gateway: Gateway,
-  intervalMs: number,
-  work: (stopped: AbortSignal) => Promise<unknown>,
-): () => void {
+function every(gateway: Gateway, intervalMs: number, work: (stopped: AbortSignal) => Promise<unknown>): () => void {
   const { timers, log } = gateway.environment;
   const stop = new AbortController();
   let timer = timers.after(intervalMs, run);

@@ -6,8 +6,8 @@ import { CEILING_SHARE_PERCENT, MAX_CLOCK_SKEW_MS } from "./limits.ts";
 import type { BudgetRow, HoldRow } from "./tables.ts";
 
 /**
- * The day's ceiling: a follower. It holds what an account has reserved and lets go only when the owner says how the hold
- * ended. What one account may hold of it at a time is bounded, so that nobody's holds keep everybody else out.
+ * The day's ceiling: a follower. It holds what an account has reserved and lets go only when the owner says how the
+ * hold ended. What one account may hold of it at a time is bounded, so that nobody's holds keep everybody else out.
  */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 

@@ -6,8 +6,8 @@ import { MAX_CLOCK_SKEW_MS, OUTCOME_RETENTION_MS } from "./limits.ts";
 type Forget = Commands["forget"]["command"];
 
 /**
- * Removes rows whose time is over: resolved holds after 48 h, once every follower knows, nonces and sessions once nothing
- * could use them. A clock that jumped forgets nothing.
+ * Removes rows whose time is over: resolved holds after 48 h, once every follower knows, nonces and sessions once
+ * nothing could use them. A clock that jumped forgets nothing.
  */
 export function forget(draft: Draft, command: Forget, clockMs: number): ReplyOf<Forget> {
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { forgotten: 0 };

@@ -148,7 +148,9 @@ export function outboxId(cause: string, target: Partition): string {
   return `${cause}>${target}`;
 }
 
-/** A resolution that came twice: the same one answers as before, another changes nothing and is told to the operator. */
+/**
+ * A resolution that came twice: the same one answers as before, another changes nothing and is told to the operator.
+ */
 export function repeatedResolve(
   draft: Draft,
   hold: HoldRow,

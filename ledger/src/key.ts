@@ -3,7 +3,10 @@ import type { Draft } from "./draft.ts";
 import { MAX_KEYS_PER_ACCOUNT } from "./limits.ts";
 import { spendNonce } from "./session.ts";
 
-/** An account's API keys. Making one or raising its limit takes a signed message, and the message's nonce is spent here. */
+/**
+ * An account's API keys. Making one or raising its limit takes a signed message, and the message's nonce is spent
+ * here.
+ */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
 export function createKey(draft: Draft, command: CommandOf<"createKey">): ReplyOf<CommandOf<"createKey">> {

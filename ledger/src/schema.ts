@@ -3,8 +3,8 @@ import { windows } from "@inference/protocol/window";
 import { holdStates, type TableName, type Tables } from "./tables.ts";
 
 /**
- * The one SQLite schema, for both hosts. Every table is STRICT and every number is checked where it is stored: SQLite by
- * itself takes NaN as NULL, a fraction in an INTEGER column of a lax table, and amounts past 2^53.
+ * The one SQLite schema, for both hosts. Every table is STRICT and every number is checked where it is stored: SQLite
+ * by itself takes NaN as NULL, a fraction in an INTEGER column of a lax table, and amounts past 2^53.
  *
  * `clustered` says what a table's rows lie next to: `time` for rows that are written once under a time-ordered id (a
  * commit then touches the last pages only, however many accounts there are), `partition` for rows that are updated.

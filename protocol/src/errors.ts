@@ -3,8 +3,8 @@
  * same request again. Nothing else builds an error body. The body is OpenAI's object, all four fields, always, and
  * `metadata` with numbers a program can use.
  *
- * `retry` decides `x-should-retry`: OpenAI's clients retry 408, 409, 429 and 5xx unless told not to, so whatever will not
- * heal in seconds says no.
+ * `retry` decides `x-should-retry`: OpenAI's clients retry 408, 409, 429 and 5xx unless told not to, so whatever will
+ * not heal in seconds says no.
  */
 export const errorTable = {
   invalid_request: { status: 400, type: "invalid_request_error", retry: false },

@@ -52,7 +52,9 @@ export function formatUsd(amountNanoUsd: NanoUsd): string {
   return formatDecimal(BigInt(amountNanoUsd), 9);
 }
 
-/** `"1.2345"` -> `1234500000`. Undefined unless it is a plain non-negative decimal of at most 9 places and 9e15 nano. */
+/**
+ * `"1.2345"` -> `1234500000`. Undefined unless it is a plain non-negative decimal of at most 9 places and 9e15 nano.
+ */
 export function parseUsd(text: string): NanoUsd | undefined {
   const nano = parseDecimal(text, 9);
   return nano === undefined || nano > BigInt(MAX_NANO_USD) ? undefined : Number(nano);

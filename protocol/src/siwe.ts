@@ -4,7 +4,8 @@ import { type Address, isAddress } from "./credential.ts";
 /**
  * Sign-in messages, as EIP-4361 writes them: the text that a wallet shows and signs, to its fields and back. Parsing
  * follows the standard's grammar to the letter, and is narrower in four places: an address has its EIP-55 capitals, a
- * domain names no user, a chain id has no leading zero, and a leap second is no time. What is not a message is undefined.
+ * domain names no user, a chain id has no leading zero, and a leap second is no time. What is not a message is
+ * undefined.
  *
  * Parsing says nothing of whose domain it is, whether its times are now, or who signed it.
  */

@@ -1,12 +1,14 @@
 /**
- * What can go wrong, by name. A fault is asked for by a model called `fault-<name>`, by the marker `[[fault=<name>]]` in
- * the request's text, or by placing it on a model or path through the control API.
+ * What can go wrong, by name. A fault is asked for by a model called `fault-<name>`, by the marker `[[fault=<name>]]`
+ * in the request's text, or by placing it on a model or path through the control API.
  */
 
 export type FaultStage = "answer" | "socket" | "stream" | "usage" | "image" | "speech";
 
 export interface FaultNote {
-  /** Where it strikes: instead of an answer, at the connection, inside an answer, in its usage, or on one route only. */
+  /**
+   * Where it strikes: instead of an answer, at the connection, inside an answer, in its usage, or on one route only.
+   */
   readonly stage: FaultStage;
   readonly does: string;
 }

@@ -3,8 +3,8 @@ import { limits } from "../config.ts";
 import type { GatewayContext } from "./context.ts";
 
 /**
- * A request's JSON text, read within a limit and a time. Errors: 415 for another media type or an encoded body, 413 above
- * the limit, 408 for a body that does not come, 400 for bytes that are not UTF-8.
+ * A request's JSON text, read within a limit and a time. Errors: 415 for another media type or an encoded body, 413
+ * above the limit, 408 for a body that does not come, 400 for bytes that are not UTF-8.
  */
 export async function readJsonText(context: GatewayContext, maxBytes: number): Promise<string> {
   const { req } = context;

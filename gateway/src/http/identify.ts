@@ -21,7 +21,9 @@ export async function requireApiKey(context: GatewayContext): Promise<KeyHolder>
   return { account: credential.subject, partition: credential.partition, keyId };
 }
 
-/** The account of the wallet whose session was sent. Throws 401 for a bad one, 403 for an agent's and for an API key. */
+/**
+ * The account of the wallet whose session was sent. Throws 401 for a bad one, 403 for an agent's and for an API key.
+ */
 export async function requirePersonalSession(
   context: GatewayContext,
 ): Promise<{ account: Address; partition: Partition }> {

@@ -29,7 +29,9 @@ export async function verifySignIn(gateway: Gateway, signed: SignedMessage, atMs
   return requireSignature(gateway, message, signed);
 }
 
-/** The same for a message that asks for an API key. `resource` is its one resource: the endpoint and the key's terms. */
+/**
+ * The same for a message that asks for an API key. `resource` is its one resource: the endpoint and the key's terms.
+ */
 export async function verifyKeyRequest(
   gateway: Gateway,
   signed: SignedMessage,

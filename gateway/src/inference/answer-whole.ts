@@ -1,9 +1,10 @@
+import { LedgerUnavailable } from "@inference/ledger/client";
 import { GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Delivered } from "../metering/quote.ts";
-import { parseUsage } from "../metering/usage.ts";
+import { parseUsage, type UsageReading } from "../metering/usage.ts";
 import { usageJson } from "../metering/usage-json.ts";
 import { utf8Length } from "../metering/utf8-length.ts";
 import { readBytes } from "../upstream/provider.ts";
@@ -45,9 +46,9 @@ async function answerJson(
   const answer = parseAnswer(bytes);
   if (answer === undefined) throw unusable("is not JSON");
   if (answer.error !== undefined && answer.error !== null) throw unusable("was an error");
-  if ([answer.data, answer.images].some((list) => Array.isArray(list) && list.length === 0)) throw unusable("is empty");
   exchange.upstreamId = typeof answer.id === "string" ? answer.id.slice(0, 200) : null;
   const usage = parseUsage(answer.usage, exchange.order.quote.bound);
+  if (isEmpty(request, answer, usage)) throw unusable("is empty");
   const { conclusion, durable } = endExchange(
     gateway,
     exchange,
@@ -65,12 +66,20 @@ async function answerJson(
   await durableOrLate(gateway, durable);
   const shown: string[] = [];
   for (const field of request.route.answerFields) {
-    if (field === "usage" && typeof usage === "object") {
-      shown.push(`"usage":${usageJson(usage, conclusion.chargeNanoUsd)}`);
+    if (field === "usage") {
+      // Ours or none: what cannot be read here is nothing for a client to reckon with.
+      if (typeof usage === "object") shown.push(`"usage":${usageJson(usage, conclusion.chargeNanoUsd)}`);
     } else if (field in answer) shown.push(`${JSON.stringify(field)}:${JSON.stringify(answer[field])}`);
   }
   const headers = answerHeaders(request, exchange.order, "application/json");
   return new Response(`{${shown.join(",")}}`, { status: 200, headers });
+}
+
+/** Nothing of what was asked for is in it. A chat may come to nothing and have used tokens all the same. */
+function isEmpty({ route }: InferenceRequest, answer: Record<string, unknown>, usage: UsageReading): boolean {
+  const content = route.content === null ? undefined : answer[route.content];
+  if (Array.isArray(content) && content.length > 0) return false;
+  return route.name !== "chat" || typeof usage !== "object";
 }
 
 async function answerBinary(
@@ -105,14 +114,18 @@ async function answerBinary(
 
 const MAX_SETTLE_WAIT_MS = 2_000;
 
-/** A full disk delays the settle, not the answer: the hold is durable, and stays until the settle is. */
-async function durableOrLate(gateway: Gateway, durable: Promise<void>): Promise<void> {
+/**
+ * A full disk delays the settle, not the answer: the hold is durable, and stays until the settle is. An answer whose
+ * charge was lost with the ledger is not sent.
+ */
+async function durableOrLate(gateway: Gateway, durable: Promise<boolean>): Promise<void> {
   let timer: { cancel(): void } | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = gateway.environment.timers.after(MAX_SETTLE_WAIT_MS, resolve);
+  const late = new Promise<"late">((resolve) => {
+    timer = gateway.environment.timers.after(MAX_SETTLE_WAIT_MS, () => resolve("late"));
   });
-  await Promise.race([durable, late]);
+  const end = await Promise.race([durable, late]);
   timer?.cancel();
+  if (end === false) throw new LedgerUnavailable("the charge could not be written down");
 }
 
 const utf8 = new TextDecoder();

@@ -3,7 +3,10 @@ import { createSseTap, type SseFault, type SseTapResult } from "../metering/sse-
 import type { Order } from "./order.ts";
 import type { Tap } from "./tap.ts";
 
-/** The tap of a chat stream: content passes byte for byte; usage and errors are read, and are ours when they are shown. */
+/**
+ * The tap of a chat stream: content passes byte for byte; usage and errors are read, and are ours when they are
+ * shown.
+ */
 export function eventTap({ includeUsage, quote }: Order): Tap {
   let cut: ErrorBody = errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
   const tap = createSseTap({

@@ -26,20 +26,24 @@ export type Exchange = {
 /** What a hold remembers, so that another process could settle it. */
 export type HoldDetail = { route: string; model: string; snapshot: string; stream: boolean };
 
-/** Ends the request in the ledger, once. Answers what was charged, and when it is durable. */
+/** Ends the request in the ledger, once. Answers what was charged, and then whether it is durable. */
 export function endExchange(
   gateway: Gateway,
   exchange: Exchange,
   ending: Ending,
-): { conclusion: Conclusion; durable: Promise<void> } {
+): { conclusion: Conclusion; durable: Promise<boolean> } {
   const conclusion = conclude(exchange.order.quote, ending);
-  if (exchange.ended) return { conclusion, durable: Promise.resolve() };
+  if (exchange.ended) return { conclusion, durable: Promise.resolve(true) };
   exchange.ended = true;
   const { log } = gateway.environment;
   if (conclusion.alert !== null) log("alert", "usage", { request: exchange.id, alert: conclusion.alert });
-  const durable = resolveHold(gateway, exchange, conclusion, receiptDetail(exchange, ending, conclusion)).catch(
-    // The hold stays open, and the sweeper ends it by what is known then.
-    (error: unknown) => log("alert", "settle_failed", { request: exchange.id, error: String(error) }),
+  const durable = resolveHold(gateway, exchange, conclusion, receiptDetail(exchange, ending, conclusion)).then(
+    () => true,
+    (error: unknown) => {
+      // The hold stays open, and the sweeper ends it by what is known then.
+      log("alert", "settle_failed", { request: exchange.id, error: String(error) });
+      return false;
+    },
   );
   gateway.environment.background(durable);
   return { conclusion, durable };
@@ -111,8 +115,8 @@ function receiptDetail(exchange: Exchange, ending: Ending, conclusion: Conclusio
 }
 
 /**
- * Aborts the exchange when its time is over: a minute before its lease, so that no hold lapses under a live request, and
- * a while after its client has gone, whatever it is waiting for then.
+ * Aborts the exchange when its time is over: a minute before its lease, so that no hold lapses under a live request,
+ * and a while after its client has gone, whatever it is waiting for then.
  */
 export function startDeadline(
   gateway: Gateway,

@@ -30,8 +30,8 @@ export type InferenceRequest = {
 };
 
 /**
- * The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` for whatever is refused;
- * nothing is charged then.
+ * The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` for whatever is
+ * refused; nothing is charged then.
  */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
   const order = request.route.parse(request.body, {

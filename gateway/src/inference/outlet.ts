@@ -8,7 +8,9 @@ import type { Delivered } from "../metering/quote.ts";
  */
 export type Outlet = {
   readable: ReadableStream<Uint8Array>;
-  /** Passes bytes on. A promise when the client is behind: it resolves when there is room, or when it was left behind. */
+  /**
+   * Passes bytes on. A promise when the client is behind: it resolves when there is room, or when it was left behind.
+   */
   write(bytes: Uint8Array): Promise<void> | undefined;
   close(): void;
   /** Ends the stream as broken. */

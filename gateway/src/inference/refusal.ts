@@ -4,8 +4,8 @@ import { formatUsd } from "@inference/protocol/money";
 import type { Quote } from "../metering/quote.ts";
 
 /**
- * A budget's refusal as an error: what was needed, what is left, when it is whole again, and the `max_tokens` that would
- * have fitted.
+ * A budget's refusal as an error: what was needed, what is left, when it is whole again, and the `max_tokens` that
+ * would have fitted.
  *
  * @param jitter 0 to 1: spreads the retries of what heals in seconds over 1 to 5 s.
  */

@@ -16,6 +16,8 @@ export type InferenceRoute = {
   path: string;
   /** The answer's bytes go to the client as they come, whatever the request said. */
   passesThrough: boolean;
+  /** The list in a whole JSON answer that is what was asked for; null where answers are bytes only. */
+  content: "choices" | "data" | "images" | null;
   /** The fields of a whole JSON answer that a client gets to see. */
   answerFields: readonly string[];
   /** Throws `GatewayError` for what cannot be priced or served. */
@@ -27,6 +29,7 @@ export const inferenceRoutes: readonly InferenceRoute[] = [
     name: "chat",
     path: "/chat/completions",
     passesThrough: false,
+    content: "choices",
     answerFields: ["id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier"],
     parse: parseChatOrder,
   },
@@ -34,6 +37,7 @@ export const inferenceRoutes: readonly InferenceRoute[] = [
     name: "embeddings",
     path: "/embeddings",
     passesThrough: false,
+    content: "data",
     answerFields: ["object", "model", "data", "usage"],
     parse: parseEmbeddingsOrder,
   },
@@ -41,6 +45,7 @@ export const inferenceRoutes: readonly InferenceRoute[] = [
     name: "images",
     path: "/images/generations",
     passesThrough: false,
+    content: "data",
     answerFields: ["created", "data", "usage", "size", "quality", "output_format", "background"],
     parse: parseImagesOrder,
   },
@@ -48,6 +53,7 @@ export const inferenceRoutes: readonly InferenceRoute[] = [
     name: "image_generate",
     path: "/image/generate",
     passesThrough: false,
+    content: "images",
     answerFields: ["id", "images", "timing", "request"],
     parse: parseImageGenerateOrder,
   },
@@ -55,6 +61,7 @@ export const inferenceRoutes: readonly InferenceRoute[] = [
     name: "speech",
     path: "/audio/speech",
     passesThrough: true,
+    content: null,
     answerFields: [],
     parse: parseSpeechOrder,
   },

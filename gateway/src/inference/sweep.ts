@@ -12,8 +12,8 @@ import type { HoldDetail, ReceiptDetail } from "./exchange.ts";
 
 /**
  * Ends the holds that nobody is working on any more. A lapsed hold is orphaned first; then it is settled with the
- * provider's own record of the request if there is one in time, else with what its last checkpoint proves, else released.
- * A follower's hold ends as its owner says. Answers how many holds it looked at.
+ * provider's own record of the request if there is one in time, else with what its last checkpoint proves, else
+ * released. A follower's hold ends as its owner says. Answers how many holds it looked at.
  */
 export async function sweep(gateway: Gateway, graceMs: number = limits.orphanGraceMs): Promise<number> {
   const { clock, ledger, log } = gateway.environment;

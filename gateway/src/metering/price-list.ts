@@ -6,8 +6,8 @@ import type { Provider } from "../upstream/provider.ts";
 import { parseCatalogue } from "./catalogue.ts";
 
 /**
- * The prices in force: a snapshot, read again every five minutes and refused past fifteen. Each new one is written down,
- * so that a hold of an earlier process can be settled at the prices it was made at.
+ * The prices in force: a snapshot, read again every five minutes and refused past fifteen. Each new one is written
+ * down, so that a hold of an earlier process can be settled at the prices it was made at.
  */
 export type PriceList = {
   /** Throws `upstream_unavailable` if there are no prices, or only old ones. */

@@ -1,7 +1,10 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import type { TokenBound } from "./bound.ts";
 
-/** What a provider's answer says it used. Text and embeddings are measured in tokens; images and speech in units known before. */
+/**
+ * What a provider's answer says it used. Text and embeddings are measured in tokens; images and speech in units known
+ * before.
+ */
 export type TokenUsage = {
   /** Includes the two cache counts. */
   promptTokens: number;
@@ -12,7 +15,10 @@ export type TokenUsage = {
   reasoningTokens: number;
 };
 
-/** What reached the client of an answer whose usage is unknown: the UTF-8 bytes of its content, and its content events. */
+/**
+ * What reached the client of an answer whose usage is unknown: the UTF-8 bytes of its content, and its content
+ * events.
+ */
 export type Delivered = { bytes: number; events: number };
 
 export const nothingDelivered: Delivered = { bytes: 0, events: 0 };
@@ -27,8 +33,8 @@ export type Quote = {
   /** Exact, rounded up once. May be above the maximum where a provider bills more than its own rules allow. */
   chargeForUsage(usage: TokenUsage): NanoUsd;
   /**
-   * The prompt's bound and what was delivered, at most the maximum: the charge of an answer that broke off with its usage
-   * unknown. Nothing delivered is nothing charged.
+   * The prompt's bound and what was delivered, at most the maximum: the charge of an answer that broke off with its
+   * usage unknown. Nothing delivered is nothing charged.
    */
   chargeForDelivered(delivered: Delivered): NanoUsd;
   /** What a complete answer costs whose kind reports no usage (images, speech); null where usage decides. */

@@ -3,8 +3,8 @@ import { UpstreamFailure, type UpstreamResponse, type UpstreamTransport } from "
 import type { Order } from "../inference/order.ts";
 
 /**
- * The one provider, and the only place where its key is used. A request to it is built from nothing: our headers, a path
- * from our table, a body of ours.
+ * The one provider, and the only place where its key is used. A request to it is built from nothing: our headers, a
+ * path from our table, a body of ours.
  */
 export type Provider = {
   infer(order: Order, signal: AbortSignal): Promise<UpstreamResponse>;

@@ -8,7 +8,10 @@ import { rowsOf } from "./testing/audit.ts";
 import { sendBytes, sendHttp, type WireAnswer, type WireRequest } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
-/** Every way to ask wrongly, through real HTTP: an error of the table each, nothing held, nothing charged, nothing forwarded. */
+/**
+ * Every way to ask wrongly, through real HTTP: an error of the table each, nothing held, nothing charged, nothing
+ * forwarded.
+ */
 const USD = 1_000_000_000;
 const CHAT = "/v1/chat/completions";
 

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { after, afterEach, before, beforeEach, describe, mock, test } from "node:test";
 import { inspect } from "node:util";
-import type { UpstreamResponse } from "@inference/gateway/environment";
 import { FAULTS } from "@inference/provider-simulator/faults";
 import { assertError } from "./testing/assert-error.ts";
 import { providerRecords, until } from "./testing/audit.ts";
 import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+import { withAnswer } from "./testing/stub-provider.ts";
 
 /** Between a client and the provider passes what was meant to pass, and nothing else, in either direction. */
 const USD = 1_000_000_000;
@@ -134,8 +134,6 @@ describe("the key to the provider", () => {
   });
 
   test("is cut out of whatever a provider says that repeats it everywhere", async () => {
-    const { provider } = stack.gateway;
-    const { infer } = provider;
     const said = `Bearer ${stack.canary}`;
     const shapes = [
       { error: said },
@@ -165,9 +163,8 @@ describe("the key to the provider", () => {
       [200, "application/json", JSON.stringify({ id: "1", choices, usage, key: said, error_details: said })],
       [200, `text/html; ${said}`, `<html>${said}</html>`],
     ];
-    try {
-      for (const [status, contentType, body] of answers) {
-        provider.infer = async () => repeating(status, contentType, body, said);
+    for (const [status, contentType, body] of answers) {
+      await withAnswer(stack, { status, contentType, body, everyHeader: said }, async () => {
         for (const path of [
           "/v1/chat/completions",
           "/api/v1/chat/completions",
@@ -181,24 +178,11 @@ describe("the key to the provider", () => {
             `${path} after ${status} ${body}`,
           );
         }
-      }
-    } finally {
-      provider.infer = infer;
+      });
     }
     assertNoSecret(`${JSON.stringify(stack.logged)}\n${printed.join("\n")}`, stack.canary, "the log");
   });
 });
-
-/** An answer with this in each of its headers, but the one that says what it is. */
-function repeating(status: number, contentType: string, body: string, said: string): UpstreamResponse {
-  return {
-    status,
-    header: (name) => (name === "content-type" ? contentType : name === "content-encoding" ? null : said),
-    body: (async function* () {
-      yield new TextEncoder().encode(body);
-    })(),
-  };
-}
 
 /** What a client may try to get past us. */
 const intruders: Record<string, string> = {

@@ -1,7 +1,7 @@
 /**
  * The ledger's own clock: it goes on evenly while the wall clock may be set. A request that took its time from a wall
- * clock which jumped is then refused, so that no jump ever moves spending into another day. A new time that has held for
- * a minute is believed.
+ * clock which jumped is then refused, so that no jump ever moves spending into another day. A new time that has held
+ * for a minute is believed.
  */
 export function makeSteadyClock(options: {
   wall(): number;

@@ -6,11 +6,17 @@ export type Synchronous = "FULL" | "NORMAL";
 /**
  * Opens the gateway's one file and keeps it to itself: a second gateway on the same file fails here, with one line.
  * `FULL` makes every commit survive a power cut; `NORMAL` survives the death of the process only.
+ *
+ * @param locking `shared` for a file whose lock is held elsewhere: several connections of one gateway use it.
  */
-export function openDatabase(file: string, synchronous: Synchronous = "FULL"): DatabaseSync {
+export function openDatabase(
+  file: string,
+  synchronous: Synchronous = "FULL",
+  locking: "exclusive" | "shared" = "exclusive",
+): DatabaseSync {
   const database = connect(file);
   try {
-    database.exec("PRAGMA locking_mode = EXCLUSIVE");
+    database.exec(locking === "exclusive" ? "PRAGMA locking_mode = EXCLUSIVE" : "PRAGMA busy_timeout = 10000");
     database.exec("PRAGMA journal_mode = WAL");
     database.exec(`PRAGMA synchronous = ${synchronous}`);
     database.exec("PRAGMA cache_size = -131072");
@@ -19,7 +25,10 @@ export function openDatabase(file: string, synchronous: Synchronous = "FULL"): D
     return database;
   } catch (error) {
     database.close();
-    if (isBusy(error)) throw new Error(`Another gateway is using ${file}: stop it first, or choose another file.`);
+    if (isBusy(error)) {
+      const name = file.replace(/-lock$/, "");
+      throw new Error(`Another gateway is using ${name}: stop it first, or choose another file.`);
+    }
     throw sqliteCode(error) === undefined ? error : unusable(file, error);
   }
 }

@@ -15,7 +15,8 @@ import { accountPartition, ceilingPartition, type Partition } from "@inference/l
 import { type Saga, send } from "@inference/ledger/saga";
 import { auditDatabase } from "./chaos/audit.ts";
 import { makeQuietGateway } from "./chaos/quiet-gateway.ts";
-import { openDatabase } from "./database.ts";
+import { CommitError, type CommitThread, startCommitThread } from "./commit-thread.ts";
+import { openDatabase, SQLITE_FULL } from "./database.ts";
 import { type NodeLedger, openNodeLedger } from "./ledger.ts";
 
 const DEEP = process.env.DEEP === "1";
@@ -37,8 +38,14 @@ type Opened = {
 
 let files = 0;
 
-async function openLedger(file = join(folder, `${++files}.sqlite`)): Promise<Opened> {
-  const database = openDatabase(file, "NORMAL");
+type How = { file?: string; thread?(thread: CommitThread): CommitThread };
+
+/** @param how.thread Commits in a thread, or rather in what this makes of it. */
+async function openLedger({ file = join(folder, `${++files}.sqlite`), ...how }: How = {}): Promise<Opened> {
+  const real = how.thread === undefined ? undefined : await startCommitThread(file, "NORMAL");
+  if (real !== undefined) after(() => real.close().catch(() => undefined));
+  const thread = real === undefined ? undefined : how.thread?.(real);
+  const database = openDatabase(file, "NORMAL", thread === undefined ? "exclusive" : "shared");
   const opened = {
     database,
     clock: { time: NOON },
@@ -51,13 +58,14 @@ async function openLedger(file = join(folder, `${++files}.sqlite`)): Promise<Ope
     onAlert: (message) => opened.alerts.push(message),
     onFatal: (error) => opened.fatal.push(error),
     onCommit: (stage, rows) => opened.seen.push(`${stage} ${rows > 0 ? "rows" : "nothing"}`),
+    ...(thread === undefined ? {} : { thread }),
   });
   return { ...opened, ledger };
 }
 
 /** With an account that has a key and more money than any test spends. */
-async function openWithAccount(): Promise<Opened> {
-  const opened = await openLedger();
+async function openWithAccount(how: How = {}): Promise<Opened> {
+  const opened = await openLedger(how);
   await opened.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000 }));
   await opened.ledger.run(() => bookAccount(owner, keyPayer.digest));
   opened.seen.length = 0;
@@ -233,16 +241,97 @@ test("a settle that waits for room is not taken for done by a commit that was du
   assert.deepEqual(await spent(ledger), [60, (held - 1) * 100]);
 });
 
+test("in a thread: what comes while a commit is under way is the next commit, and is answered after it", async () => {
+  const { ledger, seen, database } = await openWithAccount({ thread: (thread) => thread });
+  const first = reserve(ledger, "r1").then(() => seen.push("r1"));
+  while (seen.length === 0) await new Promise(setImmediate);
+  assert.deepEqual(seen, ["before rows"], "the first is under way");
+  const others = ["r2", "r3"].map((id) => reserve(ledger, id).then(() => seen.push(id)));
+  await Promise.all([first, ...others]);
+  // The next begins at the very end of the last, before anybody hears of that.
+  assert.deepEqual(seen, ["before rows", "after rows", "before rows", "r1", "after rows", "r2", "r3"]);
+  assert.deepEqual(auditDatabase(database).problems, []);
+});
+
+test("in a thread: a read waits for what is under way", async () => {
+  const { ledger, seen } = await openWithAccount({ thread: (thread) => thread });
+  const reserved = reserve(ledger, "r1");
+  while (seen.length === 0) await new Promise(setImmediate);
+  assert.deepEqual(await spent(ledger), [0, 100]);
+  assert.ok(seen.includes("after rows"));
+  await reserved;
+});
+
+test("in a thread: a commit that fails is told to its group and to those who built upon it, and ends the ledger", async () => {
+  const { ledger, database, seen, fatal } = await openWithAccount({ thread: (thread) => thread });
+  database.exec(`CREATE TRIGGER refuse BEFORE INSERT ON hold_row WHEN NEW.id = 'r1'
+    BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+  const first = reserve(ledger, "r1");
+  while (seen.length === 0) await new Promise(setImmediate);
+  for (const result of await Promise.allSettled([first, reserve(ledger, "r2"), settle(ledger, "r1")])) {
+    assert.ok(result.status === "rejected" && result.reason instanceof LedgerUnavailable);
+  }
+  assert.equal(fatal.length, 1);
+  await assert.rejects(reserve(ledger, "r3"), LedgerUnavailable);
+  assert.deepEqual(await spent(ledger), [0, 0]);
+});
+
+test("in a thread: a full disk is a full disk, also for what came while its commit was under way", async () => {
+  const disk = { isFull: false };
+  const { ledger, database, fatal } = await openWithAccount({
+    thread: (thread) => ({
+      ...thread,
+      async commit(rows) {
+        if (!disk.isFull) return thread.commit(rows);
+        await sleep(5);
+        throw new CommitError("database or disk is full", SQLITE_FULL);
+      },
+    }),
+  });
+  await Promise.all(["r1", "r2", "r3"].map((id) => reserve(ledger, id)));
+  disk.isFull = true;
+  let settled = 0;
+  const settles = [settle(ledger, "r1")];
+  const until = performance.now() + 900;
+  // At every moment of the failing commits and the tries between them.
+  while (performance.now() < until) {
+    await new Promise(setImmediate);
+    if (settles.length < 3 && performance.now() > until - 900 + settles.length * 3) {
+      settles.push(settle(ledger, `r${settles.length + 1}`));
+    }
+    if (!ledger.writable) await assert.rejects(reserve(ledger, "refused"), LedgerUnavailable);
+  }
+  for (const each of settles) void each.then(() => settled++);
+  await sleep(20);
+  assert.equal(settled, 0);
+  disk.isFull = false;
+  await Promise.all(settles);
+  assert.deepEqual(await spent(ledger), [180, 0]);
+  assert.equal((await reserve(ledger, "again")).status, "reserved");
+  assert.deepEqual(auditDatabase(database).problems, []);
+  assert.deepEqual(fatal, []);
+});
+
+test("in a thread: a second gateway on the same file fails with one line", async () => {
+  const file = join(folder, "two.sqlite");
+  const first = await startCommitThread(file, "NORMAL");
+  await assert.rejects(startCommitThread(file, "NORMAL"), {
+    message: /^Another gateway is using [^\n]*two\.sqlite: [^\n]+$/,
+  });
+  await first.close();
+  await (await startCommitThread(file, "NORMAL")).close();
+});
+
 test("deliveries that an earlier process left are made once, at the next start", async () => {
   const file = join(folder, "left.sqlite");
-  const first = await openLedger(file);
+  const first = await openLedger({ file });
   const credit = { type: "credit", id: "1:1", at: NOON, amountNanoUsd: 500, detail: "{}" };
   first.database
     .prepare("INSERT INTO outbox_row (partition, id, target, command) VALUES ('chain:1', ?, ?, ?)")
     .run(`1:1>${owner}`, owner, JSON.stringify(credit));
   first.database.close();
   for (const expected of [1, 0]) {
-    const { ledger, database, alerts } = await openLedger(file);
+    const { ledger, database, alerts } = await openLedger({ file });
     assert.equal(await ledger.recover(), expected);
     assert.equal((await ledger.read(owner, { type: "balance", at: NOON })).limitNanoUsd, 500);
     assert.equal(auditDatabase(database).undelivered, 0);
@@ -254,13 +343,13 @@ test("deliveries that an earlier process left are made once, at the next start",
 
 test("what a process left open is the next one's to end, owners only", async () => {
   const file = join(folder, "open.sqlite");
-  const first = await openLedger(file);
+  const first = await openLedger({ file });
   await first.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000 }));
   await first.ledger.run(() => bookAccount(owner, keyPayer.digest));
   await Promise.all(["r1", "r2", "r3"].map((id) => reserve(first.ledger, id)));
   await settle(first.ledger, "r2");
   first.database.close();
-  const { ledger, database } = await openLedger(file);
+  const { ledger, database } = await openLedger({ file });
   const left = ledger.unresolvedHolds().map(({ partition, hold }) => `${partition} ${hold.id}`);
   assert.deepEqual(left.sort(), [`${owner} r1`, `${owner} r3`]);
   assert.equal((await ledger.lapsedHolds(NOON + 900_000, 10)).length, 0, "their leases have not lapsed");
@@ -300,7 +389,7 @@ test("what is over is forgotten after 48 hours, what is open or young is not, re
 });
 
 test("memory grows with the accounts, not with the requests", async () => {
-  const accounts = DEEP ? 100_000 : 10_000;
+  const accounts = DEEP ? 100_000 : 20_000;
   const { ledger, database } = await openLedger();
   await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 9_000_000_000_000_000 }));
   const owners = Array.from({ length: accounts }, (_, n) => accountPartition(`0x${n.toString(16).padStart(40, "0")}`));
@@ -316,18 +405,13 @@ test("memory grows with the accounts, not with the requests", async () => {
     });
   await round("first");
   const before = usedMemory();
-  console.time("rounds");
   for (const name of ["second", "third"]) await round(name);
   const grown = usedMemory() - before;
-  console.timeEnd("rounds");
   const perRequest = grown / (2 * accounts);
   assert.ok(perRequest < 100, `${Math.round(perRequest)} bytes stay in memory of each request`);
   const perAccount = before / accounts;
   assert.ok(perAccount < 12_000, `${Math.round(perAccount)} bytes stay in memory of each account`);
-  console.log(perRequest, before / accounts);
-  console.time("audit");
   assert.equal(auditDatabase(database).receipts, 3 * accounts);
-  console.timeEnd("audit");
   database.close();
 });
 

@@ -6,12 +6,15 @@ import type { Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Saga } from "@inference/ledger/saga";
 import type { HoldRow, OutboxRow } from "@inference/ledger/tables";
+import type { CommitThread } from "./commit-thread.ts";
 import { SQLITE_FULL, sqliteCode } from "./database.ts";
 import { openRowCache } from "./row-cache.ts";
 
 /**
- * The ledger on one machine: every partition in one SQLite file, its rows cached in memory. Sagas run at once and whole;
- * what they changed goes to disk in one commit per turn of the event loop, and nobody hears of it before that.
+ * The ledger on one machine: every partition in one SQLite file, its rows cached in memory. Sagas run at once and
+ * whole; what they changed goes to disk in one commit for all of them, and nobody hears of it before that. With a
+ * commit thread, the next group gathers while the last one is being written; without one, a group is what a turn of
+ * the event loop did.
  *
  * A commit that fails leaves memory ahead of the disk, so the process must end (`onFatal`) and start again from the
  * disk. A full disk is the exception: memory is dropped, what must not be lost is tried again, and the rest is refused.
@@ -23,8 +26,8 @@ export type NodeLedger = LedgerClient & {
   unresolvedHolds(): LapsedHold[];
   /** False while the disk is full: nothing new is admitted. */
   readonly writable: boolean;
-  /** Commits what is pending. */
-  flush(): void;
+  /** Commits what is pending, and resolves once it is. */
+  flush(): Promise<void>;
 };
 
 export type NodeLedgerOptions = {
@@ -32,6 +35,8 @@ export type NodeLedgerOptions = {
   onAlert(message: string): void;
   /** The ledger can not go on in this process. */
   onFatal(error: unknown): void;
+  /** Where commits are made; without it, here and now. */
+  thread?: CommitThread;
   /** Told before and after every commit, with the number of rows in it. */
   onCommit?(stage: "before" | "after", rows: number): void;
 };
@@ -45,6 +50,8 @@ type Waiting = {
 };
 
 const FULL_DISK_RETRY_MS = 250;
+/** Sagas that a commit thread is given without waiting for the turn's end. */
+const FULL_GROUP = 64;
 /** From the end of one commit to the next: each costs an fsync and whole pages, whatever its size. */
 const MIN_COMMIT_INTERVAL_MS = 2;
 
@@ -55,6 +62,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   let writable = true;
   let dead = false;
   let lastCommitAt = 0;
+  let underWay: Promise<void> | undefined;
 
   /** Applies one command, and at once every delivery that it causes: they share its commit. */
   function execute(partition: Partition, command: Command): Reply {
@@ -98,43 +106,91 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       }
     }
     waiting.push(entry);
-    schedule();
+    // Enough to be worth a commit: the thread begins with these while this turn goes on with the rest.
+    if (options.thread !== undefined && underWay === undefined && waiting.length >= FULL_GROUP) begin();
+    else schedule();
   }
 
   function schedule(): void {
-    if (scheduled) return;
+    // While the disk is full the retry is on its way already.
+    if (scheduled || !writable) return;
     scheduled = true;
-    if (writable) {
-      // Alone, a saga is committed at the end of its turn; in a crowd, one commit a few turns later serves them all.
-      const sinceLast = performance.now() - lastCommitAt;
-      if (sinceLast >= MIN_COMMIT_INTERVAL_MS) setImmediate(flush);
-      else setTimeout(flush, MIN_COMMIT_INTERVAL_MS - sinceLast);
-    } else setTimeout(retryAfterFullDisk, FULL_DISK_RETRY_MS);
+    // Alone, a saga is committed at the end of its turn; in a crowd, one commit a few turns later serves them all.
+    const sinceLast = performance.now() - lastCommitAt;
+    const isAlone = options.thread !== undefined || sinceLast >= MIN_COMMIT_INTERVAL_MS;
+    if (isAlone) setImmediate(begin);
+    else setTimeout(begin, MIN_COMMIT_INTERVAL_MS - sinceLast);
   }
 
-  function flush(): void {
+  /** Begins a commit of everything that waits. While one is under way nothing begins: its end begins the next. */
+  function begin(): void {
+    scheduled = false;
     // Left over from before the disk was full: what waits has been dropped from memory, and the retry runs it again.
     if (!writable && !dead) return;
-    scheduled = false;
+    if (underWay !== undefined) return;
     const group = waiting;
     waiting = [];
+    const count = rows.pendingRows();
+    if (dead) {
+      failed(group, new LedgerUnavailable("the ledger has stopped"));
+      return;
+    }
+    if (count > 0) options.onCommit?.("before", count);
+    if (options.thread === undefined || count === 0) commitHere(group, count);
+    else commitThere(options.thread, group, count);
+  }
+
+  function commitHere(group: Waiting[], count: number): void {
     try {
-      if (dead) throw new LedgerUnavailable("the ledger has stopped");
-      commit();
+      if (count > 0) rows.commit();
     } catch (error) {
       failed(group, error);
       return;
     }
+    committed(group, count);
+  }
+
+  function commitThere(thread: CommitThread, group: Waiting[], count: number): void {
+    const batch = rows.take();
+    underWay = thread.commit(batch.rows).then(
+      () => {
+        underWay = undefined;
+        rows.written(batch);
+        committed(group, count);
+        if (waiting.length > 0 || rows.pendingRows() > 0) begin();
+      },
+      (error: unknown) => {
+        underWay = undefined;
+        // What was done since then stands on what has failed.
+        const all = [...group, ...waiting];
+        waiting = [];
+        failed(all, error);
+      },
+    );
+  }
+
+  function committed(group: Waiting[], count: number): void {
+    lastCommitAt = performance.now();
+    if (count > 0) options.onCommit?.("after", count);
     for (const entry of group) entry.resolve(entry.result);
   }
 
-  function commit(): void {
-    const count = rows.pendingRows();
-    if (count === 0) return;
-    options.onCommit?.("before", count);
-    rows.commit();
-    lastCommitAt = performance.now();
-    options.onCommit?.("after", count);
+  /** Answers are from memory, which may be ahead of the disk: makes what they tell true first. */
+  async function durable(): Promise<void> {
+    if (rows.pendingRows() === 0 && underWay === undefined) return;
+    await new Promise<unknown>((resolve) => {
+      // What cannot be made true is dropped from memory, and then the disk is what is told.
+      waiting.push({ saga: readNothing, untilDurable: false, result: undefined, resolve, reject: resolve });
+      schedule();
+    });
+  }
+
+  async function flush(): Promise<void> {
+    begin();
+    while (underWay !== undefined) {
+      await underWay;
+      begin();
+    }
   }
 
   function failed(group: Waiting[], error: unknown): void {
@@ -149,16 +205,14 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     writable = false;
     rejectAll(group.filter((entry) => !entry.untilDurable));
     waiting.push(...group.filter((entry) => entry.untilDurable));
-    schedule();
+    setTimeout(retryAfterFullDisk, FULL_DISK_RETRY_MS);
   }
 
   function retryAfterFullDisk(): void {
     const group = waiting;
     waiting = [];
     writable = true;
-    scheduled = false;
     for (const entry of group) enqueue(entry);
-    if (!scheduled) schedule();
   }
 
   return {
@@ -168,26 +222,29 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       return writable && !dead;
     },
     async read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>> {
-      // Answers come from memory, which may be ahead of the disk by what the current turn has done: first make it true.
-      if (rows.pendingRows() > 0) flush();
+      await durable();
       return answer(rows.partition(partition), query);
     },
     async lapsedHolds(at, limit) {
-      if (rows.pendingRows() > 0) flush();
+      await durable();
       return rows.unresolvedHolds(at, limit);
     },
-    overdue: async (table, before, page) => {
-      if (rows.pendingRows() > 0) flush();
+    async overdue(table, before, page) {
+      await durable();
       return rows.overdue(table, before, page);
     },
     unresolvedHolds: () => rows.unresolvedHolds(Number.MAX_SAFE_INTEGER, 1_000_000).filter(isOwned),
     async recover() {
       const left = rows.outbox();
       for (const { partition, row } of left) deliver(partition, row);
-      flush();
+      await flush();
       return left.length;
     },
   };
+}
+
+function readNothing(): Saga<undefined> {
+  return [][Symbol.iterator]() as unknown as Saga<undefined>;
 }
 
 function rejectAll(group: Waiting[]): void {

@@ -18,7 +18,10 @@ import {
 import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
-/** Nobody ever spends more than they have, than their key allows, or than the day's ceiling, however much they try at once. */
+/**
+ * Nobody ever spends more than they have, than their key allows, or than the day's ceiling, however much they try at
+ * once.
+ */
 const USD = 1_000_000_000;
 
 /** `[[fault=usage-above-bound]]` makes a request cost its whole hold. */

@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { App } from "@inference/gateway/http/app";
@@ -19,7 +19,7 @@ export async function listen(
   // Bodies have their own deadline; an answer may take as long as its stream.
   server.requestTimeout = 0;
   server.maxHeadersCount = 100;
-  const answers = countAnswers(server);
+  const leave = farewell(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const taken = error.code === "EADDRINUSE";
@@ -35,30 +35,37 @@ export async function listen(
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
-      // A connection on which no request ever came is not idle to the server: it would be waited for.
-      answers.whenNone(() => server.closeAllConnections());
+      leave();
       await closed;
       clearTimeout(timer);
     },
   };
 }
 
-/** Counts the answers in flight. */
-function countAnswers(server: Server): { whenNone(callback: () => void): void } {
-  let inFlight = 0;
-  let waiting: (() => void) | undefined;
-  server.on("request", (_request, response) => {
-    inFlight += 1;
+/**
+ * Once called, a connection ends with the answer it is at, so that a client that keeps its connection does not keep the
+ * gateway: it is told so in the answer's headers or, where they have left already, by the connection's end.
+ */
+function farewell(server: Server): () => void {
+  const answering = new Set<ServerResponse>();
+  let leaving = false;
+  const closeIdle = (): void => {
+    // A connection on which no request ever came is not idle to the server: it would be waited for.
+    if (answering.size === 0) server.closeAllConnections();
+    else server.closeIdleConnections();
+  };
+  server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) => {
+    if (leaving) response.shouldKeepAlive = false;
+    answering.add(response);
     response.once("close", () => {
-      inFlight -= 1;
-      if (inFlight === 0) waiting?.();
+      answering.delete(response);
+      if (leaving) setImmediate(closeIdle);
     });
   });
-  return {
-    whenNone(callback) {
-      waiting = callback;
-      if (inFlight === 0) callback();
-    },
+  return () => {
+    leaving = true;
+    for (const response of answering) if (!response.headersSent) response.shouldKeepAlive = false;
+    closeIdle();
   };
 }
 

@@ -3,7 +3,10 @@ import { parseSettings, SettingsError } from "@inference/gateway/settings";
 import { nodeSettings } from "./settings.ts";
 import { startNodeGateway } from "./start.ts";
 
-/** `npm run gateway`: the gateway alone, told by its environment. Ends with one line and a non-zero code if it cannot run. */
+/**
+ * `npm run gateway`: the gateway alone, told by its environment. Ends with one line and a non-zero code if it cannot
+ * run.
+ */
 try {
   const settings = parseSettings(nodeSettings, process.env);
   const pricesFile = settings.PRICES_FILE === undefined ? null : readPrices(settings.PRICES_FILE);

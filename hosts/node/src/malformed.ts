@@ -5,7 +5,9 @@ import { RequestError } from "@hono/node-server";
 import { type ErrorCode, errorBody, errorHeaders, errorTable } from "@inference/protocol/errors";
 import { makeRequestId } from "@inference/protocol/id";
 
-/** Answers to what never becomes a request, because it is not HTTP or has no usable address: errors as all others are. */
+/**
+ * Answers to what never becomes a request, because it is not HTTP or has no usable address: errors as all others are.
+ */
 export function malformedResponse(error: unknown): Response {
   const { status, headers, body } =
     error instanceof RequestError

@@ -3,12 +3,13 @@ import type { ForgettableTable, OverduePage, OverdueQuery } from "@inference/led
 import type { Partition } from "@inference/ledger/partition";
 import { tableSql } from "@inference/ledger/sql";
 import type { Change, HoldRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
+import { type EncodedRows, encodeRow, writeEncoded } from "./encoded-rows.ts";
 import { prepareStatements } from "./statements.ts";
 
 /**
  * The rows of all partitions: memory in front of the file. A row that was read or written recently is in memory; a
- * changed one is pending until the next commit. Only rows a request can need again stay: what is written once (receipts,
- * uses, resolved holds) leaves memory with its commit.
+ * changed one is pending until the next commit. Only rows a request can need again stay: what is written once
+ * (receipts, uses, resolved holds) leaves memory with its commit.
  */
 export type RowCache = {
   partition(name: Partition): ReadRows;
@@ -16,12 +17,18 @@ export type RowCache = {
   pendingRows(): number;
   /** Writes what is pending, in one transaction. On an error nothing of it is on disk. */
   commit(): void;
+  /** Takes what is pending, to be written elsewhere. It stays in memory until `written`. */
+  take(): Batch;
+  written(batch: Batch): void;
   /** Forgets everything that is not on disk. */
   discard(): void;
   unresolvedHolds(leaseBefore: number, limit: number): { partition: Partition; hold: HoldRow }[];
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   outbox(): { partition: Partition; row: OutboxRow }[];
 };
+
+/** Changed rows on their way to the disk. */
+export type Batch = { rows: EncodedRows; entries: readonly Entry[] };
 
 /** One row in memory; null: known to be gone. */
 type Entry = {
@@ -30,6 +37,8 @@ type Entry = {
   id: string;
   row: Row | null;
   pending: boolean;
+  /** In how many batches it is on its way to the disk. */
+  beingWritten: number;
   /** Written here first, and not on disk yet. */
   isNew: boolean;
 };
@@ -96,7 +105,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
   }
 
   function remember(partition: CachedPartition, table: TableName, id: string, row: Row | null): Entry {
-    const entry: Entry = { partition, table, id, row, pending: false, isNew: false };
+    const entry: Entry = { partition, table, id, row, pending: false, beingWritten: 0, isNew: false };
     const rows = partition.tables[table];
     if (rows === undefined) partition.tables[table] = new Map([[id, entry]]);
     else rows.set(id, entry);
@@ -118,34 +127,47 @@ export function openRowCache(database: DatabaseSync): RowCache {
     }
   }
 
-  function writeRow({ partition, table, id, row }: Entry): void {
-    if (row === null) statements[table].remove.run(partition.name, id);
-    else statements[table].upsert.run(...tableSql[table].toColumns(partition.name, row));
+  function take(): Batch {
+    const entries = pending;
+    pending = [];
+    const rows: EncodedRows = [];
+    for (const entry of entries) {
+      entry.pending = false;
+      entry.beingWritten += 1;
+      // A delivery that was made and acknowledged since the last commit never needs to reach the disk.
+      if (entry.row === null && entry.isNew) continue;
+      entry.isNew = false;
+      encodeRow(rows, { partition: entry.partition.name, table: entry.table, id: entry.id, row: entry.row });
+    }
+    return { rows, entries };
+  }
+
+  function written({ entries }: Batch): void {
+    for (const entry of entries) {
+      entry.beingWritten -= 1;
+      entry.partition.pending -= 1;
+      const isAtRest = !entry.pending && entry.beingWritten === 0;
+      if (isAtRest && !staysInMemory(entry.table, entry.row)) entry.partition.tables[entry.table]?.delete(entry.id);
+    }
   }
 
   return {
     partition: (name) => cached(name).rows,
     write,
     pendingRows: () => pending.length,
+    take,
+    written,
     commit() {
+      const batch = take();
       begin.run();
       try {
-        for (const entry of pending) {
-          // A delivery that was made and acknowledged since the last commit never needs to reach the disk.
-          if (entry.row !== null || !entry.isNew) writeRow(entry);
-        }
+        writeEncoded(statements, batch.rows);
         end.run();
       } catch (error) {
         if (database.isTransaction) database.exec("ROLLBACK");
         throw error;
       }
-      for (const entry of pending) {
-        entry.pending = false;
-        entry.isNew = false;
-        entry.partition.pending -= 1;
-        if (!staysInMemory(entry.table, entry.row)) entry.partition.tables[entry.table]?.delete(entry.id);
-      }
-      pending = [];
+      written(batch);
     },
     discard() {
       pending = [];

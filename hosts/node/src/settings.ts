@@ -9,6 +9,7 @@ export const nodeSettings = z.object({
     .string()
     .regex(/^\d{1,5}$/, "must be a port number")
     .transform(Number)
+    .refine((port) => port <= 65_535, "must be a port number, at most 65535")
     .default(8787)
     .describe("The port to listen on; 0 for any free one."),
   DATABASE_FILE: z.string().default("gateway.sqlite").describe("The gateway's one file: the ledger and its caches."),

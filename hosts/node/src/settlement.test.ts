@@ -2,10 +2,21 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { formatUsd } from "@inference/protocol/money";
 import { FAULTS } from "@inference/provider-simulator/faults";
-import { checkSums } from "./testing/audit.ts";
+import { checkSums, settledOne } from "./testing/audit.ts";
 import { chunksIn, eventData } from "./testing/chat-stream.ts";
-import { assertBilledExactly, assertFree, chatBody, type Paid, pay, SMALL, withFault } from "./testing/pay.ts";
+import {
+  type Answer,
+  assertBilledExactly,
+  assertFree,
+  chatBody,
+  type Paid,
+  pay,
+  SMALL,
+  USD,
+  withFault,
+} from "./testing/pay.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+import { withAnswer } from "./testing/stub-provider.ts";
 
 /** Every row of the settlement matrix, against what the provider says it bills. */
 
@@ -251,14 +262,15 @@ describe("whatever the provider does wrong, the client owes what it got", () => 
   });
 
   test("every fault of the simulator has its end here", () => {
-    const stages: Record<string, string[]> = {};
-    for (const [name, { stage }] of Object.entries(FAULTS)) (stages[stage] ??= []).push(name);
-    const { image = [], speech = [], ...chat } = stages;
-    assert.deepEqual(Object.values(chat).flat().sort(), [...Object.keys(chatEndings), ...Object.keys(refusals)].sort());
-    assert.deepEqual(
-      [...image, ...speech].sort(),
-      [...Object.keys(imageEndings), ...Object.keys(speechEndings)].sort(),
-    );
+    const namesAt = (...stages: string[]): string[] =>
+      Object.keys(FAULTS)
+        .filter((name) => stages.includes(FAULTS[name]?.stage ?? ""))
+        .sort();
+    const forChat = [...Object.keys(chatEndings), ...Object.keys(refusals)].sort();
+    assert.deepEqual(namesAt("answer", "socket", "stream", "usage"), forChat);
+    assert.deepEqual(namesAt("image"), Object.keys(imageEndings).sort());
+    assert.deepEqual(namesAt("speech"), Object.keys(speechEndings).sort());
+    assert.equal(namesAt("answer", "socket", "stream", "usage", "image", "speech").length, Object.keys(FAULTS).length);
   });
 
   for (const [path, makeBody] of Object.entries(routeBodies)) {
@@ -355,12 +367,51 @@ describe("whatever the provider does wrong, the client owes what it got", () => 
         accounts.push(paid.account);
         if (ending === "free") assertFree(paid);
         else {
+          assert.ok(paid.broken, "half of it looks like all of it");
           assert.ok(paid.receipt.chargeNanoUsd >= paid.bill && paid.bill > 0);
           assert.ok(paid.receipt.chargeNanoUsd <= paid.hold.amountNanoUsd);
         }
       });
     }
   }
+
+  test("an answer without what was asked for is an error, and free", async () => {
+    const usedTokens = { data: {}, usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } };
+    const answers = [
+      {},
+      { error: null },
+      { usage: null },
+      { choices: null },
+      { data: [] },
+      { images: "none" },
+      usedTokens,
+    ];
+    for (const answer of [...answers, [], null, "text", 7]) {
+      const stub = { status: 200, contentType: "application/json", body: JSON.stringify(answer) };
+      for (const [path, makeBody] of Object.entries(routeBodies)) {
+        if (path === "/v1/audio/speech" || (path === "/v1/chat/completions" && answer === usedTokens)) continue;
+        const account = await stack.account(USD);
+        accounts.push(account);
+        const refused = await withAnswer(stack, stub, () =>
+          stack.call(path, { key: account.key, body: makeBody("x") }),
+        );
+        const { error } = (await refused.json()) as { error?: { code: string } };
+        assert.deepEqual([refused.status, error?.code], [502, "upstream_error"], `${path} ${stub.body}`);
+        const { receipt } = await settledOne(stack, account.address);
+        assert.deepEqual([receipt.outcome, receipt.chargeNanoUsd], ["released", 0], `${path} ${stub.body}`);
+      }
+    }
+  });
+
+  test("a usage that cannot be read is shown to nobody", async () => {
+    for (const fault of Object.keys(chatEndings).filter((name) => chatEndings[name]?.[1] === "malformed")) {
+      const whole = await pay(stack, "/v1/chat/completions", chatBody("sim-small", withFault(fault)));
+      const shown = { stream: true, stream_options: { include_usage: true } };
+      const stream = await pay(stack, "/v1/chat/completions", chatBody("sim-small", withFault(fault), shown));
+      accounts.push(whole.account, stream.account);
+      assert.deepEqual([whole.text.includes('"usage"'), stream.text.includes('"usage"')], [false, false], fault);
+    }
+  });
 
   test("an answer that is compressed against our wish is an error, on every route", async () => {
     for (const [path, makeBody] of Object.entries(routeBodies)) {
@@ -372,12 +423,8 @@ describe("whatever the provider does wrong, the client owes what it got", () => 
   });
 });
 
-async function assertEnding(
-  stack: Stack,
-  paid: Paid & { text: string },
-  ending: Ending,
-  tokens: number,
-): Promise<void> {
+async function assertEnding(stack: Stack, paid: Paid & Answer, ending: Ending, tokens: number): Promise<void> {
+  assert.equal(paid.broken, false);
   const { receipt, hold, bill, alerts } = paid;
   const { chargeNanoUsd, lossNanoUsd, outcome } = receipt;
   const usage = stack.simulator.simulator.records.select(({ requestId }) => requestId === paid.detail.upstreamId, 1)[0]
@@ -422,9 +469,8 @@ function assertStreamEnds(text: string, isBroken: boolean): void {
   const errors = chunksIn(text).flatMap(({ error }) => error ?? []);
   assert.equal(events.filter((data) => data === "[DONE]").length, isBroken ? 0 : 1);
   assert.equal(errors.length, isBroken ? 1 : 0);
-  if (!isBroken) return assert.equal(events.at(-1), "[DONE]");
-  assert.ok(events.at(-1)?.startsWith('{"error":{"message":'), "the error is not the last event");
-  assert.deepEqual(Object.keys(errors[0] ?? {}), ["message", "type", "param", "code"]);
+  assert.ok(events.at(-1)?.startsWith(isBroken ? '{"error":{"message":' : "[DONE]"), "the last event is another one");
+  for (const error of errors) assert.deepEqual(Object.keys(error), ["message", "type", "param", "code"]);
 }
 
 function countTokens(text: string): number {

@@ -10,6 +10,7 @@ import { type JobTimes, startJobs } from "@inference/gateway/jobs";
 import { configOf } from "@inference/gateway/settings";
 import { makeBackground } from "./background.ts";
 import { makeSteadyClock } from "./clock.ts";
+import { startCommitThread } from "./commit-thread.ts";
 import { openDatabase } from "./database.ts";
 import { openKeyValue } from "./key-value.ts";
 import { openNodeLedger } from "./ledger.ts";
@@ -36,10 +37,7 @@ export type NodeGateway = {
 const DRAIN_MS = 10 * 60_000;
 
 /** Puts the gateway together on one machine and starts it. */
-export async function startNodeGateway(
-  settings: NodeSettings,
-  options: NodeGatewayOptions,
-): Promise<NodeGateway> {
+export async function startNodeGateway(settings: NodeSettings, options: NodeGatewayOptions): Promise<NodeGateway> {
   const config = configOf(settings, { drainMs: DRAIN_MS, pricesFile: options.pricesFile });
   const clock = { now: Date.now };
   const steadyNow = makeSteadyClock({
@@ -47,8 +45,10 @@ export async function startNodeGateway(
     monotonic: () => performance.now(),
     onJump: (ms) => log("alert", "clock_jumped", { ms }),
   });
-  const database = openDatabase(settings.DATABASE_FILE, settings.DATABASE_SYNCHRONOUS);
+  const thread = await startCommitThread(settings.DATABASE_FILE, settings.DATABASE_SYNCHRONOUS);
+  const database = openDatabase(settings.DATABASE_FILE, settings.DATABASE_SYNCHRONOUS, "shared");
   const ledger = openNodeLedger(database, {
+    thread,
     now: steadyNow,
     onAlert: (message) => log("alert", "ledger", { message }),
     onFatal(error) {
@@ -107,7 +107,8 @@ export async function startNodeGateway(
       stopJobs();
       await stopPolling();
       await upstream.close();
-      ledger.flush();
+      await ledger.flush();
+      await thread.close();
       database.close();
     },
   };

@@ -7,8 +7,8 @@ import { requireApiKey } from "../identify.ts";
 import { usd } from "../money.ts";
 
 /**
- * GET /api/v1/generation?id=: the receipt of a request of the key's account, by the id in its `x-request-id` header. There
- * is none before the request has ended, and none of another account's.
+ * GET /api/v1/generation?id=: the receipt of a request of the key's account, by the id in its `x-request-id` header.
+ * There is none before the request has ended, and none of another account's.
  */
 export async function getGeneration(context: GatewayContext): Promise<Response> {
   const { partition } = await requireApiKey(context);

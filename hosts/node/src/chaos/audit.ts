@@ -72,18 +72,13 @@ const expected = `
     FROM receipt_row WHERE partition LIKE 'account:%'
   UNION ALL SELECT partition, 'uses@0', charge_nano_usd, 0, 0 FROM use_row`;
 
-const sums = `SELECT partition, id, SUM(settled) AS settled, SUM(held) AS held, SUM(open) AS open
-  FROM (${expected}) GROUP BY partition, id`;
-
 /** Each finds what must not be. */
 const checks: Record<string, string> = {
   "a counter is not the sum of its rows": `
-    SELECT coalesce(counter.partition, sum.partition) AS partition, coalesce(counter.id, sum.id) AS id,
-      settled_nano_usd, settled, held_nano_usd, held, open_holds, open
-    FROM counter_row AS counter FULL JOIN (${sums}) AS sum
-      ON counter.partition = sum.partition AND counter.id = sum.id
-    WHERE coalesce(settled_nano_usd, 0) <> coalesce(settled, 0)
-      OR coalesce(held_nano_usd, 0) <> coalesce(held, 0) OR coalesce(open_holds, 0) <> coalesce(open, 0)`,
+    SELECT partition, id, SUM(settled) AS settled, SUM(held) AS held, SUM(open) AS open
+    FROM (SELECT partition, id, settled_nano_usd AS settled, held_nano_usd AS held, open_holds AS open FROM counter_row
+      UNION ALL SELECT partition, id, -settled, -held, -open FROM (${expected}))
+    GROUP BY partition, id HAVING SUM(settled) <> 0 OR SUM(held) <> 0 OR SUM(open) <> 0`,
   "a budget is exceeded": `
     SELECT counter.partition, counter.id, settled_nano_usd, held_nano_usd, limit_nano_usd
     FROM counter_row AS counter JOIN budget_row AS budget ON budget.partition = counter.partition

@@ -177,8 +177,9 @@ function checkAcknowledged(file: string, answers: readonly Acknowledged[], { dea
 }
 
 /**
- * Every orphan has ended: with the provider's record (held against its bill below), else with exactly what its checkpoint
- * proves, the prompt's bound included, never above its hold. Answers on what grounds, for those that were charged.
+ * Every orphan has ended: with the provider's record (held against its bill below), else with exactly what its
+ * checkpoint proves, the prompt's bound included, never above its hold. Answers on what grounds, for those that were
+ * charged.
  */
 function checkOrphans(file: string, left: ReadonlyMap<string, Left>): Record<string, number> {
   const receipts = readReceipts(file);

@@ -31,7 +31,9 @@ const retried = new Set([
   "ceiling_reserved",
 ]);
 
-/** The answer is this error, and an error as every error is: four fields, an id of ours, CORS, and a word on retries. */
+/**
+ * The answer is this error, and an error as every error is: four fields, an id of ours, CORS, and a word on retries.
+ */
 export function assertError(answer: WireAnswer, status: number, code: string): WireError {
   assert.equal(answer.status, status, `${answer.status} ${answer.text.slice(0, 500)}`);
   const { headers } = answer;

@@ -35,7 +35,8 @@ export async function until<T>(
 
 /** The rows of a table in one partition, from the disk. */
 export function rowsOf<T extends TableName>(stack: Stack, table: T, partition: string): Tables[T][] {
-  stack.ledger.flush();
+  // Without a commit thread this commits here and now.
+  void stack.ledger.flush();
   const { list, toRow } = tableSql[table];
   return stack.database
     .prepare(list)
@@ -96,7 +97,10 @@ function useTerms({ account, chargeNanoUsd, admittedAt }: UseRow): Partial<UseRo
   return { account, chargeNanoUsd, admittedAt };
 }
 
-/** With nothing in flight: the sums of accounts, journals and the ceiling are one number, and nothing is held anywhere. */
+/**
+ * With nothing in flight: the sums of accounts, journals and the ceiling are one number, and nothing is held
+ * anywhere.
+ */
 export async function checkSums(stack: Stack, addresses: readonly Address[]): Promise<number> {
   let charged = 0;
   for (const address of addresses) {

@@ -26,17 +26,20 @@ export async function paidFor(stack: Stack, account: TestAccount, tag: string): 
   return { ...settled, account, bill, alerts: alertsOf(stack, settled.receipt.id) };
 }
 
+/** `broken`: the connection ended before the answer did. */
+export type Answer = { status: number; headers: Headers; text: string; broken: boolean };
+
 /** One request on an account of its own, read to its end; and what became of it. */
-export async function pay(
-  stack: Stack,
-  path: string,
-  makeBody: (tag: string) => object,
-): Promise<Paid & { status: number; headers: Headers; text: string }> {
+export async function pay(stack: Stack, path: string, makeBody: (tag: string) => object): Promise<Paid & Answer> {
   const account = await stack.account(1_000 * USD);
   const tag = makeTag();
   const answer = await stack.call(path, { key: account.key, body: makeBody(tag) });
-  const text = await answer.text().catch(() => "");
-  return { ...(await paidFor(stack, account, tag)), status: answer.status, headers: answer.headers, text };
+  const { status, headers } = answer;
+  const read = await answer.text().then(
+    (text) => ({ text, broken: false }),
+    () => ({ text: "", broken: true }),
+  );
+  return { ...(await paidFor(stack, account, tag)), status, headers, ...read };
 }
 
 export function chatBody(model: string, markers: string, more: object = {}): (tag: string) => object {

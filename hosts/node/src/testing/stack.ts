@@ -20,8 +20,8 @@ import { listen } from "../listen.ts";
 import { openUpstream } from "../upstream.ts";
 
 /**
- * The gateway over real HTTP, on a real file, in front of the provider simulator, in one process: everything but a chain.
- * Accounts are credited in the ledger directly.
+ * The gateway over real HTTP, on a real file, in front of the provider simulator, in one process: everything but a
+ * chain. Accounts are credited in the ledger directly.
  */
 export type Stack = {
   url: string;
@@ -133,7 +133,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       await background.settled(5_000);
       await upstream.close();
       await simulator.close();
-      ledger.flush();
+      await ledger.flush();
       database.close();
       rmSync(folder, { recursive: true });
     },

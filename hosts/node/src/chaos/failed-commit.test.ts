@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { audit } from "./audit.ts";
+import { bookAccount, setCeiling, withBooks } from "./books.ts";
+import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
+
+const SECRET = "c7".repeat(32);
+
+/** Which row the file will not take, and so at which of a request's commits it fails. */
+const failures = [
+  ["reserve", "BEFORE INSERT ON hold_row"],
+  ["settle", "BEFORE INSERT ON receipt_row"],
+] as const;
+
+for (const [commit, when] of failures) {
+  test(`a ${commit} that cannot be committed: 503 to all who wait, the process ends, and the books are right`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "failed-"));
+    const file = join(folder, "gateway.sqlite");
+    const provider = await startProvider();
+    const running = new Set<{ kill(): Promise<unknown> }>([provider]);
+    try {
+      const { key } = await withBooks(file, async (ledger) => {
+        await setCeiling(ledger, 1_000_000_000_000);
+        return bookAccount(ledger, SECRET, 1, { balanceNanoUsd: 1_000_000_000 });
+      });
+      const database = new DatabaseSync(file);
+      database.exec(`CREATE TRIGGER refuse ${when} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+      database.close();
+      const env = gatewayEnvironment({ databaseFile: file, secret: SECRET, provider });
+      const gateway = await start({ script: "../main.ts", env });
+      running.add(gateway);
+      const answers = await Promise.all(
+        Array.from({ length: 5 }, async () => {
+          const response = await fetch(`${gatewayUrl(gateway.ready)}/v1/chat/completions`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+            body: JSON.stringify({ model: "sim-small", max_tokens: 50, messages: [{ role: "user", content: "hi" }] }),
+          });
+          return { status: response.status, text: await response.text() };
+        }),
+      );
+      for (const { status, text } of answers) {
+        assert.equal(status, 503, text);
+        assert.match(text, /"code":"ledger_unavailable"/);
+      }
+      const { code } = await gateway.ended;
+      assert.equal(code, 1);
+      assert.match(gateway.stderr(), /"event":"ledger_stopped"/);
+      const books = audit(file);
+      assert.deepEqual(books.problems, []);
+      assert.equal(books.settledNanoUsd, 0);
+
+      const repaired = new DatabaseSync(file);
+      repaired.exec("DROP TRIGGER refuse");
+      repaired.close();
+      const next = await start({ script: "./victim.ts", env });
+      running.add(next);
+      await new Promise((resolve) => setTimeout(resolve, 800));
+      assert.equal((await next.kill("SIGTERM")).code, 0, next.stderr());
+      assert.deepEqual(audit(file).problems, []);
+      assert.equal(audit(file).openHolds, 0);
+    } finally {
+      for (const process of running) await process.kill();
+      rmSync(folder, { recursive: true });
+    }
+  });
+}

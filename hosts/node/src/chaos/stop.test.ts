@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { audit } from "./audit.ts";
+import { bookAccount, setCeiling, withBooks } from "./books.ts";
+import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
+
+const SECRET = "c6".repeat(32);
+
+test("SIGTERM under load: what is in flight is finished and settled, nothing new begins, and it ends with 0", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "stop-"));
+  const file = join(folder, "gateway.sqlite");
+  const provider = await startProvider();
+  const running = new Set<{ kill(): Promise<unknown> }>([provider]);
+  try {
+    const keys = await withBooks(file, async (ledger) => {
+      await setCeiling(ledger, 1_000_000_000_000);
+      const accounts = Array.from({ length: 4 }, (_, index) => index + 1);
+      return Promise.all(accounts.map((n) => bookAccount(ledger, SECRET, n, { balanceNanoUsd: 1_000_000_000 })));
+    });
+    const gateway = await start({
+      script: "../main.ts",
+      env: gatewayEnvironment({ databaseFile: file, secret: SECRET, provider }),
+    });
+    running.add(gateway);
+    const counts = { whole: 0, streams: 0, afterStop: 0, cut: 0 };
+    let stoppedAt = Number.POSITIVE_INFINITY;
+    const ask = async (key: string, stream: boolean): Promise<void> => {
+      const askedAt = performance.now();
+      const response = await fetch(`${gatewayUrl(gateway.ready)}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({
+          model: "sim-small",
+          max_tokens: 1_000,
+          stream,
+          messages: [{ role: "user", content: stream ? "[[tokens=100]] [[drip=10]]" : "[[delay=300]]" }],
+        }),
+      });
+      if (askedAt > stoppedAt + LAST_ACCEPTED_MS) counts.afterStop += 1;
+      const text = await response.text();
+      assert.equal(response.status, 200, text);
+      if (stream && !text.includes("data: [DONE]")) counts.cut += 1;
+      else if (stream) counts.streams += 1;
+      else counts.whole += 1;
+    };
+    const clients = keys.flatMap(({ key }) =>
+      [true, true, false, false].map(async (stream) => {
+        for (;;) {
+          try {
+            await ask(key, stream);
+          } catch (error) {
+            // A closed port is how a client hears of the stop. An answer that was promised is never broken off.
+            if (stoppedAt === Number.POSITIVE_INFINITY || !(error instanceof TypeError)) throw error;
+            return;
+          }
+        }
+      }),
+    );
+    await sleep(1_500);
+    stoppedAt = performance.now();
+    const { code } = await gateway.kill("SIGTERM");
+    const tookMs = performance.now() - stoppedAt;
+    await Promise.all(clients);
+    assert.equal(code, 0, gateway.stderr());
+    assert.ok(tookMs < 6_000, `it took ${Math.round(tookMs)} ms to stop`);
+    assert.equal(counts.afterStop, 0, "requests were taken after the stop");
+    assert.equal(counts.cut, 0, "a stream was cut off by the stop");
+    const books = audit(file);
+    assert.deepEqual(books.problems, []);
+    assert.equal(books.openHolds, 0);
+    assert.equal(books.undelivered, 0);
+    assert.equal(books.receipts, counts.whole + counts.streams);
+    assert.ok(counts.whole > 20 && counts.streams > 8, JSON.stringify(counts));
+    assert.equal(
+      gateway
+        .stderr()
+        .split("\n")
+        .filter((line) => /"alert"/.test(line) && !/"chain"/.test(line))
+        .join("\n"),
+      "",
+    );
+  } finally {
+    for (const process of running) await process.kill();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+/** The signal's way to the process. */
+const LAST_ACCEPTED_MS = 500;

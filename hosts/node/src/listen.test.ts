@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { SettingsError } from "@inference/gateway/settings";
+import { listen } from "./listen.ts";
+import { sendHttp } from "./testing/http-client.ts";
+
+const here = { HOST: "127.0.0.1", PORT: 0 };
+const app = {
+  fetch: async (request: Request) => sleep(Number(new URL(request.url).searchParams.get("ms")), new Response("done")),
+};
+
+function open(url: string): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1", () => resolve(socket));
+    socket.on("error", () => undefined);
+  });
+}
+
+test("a stop waits for an answer in flight, and for nothing else", async () => {
+  const server = await listen(app, here);
+  const unused = await open(server.url);
+  const halfway = await open(server.url);
+  halfway.write("GET / HTTP/1.1\r\nhost: gate");
+  const idle = await open(server.url);
+  idle.write("GET /?ms=0 HTTP/1.1\r\nhost: gateway\r\n\r\n");
+  await new Promise((resolve) => idle.once("data", resolve));
+  const answer = sendHttp(server.url, { path: "/?ms=300" });
+  await sleep(100);
+  const startedAt = performance.now();
+  await server.close();
+  const took = performance.now() - startedAt;
+  assert.equal((await answer).text, "done");
+  assert.ok(took > 100 && took < 5_000, `${took} ms`);
+  for (const socket of [unused, halfway, idle]) socket.destroy();
+});
+
+test("a stop without answers in flight is immediate", async () => {
+  const server = await listen(app, here);
+  const unused = await open(server.url);
+  const startedAt = performance.now();
+  await server.close();
+  assert.ok(performance.now() - startedAt < 1_000);
+  unused.destroy();
+});
+
+test("a port that is taken is one line that says what to do", async () => {
+  const server = await listen(app, here);
+  const PORT = Number(new URL(server.url).port);
+  const taken = (error: unknown): boolean =>
+    error instanceof SettingsError &&
+    error.message === `Port ${PORT} is in use: set another PORT, or stop what uses it.`;
+  await assert.rejects(listen(app, { ...here, PORT }), taken);
+  await server.close();
+});

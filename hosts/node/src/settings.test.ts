@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { configOf, parseSettings, SettingsError } from "@inference/gateway/settings";
+import {
+  gatewayEnvironment,
+  gatewayUrl,
+  launch,
+  type ProviderProcess,
+  start,
+  startProvider,
+} from "./chaos/processes.ts";
+import { nodeSettings } from "./settings.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "settings-"));
+const secret = "5e".repeat(32);
+let provider: ProviderProcess;
+before(async () => {
+  provider = await startProvider();
+});
+after(async () => {
+  await provider.kill();
+  rmSync(folder, { recursive: true });
+});
+
+/** Settings that a gateway starts with. */
+const right = (): Record<string, string> =>
+  gatewayEnvironment({ databaseFile: join(folder, "gateway.sqlite"), secret, provider });
+
+/** Runs the program until it ends, which it must do by itself: what it said that is not its log. */
+async function runToEnd(env: Record<string, string>): Promise<{ code: number | null; said: string[]; stdout: string }> {
+  const program = launch({ script: "../main.ts", env });
+  const timer = setTimeout(() => program.child.kill("SIGKILL"), 20_000);
+  const { code } = await program.ended;
+  clearTimeout(timer);
+  const lines = program.stderr().split("\n").filter(Boolean);
+  return { code, said: lines.filter((line) => !line.startsWith("{")), stdout: program.stdout() };
+}
+
+const required = Object.keys(
+  gatewayEnvironment({ databaseFile: "", secret, provider: { url: "", masterKey: "" } }),
+).filter((name) => !["DATABASE_FILE", "PORT", "UPSTREAM_CHAT_EXTRAS"].includes(name));
+
+test("without settings it ends with one message that names all that are missing, and what each is for", async () => {
+  const { code, said, stdout } = await runToEnd({});
+  assert.equal(code, 1);
+  assert.equal(stdout, "");
+  assert.equal(said[0], "The gateway cannot start. Its settings:");
+  assert.deepEqual(
+    said
+      .slice(1)
+      .map((line) => /^ {2}(\w+): is missing \(.+\)$/.exec(line)?.[1])
+      .sort(),
+    [...required].sort(),
+  );
+});
+
+const wrong: Record<string, [value: string, because: RegExp]> = {
+  BASE_URL: ["ftp://gateway.test", /http\(s\) URL/],
+  GATEWAY_SECRET: ["0123456789abcdef", /32 random bytes in hex/],
+  UPSTREAM_BASE_URL: ["provider", /http\(s\) URL/],
+  UPSTREAM_CATALOGUE: ["guess", /./],
+  MODEL_ALIASES: ["[1]", /JSON object/],
+  UPSTREAM_CHAT_EXTRAS: ["{", /JSON object/],
+  UPSTREAM_OUTPUT_FIELD: ["tokens", /./],
+  UPSTREAM_RECORD_URL: ["http://provider.test/record", /\{id\}/],
+  PRIMARY_RPC_URL: ["localhost:8545", /http\(s\) URL/],
+  PRIMARY_CHAIN_ID: ["0x1", /whole number/],
+  SETTLEMENT_ADDRESS: ["0x123", /0x address/],
+  SETTLEMENT_START_BLOCK: ["-1", /whole number/],
+  CONFIRMATIONS: ["latest", /./],
+  CHAIN_POLL_MS: ["999999999", /at most/],
+  PORT: ["http", /port number/],
+  DATABASE_SYNCHRONOUS: ["OFF", /./],
+};
+
+test("wrong settings are named all at once, each with what it must be, and no value of theirs is said", async () => {
+  const env = { ...right(), ...Object.fromEntries(Object.entries(wrong).map(([name, [value]]) => [name, value])) };
+  const { code, said } = await runToEnd(env);
+  assert.equal(code, 1);
+  const named = new Map(said.slice(1).map((line) => [/^ {2}(\w+): /.exec(line)?.[1], line]));
+  assert.deepEqual([...named.keys()].sort(), Object.keys(wrong).sort());
+  for (const [name, [, because]] of Object.entries(wrong)) assert.match(named.get(name) ?? "", because);
+  assert.ok(!said.join().includes("0123456789abcdef"), "the secret is said");
+});
+
+test("an empty setting is a missing one, and a port beyond the last is no port", () => {
+  const problems = (change: Record<string, string>): string => {
+    try {
+      parseSettings(nodeSettings, { ...right(), ...change });
+      return "";
+    } catch (error) {
+      assert.ok(error instanceof SettingsError);
+      return error.message;
+    }
+  };
+  assert.equal(problems({}), "");
+  assert.equal(problems({ HOST: "" }), "");
+  assert.match(problems({ UPSTREAM_API_KEY: "" }), /UPSTREAM_API_KEY: is missing/);
+  assert.match(problems({ PORT: "65536" }), /PORT: must be/);
+  assert.equal(problems({ PORT: "65535" }), "");
+});
+
+test("what is not said has its default, and a URL loses its last slash", () => {
+  const settings = parseSettings(nodeSettings, { ...right(), PORT: "", BASE_URL: "https://gateway.test/" });
+  const { HOST, PORT, DATABASE_SYNCHRONOUS, CONFIRMATIONS, UPSTREAM_CATALOGUE, BASE_URL } = settings;
+  assert.deepEqual(
+    [HOST, PORT, DATABASE_SYNCHRONOUS, CONFIRMATIONS, UPSTREAM_CATALOGUE, BASE_URL],
+    ["127.0.0.1", 8787, "FULL", "finalized", "auto", "https://gateway.test"],
+  );
+  const config = configOf(settings, { drainMs: 1, pricesFile: null });
+  assert.deepEqual(config.secret, new Uint8Array(Buffer.from(secret, "hex")));
+  assert.deepEqual(config.chainIds, [31337]);
+});
+
+test("a port that is in use ends it with one line", async () => {
+  const server: Server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  try {
+    const { code, said, stdout } = await runToEnd({ ...right(), PORT: String(port) });
+    assert.equal(code, 1);
+    assert.equal(stdout, "");
+    assert.equal(said.length, 1, said.join("\n"));
+    assert.match(said[0] ?? "", new RegExp(`^Port ${port} is in use: `));
+  } finally {
+    server.close();
+  }
+});
+
+test("a file that another gateway uses ends it with one line", async () => {
+  const file = join(folder, "taken.sqlite");
+  const env = { ...right(), DATABASE_FILE: file };
+  const other = await start({ script: "../main.ts", env });
+  try {
+    const { code, said } = await runToEnd(env);
+    assert.equal(code, 1);
+    assert.equal(said.length, 1, said.join("\n"));
+    assert.match(said[0] ?? "", /^Another gateway is using .*taken\.sqlite: /);
+    assert.equal((await fetch(`${gatewayUrl(other.ready)}/healthz`)).status, 200, "the first goes on");
+  } finally {
+    await other.kill();
+  }
+});
+
+for (const [what, env, expected] of [
+  ["prices that cannot be read", { PRICES_FILE: "/no/such/prices.json" }, /PRICES_FILE: \/no\/such\/prices\.json/],
+  ["a folder that is not there", { DATABASE_FILE: "/no/such/folder/gateway.sqlite" }, /\/no\/such\/folder/],
+  ["a provider that is not there", { UPSTREAM_BASE_URL: "http://127.0.0.1:9/api/v1" }, /127\.0\.0\.1:9|ECONNREFUSED/],
+] as const) {
+  test(`${what}: it ends with one line that says so`, async () => {
+    const { code, said } = await runToEnd({ ...right(), ...env });
+    assert.equal(code, 1);
+    assert.equal(said.length, 1, said.join("\n"));
+    assert.match(said[0] ?? "", expected);
+  });
+}
