@@ -64,6 +64,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     onFatal: (error) => log("alert", "fatal", { error: String(error) }),
   });
   const background = makeBackground();
+  // The start itself takes the time it takes.
+  let speed = 1;
   const upstream = openUpstream(simulator.url);
   const environment: Environment = {
     clock: { now },
@@ -76,7 +78,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     background: background.add,
     timers: {
       after(ms, callback) {
-        const timer = setTimeout(callback, ms / hurry);
+        const timer = setTimeout(callback, ms / speed);
         return { cancel: () => clearTimeout(timer) };
       },
     },
@@ -103,6 +105,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     environment,
   );
   await gateway.prices.refresh();
+  speed = hurry;
   await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd }));
   const server = await listen(makeApp(gateway), { HOST: "127.0.0.1", PORT: 0 });
   return {
