@@ -31,7 +31,11 @@ const FACTORY: Address = "0x4e59b44847b379578588920cA78FbF26c0B4956C";
 
 function accepts(query: { address: Address; signature?: Hex; chainId?: number }): Promise<boolean> {
   const clients = new Map([[31337, clientOf(node.url)]]);
-  const reader = createChainReader({ clients, primaryChainId: 31337, watcher: { pendingActivations: () => [] } });
+  const watcher = {
+    pendingActivations: () => [],
+    status: () => ({ state: "following" as const, block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
+  };
+  const reader = createChainReader({ clients, primaryChainId: 31337, watcher });
   return reader.acceptsSignature({ chainId: 31337, message, signature, ...query });
 }
 const setCode = (code: string) => chain.rpc("anvil_setCode", [wallet, `0x${code}`]);

@@ -28,7 +28,10 @@ const isUnavailable = { name: "ChainUnavailable" };
 function reader(options: { pool?: Address; registry?: Address } = {}) {
   const clients = new Map([[31337, clientOf(node.url)]]);
   const shown = [{ amountNanoUsd: 1, block: 2, transaction: "0x3" }];
-  const watcher = { pendingActivations: (account: Address) => (account === alice ? shown : []) };
+  const watcher = {
+    pendingActivations: (account: Address) => (account === alice ? shown : []),
+    status: () => ({ state: "following" as const, block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
+  };
   return createChainReader({ clients, primaryChainId: 31337, watcher, ...options });
 }
 const setCode = (address: Address, code: string) => chain.rpc("anvil_setCode", [address, `0x${code}`]);
@@ -92,6 +95,7 @@ test("a pool that does not answer is no capacity of zero", async () => {
 test("pending activations are the watcher's", () => {
   assert.deepEqual(reader().pendingActivations(alice), [{ amountNanoUsd: 1, block: 2, transaction: "0x3" }]);
   assert.deepEqual(reader().pendingActivations(bob), []);
+  assert.deepEqual(reader().following(), { state: "following", block: 7, lagBlocks: 0 });
 });
 
 const failures: Record<string, Lie> = {

@@ -1,6 +1,7 @@
 import type { Address } from "@inference/protocol/credential";
 import { MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
 import { encodeFunctionData, parseAbi } from "viem";
+import type { ActivationWatcher, WatcherStatus } from "./activation-watcher.ts";
 import { callAt, type Hex, parseWord, quantity } from "./chain-view.ts";
 import { acceptsSignature, type SignatureQuery } from "./contract-signature.ts";
 import type { PendingActivation } from "./pending.ts";
@@ -14,6 +15,7 @@ export type ChainReader = {
   capacityToday(identity: Address): Promise<NanoUsd>;
   acceptsSignature(query: SignatureQuery): Promise<boolean>;
   pendingActivations(account: Address): PendingActivation[];
+  following(): Pick<WatcherStatus, "state" | "block" | "lagBlocks">;
 };
 
 export type ChainReaderOptions = {
@@ -21,7 +23,7 @@ export type ChainReaderOptions = {
   primaryChainId: number;
   pool?: Address | undefined;
   registry?: Address | undefined;
-  watcher: { pendingActivations(account: Address): PendingActivation[] };
+  watcher: Pick<ActivationWatcher, "pendingActivations" | "status">;
 };
 
 const ownerAbi = parseAbi(["function owner() view returns (address)"]);
@@ -80,6 +82,10 @@ export function createChainReader({
 
     acceptsSignature: async (query) => acceptsSignature(clientOf(query.chainId), query),
     pendingActivations: (account) => watcher.pendingActivations(account),
+    following() {
+      const { state, block, lagBlocks } = watcher.status();
+      return { state, block, lagBlocks };
+    },
   };
 }
 

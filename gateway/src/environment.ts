@@ -47,6 +47,16 @@ export type ChainReader = {
   }): Promise<boolean>;
   /** Activations seen on the chain that are not final yet. */
   pendingActivations(account: Address): PendingActivation[];
+  /** How far activations have been read. */
+  following(): ChainFollowing;
+};
+
+/** `halted`: something on the chain contradicts our books, and nothing is credited until an operator has looked. */
+export type ChainFollowing = {
+  state: "starting" | "following" | "halted";
+  /** The last block in our books, and how many final ones are not. */
+  block: number | null;
+  lagBlocks: number | null;
 };
 
 export type PendingActivation = { amountNanoUsd: NanoUsd; block: number; transaction: string };

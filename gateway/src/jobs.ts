@@ -3,6 +3,7 @@ import { limits } from "./config.ts";
 import type { Gateway } from "./gateway.ts";
 import { forgetAll } from "./inference/forget.ts";
 import { orphanAll, sweep } from "./inference/sweep.ts";
+import { SettingsError } from "./settings.ts";
 
 export type JobTimes = {
   /** From one sweep to the next. */
@@ -25,7 +26,7 @@ export async function startJobs(
   times: Partial<JobTimes> = {},
 ): Promise<() => void> {
   const { sweepMs, forgetMs, orphanGraceMs } = { ...usualTimes, ...times };
-  await gateway.prices.refresh();
+  await firstPrices(gateway);
   await orphanAll(gateway, abandoned, orphanGraceMs);
   const stops = [
     every(gateway, sweepMs, () => sweep(gateway, orphanGraceMs)),
@@ -54,4 +55,16 @@ function every(gateway: Gateway, intervalMs: number, work: (stopped: AbortSignal
     stop.abort();
     timer.cancel();
   };
+}
+
+async function firstPrices({ config, prices }: Gateway): Promise<void> {
+  const { baseUrl, pricesFile } = config.upstream;
+  try {
+    const { models } = await prices.refresh();
+    if (models.size === 0) throw new SettingsError("it lists no model that can be priced and served");
+  } catch (error) {
+    const source = pricesFile === null ? `UPSTREAM_BASE_URL: the catalogue at ${baseUrl}/models` : "PRICES_FILE: it";
+    const why = error instanceof Error ? error.message : String(error);
+    throw new SettingsError(`The gateway cannot start. ${source} cannot be used: ${why}`);
+  }
 }

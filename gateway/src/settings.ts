@@ -75,9 +75,17 @@ export const gatewaySettings = z.object({
   POOL_ADDRESS: address.optional().describe("InferencePool: without it every identity's capacity is 0."),
   REGISTRY_ADDRESS: address.optional().describe("AgentRegistry: with it only its agent tokens are taken for agents."),
   CONFIRMATIONS: z
-    .union([z.literal("finalized"), whole(100_000)])
+    .union([z.literal("finalized"), whole(100_000)], "must be `finalized` or a whole number of blocks")
     .default("finalized")
     .describe("When an activation is credited: at finality, or nearer, at the operator's own risk."),
+  WITNESS_RPC_URL: httpUrl
+    .optional()
+    .describe("A second node, somebody else's: nothing is credited unless both agree."),
+  CHAIN_STALLED_AFTER_MS: whole(86_400_000)
+    .optional()
+    .describe(
+      "The age of the latest block from which on the chain counts as stopped; for chains that make blocks steadily.",
+    ),
   CHAIN_POLL_MS: whole(3_600_000).default(2_000).describe("How often the chain is read."),
 });
 export type GatewaySettings = z.infer<typeof gatewaySettings>;

@@ -49,6 +49,8 @@ export type ModelFeatures = {
   name?: string;
   supportsTools?: boolean;
   supportsVision?: boolean;
+  supportsAudio?: boolean;
+  supportsVideo?: boolean;
   supportsReasoning?: boolean;
   supportsResponseSchema?: boolean;
   defaultResolution?: string;

@@ -55,7 +55,8 @@ async function relay(
       exchange.upstreamId ??= tap.upstreamId();
       const state = tap.state();
       // The charge is on its way into the ledger before the client can know that the answer is whole.
-      if (state !== "open") end(gateway, exchange, tap, outlet, state === "done");
+      // After an error event the usage may still come: the stream is read to its end, for a few seconds at most.
+      if (state === "done") end(gateway, exchange, tap, outlet, true);
       if (passed !== undefined) {
         const room = outlet.write(passed);
         if (room !== undefined) await room;
@@ -102,6 +103,12 @@ function cutError(exchange: Exchange): ReturnType<typeof errorBody> {
     : errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
 }
 
+/** Far more came than was asked for: the customer owes the hold at most, and we would owe the rest. */
+function isRunaway(exchange: Exchange, tap: Tap): boolean {
+  const { bound } = exchange.order.quote;
+  return bound !== undefined && tap.delivered().events > 2 * bound.completionTokens + limits.checkpointTokens;
+}
+
 type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
 
 /** Looks after a stream every few seconds: checkpoints, keeps an idle one alive, gives up one that stands still. */
@@ -119,8 +126,9 @@ function startWatch(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outl
   function tick(): void {
     timer = timers.after(limits.checkpointMs, tick);
     const now = clock.now();
-    // Settled already, and the provider still sends: nothing of it is wanted any more.
-    if (exchange.ended || now - lastBytesAt >= limits.upstreamIdleMs) exchange.abort.abort();
+    // Over for the client, and the provider still sends: nothing of it is wanted any more.
+    const isOver = exchange.ended || tap.state() !== "open";
+    if (isOver || now - lastBytesAt >= limits.upstreamIdleMs || isRunaway(exchange, tap)) exchange.abort.abort();
     outlet.keepAlive(now);
     checkpoint();
   }

@@ -85,7 +85,9 @@ test("a malformed usage is not shown and not priced", () => {
 });
 
 test("a usage far beyond the request's bound is malformed", () => {
-  const { result } = run(answer + event(usageEvent()) + DONE, { bound: { promptTokens: 400, completionTokens: 10 } });
+  const absurd = usageEvent().replace(/"completion_tokens":\d+/, '"completion_tokens":1000161');
+  assert.match(absurd, /1000161/);
+  const { result } = run(answer + event(absurd) + DONE, { bound: { promptTokens: 400, completionTokens: 10 } });
   assert.equal(result.usage, "malformed");
 });
 

@@ -84,7 +84,7 @@ test("sub-counts above their parents are malformed", () => {
 test("a count a little above the bound is believed, one far above it is absurd", () => {
   const bound = { promptTokens: 100, completionTokens: 200 };
   assert.equal(typeof parseUsage(plain, bound), "object");
-  assert.equal(typeof parseUsage({ ...plain, prompt_tokens: 1600 }, bound), "object");
-  assert.equal(parseUsage({ ...plain, prompt_tokens: 1601 }, bound), "malformed");
-  assert.equal(parseUsage({ ...plain, completion_tokens: 3201 }, bound), "malformed");
+  assert.equal(typeof parseUsage({ ...plain, prompt_tokens: 1_001_600 }, bound), "object");
+  assert.equal(parseUsage({ ...plain, prompt_tokens: 1_001_601 }, bound), "malformed");
+  assert.equal(parseUsage({ ...plain, completion_tokens: 1_003_201 }, bound), "malformed");
 });

@@ -9,8 +9,9 @@ export type UsageReading = TokenUsage | "missing" | "malformed";
 
 /** No request uses this many tokens. */
 const ABSURD_TOKENS = 2 ** 31;
-/** Providers count a little differently from one another, but not this much. */
+/** Providers count a little differently from one another, and bill some tokens nobody asked for, but not this much. */
 const ABSURD_FACTOR = 16;
+const ABSURD_MARGIN_TOKENS = 1_000_000;
 
 /**
  * @param value the answer's `usage`.
@@ -73,5 +74,5 @@ function details(value: unknown): Record<string, unknown> | undefined {
 
 function isAbsurd(tokens: number, bound: number | undefined): boolean {
   if (tokens > ABSURD_TOKENS) return true;
-  return bound !== undefined && bound > 0 && tokens > bound * ABSURD_FACTOR;
+  return bound !== undefined && bound > 0 && tokens > bound * ABSURD_FACTOR + ABSURD_MARGIN_TOKENS;
 }

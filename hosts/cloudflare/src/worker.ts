@@ -61,7 +61,11 @@ function start(bindings: Bindings): Running {
       primaryChainId: settings.PRIMARY_CHAIN_ID,
       pool: settings.POOL_ADDRESS,
       registry: settings.REGISTRY_ADDRESS,
-      watcher: { pendingActivations: () => [] },
+      // Nothing watches the chain from here yet: credits come with the next host's jobs.
+      watcher: {
+        pendingActivations: () => [],
+        status: () => ({ state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null }),
+      },
     }),
     upstream,
     log: (level, event, fields = {}) => console.log(JSON.stringify({ level, event, ...fields })),

@@ -58,13 +58,16 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     },
     ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
   });
-  const chainClient = createChainClient({ url: settings.PRIMARY_RPC_URL, fetch, random: Math.random });
+  const chainClientOf = (url: string) => createChainClient({ url, fetch, random: Math.random });
+  const chainClient = chainClientOf(settings.PRIMARY_RPC_URL);
   const watcher = createActivationWatcher({
     client: chainClient,
     chainId: settings.PRIMARY_CHAIN_ID,
     settlement: settings.SETTLEMENT_ADDRESS,
     startBlock: settings.SETTLEMENT_START_BLOCK,
     confirmations: settings.CONFIRMATIONS,
+    stalledAfterMs: settings.CHAIN_STALLED_AFTER_MS,
+    ...(settings.WITNESS_RPC_URL === undefined ? {} : { witness: chainClientOf(settings.WITNESS_RPC_URL) }),
     ledger,
     now: clock.now,
     onAlert: (message) => log("alert", "chain", { message }),

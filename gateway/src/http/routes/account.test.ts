@@ -249,14 +249,17 @@ describe("what anyone reads", () => {
       return { status, body };
     };
     const [ok, unavailable] = ["ok", "unavailable"];
-    const withoutPrices = { status: unavailable, checks: { ledger: ok, prices: unavailable } };
+    const withoutPrices = { status: unavailable, checks: { ledger: ok, prices: unavailable }, chain: "following" };
     assert.deepEqual(await health(), { status: 503, body: withoutPrices });
     await fixture.gateway.prices.refresh();
-    assert.deepEqual(await health(), { status: 200, body: { status: ok, checks: { ledger: ok, prices: ok } } });
+    assert.deepEqual(await health(), {
+      status: 200,
+      body: { status: ok, checks: { ledger: ok, prices: ok }, chain: "following" },
+    });
     fixture.ledger.read = async () => {
       throw new LedgerUnavailable("full");
     };
-    const withoutLedger = { status: unavailable, checks: { ledger: unavailable, prices: ok } };
+    const withoutLedger = { status: unavailable, checks: { ledger: unavailable, prices: ok }, chain: "following" };
     assert.deepEqual(await health(), { status: 503, body: withoutLedger });
   });
 

@@ -11,7 +11,9 @@ export async function getHealth(context: GatewayContext): Promise<Response> {
   const { gateway, at } = context.var;
   const checks = { ledger: await ledgerHealth(gateway, at), prices: pricesHealth(gateway) };
   const isWell = Object.values(checks).every((health) => health === "ok");
-  return context.json({ status: isWell ? "ok" : "unavailable", checks }, isWell ? 200 : 503);
+  // A chain that cannot be followed delays credits; requests go on being served and are not refused for it.
+  const chain = gateway.environment.chain.following().state;
+  return context.json({ status: isWell ? "ok" : "unavailable", checks, chain }, isWell ? 200 : 503);
 }
 
 async function ledgerHealth({ environment }: Gateway, at: number): Promise<Health> {

@@ -29,9 +29,16 @@ export async function getStatus(context: GatewayContext): Promise<Response> {
       primary_chain_id: gateway.config.chainIds[0] ?? null,
       chain_ids: gateway.config.chainIds,
       contracts: gateway.config.contracts,
+      following: following(gateway),
       prices: pricesInForce(gateway, at),
     },
   });
+}
+
+/** How far activations have been read from the primary chain. */
+function following({ environment }: Gateway) {
+  const { state, block, lagBlocks } = environment.chain.following();
+  return { state, block, lag_blocks: lagBlocks };
 }
 
 /** Null while there are none that may be charged by. */

@@ -69,6 +69,7 @@ export function openFixture(): Fixture {
     capacityToday: async () => 0,
     acceptsSignature: async () => false,
     pendingActivations: () => [],
+    following: () => ({ state: "following", block: 0, lagBlocks: 0 }),
   };
   const gateway = makeGateway(config, {
     clock: { now: () => time.now },

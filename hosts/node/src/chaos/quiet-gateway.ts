@@ -12,7 +12,13 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
     random: { bytes: (length) => new Uint8Array(length) },
     ledger,
     keyValue: { get: async () => null, put: nothing, delete: nothing },
-    chain: { agentOwner: nothing, capacityToday: nothing, acceptsSignature: nothing, pendingActivations: nothing },
+    chain: {
+      agentOwner: nothing,
+      capacityToday: nothing,
+      acceptsSignature: nothing,
+      pendingActivations: nothing,
+      following: nothing,
+    },
     upstream: { send: nothing },
     log: (level, event, fields) => {
       if (level === "alert") throw new Error(`${event}: ${JSON.stringify(fields)}`);

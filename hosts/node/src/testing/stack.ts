@@ -181,4 +181,5 @@ const noChain: ChainReader = {
   capacityToday: async () => 0,
   acceptsSignature: async () => false,
   pendingActivations: () => [],
+  following: () => ({ state: "following", block: 0, lagBlocks: 0 }),
 };
