@@ -130,14 +130,15 @@ async function startUpstream(site: Site): Promise<{ url: string; gatewaySettings
   const { options, settings, folder, crew, ports } = site;
   if (settings.upstream !== undefined) return { url: settings.upstream.url, gatewaySettings: {} };
   options.onProgress?.("Starting the provider simulator ...");
-  const { providerKey } = loadSecrets(folder);
+  const { providerKey: key, providerAdminKey: adminKey } = loadSecrets(folder);
   const url = await startProvider(crew, {
     port: ports.PROVIDER_PORT,
-    key: providerKey,
+    key,
+    adminKey,
     logFile: folder.file("provider.log"),
     environment: options.environment,
   });
-  return { url, gatewaySettings: simulatorSettings(url, providerKey) };
+  return { url, gatewaySettings: simulatorSettings(url, { key, adminKey }) };
 }
 
 /** The chain with its contracts: as it was left, or a new one. */

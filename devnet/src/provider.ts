@@ -4,13 +4,14 @@ import type { Crew } from "./crew.ts";
 export type ProviderOptions = {
   port: number;
   key: string;
+  adminKey: string;
   logFile: string;
   environment: Readonly<Record<string, string | undefined>>;
 };
 
 /** Starts the provider simulator in a process of its own; resolves to its API's URL. */
 export async function startProvider(crew: Crew, options: ProviderOptions): Promise<string> {
-  const { port, key, logFile, environment } = options;
+  const { port, key, adminKey, logFile, environment } = options;
   const child = crew.start({
     name: "provider simulator",
     script: new URL("../../provider-simulator/src/main.ts", import.meta.url),
@@ -18,9 +19,8 @@ export async function startProvider(crew: Crew, options: ProviderOptions): Promi
       ...environment,
       HOST: "127.0.0.1",
       PORT: String(port),
-      // One key for both: the record of what a request used is for administrators.
       MASTER_KEY: key,
-      ADMIN_KEY: key,
+      ADMIN_KEY: adminKey,
       // Answers' ids come from it, and must not come again after another start.
       SEED: String(randomInt(1, 2 ** 32)),
     },
@@ -30,12 +30,13 @@ export async function startProvider(crew: Crew, options: ProviderOptions): Promi
 }
 
 /** What the gateway is told of the simulator. */
-export function simulatorSettings(url: string, key: string): Record<string, string> {
+export function simulatorSettings(url: string, keys: { key: string; adminKey: string }): Record<string, string> {
   return {
     UPSTREAM_BASE_URL: url,
-    UPSTREAM_API_KEY: key,
+    UPSTREAM_API_KEY: keys.key,
     UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
-    UPSTREAM_RECORD_URL: `${url}/billing/usage-history?pageSize=1000&request={id}`,
+    UPSTREAM_RECORD_URL: `${url}/billing/usage-history?pageSize=1000&startTimestamp={since}`,
+    UPSTREAM_RECORD_KEY: keys.adminKey,
     UPSTREAM_BLOCKED_HEADER: "x-venice-is-content-violation",
   };
 }

@@ -6,6 +6,8 @@ export type Secrets = {
   gatewaySecret: string;
   /** The gateway's key at the simulator. */
   providerKey: string;
+  /** The one that may read what requests used. */
+  providerAdminKey: string;
   /** The key that `npm start` shows; absent until it has been made. */
   apiKey?: string;
 };
@@ -16,6 +18,7 @@ export function loadSecrets(folder: Folder): Secrets {
   const made: Secrets = {
     gatewaySecret: randomBytes(32).toString("hex"),
     providerKey: `sim-${randomBytes(20).toString("hex")}`,
+    providerAdminKey: `sim-admin-${randomBytes(20).toString("hex")}`,
   };
   folder.writeJson("secrets.json", made);
   return made;

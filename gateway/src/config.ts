@@ -30,8 +30,12 @@ export type UpstreamConfig = {
   chatOutputField: "max_tokens" | "max_completion_tokens";
   /** A header by which the provider marks an image it blocked and does not bill; null if it has none. */
   blockedHeader: string | null;
-  /** Where the provider keeps a record of what a request used, if it does; `{id}` is the answer's id. */
+  /**
+   * Where the provider keeps a record of what a request used, if it does: `{id}` is the answer's id, `{since}` a time
+   * before the request. Read with a key of its own, for such records are often for administrators.
+   */
   recordUrl: string | null;
+  recordKey: string;
 };
 
 /** Every limit has a number. */

@@ -54,11 +54,10 @@ export const gatewaySettings = z.object({
     .describe("What the provider calls a chat request's output limit."),
   UPSTREAM_RECORD_URL: z
     .string()
-    .regex(/\{id\}/, "must contain {id}")
+    .regex(/\{(id|since)\}/, "must contain {id} or {since}")
     .optional()
-    .describe(
-      "Where the provider keeps a record of what the answer {id} used; read for requests that a crash cut off.",
-    ),
+    .describe("Where the provider tells what the answer {id} used, or all since the time {since}: read after a crash."),
+  UPSTREAM_RECORD_KEY: z.string().optional().describe("The key for those records, if it is not UPSTREAM_API_KEY."),
   UPSTREAM_BLOCKED_HEADER: z
     .string()
     .optional()
@@ -129,6 +128,7 @@ export function configOf(
       chatExtras: settings.UPSTREAM_CHAT_EXTRAS,
       chatOutputField: settings.UPSTREAM_OUTPUT_FIELD,
       recordUrl: settings.UPSTREAM_RECORD_URL ?? null,
+      recordKey: settings.UPSTREAM_RECORD_KEY ?? settings.UPSTREAM_API_KEY,
       blockedHeader: settings.UPSTREAM_BLOCKED_HEADER ?? null,
     },
     contracts: {

@@ -6,6 +6,8 @@ import type { HoldRow } from "./tables.ts";
 
 /** The ledger as those who use it know it, wherever it runs. */
 export type LedgerClient = {
+  /** False while nothing new can be written, as with a full disk: nothing is admitted then. */
+  readonly writable: boolean;
   /**
    * Runs a saga and answers once everything it changed is durable.
    *

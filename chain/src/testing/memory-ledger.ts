@@ -21,6 +21,7 @@ export function openMemoryLedger(now: () => number = Date.now): MemoryLedger {
     },
   });
   const ledger: MemoryLedger = {
+    writable: true,
     run: host.run,
     read: host.read,
     lapsedHolds: host.lapsedHolds,

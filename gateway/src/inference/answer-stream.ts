@@ -11,9 +11,10 @@ import { type Outlet, openOutlet } from "./outlet.ts";
 import { audioTap, type Tap } from "./tap.ts";
 
 /**
- * An answer that goes to the client as it comes. A first checkpoint is durable before the first byte leaves; then the
- * provider's bytes run through a tap into the client's outlet, and the tap alone decides what is charged. It is read to
- * its end also when nobody reads along any more: what the provider bills is known only there.
+ * An answer that goes to the client as it comes. A first checkpoint, with the provider's id of the answer, is durable
+ * before the first byte leaves; then the provider's bytes run through a tap into the client's outlet, and the tap
+ * alone decides what is charged. It is read to its end also when nobody reads along any more: what the provider bills
+ * is known only there.
  */
 export async function answerStream(
   gateway: Gateway,
@@ -28,7 +29,6 @@ export async function answerStream(
     const message = "The provider's answer has an unexpected content type. Nothing was charged.";
     throw new GatewayError({ code: "upstream_error", message });
   }
-  await checkpointExchange(gateway, exchange, 0);
   const tap = exchange.order.stream ? eventTap(exchange.order) : audioTap();
   const outlet = openOutlet(gateway.environment, { keepsAlive: exchange.order.stream });
   gateway.environment.background(relay(gateway, exchange, response, tap, outlet).finally(() => deadline.cancel()));
@@ -48,11 +48,16 @@ async function relay(
   outlet: Outlet,
 ): Promise<void> {
   const watch = startWatch(gateway, exchange, tap, outlet);
+  let begun = false;
   try {
     for await (const chunk of response.body) {
       watch.sawBytes();
       const passed = tap.push(chunk);
       exchange.upstreamId ??= tap.upstreamId();
+      if (passed !== undefined && !begun) {
+        begun = true;
+        await checkpointExchange(gateway, exchange, 0);
+      }
       const state = tap.state();
       // The charge is on its way into the ledger before the client can know that the answer is whole.
       // After an error event the usage may still come: the stream is read to its end, for a few seconds at most.

@@ -55,7 +55,7 @@ async function sweepHold(gateway: Gateway, { partition, hold }: LapsedHold, grac
     return;
   }
   const detail = readDetail(hold.detail);
-  const recorded = await recordedUsage(gateway, hold.upstreamId, detail);
+  const recorded = await recordedUsage(gateway, hold, detail);
   if (hold.state === "open" && recorded === undefined && mayBeRecorded(gateway, hold)) {
     // The provider may write its record late: ask again until the grace is over, while nothing is charged.
     await ledger.run(() => send(partition, { type: "orphan", id: hold.id, at, graceMs }));
@@ -85,24 +85,27 @@ type Recorded = { usage: TokenUsage; chargeNanoUsd: NanoUsd };
 /** What the provider says the answer used, at the prices it was reserved at. Undefined while it says nothing. */
 async function recordedUsage(
   gateway: Gateway,
-  upstreamId: string | null,
+  { upstreamId, admittedAt }: HoldRow,
   detail: HoldDetail,
 ): Promise<Recorded | undefined> {
   if (upstreamId === null) return undefined;
   const price = (await gateway.prices.byId(detail.snapshot))?.models.get(detail.model)?.price;
   if (price === undefined || (price.kind !== "text" && price.kind !== "embedding")) return undefined;
-  const text = await readRecord(gateway, upstreamId);
+  const text = await readRecord(gateway, { upstreamId, admittedAt });
   const usage = text === null ? "missing" : parseUsage(usageInRecord(text, upstreamId));
   return typeof usage === "object" ? { usage, chargeNanoUsd: chargeForUsage(price, usage) } : undefined;
 }
 
-async function readRecord(gateway: Gateway, upstreamId: string): Promise<string | null> {
+async function readRecord(
+  gateway: Gateway,
+  answer: { upstreamId: string; admittedAt: number },
+): Promise<string | null> {
   const abort = new AbortController();
   const timer = gateway.environment.timers.after(RECORD_MS, () => abort.abort());
   try {
-    return await gateway.provider.record(upstreamId, abort.signal);
+    return await gateway.provider.record(answer, abort.signal);
   } catch {
-    // Not to be had now: asked again until the grace is over.
+    // Not to be had: what the checkpoint proves decides.
     return null;
   } finally {
     timer.cancel();
@@ -124,6 +127,7 @@ function usageInRecord(text: string, upstreamId: string): unknown {
     if (row?.id === upstreamId) {
       return {
         prompt_tokens: row.native_tokens_prompt ?? row.tokens_prompt,
+        prompt_tokens_details: { cached_tokens: row.native_tokens_cached ?? 0 },
         completion_tokens: row.native_tokens_completion ?? row.tokens_completion,
       };
     }

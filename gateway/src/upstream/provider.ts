@@ -11,20 +11,20 @@ export type Provider = {
   /** One of the provider's free reads, as text. Throws `UpstreamFailure` unless it answered 200. */
   read(path: string, signal: AbortSignal): Promise<string>;
   /** The provider's record of an answer; null while it has none. */
-  record(upstreamId: string, signal: AbortSignal): Promise<string | null>;
+  record(answer: { upstreamId: string; admittedAt: number }, signal: AbortSignal): Promise<string | null>;
 };
 
 const MAX_READ_BYTES = 32 * 1024 * 1024;
 
 export function makeProvider(config: UpstreamConfig, transport: UpstreamTransport): Provider {
-  const headers = (accept: string): Record<string, string> => ({
-    authorization: `Bearer ${config.apiKey}`,
+  const headers = (accept: string, key = config.apiKey): Record<string, string> => ({
+    authorization: `Bearer ${key}`,
     accept,
     "accept-encoding": "identity",
     "user-agent": "inference-gateway",
   });
-  async function get(url: string, signal: AbortSignal): Promise<{ status: number; text: string }> {
-    const response = await transport.send({ method: "GET", url, headers: headers("application/json"), signal });
+  async function get(url: string, key: string, signal: AbortSignal): Promise<{ status: number; text: string }> {
+    const response = await transport.send({ method: "GET", url, headers: headers("application/json", key), signal });
     const text = new TextDecoder().decode(await readBytes(response.body, MAX_READ_BYTES));
     return { status: response.status, text };
   }
@@ -49,13 +49,17 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
       }
     },
     async read(path, signal) {
-      const { status, text } = await get(`${config.baseUrl}${path}`, signal);
+      const { status, text } = await get(`${config.baseUrl}${path}`, config.apiKey, signal);
       if (status !== 200) throw new UpstreamFailure("sent", `the provider answered ${path} with ${status}`);
       return text;
     },
-    async record(upstreamId, signal) {
+    async record({ upstreamId, admittedAt }, signal) {
       if (config.recordUrl === null) return null;
-      const { status, text } = await get(config.recordUrl.replace("{id}", encodeURIComponent(upstreamId)), signal);
+      const url = config.recordUrl
+        .replaceAll("{id}", encodeURIComponent(upstreamId))
+        // Clocks differ a little, ours and the provider's.
+        .replaceAll("{since}", encodeURIComponent(new Date(admittedAt - 60_000).toISOString()));
+      const { status, text } = await get(url, config.recordKey, signal);
       return status === 200 ? text : null;
     },
   };

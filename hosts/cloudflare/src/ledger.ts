@@ -23,6 +23,7 @@ export function makeEdgeLedger({ PARTITION }: Pick<Bindings, "PARTITION">): Ledg
   }
 
   return {
+    writable: true,
     async run<T>(saga: () => Saga<T>): Promise<T> {
       const steps = saga();
       let step = steps.next();

@@ -24,8 +24,6 @@ export type NodeLedger = LedgerClient & {
   recover(): Promise<number>;
   /** Unresolved holds of owners: at start, all of them belong to nobody. */
   unresolvedHolds(): LapsedHold[];
-  /** False while the disk is full: nothing new is admitted. */
-  readonly writable: boolean;
   /** Commits what is pending, and resolves once it is. */
   flush(): Promise<void>;
 };

@@ -51,8 +51,8 @@ type CachedPartition = {
   rows: ReadRows;
 };
 
-/** About 1 kB each in memory. */
-const MAX_CACHED_PARTITIONS = 200_000;
+/** About 5 kB each in memory: 600 MB at most. */
+const MAX_CACHED_PARTITIONS = 120_000;
 
 export function openRowCache(database: DatabaseSync): RowCache {
   const statements = prepareStatements(database);

@@ -63,7 +63,7 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
   function rows(partition: Partition): ReadRows {
     const tables = tablesOf(partition);
     return {
-      get: (table, id) => decode(table, id, tables[table].get(id)),
+        get: (table, id) => decode(table, id, tables[table].get(id)),
       list: (table, { after = "", limit }) =>
         [...tables[table].keys()]
           .filter((id) => id > after)
@@ -86,6 +86,7 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
   }
 
   const host: MemoryHost = {
+    writable: true,
     alerts,
     rows,
     apply(partition, command) {

@@ -19,7 +19,7 @@ export async function getHealth(context: GatewayContext): Promise<Response> {
 async function ledgerHealth({ environment }: Gateway, at: number): Promise<Health> {
   try {
     await environment.ledger.read(ceilingPartition, { type: "ceiling", at });
-    return "ok";
+    return environment.ledger.writable ? "ok" : "unavailable";
   } catch (error) {
     if (error instanceof LedgerUnavailable) return "unavailable";
     throw error;

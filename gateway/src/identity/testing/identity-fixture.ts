@@ -55,6 +55,7 @@ const config: GatewayConfig = {
     chatOutputField: "max_tokens",
     blockedHeader: null,
     recordUrl: null,
+    recordKey: "",
   },
   drainMs: 0,
   contracts: { [PRIMARY]: { InferenceSettlement: "0x00000000000000000000000000000000000000a1" } },

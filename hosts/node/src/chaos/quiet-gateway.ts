@@ -48,6 +48,7 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
         chatOutputField: "max_tokens",
         blockedHeader: null,
         recordUrl: null,
+        recordKey: "",
       },
     },
     environment,

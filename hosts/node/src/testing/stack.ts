@@ -99,6 +99,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         chatExtras: { venice_parameters: { include_venice_system_prompt: false } },
         chatOutputField: "max_completion_tokens",
         recordUrl: null,
+        recordKey: canary,
         blockedHeader: "x-venice-is-content-violation",
       },
     },

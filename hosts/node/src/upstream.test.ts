@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, test } from "node:test";
+import { UpstreamFailure, type UpstreamResponse } from "@inference/gateway/environment";
+import { openUpstream } from "./upstream.ts";
+
+const servers: Server[] = [];
+const upstreams: { close(): Promise<void> }[] = [];
+
+after(async () => {
+  await Promise.all(upstreams.map((upstream) => upstream.close()));
+  for (const server of servers) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function open(listener: RequestListener) {
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const upstream = openUpstream(`${url}/api/v1`);
+  upstreams.push(upstream);
+  const send = (path = "/", signal = new AbortController().signal): Promise<UpstreamResponse> =>
+    upstream.send({ method: "POST", url: `${url}${path}`, headers: {}, body: "{}", signal });
+  return { send, upstream };
+}
+
+async function textOf(response: UpstreamResponse): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of response.body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function failsAt(stage: UpstreamFailure["stage"]): (error: unknown) => boolean {
+  return (error) => error instanceof UpstreamFailure && error.stage === stage;
+}
+
+test("an answer's status, headers and body arrive as they were sent, and redirects are answers like any other", async () => {
+  const { send } = await open((_, response) => {
+    response.writeHead(307, { location: "http://127.0.0.1:9/", "x-one": "1" });
+    response.write("first ");
+    setTimeout(() => response.end("second"), 20);
+  });
+  const response = await send("/path?query=1");
+  assert.equal(response.status, 307);
+  assert.equal(response.header("x-one"), "1");
+  assert.equal(response.header("x-two"), null);
+  assert.equal(await textOf(response), "first second");
+});
+
+test("a connection that was refused says that nothing was sent; one that was reset says that it was", async () => {
+  const refused = openUpstream("http://127.0.0.1:9");
+  upstreams.push(refused);
+  const signal = new AbortController().signal;
+  const request = { method: "POST", url: "http://127.0.0.1:9/x", headers: {}, body: "{}", signal } as const;
+  await assert.rejects(refused.send(request), failsAt("not_sent"));
+  const { send } = await open((incoming) => incoming.socket.destroy());
+  await assert.rejects(send(), failsAt("sent"));
+});
+
+test("a body that breaks off fails where it is read, after what had come", async () => {
+  const { send } = await open((_, response) => {
+    response.write("half");
+    setTimeout(() => response.destroy(), 20);
+  });
+  const response = await send();
+  const chunks: string[] = [];
+  const read = async (): Promise<void> => {
+    for await (const chunk of response.body) chunks.push(Buffer.from(chunk).toString());
+  };
+  await assert.rejects(read(), failsAt("body"));
+  assert.deepEqual(chunks, ["half"]);
+});
+
+test("an abort ends a request before its headers, and a body in the middle; one that came first sends nothing", async () => {
+  let requests = 0;
+  const { send } = await open((incoming, response) => {
+    requests += 1;
+    if (incoming.url === "/body") response.write("half");
+  });
+  const waiting = new AbortController();
+  setTimeout(() => waiting.abort(), 20);
+  await assert.rejects(send("/headers", waiting.signal), failsAt("sent"));
+  const reading = new AbortController();
+  const response = await send("/body", reading.signal);
+  setTimeout(() => reading.abort(), 20);
+  await assert.rejects(textOf(response), failsAt("body"));
+  assert.equal(requests, 2);
+  await assert.rejects(send("/never", AbortSignal.abort()), UpstreamFailure);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(requests, 2);
+});
+
+test("a reader that is slow keeps the sender waiting, not the memory growing, and loses nothing", async () => {
+  const chunk = Buffer.alloc(64 * 1024, "x");
+  const total = 256;
+  let sent = 0;
+  const { send } = await open((_, response) => {
+    const more = (): void => {
+      while (sent < total) {
+        sent += 1;
+        if (!response.write(chunk)) return;
+      }
+      response.end();
+    };
+    response.on("drain", more);
+    more();
+  });
+  const response = await send();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.ok(sent < total, `${sent} of ${total} chunks had left before anything was read`);
+  assert.equal((await textOf(response)).length, total * chunk.length);
+});
+
+test("leaving a body early closes its connection", async () => {
+  let closed = false;
+  const { send } = await open((incoming, response) => {
+    incoming.socket.once("close", () => {
+      closed = true;
+    });
+    response.write("first");
+  });
+  for await (const _ of (await send()).body) break;
+  for (let tries = 0; !closed && tries < 100; tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal(closed, true);
+});
