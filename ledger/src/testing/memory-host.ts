@@ -63,7 +63,7 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
   function rows(partition: Partition): ReadRows {
     const tables = tablesOf(partition);
     return {
-        get: (table, id) => decode(table, id, tables[table].get(id)),
+      get: (table, id) => decode(table, id, tables[table].get(id)),
       list: (table, { after = "", limit }) =>
         [...tables[table].keys()]
           .filter((id) => id > after)
