@@ -19,7 +19,7 @@ export function makeApp(gateway: Gateway): App {
   }
   for (const [path, allowed] of methods) app.all(path, methodNotAllowed(allowed));
   app.notFound((context) => {
-    const message = `There is no ${context.req.method} ${context.req.path} here. The API is described at /docs.`;
+    const message = `There is no ${context.req.method} ${context.req.path} here.`;
     return errorResponse(context, new GatewayError({ code: "not_found", message }));
   });
   app.onError((error, context) => errorResponse(context, error));
