@@ -75,10 +75,9 @@ export function resolveIn(
   }
 }
 
-/** Adds to a budget's limit; a budget that was not there had none. */
-export function raiseLimit(draft: Draft, id: string, amountNanoUsd: NanoUsd): void {
-  const budget = draft.get("budget", id) ?? { id, window: "lifetime", limitNanoUsd: 0 };
-  const limit = (budget.limitNanoUsd ?? 0) + amountNanoUsd;
-  if (limit > MAX_NANO_USD) throw new RangeError(`${id} would exceed ${MAX_NANO_USD} nano-dollars`);
-  draft.put("budget", { ...budget, limitNanoUsd: limit });
+/** A budget with this added to its limit, or undefined if no amount is so much; one that was not there had none. */
+export function raised(rows: Rows, id: string, amountNanoUsd: NanoUsd): BudgetRow | undefined {
+  const budget = rows.get("budget", id) ?? { id, window: "lifetime", limitNanoUsd: 0 };
+  const limitNanoUsd = (budget.limitNanoUsd ?? 0) + amountNanoUsd;
+  return limitNanoUsd > MAX_NANO_USD ? undefined : { ...budget, limitNanoUsd };
 }

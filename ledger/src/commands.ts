@@ -89,9 +89,9 @@ export type Commands = {
     };
     reply: ResolveReply;
   };
-  /** Owner: the request is over and cost nothing. */
+  /** Owner: the request is over and cost nothing. Without a detail it leaves no receipt: it was never forwarded. */
   release: {
-    command: { type: "release"; id: string; at: number; lossNanoUsd: NanoUsd; detail: string };
+    command: { type: "release"; id: string; at: number; lossNanoUsd: NanoUsd; detail: string | null };
     reply: ResolveReply;
   };
   /** Owner: nobody is working on this hold any more. Only the sweeper ends it now. */
@@ -130,10 +130,10 @@ export type Commands = {
     command: { type: "setCapacity"; at: number; limitNanoUsd: NanoUsd };
     reply: { status: "set" };
   };
-  /** Account: dollars an activation brought, once for each activation. */
+  /** Account: dollars an activation brought, once for each activation. `too_much` is to be delivered again. */
   credit: {
     command: { type: "credit"; id: string; at: number; amountNanoUsd: NanoUsd; detail: string };
-    reply: { status: "credited" | "conflict" };
+    reply: { status: "credited" | "conflict" | "too_much" };
   };
   createKey: {
     command: {

@@ -47,9 +47,10 @@ test("a credit counts once for its id, and another amount under that id not at a
   );
 });
 
-test("a balance beyond what an amount can be is never written", () => {
+test("a balance beyond what an amount can be is never written: the credit is refused, and the operator told", () => {
   const host = makeExample({ balance: MAX_NANO_USD });
-  assert.throws(() => host.apply(account, credit("1:2", 1)), RangeError);
+  assert.equal(host.apply(account, credit("1:2", 1)).status, "too_much");
+  assert.match(host.alerts.join(), /credit 1:2 of 1 is more than the balance can take/);
   assert.equal(balance(host), MAX_NANO_USD);
   assert.equal(host.rows(account).get("credit", "1:2"), undefined);
 });

@@ -1,5 +1,5 @@
 import { tokenToNanoUsd } from "@inference/protocol/money";
-import { raiseLimit } from "./budget.ts";
+import { raised } from "./budget.ts";
 import type { Activation, Commands, ReplyOf } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { deliver } from "./hold.ts";
@@ -54,8 +54,15 @@ export function credit(draft: Draft, command: CommandOf<"credit">): ReplyOf<Comm
     draft.alert(`credit ${command.id} is ${existing.amountNanoUsd}, and came again as ${command.amountNanoUsd}`);
     return { status: "conflict" };
   }
-  raiseLimit(draft, "balance", command.amountNanoUsd);
   const { id, amountNanoUsd, at, detail } = command;
+  const balance = raised(draft, "balance", amountNanoUsd);
+  if (balance === undefined) {
+    draft.alert(`credit ${id} of ${amountNanoUsd} is more than the balance can take, and waits in the outbox`);
+    return { status: "too_much" };
+  }
+
+  // After this point it is credited.
+  draft.put("budget", balance);
   draft.put("credit", { id, amountNanoUsd, creditedAt: at, detail });
   return { status: "credited" };
 }

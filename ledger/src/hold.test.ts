@@ -369,3 +369,14 @@ test("a key without its budget has no money, not all of it", () => {
   const { reply } = apply(account, without, reserve("r1", 1), noon);
   assert.deepEqual(refusalOf(reply), ["key", "settled", 1, 0, "lifetime", null]);
 });
+
+test("a release without a detail, of a request that was never forwarded, leaves no receipt and frees the same", () => {
+  const host = makeExample({ balance: 1_000 });
+  host.apply(account, reserve("r1", 600));
+  assert.deepEqual(balanceOf(host), [0, 600, 400]);
+  const released = { type: "release", id: "r1", at: noon, lossNanoUsd: 0, detail: null } as const;
+  assert.equal(host.apply(account, released).status, "released");
+  assert.equal(host.apply(account, released).status, "released");
+  assert.deepEqual(balanceOf(host), [0, 0, 1_000]);
+  assert.equal(answer(host.rows(account), { type: "receipt", id: "r1" }), null);
+});

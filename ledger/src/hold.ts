@@ -207,24 +207,27 @@ type Resolution = {
   outcome: "settled" | "released";
   chargeNanoUsd: NanoUsd;
   lossNanoUsd: NanoUsd;
-  detail: string;
+  /** What the receipt says; null for a request that was never forwarded and leaves none. */
+  detail: string | null;
 };
 
 function resolve(draft: Draft, hold: HoldRow, resolution: Resolution): void {
   const { outcome, chargeNanoUsd, lossNanoUsd } = resolution;
   resolveIn(draft, words(hold.counters), hold.amountNanoUsd, chargeNanoUsd);
   draft.put("hold", { ...hold, state: outcome, chargeNanoUsd, detail: "" });
-  draft.put("receipt", {
-    id: hold.id,
-    admittedAt: hold.admittedAt,
-    resolvedAt: resolution.at,
-    outcome,
-    chargeNanoUsd,
-    heldNanoUsd: hold.amountNanoUsd,
-    lossNanoUsd,
-    keyId: hold.keyId,
-    detail: resolution.detail,
-  });
+  if (resolution.detail !== null) {
+    draft.put("receipt", {
+      id: hold.id,
+      admittedAt: hold.admittedAt,
+      resolvedAt: resolution.at,
+      outcome,
+      chargeNanoUsd,
+      heldNanoUsd: hold.amountNanoUsd,
+      lossNanoUsd,
+      keyId: hold.keyId,
+      detail: resolution.detail,
+    });
+  }
   for (const follower of words(hold.followers)) {
     deliver(draft, hold.id, follower, {
       type: "follow",

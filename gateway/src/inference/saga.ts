@@ -31,8 +31,7 @@ export function* reserveRequest(reservation: Reservation): Saga<Admission> {
   for (const follower of followers) {
     const followed = yield* send(follower, { type: "reserveCeiling", id, at, amountNanoUsd, leaseMs, owner });
     if (followed.status === "reserved") continue;
-    const why = JSON.stringify({ refusedBy: follower });
-    yield* send(owner, { type: "release", id, at, lossNanoUsd: 0, detail: why });
+    yield* send(owner, { type: "release", id, at, lossNanoUsd: 0, detail: null });
     return followed;
   }
   return reply;

@@ -98,8 +98,8 @@ test(`${KILLS} kills under load: nothing acknowledged is lost, nothing doubled, 
 /** Six accounts with room; one whose balance, and one whose key, runs out. */
 const terms = [
   ...Array.from({ length: 6 }, () => ({ balanceNanoUsd: 1_000_000_000_000 })),
-  { balanceNanoUsd: 3_000_000 },
-  { balanceNanoUsd: 1_000_000_000_000, window: "day" as const, limitNanoUsd: 2_500_000 },
+  { balanceNanoUsd: 900_000 },
+  { balanceNanoUsd: 1_000_000_000_000, window: "day" as const, limitNanoUsd: 900_000 },
 ];
 
 function launchVictim(file: string, provider: ProviderProcess, recordsFrom: number): Launched {
