@@ -19,7 +19,7 @@ const mayImport: Record<string, readonly string[]> = {
   "provider-simulator": [],
   // Its HTTP side sees a URL; books without a chain and the ledger alone need what they measure.
   bench: ["protocol", "ledger", "gateway", "hosts/node"],
-  tools: [],
+  tools: ["hosts/node"],
 };
 const packages: Record<string, string> = {
   "host-node": "hosts/node",

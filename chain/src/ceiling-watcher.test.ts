@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { LedgerUnavailable } from "@inference/ledger/client";
+import { toFunctionSelector } from "viem";
 import { type Liar, startLiar } from "./testing/liar.ts";
 import { openMemoryLedger } from "./testing/memory-ledger.ts";
 import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
-import { watch } from "./testing/watch.ts";
+import { alice, watch } from "./testing/watch.ts";
 
 let chain: PrimaryChain;
 let liar: Liar;
@@ -111,4 +113,42 @@ test("nothing is written while the ceiling stays, nor after a restart", async ()
     await drain();
   }
   assert.equal(ledger.applied.filter(({ type }) => type === "setCeiling").length, 1);
+});
+
+test("a lowered ceiling that the ledger did not take is sent again, without a new block", async () => {
+  const ledger = openMemoryLedger();
+  const { drain, ceiling } = watch(chain, { ledger });
+  await drain();
+  await chain.lowerCeiling(10n * usd);
+  const { run } = ledger;
+  ledger.run = () => Promise.reject(new LedgerUnavailable("the disk is full"));
+  await drain();
+  assert.equal(await ceiling(), 50_000_000_000);
+  ledger.run = run;
+  await drain();
+  assert.equal(await ceiling(), 10_000_000_000);
+});
+
+test("a ceiling that cannot be read stops no credit, and the operator hears of it after two minutes", async () => {
+  const { drain, ceiling, balance, alerts, clock } = watch(chain, { url: liar.url });
+  await drain();
+  const selector = toFunctionSelector("ceilingNanoUsd()");
+  liar.lie = ({ method, params }) =>
+    method === "eth_call" && (params[0] as { data: string }).data === selector
+      ? { error: { code: -32_000, message: "no" } }
+      : undefined;
+  await chain.activate(alice, 5n);
+  await chain.finalize();
+  await drain();
+  assert.ok((await balance(alice)) > 0);
+  assert.deepEqual(alerts, []);
+  clock.skewMs = 121_000;
+  await chain.mine();
+  await drain();
+  assert.match(alerts.join(), /ceiling/);
+  liar.lie = undefined;
+  await chain.raiseCeiling(80n * usd);
+  await chain.finalize();
+  await drain();
+  assert.equal(await ceiling(), 80_000_000_000);
 });

@@ -3,40 +3,61 @@ import { ceilingPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
 import { MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
+import { createAlarm } from "./alarm.ts";
 import type { Heads } from "./heads.ts";
 import type { ChainClient } from "./rpc.ts";
 import { readCeiling } from "./settlement-view.ts";
 
 /** Keeps the day's ceiling as the chain has it: a raised one counts when it is final, a lowered one when it is seen. */
-export type CeilingWatcher = { poll(heads: Heads): Promise<void> };
+export type CeilingWatcher = {
+  /** Never throws: whether the ceiling can be read is no matter to what is credited. Tried again with every poll. */
+  poll(heads: Heads): Promise<void>;
+};
+
+/** How long it may fail before the operator hears of it. */
+const PATIENCE_MS = 120_000;
 
 export function createCeilingWatcher(options: {
   client: ChainClient;
   settlement: Address;
   ledger: LedgerClient;
   now(): number;
+  onAlert(message: string): void;
 }): CeilingWatcher {
   const { client, settlement, ledger, now } = options;
+  const alarm = createAlarm(options);
+  /** The blocks whose ceilings the ledger has. */
   let seen: string | undefined;
+  let failingSince: number | undefined;
   /** The block in which the ceiling was last seen as low as it is: a node that is behind must not raise it again. */
   let lowAt = 0;
 
+  async function follow({ latest, final }: Heads): Promise<void> {
+    const [whenFinal, whenSeen] = await Promise.all([
+      readCeiling(client, settlement, final),
+      readCeiling(client, settlement, latest),
+    ]);
+    if (whenFinal === null || whenSeen === null) return;
+    const limitNanoUsd = Math.min(toNanoUsd(whenFinal), toNanoUsd(whenSeen));
+    const current = (await ledger.read(ceilingPartition, { type: "ceiling", at: now() })).limitNanoUsd ?? 0;
+    if (limitNanoUsd < current) lowAt = latest.number;
+    const isRaise = limitNanoUsd > current;
+    if (limitNanoUsd === current || (isRaise && final.number < lowAt)) return;
+    await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd }));
+  }
+
   return {
-    async poll({ latest, final }) {
-      const view = `${latest.hash} ${final.hash}`;
+    async poll(heads) {
+      const view = `${heads.latest.hash} ${heads.final.hash}`;
       if (view === seen) return;
-      const [whenFinal, whenSeen] = await Promise.all([
-        readCeiling(client, settlement, final),
-        readCeiling(client, settlement, latest),
-      ]);
-      seen = view;
-      if (whenFinal === null || whenSeen === null) return;
-      const limitNanoUsd = Math.min(toNanoUsd(whenFinal), toNanoUsd(whenSeen));
-      const current = (await ledger.read(ceilingPartition, { type: "ceiling", at: now() })).limitNanoUsd ?? 0;
-      if (limitNanoUsd < current) lowAt = latest.number;
-      const isRaise = limitNanoUsd > current;
-      if (limitNanoUsd === current || (isRaise && final.number < lowAt)) return;
-      await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd }));
+      try {
+        await follow(heads);
+        seen = view;
+        failingSince = undefined;
+      } catch (error) {
+        failingSince ??= now();
+        if (now() - failingSince >= PATIENCE_MS) alarm("waiting", `the day's ceiling is not kept: ${String(error)}`);
+      }
     },
   };
 }

@@ -114,7 +114,8 @@ for (const [name, lie] of Object.entries(noAnswer)) {
     assert.deepEqual(watching.alerts, []);
     watching.clock.skewMs = 121_000;
     assert.equal((await watching.drain()).outcome, "waiting");
-    assert.equal(watching.alerts.length, 1);
+    const ofCredits = (watching.alerts as string[]).filter((alert) => !alert.includes("ceiling"));
+    assert.equal(ofCredits.length, 1);
     assert.equal(await watching.balance(alice), 0);
     await honestAgain(watching);
   });

@@ -38,6 +38,8 @@ export async function startChain(crew: Crew, options: ChainOptions): Promise<Cha
     args: [anvilPath(), ...anvilArguments(options)],
     environment,
     logFile,
+    explain: (line) =>
+      line.includes("for '--load-state") ? `${stateFile} is damaged: begin anew with npm start -- --fresh.` : undefined,
   });
   const client = createTestClient({ mode: "anvil", transport: http(rpcUrl, { timeout: 60_000 }) }).extend(
     publicActions,

@@ -14,6 +14,8 @@ export type Program = {
   environment: Readonly<Record<string, string | undefined>>;
   /** Keeps what it says. */
   logFile: string;
+  /** What is wrong, if the line says it in words that help nobody: told in place of them if it ends. */
+  explain?(line: string): string | undefined;
 };
 
 export type Child = {
@@ -29,7 +31,7 @@ export type Child = {
 
 const tether = new URL("tether.ts", import.meta.url).href;
 
-export function startChild({ name, script, args = [], environment, logFile }: Program): Child {
+export function startChild({ name, script, args = [], environment, logFile, explain }: Program): Child {
   const flags = ["--disable-warning=ExperimentalWarning", "--import", tether];
   const child = spawn(process.execPath, [...flags, fileURLToPath(script), ...args], {
     // A group of its own: Ctrl-C reaches us alone, and we end our children in order.
@@ -37,24 +39,30 @@ export function startChild({ name, script, args = [], environment, logFile }: Pr
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: { ...environment },
   });
-  const lines: string[] = [];
+  const lines: Line[] = [];
   const listeners = new Set<(line: string) => void>();
   const log = createWriteStream(logFile, { mode: 0o600 });
   const hear = (line: string): void => {
     log.write(`${line}\n`);
     if (line.trim() === "") return;
-    lines.push(line);
+    lines.push({ text: line, at: performance.now() });
     if (lines.length > MAX_LINES) lines.shift();
     for (const listener of listeners) listener(line);
   };
   for (const stream of [child.stdout, child.stderr]) readLines(stream, hear);
-  child.once("exit", () => killGroup(child));
+  let diedAt = Number.POSITIVE_INFINITY;
+  child.once("exit", () => {
+    diedAt = performance.now();
+    killGroup(child);
+  });
   const ended = new Promise<DevnetError>((resolve) => {
     child.once("error", (error) => resolve(new DevnetError(`The ${name} did not start: ${error.message}.`)));
     child.once("close", (code, signal) => {
       log.end();
       const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
-      resolve(new DevnetError(`The ${name} ${how}${lastWords(lines)}`));
+      // What is killed cannot say why.
+      const words = signal === "SIGKILL" ? "." : lastWords(lines, diedAt);
+      resolve(new DevnetError(firstOf(lines, explain) ?? `The ${name} ${how}${words}`));
     });
   });
   return {
@@ -82,6 +90,8 @@ export function startChild({ name, script, args = [], environment, logFile }: Pr
   };
 }
 
+type Line = { text: string; at: number };
+
 /** The lines kept of what a child said last. */
 const MAX_LINES = 20;
 
@@ -89,11 +99,24 @@ function readLines(stream: Readable | null, hear: (line: string) => void): void 
   if (stream !== null) createInterface({ input: stream }).on("line", hear);
 }
 
+/** A log's entry that is older has nothing to do with the end. */
+const LAST_WORDS_MS = 1_000;
+
 /** The last line it said; of an uncaught error, the line with its message. */
-function lastWords(lines: readonly string[]): string {
-  const thrown = lines.findLast((line) => /^\w*Error\b.*: /.test(line));
-  const last = thrown ?? lines.at(-1)?.trim();
+function lastWords(lines: readonly Line[], diedAt: number): string {
+  const words = lines
+    .filter(({ text, at }) => !text.startsWith("{") || diedAt - at < LAST_WORDS_MS)
+    .map(({ text }) => text.trim());
+  const last = words.findLast((text) => /^\w*Error\b.*: /.test(text)) ?? words.at(-1);
   return last === undefined ? "." : `: ${last}`;
+}
+
+function firstOf(lines: readonly Line[], explain: Program["explain"]): string | undefined {
+  for (const { text } of lines) {
+    const explained = explain?.(text);
+    if (explained !== undefined) return explained;
+  }
+  return undefined;
 }
 
 /** A child that was killed may leave behind what it started: it is in the child's group. */

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { DevnetError, oneLine } from "./devnet-error.ts";
 
@@ -73,11 +73,27 @@ export function clearFolder(folder: Folder): void {
   for (const name of FILES) rmSync(`${folder.file(name)}.new`, { force: true });
 }
 
+/** One level at a time: where a parent cannot be made (`/proc/x`), Node's recursive way tries forever. */
+function makeFolder(path: string): void {
+  if (isFolder(path)) return;
+  makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!isFolder(path)) throw error;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
 /** A lock that the system lets go of with the process, however it ends. */
 function take(path: string): () => void {
   let lock: DatabaseSync | undefined;
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     lock = new DatabaseSync(join(path, "lock"));
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {

@@ -30,6 +30,13 @@ test("a port in use is one line that names the setting", async () => {
 
 for (const [what, settings, says] of [
   ["a port that is none", { GATEWAY_PORT: "http" }, /^GATEWAY_PORT must be a port number/],
+  [
+    "several wrong settings",
+    { GATEWAY_PORT: "abc", CHAIN_PORT: "70000", PROVIDER_PORT: "-1", PRIMARY_CHAIN_ID: "1" },
+    /^PRIMARY_CHAIN_ID 1 .*GATEWAY_PORT must .* not abc\. CHAIN_PORT must .* not 70000\. PROVIDER_PORT must .* not -1\.$/m,
+  ],
+  ["a port for two", { CHAIN_PORT: "8787", GATEWAY_PORT: "" }, /^CHAIN_PORT and GATEWAY_PORT are both 8787: /],
+  ["a folder that cannot be made", { DEVNET_DIR: "/proc/x/y" }, /^\/proc\/x\/y cannot be used .*: set DEVNET_DIR to/],
   ["half a provider", { UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1" }, /^UPSTREAM_BASE_URL is set and UPSTREAM_API_KEY/],
   [
     "a chain that is not local",
@@ -53,6 +60,18 @@ test("a setting that the gateway refuses is one line with its name, and nothing 
   const started = launch(folder.path, { MODEL_ALIASES: "no json" });
   equal(await started.exited, 1);
   match(lastLine(started.output), /^The gateway ended with code 1: .*MODEL_ALIASES/);
+  deepEqual(processesOf(folder.path), []);
+  folder.remove();
+});
+
+test("a damaged chain is one line with its file and what to do", async () => {
+  const folder = temporaryFolder();
+  const file = join(folder.path, "chain.json");
+  writeFileSync(file, '{"block":');
+  writeFileSync(join(folder.path, "deployment.json"), '{"chainId":31337,"block":1,"contracts":{}}');
+  const started = launch(folder.path);
+  equal(await started.exited, 1);
+  equal(lastLine(started.output), `${file} is damaged: begin anew with npm start -- --fresh.`);
   deepEqual(processesOf(folder.path), []);
   folder.remove();
 });
@@ -82,7 +101,7 @@ test("a child that dies is one line with its name, and ends everything", async (
     equal(await started.exited, 1);
     match(
       lastLine(started.output),
-      new RegExp(`^The ${name} (was ended by SIGKILL|ended with code 1: killed by SIGKILL)`),
+      new RegExp(`^The ${name} (was ended by SIGKILL\\.|ended with code 1: killed by SIGKILL)$`),
     );
     deepEqual(processesOf(folder.path), []);
   }

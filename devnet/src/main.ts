@@ -43,9 +43,12 @@ async function main(): Promise<void> {
       (error: unknown) => fail(oneLine(error)),
     );
   };
+  // Until it first waits it has started nothing, and a signal ends us as it ends any program, whatever we are busy
+  // with.
+  const starting = startDevnet({ environment: process.env, fresh, onProgress: progress, signal: abort.signal });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, tell);
   try {
-    devnet = await startDevnet({ environment: process.env, fresh, onProgress: progress, signal: abort.signal });
+    devnet = await starting;
   } catch (error) {
     if (abort.signal.aborted) process.exit(0);
     throw error;

@@ -43,9 +43,17 @@ export const limits = {
   chatBodyBytes: 8 * 1024 * 1024,
   otherBodyBytes: 1024 * 1024,
   authBodyBytes: 16 * 1024,
+  /** For the whole of a body, however it trickles in. */
   bodyReadMs: 15_000,
-  /** A hold's lease, and the time from admission to the end of draining. */
+  /** A body above this is read for credentials alone that their partition knows. */
+  unprovenBodyBytes: 64 * 1024,
+  /** Of all requests whose answers have not begun: what they may hold of this process's memory. */
+  heldBodyBytes: 256 * 1024 * 1024,
+  /** Asking a contract about a signature costs calls on the operator's node, and anybody may ask. */
+  contractSignaturesAtOnce: 8,
+  /** From admission until a hold that nobody ended has lapsed. */
   leaseMs: 15 * 60_000,
+  /** From admission to the end of draining: a minute less than the lease. */
   requestMs: 14 * 60_000,
   /** From sending a request to the provider's headers: buffered answers come whole. */
   upstreamHeadersMs: 10 * 60_000,
@@ -58,8 +66,12 @@ export const limits = {
   stalledReaderMs: 30_000,
   catalogueRefreshMs: 5 * 60_000,
   catalogueMaxAgeMs: 15 * 60_000,
+  /** From one reading of the catalogue to the next that a model which is gone may cause. */
+  goneModelRefreshMs: 10_000,
   sessionMs: 24 * 3_600_000,
   messageMs: 10 * 60_000,
   /** How long the sweeper waits for the provider's record of an orphaned request. */
   orphanGraceMs: 30_000,
+  /** How long one sweep may begin with holds; what is left is the next one's. */
+  sweepMs: 4 * 60_000,
 } as const;

@@ -16,7 +16,7 @@ export type JobTimes = {
 
 /**
  * What a gateway does on its own: it reads the prices again, ends holds that nobody works on, and forgets what is
- * over. Throws if there are no prices to begin with. The result stops the jobs.
+ * over. Throws if there are no prices to begin with. The result stops the jobs, and resolves once none is running.
  *
  * @param abandoned Holds of a process that is known to be gone.
  */
@@ -24,36 +24,42 @@ export async function startJobs(
   gateway: Gateway,
   abandoned: readonly LapsedHold[],
   times: Partial<JobTimes> = {},
-): Promise<() => void> {
+): Promise<() => Promise<void>> {
   const { sweepMs, forgetMs, orphanGraceMs } = { ...usualTimes, ...times };
   await firstPrices(gateway);
   await orphanAll(gateway, abandoned, orphanGraceMs);
   const stops = [
-    every(gateway, sweepMs, () => sweep(gateway, orphanGraceMs)),
+    every(gateway, sweepMs, (stopped) => sweep(gateway, orphanGraceMs, stopped)),
     every(gateway, forgetMs, (stopped) => forgetAll(gateway, stopped)),
     every(gateway, limits.catalogueRefreshMs, () => gateway.prices.refresh()),
   ];
-  return () => {
-    for (const stop of stops) stop();
+  return async () => {
+    await Promise.all(stops.map((stop) => stop()));
   };
 }
 
 const usualTimes: JobTimes = { sweepMs: 5_000, forgetMs: 3_600_000, orphanGraceMs: limits.orphanGraceMs };
 
-function every(gateway: Gateway, intervalMs: number, work: (stopped: AbortSignal) => Promise<unknown>): () => void {
+function every(
+  gateway: Gateway,
+  intervalMs: number,
+  work: (stopped: AbortSignal) => Promise<unknown>,
+): () => Promise<void> {
   const { timers, log } = gateway.environment;
   const stop = new AbortController();
+  let running = Promise.resolve();
   let timer = timers.after(intervalMs, run);
   function run(): void {
-    work(stop.signal)
+    running = work(stop.signal)
       .catch((error: unknown) => log("alert", "job_failed", { error: String(error) }))
-      .finally(() => {
+      .then(() => {
         if (!stop.signal.aborted) timer = timers.after(intervalMs, run);
       });
   }
   return () => {
     stop.abort();
     timer.cancel();
+    return running;
   };
 }
 

@@ -1,6 +1,7 @@
 import { type Address, isAddress } from "@inference/protocol/credential";
 import * as z from "zod";
 import type { GatewayConfig } from "./config.ts";
+import { fillRecordUrl } from "./upstream/record-url.ts";
 
 /**
  * The settings every host reads from its environment, as text. One schema gives the check, the message that names all
@@ -55,6 +56,7 @@ export const gatewaySettings = z.object({
   UPSTREAM_RECORD_URL: z
     .string()
     .regex(/\{(id|since)\}/, "must contain {id} or {since}")
+    .refine((text) => recordOrigin(text) !== null, "must be an http(s) URL, with {id} and {since} after its host")
     .optional()
     .describe("Where the provider tells what the answer {id} used, or all since the time {since}: read after a crash."),
   UPSTREAM_RECORD_KEY: z.string().optional().describe("The key for those records, if it is not UPSTREAM_API_KEY."),
@@ -109,11 +111,31 @@ export function parseSettings<S extends z.ZodObject>(
   throw new SettingsError(`The gateway cannot start. Its settings:\n${[...new Set(problems)].join("\n")}`);
 }
 
+/** Where a record URL leads, whatever it is filled with; null if that is nowhere, or depends on it. */
+function recordOrigin(template: string): string | null {
+  const origins = ["one", "two"].map((upstreamId) => {
+    const url = fillRecordUrl(template, { upstreamId, admittedAt: 0 });
+    return URL.canParse(url) && /^https?:/i.test(url) ? new URL(url).origin : null;
+  });
+  return origins[0] === origins[1] ? (origins[0] ?? null) : null;
+}
+
+/** The master key goes to the provider and nowhere else: another host's records have a key of their own. */
+function checkRecordKey({ UPSTREAM_RECORD_URL: url, UPSTREAM_RECORD_KEY: key, ...settings }: GatewaySettings): void {
+  if (url === undefined || key !== undefined) return;
+  if (recordOrigin(url) === new URL(settings.UPSTREAM_BASE_URL).origin) return;
+  throw new SettingsError(
+    "The gateway cannot start. Its settings:\n  UPSTREAM_RECORD_KEY: is missing, and UPSTREAM_RECORD_URL is not on " +
+      "the host of UPSTREAM_BASE_URL, where alone UPSTREAM_API_KEY may go",
+  );
+}
+
 /** @param drainMs See `GatewayConfig`: how long the host can keep reading for a client that left. */
 export function configOf(
   settings: GatewaySettings,
   host: { drainMs: number; pricesFile: string | null },
 ): GatewayConfig {
+  checkRecordKey(settings);
   return {
     baseUrl: settings.BASE_URL,
     secret: Uint8Array.from(Buffer.from(settings.GATEWAY_SECRET.replace(/^0x/, ""), "hex")),

@@ -65,6 +65,8 @@ export type ErrorDetail = {
   metadata?: Record<string, string | number | boolean | null>;
   /** Seconds; only for what heals in seconds. */
   retryAfterS?: number;
+  /** Where one cause of a code heals otherwise than the others: in place of the table's word. */
+  retry?: boolean;
 };
 
 export type ErrorBody = {
@@ -92,7 +94,7 @@ export function errorBody(detail: ErrorDetail): ErrorBody {
 
 /** Headers that tell a client whether to try again, and when. */
 export function errorHeaders(detail: ErrorDetail): Record<string, string> {
-  const { retry } = errorTable[detail.code];
+  const retry = detail.retry ?? errorTable[detail.code].retry;
   const headers: Record<string, string> = { "x-should-retry": retry ? "true" : "false" };
   if (retry && detail.retryAfterS !== undefined) headers["retry-after"] = String(detail.retryAfterS);
   return headers;

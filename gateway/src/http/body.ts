@@ -4,9 +4,15 @@ import type { GatewayContext } from "./context.ts";
 
 /**
  * A request's JSON text, read within a limit and a time. Errors: 415 for another media type or an encoded body, 413
- * above the limit, 408 for a body that does not come, 400 for bytes that are not UTF-8.
+ * above the limit, 408 for a body that does not come, 503 where memory is short, 400 for bytes that are not UTF-8.
+ *
+ * @param prove Called before more than `limits.unprovenBodyBytes` are read: throws if nobody vouches for the sender.
  */
-export async function readJsonText(context: GatewayContext, maxBytes: number): Promise<string> {
+export async function readJsonText(
+  context: GatewayContext,
+  maxBytes: number,
+  prove?: () => Promise<unknown>,
+): Promise<string> {
   const { req } = context;
   const mediaType = req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (mediaType !== "application/json") {
@@ -18,9 +24,10 @@ export async function readJsonText(context: GatewayContext, maxBytes: number): P
   }
   const announced = Number(req.header("content-length") ?? Number.NaN);
   if (announced > maxBytes) tooLarge(maxBytes);
-  const bytes = Number.isNaN(announced)
-    ? await readLimited(context, maxBytes)
-    : await withinTime(context, req.arrayBuffer());
+  const bytes =
+    announced <= limits.unprovenBodyBytes
+      ? await readAnnounced(context, announced)
+      : await readCounting(context, maxBytes, prove);
   try {
     return utf8.decode(bytes);
   } catch {
@@ -30,22 +37,49 @@ export async function readJsonText(context: GatewayContext, maxBytes: number): P
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** A body of unknown length: counted as it comes. */
-async function readLimited(context: GatewayContext, maxBytes: number): Promise<Uint8Array> {
+/** A small body of known length. */
+function readAnnounced(context: GatewayContext, length: number): Promise<ArrayBuffer> {
+  context.get("held").take(length);
+  return withinTime(context, context.req.arrayBuffer().catch(brokenOff));
+}
+
+/** A large body, or one of unknown length: counted as it comes, so that announcing bytes takes no memory. */
+async function readCounting(
+  context: GatewayContext,
+  maxBytes: number,
+  prove: (() => Promise<unknown>) | undefined,
+): Promise<Uint8Array> {
   const reader = context.req.raw.body?.getReader();
   if (reader === undefined) return new Uint8Array();
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for (;;) {
-    const { done, value } = await withinTime(context, reader.read());
-    if (done) break;
-    length += value.length;
-    if (length > maxBytes) {
-      await reader.cancel();
-      tooLarge(maxBytes);
+  const held = context.get("held");
+
+  async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array> {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    let proven = false;
+    for (;;) {
+      const { done, value } = await reader.read().catch(brokenOff);
+      if (done) return joined(chunks, length);
+      length += value.length;
+      if (length > maxBytes) tooLarge(maxBytes);
+      held.take(value.length);
+      chunks.push(value);
+      if (proven || length <= limits.unprovenBodyBytes) continue;
+      await prove?.();
+      proven = true;
     }
-    chunks.push(value);
   }
+
+  try {
+    return await withinTime(context, readAll(reader));
+  } catch (error) {
+    // Whatever comes yet is nobody's: the loop above ends with it.
+    reader.cancel().catch(() => undefined);
+    throw error;
+  }
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const whole = new Uint8Array(length);
   let offset = 0;
   for (const chunk of chunks) {
@@ -55,6 +89,7 @@ async function readLimited(context: GatewayContext, maxBytes: number): Promise<U
   return whole;
 }
 
+/** One deadline for a whole body: who sends a byte now and then does not move it. */
 function withinTime<T>(context: GatewayContext, reading: Promise<T>): Promise<T> {
   const { timers } = context.get("gateway").environment;
   return new Promise<T>((resolve, reject) => {
@@ -62,9 +97,12 @@ function withinTime<T>(context: GatewayContext, reading: Promise<T>): Promise<T>
     const timer = timers.after(limits.bodyReadMs, () => {
       reject(new GatewayError({ code: "request_timeout", message }));
     });
-    const broken = (): void => reject(new GatewayError({ code: "invalid_request", message: "The body broke off." }));
-    reading.then(resolve, broken).finally(() => timer.cancel());
+    reading.then(resolve, reject).finally(() => timer.cancel());
   });
+}
+
+function brokenOff(): never {
+  return fail("invalid_request", "The body broke off.");
 }
 
 function tooLarge(maxBytes: number): never {

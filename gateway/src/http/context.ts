@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { Gateway } from "../gateway.ts";
+import type { HeldBody } from "./held-bodies.ts";
 
 /** What every handler finds in its context. */
 export type GatewayEnv = {
@@ -9,6 +10,8 @@ export type GatewayEnv = {
     requestId: string;
     /** The request's one time. */
     at: number;
+    /** What the request's body takes of the memory for all of them. */
+    held: HeldBody;
     /** The response was made with `commonHeaders`. */
     hasCommonHeaders?: boolean;
   };

@@ -10,7 +10,10 @@ export function errorResponse(context: GatewayContext, error: unknown): Response
     const fields = { request: context.get("requestId"), error: describe(error) };
     context.get("gateway").environment.log("alert", "internal_error", fields);
   }
-  return context.json(errorBody(detail), errorTable[detail.code].status, errorHeaders(detail));
+  const headers = errorHeaders(detail);
+  // The rest of a body that did not come in time would be read as the next request.
+  if (detail.code === "request_timeout") headers.connection = "close";
+  return context.json(errorBody(detail), errorTable[detail.code].status, headers);
 }
 
 export function errorDetail(error: unknown): ErrorDetail {

@@ -16,7 +16,7 @@ export async function requireApiKey(context: GatewayContext): Promise<KeyHolder>
   const credential = requireCredential(context);
   const message = "This route is read with an API key, and this is a session: send the key.";
   if (credential.payer.kind !== "key") fail("wrong_identity", message);
-  const { keyId } = await lookUp(context, credential);
+  const { keyId } = await lookUpCredential(context, credential);
   if (keyId === null) throw credentialError(credential.payer, "unknown");
   return { account: credential.subject, partition: credential.partition, keyId };
 }
@@ -28,7 +28,7 @@ export async function requirePersonalSession(
   context: GatewayContext,
 ): Promise<{ account: Address; partition: Partition }> {
   const { credential } = requireSessionToken(context);
-  const { session } = await lookUp(context, credential);
+  const { session } = await lookUpCredential(context, credential);
   if (session === null) throw credentialError(credential.payer, "unknown");
   if (session.agentToken !== null) {
     fail(
@@ -52,7 +52,8 @@ export function requireSessionToken(context: GatewayContext): { token: string; c
   return { token, credential };
 }
 
-async function lookUp(
+/** What the credential's partition knows of it. Throws 401 or 403 for one that is not good now. */
+export async function lookUpCredential(
   context: GatewayContext,
   { partition, payer }: VerifiedCredential,
 ): Promise<{ keyId: string | null; session: SessionRow | null }> {

@@ -1,9 +1,11 @@
 import { makeRequestId } from "@inference/protocol/id";
 import type { MiddlewareHandler } from "hono";
+import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import type { GatewayEnv } from "./context.ts";
+import { makeHeldBodies } from "./held-bodies.ts";
 
-const EXPOSED = "x-request-id, retry-after, x-should-retry, x-ignored-parameters, idempotent-replayed";
+const EXPOSED = "x-request-id, retry-after, x-should-retry, x-ignored-parameters";
 
 /**
  * Gives every request its time and its id, and every response the id and the CORS headers, errors included. Any origin
@@ -11,6 +13,7 @@ const EXPOSED = "x-request-id, retry-after, x-should-retry, x-ignored-parameters
  */
 export function everyRequest(gateway: Gateway): MiddlewareHandler<GatewayEnv> {
   const { clock, random } = gateway.environment;
+  const bodies = makeHeldBodies(limits.heldBodyBytes);
   return async function everyRequest(context, next) {
     const at = clock.now();
     const requestId = makeRequestId(at, random.bytes(10));
@@ -19,7 +22,15 @@ export function everyRequest(gateway: Gateway): MiddlewareHandler<GatewayEnv> {
     context.set("requestId", requestId);
     if (context.req.method === "OPTIONS") {
       context.res = preflight(context.req.header("access-control-request-headers"));
-    } else await next();
+    } else {
+      const held = bodies.open();
+      context.set("held", held);
+      try {
+        await next();
+      } finally {
+        held.release();
+      }
+    }
     if (context.get("hasCommonHeaders") === true) return;
     const { headers } = context.res;
     for (const [name, value] of Object.entries(commonHeaders(requestId))) {

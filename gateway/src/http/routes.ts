@@ -22,7 +22,8 @@ const prefixes = ["/api/v1", "/v1"] as const;
 const underBothPrefixes: readonly Route[] = [
   ...inferenceRoutes.map((route): Route => ({ method: "POST", path: route.path, handle: handleInference(route) })),
   { method: "GET", path: "/models", handle: listModels },
-  { method: "GET", path: "/models/:id", handle: getModel },
+  // A model's id may have a slash in it.
+  { method: "GET", path: "/models/:id{.+}", handle: getModel },
 ];
 
 /** Every route there is. */

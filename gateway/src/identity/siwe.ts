@@ -19,7 +19,7 @@ export type Signer = {
   nonceExpiresAt: number;
 };
 
-/** Throws 401 with the reason, 503 `chain_unavailable` where a contract wallet could not be asked. */
+/** Throws 401 with the reason, 503 `chain_unavailable` or `overloaded` where a contract wallet could not be asked. */
 export async function verifySignIn(gateway: Gateway, signed: SignedMessage, atMs: number): Promise<Signer> {
   const message = readMessage(gateway.config, signed.message, atMs);
   const endpoint = keyEndpoint(gateway.config);
@@ -103,16 +103,17 @@ async function requireSignature(gateway: Gateway, message: SiweMessage, signed: 
 
 /**
  * A contract is asked on the primary chain only, where balances and capacity live: the same address on another chain
- * may be another's contract, whose word would open this one's account. The body's limit bounds the signature's size.
+ * may be another's contract, whose word would open this one's account. The body's limit bounds the signature's size,
+ * and a gate how many are asked at once: any bytes under a message in order come this far.
  */
 async function isAcceptedByContract(
-  { config, environment }: Gateway,
+  { config, environment, contractSignatures }: Gateway,
   { address, chainId }: SiweMessage,
   { message, signature }: SignedMessage,
 ): Promise<boolean> {
   const [primaryChainId] = config.chainIds;
   if (chainId !== primaryChainId) return false;
-  return environment.chain.acceptsSignature({ chainId, address, message, signature });
+  return contractSignatures(() => environment.chain.acceptsSignature({ chainId, address, message, signature }));
 }
 
 function keyEndpoint(config: GatewayConfig): string {

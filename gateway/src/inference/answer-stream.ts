@@ -1,8 +1,8 @@
-import { errorBody, GatewayError } from "@inference/protocol/errors";
+import { type ErrorBody, errorBody, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
-import type { Delivered } from "../metering/quote.ts";
+import { type Delivered, nothingDelivered } from "../metering/quote.ts";
 import { answerHeaders } from "./answer-headers.ts";
 import { eventTap } from "./event-tap.ts";
 import { checkpointExchange, type Exchange, endExchange } from "./exchange.ts";
@@ -53,30 +53,31 @@ async function relay(
     for await (const chunk of response.body) {
       watch.sawBytes();
       const passed = tap.push(chunk);
-      exchange.upstreamId ??= tap.upstreamId();
+      exchange.upstreamId ??= tap.upstreamId()?.slice(0, MAX_ID_LETTERS) ?? null;
       if (passed !== undefined && !begun) {
         begun = true;
-        await checkpointExchange(gateway, exchange, 0);
+        if (!(await firstCheckpoint(gateway, exchange, outlet))) return;
       }
       const state = tap.state();
       // The charge is on its way into the ledger before the client can know that the answer is whole.
       // After an error event the usage may still come: the stream is read to its end, for a few seconds at most.
       if (state === "done") end(gateway, exchange, tap, outlet, true);
       if (passed !== undefined) {
-        const room = outlet.write(passed);
+        const room = outlet.write(passed, tap.delivered());
         if (room !== undefined) await room;
       }
       if (state !== "open") outlet.close();
       watch.checkpointIfDue();
+      if (isRunaway(exchange, tap)) throw giveUp(exchange, "The answer was far longer than what was asked for");
     }
     const rest = tap.end(cutError(exchange));
     end(gateway, exchange, tap, outlet, tap.state() === "done");
-    if (rest !== undefined) await outlet.write(rest);
+    if (rest !== undefined) await outlet.write(rest, tap.delivered());
     outlet.close();
   } catch {
     const rest = tap.end(cutError(exchange));
     end(gateway, exchange, tap, outlet, false);
-    if (rest !== undefined) await outlet.write(rest);
+    if (rest !== undefined) await outlet.write(rest, tap.delivered());
     // A stream of events ends in an error event; other bytes can only be cut off.
     if (exchange.order.stream) outlet.close();
     else outlet.fail();
@@ -85,9 +86,32 @@ async function relay(
   }
 }
 
+/** A longer one is no id that a record would be found by. */
+const MAX_ID_LETTERS = 200;
+
+/** Nothing leaves, and nothing is charged, unless this is durable. False: the answer has ended. */
+async function firstCheckpoint(gateway: Gateway, exchange: Exchange, outlet: Outlet): Promise<boolean> {
+  try {
+    await checkpointExchange(gateway, exchange, 0);
+    return true;
+  } catch (error) {
+    gateway.environment.log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) });
+    endExchange(gateway, exchange, { kind: "nothing", why: "its first checkpoint could not be written down" });
+    exchange.abort.abort();
+    if (exchange.order.stream) {
+      const message = "The ledger is not available at the moment. Nothing was charged.";
+      const body = errorBody({ code: "ledger_unavailable", message });
+      await outlet.write(new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`), nothingDelivered);
+      outlet.close();
+    } else outlet.fail();
+    return false;
+  }
+}
+
+/** Call it before the tap's last bytes are written: they are counted as delivered to a client that is still there. */
 function end(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet, complete: boolean): void {
   const usage = tap.usage();
-  const delivered = outlet.deliveredWhenLeft() ?? tap.delivered();
+  const delivered = outlet.hasLeft() ? outlet.delivered() : tap.delivered();
   const isNothing = typeof usage !== "object" && isNone(tap.delivered()) && !complete;
   endExchange(
     gateway,
@@ -102,10 +126,21 @@ function isNone(delivered: Delivered): boolean {
   return delivered.bytes === 0 && delivered.events === 0;
 }
 
-function cutError(exchange: Exchange): ReturnType<typeof errorBody> {
-  return exchange.abort.signal.aborted
-    ? errorBody({ code: "upstream_timeout", message: "The provider stopped sending, and the answer was given up." })
-    : errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
+/** Why we stopped reading an answer, as its client is told. */
+class GivenUp extends Error {
+  override name = "GivenUp";
+}
+
+function giveUp(exchange: Exchange, why: string): GivenUp {
+  const reason = new GivenUp(why);
+  exchange.abort.abort(reason);
+  return reason;
+}
+
+function cutError({ abort: { signal } }: Exchange): ErrorBody {
+  if (!signal.aborted) return errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
+  const why = signal.reason instanceof GivenUp ? signal.reason.message : "The answer took too long";
+  return errorBody({ code: "upstream_timeout", message: `${why}, and was given up.` });
 }
 
 /** Far more came than was asked for: the customer owes the hold at most, and we would owe the rest. */
@@ -125,7 +160,6 @@ function startWatch(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outl
   let timer = timers.after(limits.checkpointMs, tick);
   outlet.onLeave(() => {
     drain = timers.after(gateway.config.drainMs, () => exchange.abort.abort());
-    return tap.delivered();
   });
 
   function tick(): void {
@@ -133,13 +167,14 @@ function startWatch(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outl
     const now = clock.now();
     // Over for the client, and the provider still sends: nothing of it is wanted any more.
     const isOver = exchange.ended || tap.state() !== "open";
-    if (isOver || now - lastBytesAt >= limits.upstreamIdleMs || isRunaway(exchange, tap)) exchange.abort.abort();
+    if (isOver) giveUp(exchange, "The answer was over");
+    else if (now - lastBytesAt >= limits.upstreamIdleMs) giveUp(exchange, "The answer stood still");
     outlet.keepAlive(now);
     checkpoint();
   }
 
   function checkpoint(): void {
-    const delivered = outlet.deliveredWhenLeft() ?? tap.delivered();
+    const delivered = outlet.delivered();
     if (delivered.events === checkpointed) return;
     checkpointed = delivered.events;
     const { quote } = exchange.order;
@@ -153,7 +188,7 @@ function startWatch(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outl
       lastBytesAt = clock.now();
     },
     checkpointIfDue() {
-      if (tap.delivered().events - checkpointed >= limits.checkpointTokens) checkpoint();
+      if (outlet.delivered().events - checkpointed >= limits.checkpointTokens) checkpoint();
     },
     stop() {
       timer.cancel();

@@ -8,8 +8,9 @@ import { parseUsage, type UsageReading } from "../metering/usage.ts";
 import { usageJson } from "../metering/usage-json.ts";
 import { utf8Length } from "../metering/utf8-length.ts";
 import { readBytes } from "../upstream/provider.ts";
+import { scrub } from "../upstream/scrub.ts";
 import { answerHeaders } from "./answer-headers.ts";
-import { type Exchange, endExchange } from "./exchange.ts";
+import { durableOrLate, type Exchange, endExchange } from "./exchange.ts";
 import type { InferenceRequest } from "./inference.ts";
 
 /**
@@ -24,8 +25,8 @@ export async function answerWhole(
   deadline: { cancel(): void },
 ): Promise<Response> {
   try {
-    const isBlocked = gateway.config.upstream.blockedHeader;
-    const blocked = isBlocked !== null && response.header(isBlocked) === "true";
+    const { blockedHeader } = gateway.config.upstream;
+    const blocked = blockedHeader !== null && response.header(blockedHeader) === "true";
     const bytes = await readBytes(response.body, limits.answerBytes);
     const contentType = response.header("content-type") ?? "";
     return contentType.startsWith("application/json")
@@ -63,7 +64,8 @@ async function answerJson(
           clientGone: request.clientGone?.aborted ?? false,
         },
   );
-  await durableOrLate(gateway, durable);
+  checkModel(gateway, exchange, answer.model);
+  await chargeKept(gateway, durable);
   const shown: string[] = [];
   for (const field of request.route.answerFields) {
     if (field === "usage") {
@@ -108,24 +110,21 @@ async function answerBinary(
           clientGone: false,
         },
   );
-  await durableOrLate(gateway, durable);
+  await chargeKept(gateway, durable);
   return new Response(bytes as BodyInit, { status: 200, headers: answerHeaders(request, exchange.order, contentType) });
 }
 
-const MAX_SETTLE_WAIT_MS = 2_000;
+/** An answer whose charge was lost with the ledger is not sent. */
+async function chargeKept(gateway: Gateway, durable: Promise<boolean>): Promise<void> {
+  if (!(await durableOrLate(gateway, durable))) throw new LedgerUnavailable("the charge could not be written down");
+}
 
-/**
- * A full disk delays the settle, not the answer: the hold is durable, and stays until the settle is. An answer whose
- * charge was lost with the ledger is not sent.
- */
-async function durableOrLate(gateway: Gateway, durable: Promise<boolean>): Promise<void> {
-  let timer: { cancel(): void } | undefined;
-  const late = new Promise<"late">((resolve) => {
-    timer = gateway.environment.timers.after(MAX_SETTLE_WAIT_MS, () => resolve("late"));
-  });
-  const end = await Promise.race([durable, late]);
-  timer?.cancel();
-  if (end === false) throw new LedgerUnavailable("the charge could not be written down");
+/** Who asked for one model and is answered by another was charged the wrong prices. */
+function checkModel(gateway: Gateway, { id, order }: Exchange, answered: unknown): void {
+  if (typeof answered !== "string" || answered === order.model.id) return;
+  const { environment, config } = gateway;
+  const said = scrub(answered, [config.upstream.apiKey]);
+  environment.log("alert", "other_model", { request: id, asked: order.model.id, answered: said });
 }
 
 const utf8 = new TextDecoder();

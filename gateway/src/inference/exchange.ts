@@ -40,15 +40,18 @@ export function endExchange(
   const durable = resolveHold(gateway, exchange, conclusion, receiptDetail(exchange, ending, conclusion)).then(
     () => true,
     (error: unknown) => {
-      // The hold stays open, and the sweeper ends it by what is known then.
+      // A hold that is still open is ended by the sweeper, by what is known then.
       log("alert", "settle_failed", { request: exchange.id, error: String(error) });
       return false;
     },
   );
+  // Until then the sweeper leaves it alone: a full disk can delay a settle beyond the lease.
+  void durable.then(() => gateway.live.delete(exchange.id));
   gateway.environment.background(durable);
   return { conclusion, durable };
 }
 
+/** Throws if the hold did not end as it was to. */
 async function resolveHold(
   gateway: Gateway,
   exchange: Pick<Exchange, "id" | "owner">,
@@ -58,7 +61,7 @@ async function resolveHold(
   const { ledger, clock } = gateway.environment;
   const { id, owner } = exchange;
   const at = clock.now();
-  await ledger.run(
+  const { status } = await ledger.run(
     function* () {
       return outcome === "settle"
         ? yield* send(owner, { type: "settle", id, at, chargeNanoUsd, lossNanoUsd, detail })
@@ -66,9 +69,30 @@ async function resolveHold(
     },
     { untilDurable: true },
   );
+  const isResolved = status === (outcome === "settle" ? "settled" : "released");
+  if (!isResolved) throw new Error(`the ledger answered ${outcome} with ${status}`);
 }
 
-/** Writes down what had been delivered by now, and how the provider knows the answer. */
+const MAX_SETTLE_WAIT_MS = 2_000;
+
+/**
+ * Waits a while for the end of a request to be durable. A full disk delays the settle, not the answer: the hold is
+ * durable, and stays until the settle is. False if the settle was lost.
+ */
+export async function durableOrLate(gateway: Gateway, durable: Promise<boolean>): Promise<boolean> {
+  let timer: { cancel(): void } | undefined;
+  const late = new Promise<true>((resolve) => {
+    timer = gateway.environment.timers.after(MAX_SETTLE_WAIT_MS, () => resolve(true));
+  });
+  const kept = await Promise.race([durable, late]);
+  timer?.cancel();
+  return kept;
+}
+
+/**
+ * Writes down what had been delivered by now, and how the provider knows the answer. Throws if the ledger does not have
+ * it.
+ */
 export async function checkpointExchange(
   gateway: Gateway,
   exchange: Exchange,
@@ -76,7 +100,10 @@ export async function checkpointExchange(
 ): Promise<void> {
   if (exchange.ended) return;
   const { id, owner, upstreamId } = exchange;
-  await gateway.environment.ledger.run(() => send(owner, { type: "checkpoint", id, deliveredNanoUsd, upstreamId }));
+  const { status } = await gateway.environment.ledger.run(() =>
+    send(owner, { type: "checkpoint", id, deliveredNanoUsd, upstreamId }),
+  );
+  if (status !== "written") throw new Error(`the ledger answered a checkpoint with ${status}`);
 }
 
 export function holdDetail(route: string, order: Order): string {
@@ -120,12 +147,14 @@ function receiptDetail(exchange: Exchange, ending: Ending, conclusion: Conclusio
  */
 export function startDeadline(
   gateway: Gateway,
-  abort: AbortController,
+  { at, abort }: Pick<Exchange, "at" | "abort">,
   clientGone: AbortSignal | null,
 ): { cancel(): void } {
-  const { timers } = gateway.environment;
+  const { clock, timers } = gateway.environment;
   const over = (): void => abort.abort();
-  const lease = timers.after(limits.requestMs, over);
+  // From admission on, as the lease is: reading the body and reserving have taken of it already.
+  const left = at + limits.requestMs - clock.now();
+  const lease = timers.after(Math.min(Math.max(0, left), limits.requestMs), over);
   let drain: { cancel(): void } | undefined;
   const onGone = (): void => {
     drain = timers.after(gateway.config.drainMs, over);

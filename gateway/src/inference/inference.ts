@@ -10,7 +10,7 @@ import { providerError } from "../upstream/provider-error.ts";
 import { answerStream } from "./answer-stream.ts";
 import { answerWhole } from "./answer-whole.ts";
 import type { Ending } from "./conclusion.ts";
-import { type Exchange, endExchange, holdDetail, startDeadline } from "./exchange.ts";
+import { durableOrLate, type Exchange, endExchange, holdDetail, startDeadline } from "./exchange.ts";
 import type { Order } from "./order.ts";
 import { credentialError, refusalError } from "./refusal.ts";
 import type { InferenceRoute } from "./routes.ts";
@@ -42,7 +42,7 @@ export async function serveInference(gateway: Gateway, request: InferenceRequest
     chatOutputField: gateway.config.upstream.chatOutputField,
   });
   const exchange = await admit(gateway, request, order);
-  const deadline = startDeadline(gateway, exchange.abort, request.clientGone);
+  const deadline = startDeadline(gateway, exchange, request.clientGone);
   try {
     const response = await forward(gateway, exchange);
     return order.stream || request.route.passesThrough
@@ -54,7 +54,7 @@ export async function serveInference(gateway: Gateway, request: InferenceRequest
     const ending = failureEnding(error, exchange, request);
     exchange.abort.abort();
     // Whatever happened, the hold ends.
-    await endExchange(gateway, exchange, ending).durable;
+    await durableOrLate(gateway, endExchange(gateway, exchange, ending).durable);
     throw failure;
   }
 }
@@ -84,6 +84,7 @@ async function admit(gateway: Gateway, request: InferenceRequest, order: Order):
     case "conflict":
       throw new Error(`request id ${id} came twice`);
   }
+  gateway.live.add(id);
   return {
     id,
     at,
@@ -109,7 +110,7 @@ async function forward(gateway: Gateway, exchange: Exchange): Promise<UpstreamRe
   const body = await errorText(response);
   const refusal = providerError(response.status, body, [gateway.config.upstream.apiKey]);
   if (refusal.alert !== null) log("alert", "provider", { request: exchange.id, alert: refusal.alert });
-  if (refusal.modelGone) gateway.environment.background(gateway.prices.refresh().catch(() => undefined));
+  if (refusal.modelGone) gateway.environment.background(gateway.prices.modelGone());
   throw new GatewayError(refusal.detail);
 }
 

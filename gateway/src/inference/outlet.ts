@@ -1,6 +1,6 @@
 import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
-import type { Delivered } from "../metering/quote.ts";
+import { type Delivered, nothingDelivered } from "../metering/quote.ts";
 
 /**
  * The client's end of a stream. Whatever the client does, leave or stand still, the writer goes on: writes to a client
@@ -10,17 +10,19 @@ export type Outlet = {
   readable: ReadableStream<Uint8Array>;
   /**
    * Passes bytes on. A promise when the client is behind: it resolves when there is room, or when it was left behind.
+   *
+   * @param delivered What has been delivered with them, in all.
    */
-  write(bytes: Uint8Array): Promise<void> | undefined;
+  write(bytes: Uint8Array, delivered: Delivered): Promise<void> | undefined;
   close(): void;
   /** Ends the stream as broken. */
   fail(): void;
   leave(): void;
   hasLeft(): boolean;
-  /** What had been delivered when the client left; undefined while it is there. */
-  deliveredWhenLeft(): Delivered | undefined;
-  /** Calls back in the moment the client leaves, for what has been delivered by then. */
-  onLeave(callback: () => Delivered): void;
+  /** What was written while the client was there. */
+  delivered(): Delivered;
+  /** Calls back in the moment the client leaves. */
+  onLeave(callback: () => void): void;
   /** Sends a comment if nothing else was sent for a while. */
   keepAlive(nowMs: number): void;
 };
@@ -35,8 +37,8 @@ export function openOutlet({ clock, timers }: Environment, options: { keepsAlive
   let left = false;
   let lastWriteAt = clock.now();
   let makeRoom: (() => void) | undefined;
-  let leaving: (() => Delivered) | undefined;
-  let deliveredWhenLeft: Delivered | undefined;
+  let leaving: (() => void) | undefined;
+  let delivered = nothingDelivered;
 
   const readable = new ReadableStream<Uint8Array>(
     {
@@ -56,8 +58,7 @@ export function openOutlet({ clock, timers }: Environment, options: { keepsAlive
   function leave(): void {
     if (left || closed) return;
     left = true;
-    const delivered = leaving?.();
-    if (delivered !== undefined) deliveredWhenLeft = { ...delivered };
+    leaving?.();
     makeRoom?.();
   }
 
@@ -89,20 +90,21 @@ export function openOutlet({ clock, timers }: Environment, options: { keepsAlive
 
   return {
     readable,
-    write(bytes) {
+    write(bytes, deliveredByNow) {
       if (left || closed || controller === undefined) return undefined;
       lastWriteAt = clock.now();
       controller.enqueue(bytes);
+      delivered = deliveredByNow;
       return (controller.desiredSize ?? 1) > 0 ? undefined : room();
     },
     close: () => closeController((open) => open.close()),
     fail: () => closeController((open) => open.error(new Error("the answer broke off"))),
     leave,
     hasLeft: () => left,
-    deliveredWhenLeft: () => deliveredWhenLeft,
+    delivered: () => delivered,
     onLeave(callback) {
       leaving = callback;
-      if (left) deliveredWhenLeft ??= { ...callback() };
+      if (left) callback();
     },
     keepAlive(nowMs) {
       if (!options.keepsAlive || left || closed || nowMs - lastWriteAt < limits.keepAliveMs) return;

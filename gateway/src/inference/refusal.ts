@@ -10,11 +10,13 @@ import type { Quote } from "../metering/quote.ts";
  * @param jitter 0 to 1: spreads the retries of what heals in seconds over 1 to 5 s.
  */
 export function refusalError(refusal: Refusal, quote: Quote, jitter: number): GatewayError {
-  const affordable = quote.affordableTokens(refusal.availableNanoUsd);
+  // Too many in flight says nothing of amounts: none is too small, and none would have fitted.
+  const isAmount = refusal.cause !== "in_flight";
+  const affordable = isAmount ? quote.affordableTokens(refusal.availableNanoUsd) : null;
   const resetsAt = refusal.resetsAt === null ? null : new Date(refusal.resetsAt).toISOString();
   const metadata = {
     needed_nano_usd: refusal.neededNanoUsd,
-    available_nano_usd: refusal.availableNanoUsd,
+    ...(isAmount ? { available_nano_usd: refusal.availableNanoUsd } : {}),
     ...(affordable === null ? {} : { max_affordable_tokens: affordable }),
     ...(refusal.budget === "key" ? { window: refusal.window } : {}),
     ...(resetsAt === null ? {} : { resets_at: resetsAt }),

@@ -2,30 +2,74 @@ import type { LapsedHold } from "@inference/ledger/client";
 import { askOwner } from "@inference/ledger/follower";
 import { send } from "@inference/ledger/saga";
 import type { HoldRow } from "@inference/ledger/tables";
-import type { NanoUsd } from "@inference/protocol/money";
+import type { AttoUsd, EmbeddingPrice, TextPrice } from "@inference/protocol/model";
+import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
+import type { TokenBound } from "../metering/bound.ts";
 import { chargeForUsage } from "../metering/charge.ts";
 import type { TokenUsage } from "../metering/quote.ts";
 import { parseUsage } from "../metering/usage.ts";
 import type { HoldDetail, ReceiptDetail } from "./exchange.ts";
+import { openRecords, type Records } from "./records.ts";
 
 /**
  * Ends the holds that nobody is working on any more. A lapsed hold is orphaned first; then it is settled with the
  * provider's own record of the request if there is one in time, else with what its last checkpoint proves, else
- * released. A follower's hold ends as its owner says. Answers how many holds it looked at.
+ * released. A follower's hold ends as its owner says. What a live request of this process holds is left alone: its
+ * deadline ends it. Answers how many holds it looked at.
  */
-export async function sweep(gateway: Gateway, graceMs: number = limits.orphanGraceMs): Promise<number> {
-  const { clock, ledger, log } = gateway.environment;
-  const lapsed = await ledger.lapsedHolds(clock.now(), MAX_HOLDS_A_SWEEP);
-  for (const entry of lapsed) {
-    try {
-      await sweepHold(gateway, entry, graceMs);
-    } catch (error) {
-      log("alert", "sweep_failed", { request: entry.hold.id, error: String(error) });
+export async function sweep(
+  gateway: Gateway,
+  graceMs: number = limits.orphanGraceMs,
+  stopped?: AbortSignal,
+): Promise<number> {
+  const { clock, ledger } = gateway.environment;
+  const at = clock.now();
+  const seen = new Set<string>();
+  let left = 0;
+  const isOver = (): boolean => stopped?.aborted === true || clock.now() - at >= limits.sweepMs;
+  while (!isOver()) {
+    // What is ended or orphaned leaves the list; what stays is read past.
+    const lapsed = await ledger.lapsedHolds(at, left + HOLDS_A_PAGE);
+    const fresh = lapsed.filter((entry) => !seen.has(nameOf(entry)));
+    if (fresh.length === 0) break;
+    for (const entry of fresh) seen.add(nameOf(entry));
+    left = lapsed.length - fresh.length + (await sweepPage(gateway, fresh, graceMs, isOver));
+  }
+  return seen.size;
+}
+
+function nameOf({ partition, hold }: LapsedHold): string {
+  return `${partition} ${hold.id}`;
+}
+
+/** Answers how many of these holds are as they were. */
+async function sweepPage(
+  gateway: Gateway,
+  page: readonly LapsedHold[],
+  graceMs: number,
+  isOver: () => boolean,
+): Promise<number> {
+  const mine = page.filter(({ partition, hold }) => hold.owner !== partition || !gateway.live.has(hold.id));
+  const records = openRecords(
+    gateway,
+    mine.filter(({ partition, hold }) => hold.owner === partition).map(({ hold }) => hold),
+  );
+  const waiting = mine.values();
+  let changed = 0;
+  async function work(): Promise<void> {
+    for (const entry of waiting) {
+      if (isOver()) return;
+      try {
+        if (await sweepHold(gateway, entry, graceMs, records)) changed++;
+      } catch (error) {
+        gateway.environment.log("alert", "sweep_failed", { request: entry.hold.id, error: String(error) });
+      }
     }
   }
-  return lapsed.length;
+  await Promise.all(Array.from({ length: HOLDS_AT_ONCE }, work));
+  return page.length - changed;
 }
 
 /** Orphans holds at once, whatever their lease: those of a process that is known to be gone. */
@@ -44,22 +88,25 @@ export async function orphanAll(
   );
 }
 
-const MAX_HOLDS_A_SWEEP = 256;
-const RECORD_MS = 10_000;
+const HOLDS_A_PAGE = 256;
+const HOLDS_AT_ONCE = 8;
 
-async function sweepHold(gateway: Gateway, { partition, hold }: LapsedHold, graceMs: number): Promise<void> {
+/** Answers whether anything came of it. */
+async function sweepHold(
+  gateway: Gateway,
+  { partition, hold }: LapsedHold,
+  graceMs: number,
+  records: Records,
+): Promise<boolean> {
   const { clock, ledger } = gateway.environment;
   const at = clock.now();
-  if (hold.owner !== partition) {
-    await ledger.run(() => askOwner(partition, hold, at));
-    return;
-  }
+  if (hold.owner !== partition) return (await ledger.run(() => askOwner(partition, hold, at))) !== "open";
   const detail = readDetail(hold.detail);
-  const recorded = await recordedUsage(gateway, hold, detail);
+  const recorded = await recordedUsage(gateway, hold, detail, records);
   if (hold.state === "open" && recorded === undefined && mayBeRecorded(gateway, hold)) {
     // The provider may write its record late: ask again until the grace is over, while nothing is charged.
     await ledger.run(() => send(partition, { type: "orphan", id: hold.id, at, graceMs }));
-    return;
+    return true;
   }
   const bill = recorded?.chargeNanoUsd ?? hold.deliveredNanoUsd;
   const basis = recorded === undefined ? "checkpoint" : "record";
@@ -74,6 +121,7 @@ async function sweepHold(gateway: Gateway, { partition, hold }: LapsedHold, grac
     },
     { untilDurable: true },
   );
+  return true;
 }
 
 function mayBeRecorded(gateway: Gateway, hold: HoldRow): boolean {
@@ -85,54 +133,28 @@ type Recorded = { usage: TokenUsage; chargeNanoUsd: NanoUsd };
 /** What the provider says the answer used, at the prices it was reserved at. Undefined while it says nothing. */
 async function recordedUsage(
   gateway: Gateway,
-  { upstreamId, admittedAt }: HoldRow,
+  hold: HoldRow,
   detail: HoldDetail,
+  records: Records,
 ): Promise<Recorded | undefined> {
-  if (upstreamId === null) return undefined;
+  if (!mayBeRecorded(gateway, hold)) return undefined;
   const price = (await gateway.prices.byId(detail.snapshot))?.models.get(detail.model)?.price;
   if (price === undefined || (price.kind !== "text" && price.kind !== "embedding")) return undefined;
-  const text = await readRecord(gateway, { upstreamId, admittedAt });
-  const usage = text === null ? "missing" : parseUsage(usageInRecord(text, upstreamId));
+  const usage = parseUsage(await records.usageOf(hold), affordable(price, hold.amountNanoUsd));
+  if (usage === "malformed") {
+    const alert = "the provider recorded a usage that cannot be";
+    gateway.environment.log("alert", "usage", { request: hold.id, alert });
+  }
   return typeof usage === "object" ? { usage, chargeNanoUsd: chargeForUsage(price, usage) } : undefined;
 }
 
-async function readRecord(
-  gateway: Gateway,
-  answer: { upstreamId: string; admittedAt: number },
-): Promise<string | null> {
-  const abort = new AbortController();
-  const timer = gateway.environment.timers.after(RECORD_MS, () => abort.abort());
-  try {
-    return await gateway.provider.record(answer, abort.signal);
-  } catch {
-    // Not to be had: what the checkpoint proves decides.
-    return null;
-  } finally {
-    timer.cancel();
-  }
-}
-
-/**
- * The token counts in a provider's record: `{data: {tokens_prompt, tokens_completion}}` (a generation record), or rows
- * `{data: [{inferenceDetails: {requestId, promptTokens, completionTokens}}]}` (a usage history).
- */
-function usageInRecord(text: string, upstreamId: string): unknown {
-  const record = JSON.parse(text) as { data?: unknown };
-  const rows = Array.isArray(record.data) ? record.data : [record.data];
-  for (const row of rows as (Record<string, unknown> | undefined)[]) {
-    const history = row?.inferenceDetails as Record<string, unknown> | null | undefined;
-    if (history?.requestId === upstreamId) {
-      return { prompt_tokens: history.promptTokens, completion_tokens: history.completionTokens };
-    }
-    if (row?.id === upstreamId) {
-      return {
-        prompt_tokens: row.native_tokens_prompt ?? row.tokens_prompt,
-        prompt_tokens_details: { cached_tokens: row.native_tokens_cached ?? 0 },
-        completion_tokens: row.native_tokens_completion ?? row.tokens_completion,
-      };
-    }
-  }
-  return undefined;
+/** The tokens that a hold's amount pays for: no request used far more of either kind. */
+function affordable(price: TextPrice | EmbeddingPrice, amountNanoUsd: NanoUsd): TokenBound {
+  const tokensAt = (rate: AttoUsd): number =>
+    rate === 0n ? Number.POSITIVE_INFINITY : Number(nanoUsdToAtto(amountNanoUsd) / rate);
+  return price.kind === "embedding"
+    ? { promptTokens: tokensAt(price.input), completionTokens: 0 }
+    : { promptTokens: tokensAt(price.rates.input), completionTokens: tokensAt(price.rates.output) };
 }
 
 function readDetail(text: string): HoldDetail {

@@ -9,8 +9,8 @@ import * as z from "zod";
  *       { "id": "some-text", "type": "text", "context_tokens": 131072, "max_output_tokens": 8192,
  *         "usd_per_million_tokens": { "input": "1.54", "output": "4.84", "cache_read": "0.29", "cache_write": "1.925",
  *           "extended": { "above_prompt_tokens": 200000, "input": "3.08", "output": "9.68" } } },
- *       { "id": "some-embedding", "type": "embedding", "context_tokens": 8192, "usd_per_million_tokens": { "input":
- * "0.02" } },
+ *       { "id": "some-embedding", "type": "embedding", "context_tokens": 8192,
+ *         "usd_per_million_tokens": { "input": "0.02" } },
  *       { "id": "some-voice", "type": "speech", "usd_per_million_characters": "3.5" },
  *       { "id": "flat-image", "type": "image", "usd_per_image": "0.01" },
  *       { "id": "some-image", "type": "image", "usd_per_image": { "1K": "0.27", "2K": "0.4" },

@@ -14,8 +14,13 @@ export type PriceList = {
   current(): PriceSnapshot;
   /** The snapshot of this id, of now or of before; undefined if it was never written down. */
   byId(id: string): Promise<PriceSnapshot | undefined>;
-  /** Reads the catalogue again. Throws if that fails; what was read before stays. */
+  /**
+   * Reads the catalogue again, or joins the reading that is under way, so that none overwrites a later one. Throws if
+   * that fails; what was read before stays.
+   */
   refresh(): Promise<PriceSnapshot>;
+  /** The provider says that a listed model is gone: refreshes, unless that was tried a moment ago. Never throws. */
+  modelGone(): Promise<void>;
 };
 
 const READ_MS = 20_000;
@@ -25,14 +30,35 @@ export function makePriceList(config: GatewayConfig, environment: Environment, p
   const { clock, keyValue, log, timers } = environment;
   const { catalogueShape, pricesFile, aliases } = config.upstream;
   let latest: PriceSnapshot | undefined;
+  let underWay: Promise<PriceSnapshot> | undefined;
+  let triedAtMs = Number.NEGATIVE_INFINITY;
+  /** An earlier one: many holds of one process are settled at the same. */
+  let earlier: PriceSnapshot | undefined;
 
   function parse(text: string, atMs: number): PriceSnapshot {
     const shape = pricesFile === null ? catalogueShape : "prices-file";
     const { snapshot, leftOut } = parseCatalogue(text, shape, atMs, aliases);
-    if (snapshot.id !== latest?.id) {
+    if (atMs > 0 && snapshot.id !== latest?.id) {
       log("info", "prices", { snapshot: snapshot.id, models: snapshot.models.size, leftOut: leftOut.length });
     }
     return snapshot;
+  }
+
+  async function readAgain(): Promise<PriceSnapshot> {
+    const atMs = clock.now();
+    triedAtMs = atMs;
+    const text = await read();
+    const snapshot = parse(text, atMs);
+    if (snapshot.id !== latest?.id) await keyValue.put(`prices:${snapshot.id}`, text, { expiresAt: atMs + KEEP_MS });
+    latest = snapshot;
+    return snapshot;
+  }
+
+  function refresh(): Promise<PriceSnapshot> {
+    underWay ??= readAgain().finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
   }
 
   async function read(): Promise<string> {
@@ -55,16 +81,16 @@ export function makePriceList(config: GatewayConfig, environment: Environment, p
     },
     async byId(id) {
       if (latest?.id === id) return latest;
+      if (earlier?.id === id) return earlier;
       const text = await keyValue.get(`prices:${id}`);
-      return text === null ? undefined : parse(text, 0);
+      if (text === null) return undefined;
+      earlier = parse(text, 0);
+      return earlier;
     },
-    async refresh() {
-      const atMs = clock.now();
-      const text = await read();
-      const snapshot = parse(text, atMs);
-      if (snapshot.id !== latest?.id) await keyValue.put(`prices:${snapshot.id}`, text, { expiresAt: atMs + KEEP_MS });
-      latest = snapshot;
-      return snapshot;
+    refresh,
+    async modelGone() {
+      if (Math.abs(clock.now() - triedAtMs) < limits.goneModelRefreshMs) return;
+      await refresh().catch((error: unknown) => log("warn", "prices_failed", { error: String(error) }));
     },
   };
 }

@@ -22,11 +22,14 @@ export function providerError(status: number, body: string, secrets: readonly st
   if (status === 413)
     return plain({ code: "request_too_large", message: "The request is too large for the provider." });
   if (status === 404 || status === 410) {
-    return { ...plain(unavailable("This model is not available at the provider at the moment.")), modelGone: true };
+    const detail = { ...unavailable("This model is not available at the provider at the moment."), retry: false };
+    return { ...plain(detail), modelGone: true };
   }
   if (status === 429) return plain(unavailable("The provider is busy: try again in a few seconds.", 5));
   if (status === 401 || status === 402 || status === 403) {
-    return { ...plain(unavailable("The provider is not available at the moment.")), alert: `it answered ${status}` };
+    // Our key or our account: nothing that a client's next try could change.
+    const detail = { ...unavailable("The provider is not available at the moment."), retry: false };
+    return { ...plain(detail), alert: `it answered ${status}` };
   }
   if (status === 408 || status === 504) {
     return plain({ code: "upstream_timeout", message: "The provider took too long. Nothing was charged." });

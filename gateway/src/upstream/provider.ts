@@ -1,6 +1,7 @@
 import type { UpstreamConfig } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse, type UpstreamTransport } from "../environment.ts";
 import type { Order } from "../inference/order.ts";
+import { fillRecordUrl, type RecordedAnswer } from "./record-url.ts";
 
 /**
  * The one provider, and the only place where its key is used. A request to it is built from nothing: our headers, a
@@ -11,7 +12,7 @@ export type Provider = {
   /** One of the provider's free reads, as text. Throws `UpstreamFailure` unless it answered 200. */
   read(path: string, signal: AbortSignal): Promise<string>;
   /** The provider's record of an answer; null while it has none. */
-  record(answer: { upstreamId: string; admittedAt: number }, signal: AbortSignal): Promise<string | null>;
+  record(answer: RecordedAnswer, signal: AbortSignal): Promise<string | null>;
 };
 
 const MAX_READ_BYTES = 32 * 1024 * 1024;
@@ -44,7 +45,7 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
         return await transport.send(request);
       } catch (error) {
         // Only if no byte was sent: a request the provider may have taken is never sent twice.
-        if (!(error instanceof UpstreamFailure) || error.stage !== "not_sent") throw error;
+        if (!(error instanceof UpstreamFailure) || error.stage !== "not_sent" || signal.aborted) throw error;
         return transport.send(request);
       }
     },
@@ -53,12 +54,9 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
       if (status !== 200) throw new UpstreamFailure("sent", `the provider answered ${path} with ${status}`);
       return text;
     },
-    async record({ upstreamId, admittedAt }, signal) {
+    async record(answer, signal) {
       if (config.recordUrl === null) return null;
-      const url = config.recordUrl
-        .replaceAll("{id}", encodeURIComponent(upstreamId))
-        // Clocks differ a little, ours and the provider's.
-        .replaceAll("{since}", encodeURIComponent(new Date(admittedAt - 60_000).toISOString()));
+      const url = fillRecordUrl(config.recordUrl, answer);
       const { status, text } = await get(url, config.recordKey, signal);
       return status === 200 ? text : null;
     },

@@ -48,7 +48,8 @@ export class PartitionObject extends DurableObject<Bindings> {
       for (const stored of rows) {
         const { id, target, command } = tableSql.outbox.toRow(stored) as OutboxRow;
         const { PARTITION } = this.env;
-        await PARTITION.get(PARTITION.idFromName(target)).execute(target, JSON.parse(command) as Command);
+        const reply = await PARTITION.get(PARTITION.idFromName(target)).execute(target, JSON.parse(command) as Command);
+        if ("status" in reply && reply.status === "too_much") continue;
         await this.execute(String(stored.partition), { type: "acknowledge", id });
       }
     } finally {

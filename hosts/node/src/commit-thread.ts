@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { Synchronous } from "./database.ts";
+import { fileOf, type Synchronous } from "./database.ts";
 import type { EncodedRows } from "./encoded-rows.ts";
 
 /**
@@ -9,6 +9,7 @@ import type { EncodedRows } from "./encoded-rows.ts";
 export type CommitThread = {
   /** Resolves when the rows are durable, all of them; rejects if none of them is. */
   commit(rows: EncodedRows): Promise<void>;
+  /** After the commits it was given. What comes later is rejected. */
   close(): Promise<void>;
 };
 
@@ -17,29 +18,36 @@ export type CommitThreadMessage = { ok: true } | { ok: false; message: string; e
 
 /** Locks and prepares the file. Throws one line if another gateway is using it. */
 export async function startCommitThread(file: string, synchronous: Synchronous): Promise<CommitThread> {
-  const workerData: CommitThreadData = { file, synchronous };
+  const workerData: CommitThreadData = { file: fileOf(file), synchronous };
   const worker = new Worker(new URL("./commit-worker.ts", import.meta.url), { workerData });
-  let waiting: { resolve(): void; reject(error: Error): void } | undefined;
+  /** Those who wait for an answer: the thread answers in the order it was asked. */
+  const waiting: { resolve(): void; reject(error: Error): void }[] = [];
   let stopped: Error | undefined;
+  let closing: Promise<void> | undefined;
 
   function answered(message: CommitThreadMessage): void {
-    const current = waiting;
-    waiting = undefined;
-    if (message.ok) current?.resolve();
-    else current?.reject(new CommitError(message.message, message.errcode));
+    const first = waiting.shift();
+    if (message.ok) first?.resolve();
+    else first?.reject(new CommitError(message.message, message.errcode));
   }
 
   function stop(error: Error): void {
-    stopped = error;
-    waiting?.reject(error);
-    waiting = undefined;
+    stopped ??= error;
+    for (const { reject } of waiting.splice(0)) reject(stopped);
   }
 
   function next(): Promise<void> {
     return new Promise((resolve, reject) => {
       if (stopped !== undefined) reject(stopped);
-      else waiting = { resolve, reject };
+      else waiting.push({ resolve, reject });
     });
+  }
+
+  async function close(): Promise<void> {
+    const closed = next();
+    worker.postMessage(null);
+    await closed;
+    await worker.terminate();
   }
 
   worker.on("message", answered);
@@ -47,16 +55,15 @@ export async function startCommitThread(file: string, synchronous: Synchronous):
   worker.on("exit", (code) => stop(new Error(`the commit thread ended with ${code}`)));
   await next();
   return {
-    commit(rows) {
+    async commit(rows) {
+      if (closing !== undefined) throw new Error("the commit thread is closing");
       const committed = next();
       worker.postMessage(rows);
       return committed;
     },
-    async close() {
-      const closed = next();
-      worker.postMessage(null);
-      await closed;
-      await worker.terminate();
+    close() {
+      closing ??= close();
+      return closing;
     },
   };
 }

@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
 import type { CommitThreadData, CommitThreadMessage } from "./commit-thread.ts";
-import { openDatabase } from "./database.ts";
+import { lockFile, openDatabase } from "./database.ts";
 import { type EncodedRows, writeEncoded } from "./encoded-rows.ts";
 import { prepareStatements } from "./statements.ts";
 
@@ -20,8 +21,13 @@ function answer(work: () => void): void {
 
 answer(() => {
   // The lock is a file of its own, so that the gateway can read the ledger's while this thread writes it.
-  const lock = openDatabase(`${file}-lock`, "NORMAL");
+  const lock = lockFile(file);
   const database = openDatabase(file, synchronous, "shared");
+  // A lock can be deleted under its holder. Who took the file last is written in the file itself.
+  const me = randomUUID();
+  database.exec("CREATE TABLE IF NOT EXISTS owner (row INTEGER PRIMARY KEY CHECK (row = 1), id TEXT NOT NULL) STRICT");
+  database.prepare("INSERT INTO owner VALUES (1, ?) ON CONFLICT DO UPDATE SET id = excluded.id").run(me);
+  const owner = database.prepare("SELECT id FROM owner");
   const statements = prepareStatements(database);
   const begin = database.prepare("BEGIN IMMEDIATE");
   const end = database.prepare("COMMIT");
@@ -34,6 +40,7 @@ answer(() => {
       }
       begin.run();
       try {
+        if (owner.get()?.id !== me) throw new Error(`another gateway has taken ${file}`);
         writeEncoded(statements, rows);
         end.run();
       } catch (error) {

@@ -39,10 +39,10 @@ test("a second gateway on the same file fails with one line, in this process or 
     try { openDatabase(${JSON.stringify(file)}); } catch (error) { process.stdout.write(error.message); }`;
   const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
   assert.match(stdout, oneLineAbout(file));
-  first.exec("INSERT INTO key_value (key, value) VALUES ('a', 'b')");
+  first.exec("INSERT INTO nonce_row VALUES ('account:a', 'b', 1)");
   first.close();
   const second = openDatabase(file);
-  assert.equal(second.prepare("SELECT value FROM key_value").get()?.value, "b");
+  assert.equal(second.prepare("SELECT id FROM nonce_row").get()?.id, "b");
   second.close();
 });
 
@@ -94,13 +94,13 @@ test("a full disk is told apart from other failures", () => {
   assert.equal(sqliteCode(new Error("no SQLite error")), undefined);
   assert.equal(sqliteCode(null), undefined);
   database.exec(`PRAGMA max_page_count = ${String(pragma(database, "page_count"))}`);
-  const fill = database.prepare("INSERT INTO key_value (key, value) VALUES (?, ?)");
+  const fill = database.prepare("INSERT INTO nonce_row VALUES (?, ?, 1)");
   const code = codeOf(() => {
     for (let row = 0; row < 10_000; row++) fill.run(`${row}`, "x".repeat(1_000));
   });
   assert.equal(code, SQLITE_FULL);
   assert.notEqual(
-    codeOf(() => database.exec("INSERT INTO key_value (key) VALUES ('a')")),
+    codeOf(() => database.exec("INSERT INTO nonce_row (id) VALUES ('a')")),
     SQLITE_FULL,
   );
   database.close();

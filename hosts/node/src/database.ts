@@ -1,13 +1,15 @@
+import { closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { createStatements, SCHEMA_VERSION } from "@inference/ledger/schema";
 
 export type Synchronous = "FULL" | "NORMAL";
 
 /**
- * Opens the gateway's one file and keeps it to itself: a second gateway on the same file fails here, with one line.
- * `FULL` makes every commit survive a power cut; `NORMAL` survives the death of the process only.
+ * Opens the ledger's file. `FULL` makes every commit survive a power cut; `NORMAL` survives the death of the process
+ * only.
  *
- * @param locking `shared` for a file whose lock is held elsewhere: several connections of one gateway use it.
+ * @param locking `exclusive` keeps the file to this connection: another one fails here, with one line. `shared` is for
+ * the connections of a gateway that holds the file's lock (`lockFile`).
  */
 export function openDatabase(
   file: string,
@@ -25,15 +27,50 @@ export function openDatabase(
     return database;
   } catch (error) {
     database.close();
-    if (isBusy(error)) {
-      const name = file.replace(/-lock$/, "");
-      throw new Error(`Another gateway is using ${name}: stop it first, or choose another file.`);
-    }
-    throw sqliteCode(error) === undefined ? error : unusable(file, error);
+    throw refusal(file, error);
   }
 }
 
-function connect(file: string): DatabaseSync {
+/** Keeps a second gateway off a file, while connections of this one share it. The lock goes with its process. */
+export function lockFile(file: string): DatabaseSync {
+  const lock = connect(`${file}-lock`);
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw refusal(file, error);
+  }
+}
+
+/**
+ * The one name of a gateway's file, whatever links lead to it: lock and log are found by their names. The file is there
+ * afterwards.
+ */
+export function fileOf(file: string): string {
+  if (file === "" || file === ":memory:" || file.startsWith("file:")) {
+    throw new Error(`The database "${file}" cannot be used: it must be the name of a file.`);
+  }
+  let name: string;
+  try {
+    // Never one that is there: closing it would let go of the locks that SQLite has on it in this process.
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) closeSync(openSync(file, "a"));
+    name = realpathSync(file);
+  } catch (error) {
+    throw unusable(file, error);
+  }
+  if (statSync(name).nlink > 1) {
+    throw new Error(`The database ${file} cannot be used: it has a second name (a hard link), and so a second log.`);
+  }
+  return name;
+}
+
+function refusal(file: string, error: unknown): unknown {
+  if (isBusy(error)) return new Error(`Another gateway is using ${file}: stop it first, or choose another file.`);
+  return sqliteCode(error) === undefined ? error : unusable(file, error);
+}
+
+export function connect(file: string): DatabaseSync {
   try {
     return new DatabaseSync(file);
   } catch (error) {
@@ -61,14 +98,11 @@ function isBusy(error: unknown): boolean {
 }
 
 function migrate(database: DatabaseSync, file: string): void {
-  // The write lock, taken now and kept: EXCLUSIVE mode never lets it go.
+  // Two that start at once make the tables once. In EXCLUSIVE mode the lock is kept from here on.
   database.exec("BEGIN IMMEDIATE");
   const stored = database.prepare("PRAGMA user_version").get()?.user_version;
   if (stored === 0) {
     for (const statement of createStatements()) database.exec(statement);
-    database.exec(`CREATE TABLE key_value (
-      key TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER
-    ) STRICT, WITHOUT ROWID`);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
   } else if (stored !== SCHEMA_VERSION) {
     throw new Error(`${file} has schema ${stored}, and this gateway wants ${SCHEMA_VERSION}.`);

@@ -16,7 +16,8 @@ export function encodeRow(
   into: EncodedRows,
   { partition, table, id, row }: { partition: string; table: TableName; id: string; row: Row | null },
 ): void {
-  const number = tableNumbers.get(table) ?? 0;
+  const number = tableNumbers.get(table);
+  if (number === undefined) throw new Error(`there is no table ${table}`);
   if (row === null) into.push(-1 - number, partition, id);
   else into.push(number, ...tableSql[table].toColumns(partition, row));
 }

@@ -1,14 +1,33 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, test } from "node:test";
 import { openDatabase } from "./database.ts";
 import { openKeyValue } from "./key-value.ts";
 
-function open() {
-  const database = openDatabase(":memory:");
+const folder = mkdtempSync(join(tmpdir(), "key-value-"));
+after(() => rmSync(folder, { recursive: true }));
+let files = 0;
+
+function open(file = join(folder, `${++files}.sqlite`)) {
   const clock = { now: 1_000_000 };
-  const count = database.prepare("SELECT COUNT(*) AS count FROM key_value");
-  return { store: openKeyValue(database, () => clock.now), clock, rows: () => Number(count.get()?.count) };
+  const store = openKeyValue(file, () => clock.now);
+  const count = new DatabaseSync(file, { readOnly: true }).prepare("SELECT COUNT(*) AS count FROM key_value");
+  return { store, clock, rows: () => Number(count.get()?.count) };
 }
+
+test("a put waits for no commit of the ledger's, and is there at the next start", async () => {
+  const file = join(folder, "gateway.sqlite");
+  const ledger = openDatabase(file);
+  ledger.exec("BEGIN EXCLUSIVE");
+  const first = open(`${file}-kv`);
+  await first.store.put("a", "1");
+  first.store.close();
+  assert.equal(await open(`${file}-kv`).store.get("a"), "1");
+  ledger.close();
+});
 
 test("what is put is had again, replaced by the next put, and gone when deleted", async () => {
   const { store } = open();

@@ -1,8 +1,18 @@
-import type { DatabaseSync } from "node:sqlite";
 import type { KeyValueStore } from "@inference/gateway/environment";
+import { connect } from "./database.ts";
 
-/** The key-value store on one machine: a table beside the ledger's. What it holds can be lost and made again. */
-export function openKeyValue(database: DatabaseSync, now: () => number): KeyValueStore {
+/**
+ * The key-value store on one machine: a file of its own, so that a put waits for no commit of the ledger's and for no
+ * disk. What it holds can be lost and made again.
+ */
+export function openKeyValue(file: string, now: () => number): KeyValueStore & { close(): void } {
+  const database = connect(file);
+  database.exec("PRAGMA busy_timeout = 10000");
+  database.exec("PRAGMA journal_mode = WAL");
+  database.exec("PRAGMA synchronous = NORMAL");
+  database.exec(`CREATE TABLE IF NOT EXISTS key_value (
+    key TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER
+  ) STRICT, WITHOUT ROWID`);
   const select = database.prepare("SELECT value, expires_at FROM key_value WHERE key = ?");
   const upsert = database.prepare(
     `INSERT INTO key_value (key, value, expires_at) VALUES (?, ?, ?)
@@ -27,6 +37,7 @@ export function openKeyValue(database: DatabaseSync, now: () => number): KeyValu
     async delete(key) {
       remove.run(key);
     },
+    close: () => database.close(),
   };
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { after, test } from "node:test";
+import { after, mock, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -11,8 +11,9 @@ import { forgetAll } from "@inference/gateway/inference/forget";
 import { type Admission, reserveRequest } from "@inference/gateway/inference/saga";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
-import { accountPartition, ceilingPartition, type Partition } from "@inference/ledger/partition";
+import { accountPartition, ceilingPartition, chainPartition, type Partition } from "@inference/ledger/partition";
 import { type Saga, send } from "@inference/ledger/saga";
+import { MAX_NANO_USD } from "@inference/protocol/money";
 import { auditDatabase } from "./chaos/audit.ts";
 import { makeQuietGateway } from "./chaos/quiet-gateway.ts";
 import { CommitError, type CommitThread, startCommitThread } from "./commit-thread.ts";
@@ -262,6 +263,67 @@ test("in a thread: a read waits for what is under way", async () => {
   await reserved;
 });
 
+test("in a thread: a read tells what was so when it was asked, not what has come since", async () => {
+  const { ledger, seen } = await openWithAccount({ thread: (thread) => thread });
+  const first = reserve(ledger, "r1");
+  while (seen.length === 0) await new Promise(setImmediate);
+  const second = reserve(ledger, "r2");
+  const asked = spent(ledger);
+  const third = reserve(ledger, "r3");
+  assert.deepEqual(await asked, [0, 200]);
+  assert.equal(seen.filter((what) => what === "after rows").length, 2, "no sooner than the second was on disk");
+  await Promise.all([first, second, third]);
+});
+
+test("in a thread: a list has what was done by then, also before it is on disk", async () => {
+  const { ledger } = await openWithAccount({ thread: (thread) => thread });
+  const credits = ["1:3", "1:1", "1:2"].map((id) =>
+    ledger.run(() => send(owner, { type: "credit", id, at: NOON, amountNanoUsd: 1, detail: "{}" })),
+  );
+  const ids = async (query: { after?: string; limit: number }): Promise<string[]> =>
+    (await ledger.read(owner, { type: "credits", ...query })).map(({ id }) => id);
+  const all = ["1:1", "1:2", "1:3", keyPayer.digest];
+  assert.deepEqual(await Promise.all([ids({ limit: 9 }), ids({ limit: 2 }), ids({ limit: 2, after: "1:2" })]), [
+    all,
+    all.slice(0, 2),
+    all.slice(2),
+  ]);
+  await Promise.all(credits);
+  assert.deepEqual(await ids({ limit: 9 }), all);
+});
+
+test("in a thread: a disk that does not answer refuses new work, but nothing that must not be lost, until it does", async () => {
+  const disk = { answers: Promise.resolve() };
+  const { ledger, seen, fatal } = await openWithAccount({
+    thread: (thread) => ({ ...thread, commit: (rows) => disk.answers.then(() => thread.commit(rows)) }),
+  });
+  await reserve(ledger, "r1");
+  let answer = (): void => undefined;
+  disk.answers = new Promise((resolve) => {
+    answer = resolve;
+  });
+  seen.length = 0;
+  const held = reserve(ledger, "r2");
+  while (seen.length === 0) await new Promise(setImmediate);
+  assert.equal(ledger.writable, true);
+  const later = performance.now() + 10_001;
+  const clock = mock.method(performance, "now", () => later);
+  try {
+    assert.equal(ledger.writable, false);
+    await assert.rejects(reserve(ledger, "r3"), LedgerUnavailable);
+    await assert.rejects(spent(ledger), LedgerUnavailable);
+    const settled = settle(ledger, "r1");
+    answer();
+    assert.equal((await held).status, "reserved");
+    assert.equal((await settled).status, "settled");
+    assert.equal(ledger.writable, true);
+    assert.deepEqual(await spent(ledger), [60, 100]);
+  } finally {
+    clock.mock.restore();
+  }
+  assert.deepEqual(fatal, []);
+});
+
 test("in a thread: a commit that fails is told to its group and to those who built upon it, and ends the ledger", async () => {
   const { ledger, database, seen, fatal } = await openWithAccount({ thread: (thread) => thread });
   database.exec(`CREATE TRIGGER refuse BEFORE INSERT ON hold_row WHEN NEW.id = 'r1'
@@ -341,6 +403,75 @@ test("deliveries that an earlier process left are made once, at the next start",
   }
 });
 
+const activation = (id: number, account: string, amountToken: number, totalActivated: number) => ({
+  id,
+  account,
+  amountToken: `${amountToken}`,
+  totalActivated: `${totalActivated}`,
+  block: 1,
+  transaction: "0x",
+});
+
+test("a delivery that fails waits in the outbox, harms no other, and is made once it can be", async () => {
+  const file = join(folder, "too-much.sqlite");
+  const [rich, other] = [`0x${"b".repeat(40)}`, `0x${"c".repeat(40)}`] as const;
+  const balances = ({ ledger }: Opened): Promise<unknown[]> =>
+    Promise.all(
+      [rich, other].map(async (address) => {
+        const view = await ledger.read(accountPartition(address as `0x${string}`), { type: "balance", at: NOON });
+        return view.limitNanoUsd;
+      }),
+    );
+  const first = await openLedger({ file });
+  const most = { type: "credit", id: "1:0", at: NOON, amountNanoUsd: MAX_NANO_USD, detail: "{}" } as const;
+  await first.ledger.run(() => send(accountPartition(rich as `0x${string}`), most));
+  const activations = [activation(1, rich, 1, 1), activation(2, other, 5, 6)];
+  const advance = { type: "advance", at: NOON, chainId: 1, block: 1, blockHash: "0x", activations } as const;
+  assert.equal((await first.ledger.run(() => send(chainPartition(1), advance))).status, "advanced");
+  assert.deepEqual(await balances(first), [MAX_NANO_USD, 5_000]);
+  assert.match(first.alerts.join(), /credit 1:1 of 1000 is more than the balance can take/);
+  // Before it, one that throws.
+  first.database.exec(
+    "INSERT INTO outbox_row (partition, id, target, command) VALUES ('chain:1', '0', 'ceiling', '{')",
+  );
+  first.database.close();
+
+  const next = await openLedger({ file });
+  assert.equal(await next.ledger.recover(), 2);
+  assert.match(next.alerts.join(), /the delivery 0 failed, and waits.*more than the balance can take/);
+  assert.equal(auditDatabase(next.database).undelivered, 2);
+  next.database.exec("DELETE FROM outbox_row WHERE id = '0'");
+  next.database.exec(`UPDATE budget_row SET limit_nano_usd = 7 WHERE partition = 'account:${rich}'`);
+  next.database.close();
+
+  const last = await openLedger({ file });
+  assert.equal(await last.ledger.recover(), 1);
+  assert.deepEqual(await balances(last), [1_007, 5_000]);
+  assert.equal(auditDatabase(last.database).undelivered, 0);
+  assert.deepEqual([...first.fatal, ...next.fatal, ...last.fatal, ...last.alerts], []);
+  last.database.close();
+});
+
+test("in a thread: a delivery that failed is made again after a while", async () => {
+  const { ledger, database, alerts } = await openLedger({ thread: (thread) => thread });
+  const insert = database.prepare(
+    "INSERT INTO outbox_row (partition, id, target, command) VALUES ('chain:1', 'x', ?, ?)",
+  );
+  insert.run(owner, "{");
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    assert.equal(await ledger.recover(), 1);
+    const credit = { type: "credit", id: "1:1", at: NOON, amountNanoUsd: 500, detail: "{}" };
+    database.prepare("UPDATE outbox_row SET command = ?").run(JSON.stringify(credit));
+    mock.timers.tick(600_000);
+  } finally {
+    mock.timers.reset();
+  }
+  assert.equal((await ledger.read(owner, { type: "balance", at: NOON })).limitNanoUsd, 500);
+  assert.equal(auditDatabase(database).undelivered, 0);
+  assert.equal(alerts.length, 1, alerts.join());
+});
+
 test("what a process left open is the next one's to end, owners only", async () => {
   const file = join(folder, "open.sqlite");
   const first = await openLedger({ file });
@@ -349,9 +480,11 @@ test("what a process left open is the next one's to end, owners only", async () 
   await Promise.all(["r1", "r2", "r3"].map((id) => reserve(first.ledger, id)));
   await settle(first.ledger, "r2");
   first.database.close();
-  const { ledger, database } = await openLedger({ file });
+  const { ledger, database, clock } = await openLedger({ file });
   const left = ledger.unresolvedHolds().map(({ partition, hold }) => `${partition} ${hold.id}`);
   assert.deepEqual(left.sort(), [`${owner} r1`, `${owner} r3`]);
+  assert.equal((await ledger.lapsedHolds(NOON + 900_001, 10)).length, 0, "no clock but the ledger's own ends a lease");
+  clock.time = NOON + 1_000_000;
   assert.equal((await ledger.lapsedHolds(NOON + 900_000, 10)).length, 0, "their leases have not lapsed");
   assert.equal((await ledger.lapsedHolds(NOON + 900_001, 10)).length, 4, "of owners and followers");
   database.close();

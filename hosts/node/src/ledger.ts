@@ -20,7 +20,7 @@ import { openRowCache } from "./row-cache.ts";
  * disk. A full disk is the exception: memory is dropped, what must not be lost is tried again, and the rest is refused.
  */
 export type NodeLedger = LedgerClient & {
-  /** Delivers what an earlier process left in its outboxes. Answers how many. */
+  /** Delivers what an earlier process left in its outboxes. Answers how many were there. */
   recover(): Promise<number>;
   /** Unresolved holds of owners: at start, all of them belong to nobody. */
   unresolvedHolds(): LapsedHold[];
@@ -52,6 +52,10 @@ const FULL_DISK_RETRY_MS = 250;
 const FULL_GROUP = 64;
 /** From the end of one commit to the next: each costs an fsync and whole pages, whatever its size. */
 const MIN_COMMIT_INTERVAL_MS = 2;
+/** A commit that takes longer than this has a disk that does not answer: nothing new is admitted until it ends. */
+const STUCK_AFTER_MS = 10_000;
+/** From one try of a delivery that failed to the next. */
+const REDELIVER_MS = 600_000;
 
 export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOptions): NodeLedger {
   const rows = openRowCache(database);
@@ -61,6 +65,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   let dead = false;
   let lastCommitAt = 0;
   let underWay: Promise<void> | undefined;
+  let underWaySince = 0;
+  let redelivers = false;
 
   /** Applies one command, and at once every delivery that it causes: they share its commit. */
   function execute(partition: Partition, command: Command): Reply {
@@ -73,10 +79,37 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     return outcome.reply;
   }
 
+  /** A delivery that fails harms no other: its row stays, and it is made again later. */
   function deliver(partition: Partition, { id, target, command }: OutboxRow): void {
-    execute(target, JSON.parse(command) as Command);
-    // What the command `acknowledge` does.
-    rows.write(partition, [{ table: "outbox", id, row: null }]);
+    try {
+      const reply = execute(target, JSON.parse(command) as Command);
+      // What the command `acknowledge` does.
+      if (isTaken(reply)) rows.write(partition, [{ table: "outbox", id, row: null }]);
+      else redeliverLater();
+    } catch (error) {
+      options.onAlert(`${partition}: the delivery ${id} failed, and waits in the outbox: ${String(error)}`);
+      redeliverLater();
+    }
+  }
+
+  function redeliverLater(): void {
+    if (redelivers) return;
+    redelivers = true;
+    setTimeout(redeliver, REDELIVER_MS).unref();
+  }
+
+  function redeliver(): number {
+    redelivers = false;
+    if (dead) return 0;
+    if (!writable) {
+      redeliverLater();
+      return 0;
+    }
+    // Those on disk that memory has not acknowledged since.
+    const left = rows.outbox().filter(({ partition, row }) => rows.partition(partition).get("outbox", row.id));
+    for (const { partition, row } of left) deliver(partition, row);
+    if (rows.pendingRows() > 0) schedule();
+    return left.length;
   }
 
   function runWhole(saga: Saga<unknown>): unknown {
@@ -87,9 +120,14 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
 
   function run<T>(saga: () => Saga<T>, { untilDurable = false } = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (dead || (!writable && !untilDurable)) reject(new LedgerUnavailable("the ledger cannot write"));
+      if (dead || (!isWritable() && !untilDurable)) reject(new LedgerUnavailable("the ledger cannot write"));
       else enqueue({ saga, untilDurable, result: undefined, resolve: resolve as (value: unknown) => void, reject });
     });
+  }
+
+  function isWritable(): boolean {
+    const isStuck = underWay !== undefined && performance.now() - underWaySince > STUCK_AFTER_MS;
+    return writable && !dead && !isStuck;
   }
 
   function enqueue(entry: Waiting): void {
@@ -150,6 +188,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
 
   function commitThere(thread: CommitThread, group: Waiting[], count: number): void {
     const batch = rows.take();
+    underWaySince = performance.now();
     underWay = thread.commit(batch.rows).then(
       () => {
         underWay = undefined;
@@ -173,12 +212,23 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     for (const entry of group) entry.resolve(entry.result);
   }
 
-  /** Answers are from memory, which may be ahead of the disk: makes what they tell true first. */
-  async function durable(): Promise<void> {
-    if (rows.pendingRows() === 0 && underWay === undefined) return;
-    await new Promise<unknown>((resolve) => {
-      // What cannot be made true is dropped from memory, and then the disk is what is told.
-      waiting.push({ saga: readNothing, untilDurable: false, result: undefined, resolve, reject: resolve });
+  /**
+   * Answers a question now, and tells once that is true: answers are from memory, which may be ahead of the disk. What
+   * cannot be made true is dropped from memory, and then the disk is asked.
+   */
+  async function ask<T>(question: () => T): Promise<T> {
+    const isMemoryTrue = rows.pendingRows() === 0 && underWay === undefined;
+    if (isMemoryTrue || !writable || dead) return question();
+    if (!isWritable()) throw new LedgerUnavailable("the disk does not answer");
+    const result = question();
+    return new Promise<T>((resolve) => {
+      waiting.push({
+        saga: readNothing,
+        untilDurable: false,
+        result,
+        resolve: resolve as (value: unknown) => void,
+        reject: () => resolve(ask(question)),
+      });
       schedule();
     });
   }
@@ -217,32 +267,39 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     run,
     flush,
     get writable() {
-      return writable && !dead;
+      return isWritable();
     },
-    async read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>> {
-      await durable();
-      return answer(rows.partition(partition), query);
+    read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>> {
+      return ask(() => answer(rows.partition(partition), query));
     },
     async lapsedHolds(at, limit) {
-      await durable();
-      return rows.unresolvedHolds(at, limit);
+      await ask(nothing);
+      // The caller's clock may have jumped: no request is over before its time has passed here.
+      return rows.unresolvedHolds(Math.min(at, options.now()), limit);
     },
     async overdue(table, before, page) {
-      await durable();
+      await ask(nothing);
       return rows.overdue(table, before, page);
     },
     unresolvedHolds: () => rows.unresolvedHolds(Number.MAX_SAFE_INTEGER, 1_000_000).filter(isOwned),
     async recover() {
-      const left = rows.outbox();
-      for (const { partition, row } of left) deliver(partition, row);
+      const count = redeliver();
       await flush();
-      return left.length;
+      return count;
     },
   };
 }
 
+/** A saga for one who only waits. */
 function readNothing(): Saga<undefined> {
   return [][Symbol.iterator]() as unknown as Saga<undefined>;
+}
+
+function nothing(): void {}
+
+/** Whether a delivery is over: what does not fit in now may fit in later. */
+function isTaken(reply: Reply): boolean {
+  return !("status" in reply && reply.status === "too_much");
 }
 
 function rejectAll(group: Waiting[]): void {

@@ -54,3 +54,42 @@ test("a port that is taken is one line that says what to do", async () => {
   await assert.rejects(listen(app, { ...here, PORT }), taken);
   await server.close();
 });
+
+test("garbage behind a request whose answer is under way cuts the connection, and adds no byte to the answer", async () => {
+  const slow = {
+    fetch: async () =>
+      new Response(
+        new ReadableStream({
+          async start(controller) {
+            controller.enqueue(new TextEncoder().encode("first"));
+            await sleep(300);
+            controller.close();
+          },
+        }),
+      ),
+  };
+  const server = await listen(slow, here);
+  const socket = await open(server.url);
+  let text = "";
+  socket.on("data", (data: Buffer) => {
+    text += data.toString();
+  });
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n");
+  for (let tries = 0; !text.includes("first") && tries < 100; tries += 1) await sleep(10);
+  socket.write("\0garbage\r\n\r\n");
+  await closed;
+  assert.match(text, /first/);
+  assert.doesNotMatch(text, /400|invalid_request/);
+  await server.close();
+});
+
+test("an expectation nobody has heard of changes nothing", async () => {
+  const server = await listen(app, here);
+  const socket = await open(server.url);
+  const answer = new Promise<string>((resolve) => socket.once("data", (data: Buffer) => resolve(data.toString())));
+  socket.write("GET /?ms=0 HTTP/1.1\r\nhost: gateway\r\nexpect: wonders\r\n\r\n");
+  assert.match(await answer, /^HTTP\/1.1 200 /);
+  socket.destroy();
+  await server.close();
+});

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { App } from "@inference/gateway/http/app";
 import { SettingsError } from "@inference/gateway/settings";
@@ -13,12 +14,20 @@ export async function listen(
   const listener = getRequestListener(app.fetch, { errorHandler: malformedResponse });
   // Without a host it is refused all the same, but in our words.
   const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => void listener(incoming, outgoing));
-  server.on("clientError", endMalformed);
+  // An expectation nobody has heard of changes nothing about the request.
+  server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
+  const isAnswering = watchAnswers(server);
+  server.on("clientError", (error, socket) => {
+    // Bytes of ours in the middle of an answer would be taken for a part of it.
+    if (isAnswering(socket)) socket.destroy();
+    else endMalformed(error, socket);
+  });
   server.keepAliveTimeout = 75_000;
   server.headersTimeout = 20_000;
-  // Bodies have their own deadline; an answer may take as long as its stream.
-  server.requestTimeout = 0;
+  // For a request to arrive; its body has a deadline of its own before that. An answer may take as long as its stream.
+  server.requestTimeout = 60_000;
   server.maxHeadersCount = 100;
+  server.maxConnections = MAX_CONNECTIONS;
   const leave = farewell(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
@@ -40,6 +49,16 @@ export async function listen(
       clearTimeout(timer);
     },
   };
+}
+
+/** Tells whether a connection has an answer under way. */
+function watchAnswers(server: Server): (socket: Duplex) => boolean {
+  const underWay = new WeakMap<Duplex, number>();
+  server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
+    response.once("close", () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
+  });
+  return (socket) => (underWay.get(socket) ?? 0) > 0;
 }
 
 /**
@@ -68,6 +87,9 @@ function farewell(server: Server): () => void {
     closeIdle();
   };
 }
+
+/** Each takes memory before it has asked for anything. */
+const MAX_CONNECTIONS = 10_000;
 
 /** How long answers in flight may take to leave once the gateway is to stop. */
 const CLOSE_MS = 20_000;

@@ -86,8 +86,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
       used: true,
       rows: {
         get: (table, id) => get(fresh, table, id),
-        list: (table, { after = "", limit }) =>
-          statements[table].list.all(name, after, limit).map((stored) => tableSql[table].toRow(stored)) as never,
+        list: (table, { after = "", limit }) => list(fresh, table, after, limit) as never,
       },
     };
     partitions.set(name, fresh);
@@ -102,6 +101,20 @@ export function openRowCache(database: DatabaseSync): RowCache {
     const row = tableSql[table].toRow(stored);
     if (staysInMemory(table, row)) remember(partition, table, id, row);
     return row as Tables[T];
+  }
+
+  /** The rows after an id: those on disk, and over them those that are on their way there. */
+  function list(partition: CachedPartition, table: TableName, after: string, limit: number): Row[] {
+    const changed = [...(partition.tables[table]?.values() ?? [])].filter(
+      (entry) => entry.id > after && (entry.pending || entry.beingWritten > 0),
+    );
+    const stored = statements[table].list.all(partition.name, after, limit + changed.length);
+    const found = stored.map((columns) => tableSql[table].toRow(columns));
+    if (changed.length === 0) return found;
+    const byId = new Map<string, Row | null>(found.map((row) => [row.id, row]));
+    for (const { id, row } of changed) byId.set(id, row);
+    const rows = [...byId.values()].filter((row) => row !== null);
+    return rows.sort((one, other) => (one.id < other.id ? -1 : 1)).slice(0, limit);
   }
 
   function remember(partition: CachedPartition, table: TableName, id: string, row: Row | null): Entry {

@@ -12,7 +12,10 @@ export const nodeSettings = z.object({
     .refine((port) => port <= 65_535, "must be a port number, at most 65535")
     .default(8787)
     .describe("The port to listen on; 0 for any free one."),
-  DATABASE_FILE: z.string().default("gateway.sqlite").describe("The gateway's one file: the ledger and its caches."),
+  DATABASE_FILE: z
+    .string()
+    .default("gateway.sqlite")
+    .describe("The ledger's file. Beside it lie its log, its lock and a cache, named after it."),
   DATABASE_SYNCHRONOUS: z
     .enum(["FULL", "NORMAL"])
     .default("FULL")

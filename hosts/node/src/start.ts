@@ -2,12 +2,13 @@ import { randomFillSync } from "node:crypto";
 import { createActivationWatcher } from "@inference/chain/activation-watcher";
 import { keepPolling } from "@inference/chain/polling";
 import { createChainReader } from "@inference/chain/reader";
-import { createChainClient } from "@inference/chain/rpc";
+import { type ChainClient, createChainClient } from "@inference/chain/rpc";
+import { startContradiction } from "@inference/chain/start-check";
 import type { Environment } from "@inference/gateway/environment";
 import { makeGateway } from "@inference/gateway/gateway";
 import { makeApp } from "@inference/gateway/http/app";
 import { type JobTimes, startJobs } from "@inference/gateway/jobs";
-import { configOf } from "@inference/gateway/settings";
+import { configOf, SettingsError } from "@inference/gateway/settings";
 import { makeBackground } from "./background.ts";
 import { makeSteadyClock } from "./clock.ts";
 import { startCommitThread } from "./commit-thread.ts";
@@ -46,6 +47,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     onJump: (ms) => log("alert", "clock_jumped", { ms }),
   });
   const thread = await startCommitThread(settings.DATABASE_FILE, settings.DATABASE_SYNCHRONOUS);
+  const keyValue = openKeyValue(`${settings.DATABASE_FILE}-kv`, clock.now);
   const database = openDatabase(settings.DATABASE_FILE, settings.DATABASE_SYNCHRONOUS, "shared");
   const ledger = openNodeLedger(database, {
     thread,
@@ -58,8 +60,9 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     },
     ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
   });
-  const chainClientOf = (url: string) => createChainClient({ url, fetch, random: Math.random });
+  const chainClientOf = (url: string, tries = 3) => createChainClient({ url, fetch, random: Math.random, tries });
   const chainClient = chainClientOf(settings.PRIMARY_RPC_URL);
+  await checkChain(chainClientOf(settings.PRIMARY_RPC_URL, 1), settings);
   const watcher = createActivationWatcher({
     client: chainClient,
     chainId: settings.PRIMARY_CHAIN_ID,
@@ -84,7 +87,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     clock,
     random: { bytes: randomBytes },
     ledger,
-    keyValue: openKeyValue(database, clock.now),
+    keyValue,
     chain: createChainReader({
       clients: new Map([[settings.PRIMARY_CHAIN_ID, chainClient]]),
       primaryChainId: settings.PRIMARY_CHAIN_ID,
@@ -107,14 +110,22 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     async stop() {
       await server.close();
       await background.settled(STOP_MS);
-      stopJobs();
+      // A job that is running makes commits: it is over before the thread is.
+      await stopJobs();
       await stopPolling();
       await upstream.close();
       await ledger.flush();
       await thread.close();
       database.close();
+      keyValue.close();
     },
   };
+}
+
+async function checkChain(client: ChainClient, settings: NodeSettings): Promise<void> {
+  const chain = { chainId: settings.PRIMARY_CHAIN_ID, settlement: settings.SETTLEMENT_ADDRESS };
+  const contradiction = await startContradiction(client, chain);
+  if (contradiction !== undefined) throw new SettingsError(`The gateway cannot start. ${contradiction}.`);
 }
 
 /** How long a stop waits for answers in flight before it leaves them to the next start's sweeper. */

@@ -47,6 +47,7 @@ test("an answer's status, headers and body arrive as they were sent, and redirec
   const response = await send("/path?query=1");
   assert.equal(response.status, 307);
   assert.equal(response.header("x-one"), "1");
+  assert.equal(response.header("X-One"), "1", "in whatever letters it is asked for");
   assert.equal(response.header("x-two"), null);
   assert.equal(await textOf(response), "first second");
 });
@@ -89,9 +90,24 @@ test("an abort ends a request before its headers, and a body in the middle; one 
   setTimeout(() => reading.abort(), 20);
   await assert.rejects(textOf(response), failsAt("body"));
   assert.equal(requests, 2);
-  await assert.rejects(send("/never", AbortSignal.abort()), UpstreamFailure);
+  await assert.rejects(send("/never", AbortSignal.abort()), failsAt("not_sent"));
   await new Promise((resolve) => setTimeout(resolve, 50));
   assert.equal(requests, 2);
+});
+
+test("an abort ends the wait for a connection at once, and nothing is sent once there is one", async () => {
+  const requests: string[] = [];
+  const { send } = await open((incoming, response) => {
+    requests.push(incoming.url ?? "");
+    response.end();
+  });
+  const waiting = new AbortController();
+  // No connection is open yet, and none opens before this turn ends.
+  const sent = send("/given-up", waiting.signal);
+  waiting.abort();
+  await assert.rejects(sent, failsAt("not_sent"));
+  await textOf(await send("/next"));
+  assert.deepEqual(requests, ["/next"]);
 });
 
 test("a reader that is slow keeps the sender waiting, not the memory growing, and loses nothing", async () => {

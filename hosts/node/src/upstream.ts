@@ -61,8 +61,17 @@ function exchange(
 ): void {
   let controller: Dispatcher.DispatchController | undefined;
   let answer: BodyQueue | undefined;
-  const abort = (): void => controller?.abort(new Error("given up"));
+  function abort(): void {
+    const givenUp = new Error("given up");
+    // It may still wait for a connection: its caller need not, and it is ended before it is sent.
+    if (controller === undefined) reject(new UpstreamFailure("not_sent", String(givenUp)));
+    else controller.abort(givenUp);
+  }
   const over = (): void => signal.removeEventListener("abort", abort);
+  if (signal.aborted) {
+    abort();
+    return;
+  }
   signal.addEventListener("abort", abort);
   pool.dispatch(
     { method, path, headers, body: body ?? null },
@@ -77,7 +86,7 @@ function exchange(
         resolve({
           status,
           header(name) {
-            const value = received[name];
+            const value = received[name.toLowerCase()];
             return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
           },
           body: answer,

@@ -236,7 +236,7 @@ describe("what anyone reads", () => {
       left_nano_usd: 48 * USD,
       resets_at: "2026-11-22T00:00:00.000Z",
     });
-    assert.deepEqual(body.data?.prices, { snapshot, age_s: 5, models: 1 });
+    assert.deepEqual(body.data?.prices, { snapshot, age_s: 5, models: 2 });
     assert.deepEqual([body.data?.primary_chain_id, body.data?.chain_ids], [31_337, [31_337, 31_338]]);
     assert.deepEqual(body.data?.contracts, fixture.gateway.config.contracts);
     assert.match(String(body.data?.version), /^\d+\.\d+\.\d+$/);

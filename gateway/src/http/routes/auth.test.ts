@@ -238,6 +238,24 @@ describe("the signature", () => {
 });
 
 describe("a contract wallet", () => {
+  test("is asked for eight at a time: the next is told to come again, and the account's own key is not held up", async () => {
+    const fixture = openFixture();
+    const answers: ((accepted: boolean) => void)[] = [];
+    fixture.chain.acceptsSignature = () => new Promise((resolve) => answers.push(resolve));
+    const strange = async () => ({ ...(await sign(makeWallet())), signature: `0x${"ab".repeat(90)}` });
+    const asking = await Promise.all(Array.from({ length: 8 }, strange));
+    const first = asking.map((body) => post(fixture, body));
+    while (answers.length < 8) await new Promise(setImmediate);
+    const ninth = await post(fixture, await strange());
+    assertError(ninth, 503, "overloaded");
+    assert.equal(ninth.headers.get("retry-after"), "1");
+    await fixture.signIn(makeWallet());
+    for (const resolve of answers) resolve(false);
+    for (const answer of await Promise.all(first)) assertError(answer, 401, "invalid_signature");
+    fixture.chain.acceptsSignature = async () => true;
+    assert.equal((await post(fixture, await strange())).status, 200);
+  });
+
   const signature = `0x${"ab".repeat(200)}`;
 
   test("signs in if it accepts the signature: the chain is asked for exactly this message", async () => {

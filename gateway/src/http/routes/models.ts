@@ -1,10 +1,8 @@
-import type { Payer } from "@inference/ledger/commands";
-import type { Partition } from "@inference/ledger/partition";
 import { fail } from "@inference/protocol/errors";
-import { credentialError } from "../../inference/refusal.ts";
 import { toModelObject } from "../../metering/model-object.ts";
 import type { GatewayContext } from "../context.ts";
 import { presentedCredential } from "../credential.ts";
+import { lookUpCredential } from "../identify.ts";
 
 /** GET /models: public, and exactly what some route can price and serve. A key that is sent must be good. */
 export async function listModels(context: GatewayContext): Promise<Response> {
@@ -24,14 +22,5 @@ export async function getModel(context: GatewayContext): Promise<Response> {
 /** Clients try a key by listing the models: a bad one must not look good. */
 async function checkPresentedCredential(context: GatewayContext): Promise<void> {
   const credential = presentedCredential(context);
-  if (credential !== undefined) await checkCredential(context, credential);
-}
-
-async function checkCredential(
-  context: GatewayContext,
-  { partition, payer }: { partition: Partition; payer: Payer },
-): Promise<void> {
-  const { gateway, at } = context.var;
-  const found = await gateway.environment.ledger.read(partition, { type: "credential", at, payer });
-  if ("fault" in found) throw credentialError(payer, found.fault);
+  if (credential !== undefined) await lookUpCredential(context, credential);
 }

@@ -48,7 +48,10 @@ const config: GatewayConfig = {
     apiKey: "provider-key",
     catalogueShape: "auto",
     pricesFile: JSON.stringify({
-      models: [{ id: "voice", type: "speech", usd_per_million_characters: "3.5" }],
+      models: [
+        { id: "voice", type: "speech", usd_per_million_characters: "3.5" },
+        { id: "vendor/voice", type: "speech", usd_per_million_characters: "3.5" },
+      ],
     }),
     aliases: {},
     chatExtras: {},

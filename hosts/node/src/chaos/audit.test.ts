@@ -33,7 +33,7 @@ test("books that are right are found right, and their sums told", async () => {
     settledNanoUsd: 359,
     heldNanoUsd: 120,
     openHolds: 6,
-    receipts: 4,
+    receipts: 3,
     uses: 1,
     undelivered: 0,
   });
@@ -96,6 +96,7 @@ const tampered: Record<string, [change: string, found: RegExp]> = {
     /hold and its receipt disagree/,
   ],
   "a receipt that is lost": ["DELETE FROM receipt_row WHERE id = 'r1'", /ended without a receipt/],
+  "a receipt of nothing that is lost": ["DELETE FROM receipt_row WHERE id = 'r2'", /ended without a receipt/],
   "a ceiling that heard of another charge": [
     "UPDATE hold_row SET charge_nano_usd = 1 WHERE id = 'r1' AND partition = 'ceiling'",
     /follower and its owner disagree/,

@@ -77,7 +77,7 @@ export const steps: readonly Step[] = [
   settle("by a session", identityPartition(bob), 299),
   {
     name: "the sweeper orphans",
-    hours: 0,
+    hours: 1,
     run: async (gateway) =>
       orphanAll(
         gateway,
@@ -86,7 +86,7 @@ export const steps: readonly Step[] = [
         ),
       ),
   },
-  { name: "the sweeper settles and releases", hours: 1, run: (gateway) => sweep(gateway) },
+  { name: "the sweeper settles and releases", hours: 2, run: (gateway) => sweep(gateway) },
   one("a lowered key", accountPartition(alice), { type: "updateKey", keyId: "alices-small-key", limitNanoUsd: 1 }),
   one("a revoked key", accountPartition(alice), { type: "revokeKey", at: NOON, keyId: "alices-key" }),
   one("a revoked session", identityPartition(bob), { type: "revokeSession", at: NOON, digest: "bobs-session" }),

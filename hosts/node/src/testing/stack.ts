@@ -13,6 +13,7 @@ import type { NanoUsd } from "@inference/protocol/money";
 import type { Window } from "@inference/protocol/window";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { makeBackground } from "../background.ts";
+import { startCommitThread } from "../commit-thread.ts";
 import { openDatabase } from "../database.ts";
 import { openKeyValue } from "../key-value.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
@@ -55,10 +56,14 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const canary = `canary-${randomBytes(16).toString("hex")}`;
   const simulator = await startProviderSimulator({ port: 0, masterKey: canary, adminKey: `${canary}-admin` });
   const folder = mkdtempSync(join(tmpdir(), "gateway-"));
-  const database = openDatabase(join(folder, "gateway.sqlite"));
+  const file = join(folder, "gateway.sqlite");
+  const thread = await startCommitThread(file, "FULL");
+  const database = openDatabase(file, "FULL", "shared");
+  const keyValue = openKeyValue(`${file}-kv`, now);
   const logged: Stack["logged"] = [];
   const log: Environment["log"] = (level, event, fields = {}) => logged.push({ level, event, fields });
   const ledger = openNodeLedger(database, {
+    thread,
     now,
     onAlert: (message) => log("alert", "ledger", { message }),
     onFatal: (error) => log("alert", "fatal", { error: String(error) }),
@@ -71,7 +76,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     clock: { now },
     random: { bytes: (length) => randomBytes(length) },
     ledger,
-    keyValue: openKeyValue(database, now),
+    keyValue,
     chain: { ...noChain, ...options.chain },
     upstream,
     log,
@@ -138,7 +143,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       await upstream.close();
       await simulator.close();
       await ledger.flush();
+      await thread.close();
       database.close();
+      keyValue.close();
       rmSync(folder, { recursive: true });
     },
   };

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import type { HoldRow } from "@inference/ledger/tables";
+import type { Model, PriceSnapshot } from "@inference/protocol/model";
+import { limits } from "../config.ts";
+import { type Fixture, NOW, openFixture } from "../identity/testing/identity-fixture.ts";
+import type { HoldDetail } from "./exchange.ts";
+import { reserveRequest } from "./saga.ts";
+import { sweep } from "./sweep.ts";
+
+const USD = 1_000_000_000;
+const AMOUNT = 1_000_000;
+const model: Model = {
+  id: "m",
+  created: 0,
+  ownedBy: "",
+  price: { kind: "text", rates: { input: 1_000n * 1_000_000_000n, output: 1_000n * 1_000_000_000n } },
+  contextTokens: null,
+  maxOutputTokens: null,
+  features: {},
+} as Model;
+const snapshot = { id: "s", atMs: NOW, models: new Map([[model.id, model]]) } as unknown as PriceSnapshot;
+const detail: HoldDetail = { route: "chat", model: "m", snapshot: "s", stream: true };
+
+type Swept = Fixture & { alerts: Record<string, unknown>[]; records: (() => Promise<string | null>)[] };
+
+async function open(): Promise<Swept> {
+  const fixture = openFixture();
+  const alerts: Swept["alerts"] = [];
+  fixture.gateway.environment.log = (level, event, fields) => {
+    if (level === "alert") alerts.push({ event, ...fields });
+  };
+  fixture.gateway.prices.byId = async (id) => (id === "s" ? snapshot : undefined);
+  await fixture.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000 * USD }));
+  return { ...fixture, alerts, records: [] };
+}
+
+let accounts = 0;
+
+/** A request of an account of its own, checkpointed with its provider's id. */
+async function hold({ ledger, time }: Fixture, id: string, delivered = 7): Promise<() => HoldRow | undefined> {
+  accounts += 1;
+  const owner = accountPartition(`0x${accounts.toString(16).padStart(40, "0")}`);
+  const at = time.now;
+  await ledger.run(function* () {
+    yield* send(owner, { type: "credit", id: "c", at, amountNanoUsd: USD, detail: "{}" });
+    const terms = { name: "", window: "lifetime", limitNanoUsd: null, expiresAt: null } as const;
+    const nonce = { nonce: `nonce-${accounts}`, nonceExpiresAt: at };
+    yield* send(owner, { type: "createKey", at, keyId: "k", digest: "d", label: "", ...terms, ...nonce });
+  });
+  const payer = { kind: "key", digest: "d" } as const;
+  const reservation = { id, at, owner, payer, amountNanoUsd: AMOUNT, leaseMs: limits.leaseMs };
+  const admission = await ledger.run(() => reserveRequest({ ...reservation, detail: JSON.stringify(detail) }));
+  assert.equal(admission.status, "reserved");
+  const written = { deliveredNanoUsd: delivered, upstreamId: `answer-${id}` };
+  await ledger.run(() => send(owner, { type: "checkpoint", id, ...written }));
+  return () => ledger.rows(owner).get("hold", id);
+}
+
+function historyRow(id: string, promptTokens: number, completionTokens: number): object {
+  return { inferenceDetails: { requestId: `answer-${id}`, promptTokens, completionTokens } };
+}
+
+test("the hold of a live request is not the sweeper's, however old it is", async () => {
+  const swept = await open();
+  const row = await hold(swept, "live");
+  swept.gateway.live.add("live");
+  swept.time.now += limits.leaseMs + 1;
+  await sweep(swept.gateway);
+  assert.equal(row()?.state, "open");
+  swept.gateway.live.delete("live");
+  await sweep(swept.gateway);
+  assert.deepEqual([row()?.state, row()?.chargeNanoUsd], ["settled", 7]);
+});
+
+test("holds that stay as they are do not keep the sweeper from those behind them", async () => {
+  const swept = await open();
+  for (let index = 0; index < 300; index++) {
+    await hold(swept, `live-${index}`);
+    swept.gateway.live.add(`live-${index}`);
+  }
+  swept.time.now += 1;
+  const behind = await hold(swept, "behind");
+  swept.time.now += limits.leaseMs + 1;
+  await sweep(swept.gateway);
+  assert.equal(behind()?.state, "settled");
+  assert.equal(swept.ledger.rows(ceilingPartition).get("hold", "behind")?.state, "settled");
+  assert.deepEqual(swept.alerts, []);
+});
+
+for (const [name, text] of Object.entries({
+  "not JSON": "<html>",
+  "JSON null": "null",
+  "a list of null": '{"data":[null]}',
+  "a number": "1",
+})) {
+  test(`a record that is ${name} is no record`, async () => {
+    const swept = await open();
+    swept.gateway.config = {
+      ...swept.gateway.config,
+      upstream: { ...swept.gateway.config.upstream, recordUrl: "{id}" },
+    };
+    swept.gateway.provider.record = async () => text;
+    const row = await hold(swept, "cut");
+    swept.time.now += limits.leaseMs + 1;
+    await sweep(swept.gateway);
+    assert.equal(row()?.state, "orphaned");
+    swept.time.now += limits.orphanGraceMs + 1;
+    await sweep(swept.gateway);
+    assert.deepEqual([row()?.state, row()?.chargeNanoUsd], ["settled", 7]);
+    assert.deepEqual(swept.alerts, []);
+  });
+}
+
+test("a history is read once for all, and again for what may lie beyond its page", async () => {
+  const swept = await open();
+  const { gateway, time } = swept;
+  gateway.config = { ...gateway.config, upstream: { ...gateway.config.upstream, recordUrl: "{since}" } };
+  const first = await hold(swept, "first");
+  time.now += 1_000;
+  const second = await hold(swept, "second");
+  time.now += 1_000;
+  const third = await hold(swept, "third");
+  const reads: number[] = [];
+  gateway.provider.record = async ({ admittedAt }) => {
+    reads.push(admittedAt);
+    return admittedAt === NOW
+      ? JSON.stringify({ data: [historyRow("first", 1, 2), historyRow("second", 3, 4)], nextCursor: "more" })
+      : JSON.stringify({ data: [historyRow("third", 5, 6)], nextCursor: null });
+  };
+  time.now += limits.leaseMs + 1;
+  await sweep(gateway);
+  assert.deepEqual(
+    [first, second, third].map((row) => [row()?.state, row()?.chargeNanoUsd]),
+    [3, 7, 11].map((tokens) => ["settled", tokens * 1_000]),
+  );
+  assert.deepEqual(reads, [NOW, NOW + 2_000]);
+});
+
+test("eight records are read at a time, and a sweep begins with no more once its time is over", async () => {
+  const swept = await open();
+  const { gateway, time } = swept;
+  gateway.config = { ...gateway.config, upstream: { ...gateway.config.upstream, recordUrl: "{id}" } };
+  for (let index = 0; index < 40; index++) await hold(swept, `many-${index}`);
+  let reading = 0;
+  let most = 0;
+  let reads = 0;
+  gateway.provider.record = async () => {
+    reads += 1;
+    reading += 1;
+    most = Math.max(most, reading);
+    await new Promise((resolve) => setImmediate(resolve));
+    reading -= 1;
+    if (reads === 16) time.now += limits.sweepMs;
+    return null;
+  };
+  time.now += limits.leaseMs + 1;
+  await sweep(gateway);
+  assert.equal(most, 8);
+  assert.ok(reads >= 16 && reads < 32, `${reads} reads`);
+});
+
+test("a record of more than the hold could ever pay for is none; a little more is the hold, and a loss", async () => {
+  const swept = await open();
+  const { gateway, time } = swept;
+  gateway.config = { ...gateway.config, upstream: { ...gateway.config.upstream, recordUrl: "{since}" } };
+  const absurd = await hold(swept, "absurd");
+  const above = await hold(swept, "above");
+  gateway.provider.record = async () =>
+    JSON.stringify({ data: [historyRow("absurd", 1, 5_000_000), historyRow("above", 1, 2_000)], nextCursor: null });
+  time.now += limits.leaseMs + 1;
+  await sweep(gateway);
+  time.now += limits.orphanGraceMs + 1;
+  await sweep(gateway);
+  assert.deepEqual([absurd()?.state, absurd()?.chargeNanoUsd], ["settled", 7]);
+  assert.deepEqual([above()?.state, above()?.chargeNanoUsd], ["settled", AMOUNT]);
+  assert.equal(swept.alerts[0]?.event, "usage");
+});

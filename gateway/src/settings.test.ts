@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { configOf, gatewaySettings, parseSettings } from "./settings.ts";
+
+const right = {
+  BASE_URL: "http://gateway.test",
+  GATEWAY_SECRET: "ab".repeat(32),
+  UPSTREAM_BASE_URL: "https://provider.test/api/v1",
+  UPSTREAM_API_KEY: "master",
+  PRIMARY_RPC_URL: "http://node.test",
+  PRIMARY_CHAIN_ID: "1",
+  SETTLEMENT_ADDRESS: `0x${"5".repeat(40)}`,
+};
+
+function start(settings: Record<string, string>): { url: string | null; key: string } {
+  const parsed = parseSettings(gatewaySettings, { ...right, ...settings });
+  const { recordUrl, recordKey } = configOf(parsed, { drainMs: 0, pricesFile: null }).upstream;
+  return { url: recordUrl, key: recordKey };
+}
+
+test("the master key reads records of the provider's own host only", () => {
+  const own = "https://provider.test/records?since={since}";
+  assert.deepEqual(start({ UPSTREAM_RECORD_URL: own }), { url: own, key: "master" });
+  for (const other of [
+    "https://records.test/{id}",
+    "http://provider.test/{id}",
+    "https://provider.test:8443/{id}",
+    "https://provider.test@records.test/{id}",
+  ]) {
+    assert.throws(() => start({ UPSTREAM_RECORD_URL: other }), /UPSTREAM_RECORD_KEY: is missing/);
+    assert.equal(start({ UPSTREAM_RECORD_URL: other, UPSTREAM_RECORD_KEY: "admin" }).key, "admin");
+  }
+});
+
+for (const wrong of ["{id}", "provider.test/{id}", "ftp://provider.test/{id}", "https://{id}.test/", "https://{id}"]) {
+  test(`${wrong} is no record URL`, () => {
+    assert.throws(() => start({ UPSTREAM_RECORD_URL: wrong }), /UPSTREAM_RECORD_URL: must be an http\(s\) URL/);
+  });
+}

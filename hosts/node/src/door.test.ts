@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { assertError } from "./testing/assert-error.ts";
+import { sendBytes, sendHttp } from "./testing/http-client.ts";
+import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+
+/** What a request may take of the gateway before anybody has paid for it: time, memory and connections. */
+const USD = 1_000_000_000;
+const CHAT = "/v1/chat/completions";
+const chat = { model: "sim-small", messages: [{ role: "user", content: "hello" }], max_tokens: 10 };
+
+let stack: Stack;
+let account: TestAccount;
+before(async () => {
+  // A body has 300 ms.
+  stack = await startStack({ hurry: 50 });
+  account = await stack.account(USD);
+});
+after(() => stack.stop());
+
+function head(key: string, framing: string): string {
+  const lines = [`POST ${CHAT} HTTP/1.1`, "host: gateway", `authorization: Bearer ${key}`];
+  return `${[...lines, "content-type: application/json", framing].join("\r\n")}\r\n\r\n`;
+}
+
+describe("a body that trickles in", () => {
+  const framings: Record<string, [framing: string, piece: string]> = {
+    "of a small length": ["content-length: 1000", " "],
+    "of a large length": ["content-length: 1000000", " "],
+    "of no length": ["transfer-encoding: chunked", "1\r\n \r\n"],
+  };
+  for (const [name, [framing, piece]] of Object.entries(framings)) {
+    test(`${name} has the time that a whole body has, and then its connection is closed`, async () => {
+      const socket = connect(Number(new URL(stack.url).port), "127.0.0.1");
+      let text = "";
+      socket.on("data", (data) => {
+        text += data.toString();
+      });
+      socket.on("error", () => undefined);
+      const closed = new Promise((resolve) => socket.once("close", resolve));
+      const startedAt = performance.now();
+      socket.write(head(account.key, framing));
+      const trickle = setInterval(() => socket.write(piece), 50);
+      await Promise.race([closed, sleep(5_000)]);
+      clearInterval(trickle);
+      socket.destroy();
+      assert.match(text, /^HTTP\/1\.1 408 /);
+      assert.match(text, /"code":"request_timeout"/);
+      assert.match(text, /connection: close/i);
+      assert.ok(performance.now() - startedAt < 3_000);
+    });
+  }
+});
+
+describe("a large body", () => {
+  const part = "x".repeat(100_000);
+  const framings: Record<string, [framing: string, body: string]> = {
+    "of a known length": ["content-length: 1000000", part],
+    "of no length": ["transfer-encoding: chunked", `${part.length.toString(16)}\r\n${part}\r\n`],
+  };
+  for (const [name, [framing, body]] of Object.entries(framings)) {
+    test(`${name} is not read for a key that no account knows`, async () => {
+      const { text: unknown } = stack.gateway.credentials.issue("ik", account.address);
+      assert.match(await sendBytes(stack.url, head(unknown, framing) + body), /"code":"invalid_api_key"/);
+      assert.match(await sendBytes(stack.url, head(account.key, framing) + body), /"code":"request_timeout"/);
+    });
+  }
+
+  test("takes its memory for as long as its request lasts", async () => {
+    const body = "x".repeat(8 * 1024 * 1024);
+    for (let sent = 0; sent < 40; sent += 1) {
+      const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+      const answer = await sendHttp(stack.url, { path: CHAT, body, headers, chunked: sent % 2 === 0 });
+      assertError(answer, 400, "invalid_request");
+    }
+  });
+});
+
+test("an Idempotency-Key is refused where it would be relied on, and by its name", async () => {
+  const headers = {
+    authorization: `Bearer ${account.key}`,
+    "content-type": "application/json",
+    "idempotency-key": "once",
+  };
+  const answer = await sendHttp(stack.url, { path: CHAT, body: JSON.stringify(chat), headers });
+  assert.equal(assertError(answer, 400, "unsupported_parameter").param, "Idempotency-Key");
+  assert.equal((await stack.balance(account.address)).settledNanoUsd, 0);
+});

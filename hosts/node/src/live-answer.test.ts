@@ -1,0 +1,273 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { limits } from "@inference/gateway/config";
+import { UpstreamFailure, type UpstreamResponse } from "@inference/gateway/environment";
+import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
+import type { Command, Reply } from "@inference/ledger/commands";
+import type { Saga } from "@inference/ledger/saga";
+import { assertError } from "./testing/assert-error.ts";
+import { settledOf, settledOne, until } from "./testing/audit.ts";
+import { chunksIn, openChatStream } from "./testing/chat-stream.ts";
+import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
+import { chatBody, leaveAtOnce, pay, payAndLeave, USD } from "./testing/pay.ts";
+import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+import { withAnswer } from "./testing/stub-provider.ts";
+
+/** Requests whose ledger or provider fails them while they run. */
+type Gate = (command: Command, goOn: () => Promise<Reply>) => Promise<Reply>;
+
+/** For as long as `act` runs, what begins with one of these commands goes through the gate. */
+async function withGate<T>(stack: Stack, types: Command["type"][], gate: Gate, act: () => Promise<T>): Promise<T> {
+  const { environment } = stack.gateway;
+  const { ledger } = environment;
+  environment.ledger = {
+    ...ledger,
+    get writable() {
+      return ledger.writable;
+    },
+    run<R>(saga: () => Saga<R>, options?: { untilDurable?: boolean }): Promise<R> {
+      const first = saga().next();
+      const goOn = (): Promise<R> => ledger.run(saga, options);
+      return first.done || !types.includes(first.value.command.type)
+        ? goOn()
+        : (gate(first.value.command, goOn as () => Promise<Reply>) as Promise<R>);
+    },
+  } satisfies LedgerClient;
+  try {
+    return await act();
+  } finally {
+    environment.ledger = ledger;
+  }
+}
+
+const chat = { model: "sim-small", messages: [{ role: "user", content: "hi" }], max_tokens: 50 };
+
+function event(choice: object, more: object = {}): string {
+  const chunk = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "sim-small", ...more };
+  return `data: ${JSON.stringify({ ...chunk, choices: [{ index: 0, ...choice }] })}\n\n`;
+}
+
+function token(content: string, more: object = {}): string {
+  return event({ delta: { content }, finish_reason: null }, more);
+}
+
+/** For as long as `act` runs, the provider's answer is this stream. */
+async function withStream<T>(
+  stack: Stack,
+  chunks: (signal: AbortSignal) => AsyncGenerator<string>,
+  act: () => Promise<T>,
+): Promise<T> {
+  const { provider } = stack.gateway;
+  const { infer } = provider;
+  provider.infer = async (_order, signal): Promise<UpstreamResponse> => ({
+    status: 200,
+    header: (name) => (name === "content-type" ? "text/event-stream" : null),
+    body: (async function* () {
+      for await (const text of chunks(signal)) yield new TextEncoder().encode(text);
+    })(),
+  });
+  try {
+    return await act();
+  } finally {
+    provider.infer = infer;
+  }
+}
+
+describe("an answer whose end the ledger does not have", () => {
+  let stack: Stack;
+  before(async () => {
+    stack = await startStack();
+  });
+  after(() => stack.stop());
+
+  for (const status of ["unknown", "already_resolved", "exceeds_hold"] as const) {
+    test(`is not sent when the settle is answered with ${status}`, async () => {
+      const account = await stack.account(USD);
+      const before = stack.logged.length;
+      const answer = await withGate(
+        stack,
+        ["settle"],
+        async () => ({ status }),
+        () => ask(stack, account),
+      );
+      assertError(answer, 503, "ledger_unavailable");
+      const alerts = stack.logged.slice(before).filter(({ level }) => level === "alert");
+      assert.deepEqual(
+        alerts.map(({ event }) => event),
+        ["settle_failed"],
+      );
+      assert.match(String(alerts[0]?.fields.error), new RegExp(status));
+      assert.equal(stack.gateway.live.size, 0, "its hold is nobody's");
+    });
+  }
+
+  test("a stream whose first checkpoint fails ends in an error, without content, and is free", async () => {
+    const account = await stack.account(USD);
+    const fail = async (): Promise<Reply> => {
+      throw new LedgerUnavailable("no");
+    };
+    const text = await withGate(stack, ["checkpoint"], fail, async () => {
+      const stream = await openChatStream(stack, account, chat);
+      assert.ok(await stream.readAll());
+      return stream.text();
+    });
+    const chunks = chunksIn(text);
+    assert.deepEqual(
+      chunks.map(({ error }) => error?.code),
+      ["ledger_unavailable"],
+    );
+    const { receipt } = await settledOne(stack, account.address);
+    assert.deepEqual([receipt.outcome, receipt.chargeNanoUsd], ["released", 0]);
+  });
+
+  test("a client that leaves before the first checkpoint is durable got nothing", async () => {
+    const account = await stack.account(USD);
+    let goOn: (() => void) | undefined;
+    const wait: Gate = async (_command, commit) => {
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      return commit();
+    };
+    async function* cut(): AsyncGenerator<string> {
+      yield token("content that never leaves");
+      throw new UpstreamFailure("body", "cut");
+    }
+    await withGate(stack, ["checkpoint"], wait, () =>
+      withStream(stack, cut, async () => {
+        const stream = await openChatStream(stack, account, chat);
+        const checkpoint = await until("the checkpoint to begin", () => goOn);
+        stream.leave();
+        // The gateway sees it a moment later.
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        checkpoint();
+      }),
+    );
+    const { receipt } = await settledOne(stack, account.address);
+    assert.equal(receipt.chargeNanoUsd, 0);
+  });
+
+  test("a failed request has its answer while the disk is full, and its hold ends later", async () => {
+    const account = await stack.account(USD);
+    let room: (() => void) | undefined;
+    const full: Gate = async (_command, goOn) => {
+      await new Promise<void>((resolve) => {
+        room = resolve;
+      });
+      return goOn();
+    };
+    await withGate(stack, ["release"], full, async () => {
+      const failing = { status: 500, contentType: "application/json", body: "{}" };
+      const answer = await withAnswer(stack, failing, () => ask(stack, account));
+      assertError(answer, 502, "upstream_error");
+    });
+    assert.equal(stack.gateway.live.size, 1, "nobody else ends its hold");
+    room?.();
+    const { receipt } = await settledOne(stack, account.address);
+    assert.equal(receipt.outcome, "released");
+    assert.equal(stack.gateway.live.size, 0);
+  });
+});
+
+describe("what the provider does", () => {
+  let stack: Stack;
+  before(async () => {
+    stack = await startStack();
+  });
+  after(() => stack.stop());
+
+  test("a stream of far more than was asked for is given up as it comes, and its client is told so", async () => {
+    const account = await stack.account(USD);
+    let sent = 0;
+    async function* endless(signal: AbortSignal): AsyncGenerator<string> {
+      for (; !signal.aborted && sent < 1_000_000; sent += 100) yield token("a").repeat(100);
+    }
+    const text = await withStream(stack, endless, async () => {
+      const stream = await openChatStream(stack, account, chat);
+      assert.ok(await stream.readAll());
+      return stream.text();
+    });
+    const most = 2 * chat.max_tokens + limits.checkpointTokens;
+    assert.ok(sent > most - 200 && sent < most + 1_000, `${sent} tokens were read`);
+    const error = chunksIn(text).at(-1)?.error;
+    assert.match(String(error?.message), /longer than what was asked for/);
+    const { receipt, hold } = await settledOne(stack, account.address);
+    assert.equal(receipt.chargeNanoUsd, hold.amountNanoUsd);
+  });
+
+  test("an id of the provider's is cut to 200 letters in a stream too", async () => {
+    const account = await stack.account(USD);
+    async function* long(): AsyncGenerator<string> {
+      yield token("a", { id: "x".repeat(5_000) });
+      yield event({ delta: {}, finish_reason: "stop" });
+      yield "data: [DONE]\n\n";
+    }
+    await withStream(stack, long, async () => {
+      assert.ok(await (await openChatStream(stack, account, chat)).readAll());
+    });
+    const { hold, detail } = await settledOne(stack, account.address);
+    assert.equal(detail.upstreamId, "x".repeat(200));
+    assert.equal(hold.upstreamId, "x".repeat(200));
+  });
+
+  test("an answer by another model is told to the operator once", async () => {
+    const choices = [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }];
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    const body = JSON.stringify({ id: "c", object: "chat.completion", created: 1, model: "other", choices, usage });
+    const account = await stack.account(USD);
+    const other = { status: 200, contentType: "application/json", body };
+    await withAnswer(stack, other, () => ask(stack, account));
+    const told = stack.logged.filter(({ event }) => event === "other_model");
+    assert.deepEqual(
+      told.map(({ level, fields }) => [level, fields.asked, fields.answered]),
+      [["alert", "sim-small", "other"]],
+    );
+    const paid = await pay(stack, "/v1/chat/completions", chatBody("sim-small", ""));
+    assert.equal(paid.status, 200);
+    assert.equal(stack.logged.filter(({ event }) => event === "other_model").length, 1);
+  });
+});
+
+describe("a client that has gone", () => {
+  let stack: Stack;
+  before(async () => {
+    stack = await startStack({ drainMs: 20 });
+  });
+  after(() => stack.stop());
+
+  test("costs nothing, and nothing is sent again, if the provider was never reached", async () => {
+    const account = await stack.account(USD);
+    const { upstream } = stack.gateway.environment;
+    const { send } = upstream;
+    const abort = new AbortController();
+    let sends = 0;
+    upstream.send = async (request) => {
+      if (request.method === "GET") return send(request);
+      sends += 1;
+      abort.abort();
+      await new Promise((resolve) => request.signal.addEventListener("abort", resolve, { once: true }));
+      throw new UpstreamFailure("not_sent", "no connection");
+    };
+    try {
+      const call = stack.call("/v1/chat/completions", { key: account.key, body: chat, signal: abort.signal });
+      await assert.rejects(call, { name: "AbortError" });
+      const { receipt } = await settledOne(stack, account.address);
+      assert.deepEqual([receipt.outcome, receipt.chargeNanoUsd, sends], ["released", 0, 1]);
+    } finally {
+      upstream.send = send;
+    }
+  });
+
+  test("leaves no live request behind", async () => {
+    stack.simulator.simulator.change({ abortBilling: "none" });
+    const body = (tag: string): object => ({ ...chat, messages: [{ role: "user", content: `${tag}[[delay=300]]` }] });
+    const paid = await payAndLeave(stack, leaveAtOnce(), body);
+    await settledOf(stack, paid.account.address);
+    assert.equal(stack.gateway.live.size, 0);
+  });
+});
+
+function ask(stack: Stack, { key }: TestAccount): Promise<WireAnswer> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  return sendHttp(stack.url, { path: "/v1/chat/completions", headers, body: JSON.stringify(chat) });
+}
