@@ -29,6 +29,7 @@ import {
   type WiringError,
 } from "./deploy.ts";
 import { deployUsdc, fundUsdc, usdcAdminAbi } from "./deploy-usdc.ts";
+import { receiptOf } from "./receipt.ts";
 
 const account = (addressIndex: number) =>
   mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
@@ -216,7 +217,7 @@ function wallet(from: Account) {
   const writer = createWalletClient({ account: from, chain: foundry, transport });
   const send = async (call: Parameters<typeof reader.simulateContract>[0]) => {
     const { request } = await reader.simulateContract({ ...call, account: from });
-    return await reader.waitForTransactionReceipt({ hash: await writer.writeContract(request) });
+    return await receiptOf(reader, await writer.writeContract(request));
   };
   return { reader, send };
 }

@@ -1,4 +1,5 @@
 /** The one account that sends a deployment's transactions, with what is needed to deploy and to read back. */
+
 import {
   type Account,
   type Address,
@@ -15,6 +16,7 @@ import {
   type WalletClient,
 } from "viem";
 import { LOCAL_CHAIN_IDS } from "./development-keys.ts";
+import { receiptOf } from "./receipt.ts";
 
 export interface Deployer {
   readonly chainId: number;
@@ -47,7 +49,7 @@ export async function connectDeployer(options: { rpcUrl: string; account: Accoun
  * Waits until the transaction is in a block. Throws {@link DeploymentError} if it reverted; `step` says what it was.
  */
 export async function confirm(deployer: Deployer, step: string, hash: Hex): Promise<TransactionReceipt> {
-  const receipt = await deployer.reader.waitForTransactionReceipt({ hash });
+  const receipt = await receiptOf(deployer.reader, hash);
   if (receipt.status !== "success") throw new DeploymentError(`${step} reverted in transaction ${hash}.`);
   return receipt;
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { receiptOf } from "@inference/contracts/receipt";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
@@ -47,7 +48,7 @@ export async function activate(
   ];
   for (const send of hashes) {
     const hash = await send();
-    const { status } = await reader.waitForTransactionReceipt({ hash });
+    const { status } = await receiptOf(reader, hash);
     if (status !== "success") throw new DevnetError(`The activation reverted in transaction ${hash}.`);
   }
 }

@@ -1,3 +1,4 @@
+import { receiptOf } from "@inference/contracts/receipt";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
@@ -25,7 +26,7 @@ export function keepActivating(ready: ReadyFile): { readonly sent: number; stop(
       args: [minter, 10n ** 9n],
     });
     while (!stopped) {
-      await reader.waitForTransactionReceipt({ hash });
+      await receiptOf(reader, hash);
       hash = await writer.writeContract({
         address: minter,
         abi: tokenMinterAbi,

@@ -1,0 +1,22 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Hex, type PublicClient, type TransactionReceipt, TransactionReceiptNotFoundError } from "viem";
+
+/**
+ * A transaction's receipt, once it is in a block. viem's own wait looks again only at the next block, and on a chain that
+ * makes blocks for transactions alone there may be none. Throws after two minutes.
+ */
+export async function receiptOf(
+  reader: Pick<PublicClient, "getTransactionReceipt" | "pollingInterval">,
+  hash: Hex,
+): Promise<TransactionReceipt> {
+  const deadline = performance.now() + 120_000;
+  for (;;) {
+    try {
+      return await reader.getTransactionReceipt({ hash });
+    } catch (error) {
+      if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
+      if (performance.now() > deadline) throw new Error(`Transaction ${hash} is in no block after two minutes.`);
+    }
+    await sleep(reader.pollingInterval);
+  }
+}
