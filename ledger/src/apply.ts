@@ -82,9 +82,9 @@ function dispatch(draft: Draft, partition: Partition, command: Command, clockMs:
 
 /** An amount that is none is a defect of ours, and stops here: a negative one would make room for others. */
 function assertAmounts(command: Command): void {
-  for (const [property, value] of Object.entries(command)) {
-    if (property.endsWith("NanoUsd") && value !== null && value !== undefined) {
-      assertNanoUsd(value as number, `${command.type}'s ${property}`);
-    }
+  for (const property in command) {
+    if (!property.endsWith("NanoUsd")) continue;
+    const value = (command as Record<string, unknown>)[property];
+    if (value !== null && value !== undefined) assertNanoUsd(value as number, `${command.type}'s ${property}`);
   }
 }

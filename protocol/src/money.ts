@@ -10,7 +10,6 @@
 export type NanoUsd = number;
 
 export const MAX_NANO_USD: NanoUsd = 9_000_000_000_000_000;
-export const NANO_USD_PER_USD = 1_000_000_000;
 export const NANO_USD_PER_TOKEN_UNIT = 1_000n;
 const ATTO_PER_NANO = 1_000_000_000n;
 

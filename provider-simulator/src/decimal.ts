@@ -1,6 +1,5 @@
 /** Exact decimal money: USD as bigint atto-USD (1e-18). No float is ever added or multiplied. */
 
-export const ATTO_PER_USD = 10n ** 18n;
 const ATTO_PER_NANO = 10n ** 9n;
 const PRICE_PLACES = 10;
 

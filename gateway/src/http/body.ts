@@ -1,5 +1,6 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
+import { joinBytes } from "../join-bytes.ts";
 import type { GatewayContext } from "./context.ts";
 
 /**
@@ -59,7 +60,7 @@ async function readCounting(
     let proven = false;
     for (;;) {
       const { done, value } = await reader.read().catch(brokenOff);
-      if (done) return joined(chunks, length);
+      if (done) return joinBytes(chunks);
       length += value.length;
       if (length > maxBytes) tooLarge(maxBytes);
       held.take(value.length);
@@ -77,16 +78,6 @@ async function readCounting(
     reader.cancel().catch(() => undefined);
     throw error;
   }
-}
-
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return whole;
 }
 
 /** One deadline for a whole body: who sends a byte now and then does not move it. */

@@ -1,6 +1,7 @@
 import type { UpstreamConfig } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse, type UpstreamTransport } from "../environment.ts";
 import type { Order } from "../inference/order.ts";
+import { joinBytes } from "../join-bytes.ts";
 import { fillRecordUrl, type RecordedAnswer } from "./record-url.ts";
 
 /**
@@ -72,12 +73,5 @@ export async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: numbe
     if (length > maxBytes) throw new UpstreamFailure("body", `the answer is larger than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
-  if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0];
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return whole;
+  return joinBytes(chunks);
 }

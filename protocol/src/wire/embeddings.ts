@@ -9,4 +9,3 @@ export const embeddingsRequest = z.strictObject({
   encoding_format: z.enum(["float", "base64"]).optional(),
   dimensions: z.int().min(1).max(65_536).optional(),
 });
-export type EmbeddingsRequest = z.infer<typeof embeddingsRequest>;

@@ -27,4 +27,3 @@ export const imageGenerateRequest = z.strictObject({
   hide_watermark: z.boolean().optional(),
   safe_mode: z.boolean().optional(),
 });
-export type ImageGenerateRequest = z.infer<typeof imageGenerateRequest>;

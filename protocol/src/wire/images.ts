@@ -23,4 +23,3 @@ export const imagesRequest = z.strictObject({
   moderation: z.enum(["auto", "low"]).optional(),
   quality: z.string().max(32).optional(),
 });
-export type ImagesRequest = z.infer<typeof imagesRequest>;

@@ -17,4 +17,3 @@ export const speechRequest = z.strictObject({
   temperature: z.number().min(0).max(2).optional(),
   top_p: z.number().min(0).max(1).optional(),
 });
-export type SpeechRequest = z.infer<typeof speechRequest>;
