@@ -2,6 +2,7 @@ import { assertNanoUsd } from "@inference/protocol/money";
 import { follow, reserveCeiling, setCeiling } from "./ceiling.ts";
 import type { Command, Reply, ReplyOf } from "./commands.ts";
 import { advance, credit } from "./credit.ts";
+import type { Delivery } from "./delivery.ts";
 import { type Draft, makeDraft } from "./draft.ts";
 import { forget } from "./forget.ts";
 import { checkpoint, inquire, orphan, release, reserve, settle } from "./hold.ts";
@@ -11,10 +12,12 @@ import type { Partition } from "./partition.ts";
 import { consumeNonce, openSession, revokeSession, setCapacity } from "./session.ts";
 import type { Change, Rows } from "./tables.ts";
 
-/** What a command did: its reply, and the rows to write durably and at once before the reply leaves. */
+/** What a command did: its reply, and what must be durable, at once, before the reply leaves. */
 export type Outcome<C extends Command = Command> = {
   reply: ReplyOf<C>;
   changes: readonly Change[];
+  /** Applied to their targets in the same commit, or written down in it: see `outboxChange`. */
+  deliveries: readonly Delivery[];
   /** What the operator should hear of: states that should not occur. */
   alerts: readonly string[];
 };
@@ -29,7 +32,7 @@ export function apply<C extends Command>(partition: Partition, rows: Rows, comma
   assertAmounts(command);
   const draft = makeDraft(rows);
   const reply = dispatch(draft, partition, command, clockMs) as ReplyOf<C>;
-  return { reply, changes: draft.changes, alerts: draft.alerts };
+  return { reply, changes: draft.changes, deliveries: draft.deliveries, alerts: draft.alerts };
 }
 
 function dispatch(draft: Draft, partition: Partition, command: Command, clockMs: number): Reply {

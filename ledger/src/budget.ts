@@ -21,16 +21,20 @@ export function counterOf(rows: Rows, id: string): CounterRow {
   return rows.get("counter", id) ?? { id, settledNanoUsd: 0, heldNanoUsd: 0, openHolds: 0 };
 }
 
+/** A budget, with what is counted in it in the window of a request. */
+export type CountedBudget = { name: BudgetName; budget: BudgetRow; counter: CounterRow };
+
+export function counted(rows: Rows, name: BudgetName, budget: BudgetRow, atMs: number): CountedBudget {
+  return { name, budget, counter: counterOf(rows, counterId(budget.id, budget, atMs)) };
+}
+
 /** Why an amount does not fit into a budget now; undefined if it does. */
 export function refusalOf(
-  rows: Rows,
-  name: BudgetName,
-  budget: BudgetRow,
+  { name, budget, counter }: CountedBudget,
   amountNanoUsd: NanoUsd,
   atMs: number,
 ): Refusal | undefined {
   if (budget.limitNanoUsd === null) return undefined;
-  const counter = counterOf(rows, counterId(budget.id, budget, atMs));
   // A limit lowered below what is settled or held leaves nothing, never less than nothing.
   const unsettled = Math.max(0, budget.limitNanoUsd - counter.settledNanoUsd);
   const available = Math.max(0, unsettled - counter.heldNanoUsd);
@@ -45,16 +49,15 @@ export function refusalOf(
   };
 }
 
-/** Counts a new hold in each of these counters. */
-export function holdIn(draft: Draft, counterIds: readonly string[], amountNanoUsd: NanoUsd): void {
-  for (const id of counterIds) {
-    const counter = counterOf(draft, id);
-    draft.put("counter", {
-      ...counter,
-      heldNanoUsd: assertNanoUsd(counter.heldNanoUsd + amountNanoUsd, `what ${id} holds`),
-      openHolds: counter.openHolds + 1,
-    });
-  }
+/** Counts a new hold in a counter. */
+export function holdIn(draft: Draft, counter: CounterRow, amountNanoUsd: NanoUsd): void {
+  const { id, settledNanoUsd, heldNanoUsd, openHolds } = counter;
+  draft.put("counter", {
+    id,
+    settledNanoUsd,
+    heldNanoUsd: assertNanoUsd(heldNanoUsd + amountNanoUsd, `what ${id} holds`),
+    openHolds: openHolds + 1,
+  });
 }
 
 /** Ends a hold in each of these counters: what was held is free again, what was charged is settled. */
@@ -67,7 +70,7 @@ export function resolveIn(
   for (const id of counterIds) {
     const counter = counterOf(draft, id);
     draft.put("counter", {
-      ...counter,
+      id,
       settledNanoUsd: assertNanoUsd(counter.settledNanoUsd + chargeNanoUsd, `what ${id} has settled`),
       heldNanoUsd: assertNanoUsd(counter.heldNanoUsd - heldNanoUsd, `what ${id} holds`),
       openHolds: counter.openHolds - 1,

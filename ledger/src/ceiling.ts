@@ -1,9 +1,9 @@
-import { counterId, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
+import { type CountedBudget, counted, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
 import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { isUnresolved, refuse, repeatedReserve, repeatedResolve, words } from "./hold.ts";
 import { CEILING_SHARE_PERCENT, MAX_CLOCK_SKEW_MS } from "./limits.ts";
-import type { BudgetRow, HoldRow } from "./tables.ts";
+import type { BudgetRow, CounterRow, HoldRow } from "./tables.ts";
 
 /**
  * The day's ceiling: a follower. It holds what an account has reserved and lets go only when the owner says how the
@@ -13,19 +13,20 @@ type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
 export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling">, clockMs: number): ReserveReply {
   const leaseUntil = command.at + command.leaseMs;
-  const fingerprint = [command.at, leaseUntil, command.amountNanoUsd, command.owner].join(" ");
+  const fingerprint = `${command.at} ${leaseUntil} ${command.amountNanoUsd} ${command.owner}`;
   const existing = draft.get("hold", command.id);
   if (existing !== undefined) return repeatedReserve(existing, fingerprint, leaseUntil);
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
-  const ceiling = draft.get("budget", "ceiling") ?? { id: "ceiling", window: "day", limitNanoUsd: 0 };
-  const share = shareId(command.owner);
+  const budget = draft.get("budget", "ceiling") ?? { id: "ceiling", window: "day", limitNanoUsd: 0 };
+  const ceiling = counted(draft, "ceiling", budget, command.at);
+  const share = counterOf(draft, shareId(command.owner));
   const hold: HoldRow = {
     id: command.id,
     state: "open",
     owner: command.owner,
     amountNanoUsd: command.amountNanoUsd,
     chargeNanoUsd: 0,
-    counters: counterId(ceiling.id, ceiling, command.at),
+    counters: ceiling.counter.id,
     followers: "",
     admittedAt: command.at,
     leaseUntil,
@@ -36,14 +37,15 @@ export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling"
     detail: "",
   };
   const refusal =
-    shareRefusal(draft, ceiling, command) ??
-    refusalOf(draft, "ceiling", ceiling, command.amountNanoUsd, command.at) ??
-    shareHeldRefusal(draft, ceiling, command);
+    shareRefusal(ceiling, command) ??
+    refusalOf(ceiling, command.amountNanoUsd, command.at) ??
+    shareHeldRefusal(budget, share, command);
   if (refusal !== undefined) return refuse(draft, hold, refusal);
 
   // After this point the reserve succeeds.
   draft.put("hold", hold);
-  holdIn(draft, [...words(hold.counters), share], hold.amountNanoUsd);
+  holdIn(draft, ceiling.counter, hold.amountNanoUsd);
+  holdIn(draft, share, hold.amountNanoUsd);
   return { status: "reserved", keyId: null, leaseUntil };
 }
 
@@ -82,21 +84,26 @@ function freeShare(draft: Draft, hold: HoldRow): void {
 }
 
 function maxShare(ceiling: BudgetRow): number {
-  // The product can exceed 2^53.
-  return Number((BigInt(ceiling.limitNanoUsd ?? 0) * BigInt(CEILING_SHARE_PERCENT)) / 100n);
+  // In two parts, because the product can exceed 2^53.
+  const limit = ceiling.limitNanoUsd ?? 0;
+  const rest = limit % 100;
+  return ((limit - rest) / 100) * CEILING_SHARE_PERCENT + Math.floor((rest * CEILING_SHARE_PERCENT) / 100);
 }
 
-function shareRefusal(draft: Draft, ceiling: BudgetRow, command: CommandOf<"reserveCeiling">): Refusal | undefined {
-  const share = maxShare(ceiling);
+function shareRefusal({ budget, counter }: CountedBudget, command: CommandOf<"reserveCeiling">): Refusal | undefined {
+  const share = maxShare(budget);
   if (command.amountNanoUsd <= share) return undefined;
   // With the day's ceiling settled in full, that is the answer, whatever the request's size.
-  const { settledNanoUsd } = counterOf(draft, counterId(ceiling.id, ceiling, command.at));
-  const unsettled = (ceiling.limitNanoUsd ?? 0) - settledNanoUsd;
-  return unsettled <= 0 ? undefined : shareRefusalOf(ceiling, command, "share", Math.min(share, unsettled));
+  const unsettled = (budget.limitNanoUsd ?? 0) - counter.settledNanoUsd;
+  return unsettled <= 0 ? undefined : shareRefusalOf(budget, command, "share", Math.min(share, unsettled));
 }
 
-function shareHeldRefusal(draft: Draft, ceiling: BudgetRow, command: CommandOf<"reserveCeiling">): Refusal | undefined {
-  const available = Math.max(0, maxShare(ceiling) - counterOf(draft, shareId(command.owner)).heldNanoUsd);
+function shareHeldRefusal(
+  ceiling: BudgetRow,
+  share: CounterRow,
+  command: CommandOf<"reserveCeiling">,
+): Refusal | undefined {
+  const available = Math.max(0, maxShare(ceiling) - share.heldNanoUsd);
   return command.amountNanoUsd <= available ? undefined : shareRefusalOf(ceiling, command, "share_held", available);
 }
 

@@ -1,8 +1,8 @@
 import { tokenToNanoUsd } from "@inference/protocol/money";
 import { raised } from "./budget.ts";
 import type { Activation, Commands, ReplyOf } from "./commands.ts";
+import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
-import { deliver } from "./hold.ts";
 import { accountPartition } from "./partition.ts";
 
 /**

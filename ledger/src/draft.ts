@@ -1,3 +1,4 @@
+import type { Delivery } from "./delivery.ts";
 import type { Change, Row, Rows, TableName, Tables } from "./tables.ts";
 
 /**
@@ -10,6 +11,7 @@ export type Draft = Rows & {
   /** Tells the operator: a state that should not occur, and that harmed nobody. */
   alert(message: string): void;
   readonly changes: Change[];
+  readonly deliveries: Delivery[];
   readonly alerts: string[];
 };
 
@@ -20,6 +22,7 @@ export function makeDraft(rows: Rows): Draft {
 /** A class, because one is made for every command: its methods are made once. */
 class RowDraft implements Draft {
   readonly changes: Change[] = [];
+  readonly deliveries: Delivery[] = [];
   readonly alerts: string[] = [];
   readonly #rows: Rows;
 

@@ -1,6 +1,7 @@
 import type { Commands, ReplyOf } from "./commands.ts";
+import { deliveryId } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
-import { isUnresolved, outboxId, words } from "./hold.ts";
+import { isUnresolved, words } from "./hold.ts";
 import { MAX_CLOCK_SKEW_MS, OUTCOME_RETENTION_MS } from "./limits.ts";
 
 type Forget = Commands["forget"]["command"];
@@ -24,7 +25,7 @@ function isOver(draft: Draft, { table, at }: Forget, id: string): boolean {
   if (table === "hold") {
     const hold = draft.get("hold", id);
     if (hold === undefined || isUnresolved(hold) || hold.admittedAt + OUTCOME_RETENTION_MS >= at) return false;
-    return words(hold.followers).every((follower) => draft.get("outbox", outboxId(id, follower)) === undefined);
+    return words(hold.followers).every((follower) => draft.get("outbox", deliveryId(id, follower)) === undefined);
   }
   const row = draft.get(table, id);
   return row !== undefined && row.expiresAt + OUTCOME_RETENTION_MS < at;

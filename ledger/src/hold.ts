@@ -1,7 +1,8 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { utcDay } from "@inference/protocol/window";
-import { capacityId, counterId, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
-import type { BudgetName, Command, Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
+import { type CountedBudget, capacityId, counted, holdIn, refusalOf, resolveIn } from "./budget.ts";
+import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
+import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
 import { MAX_CLOCK_SKEW_MS, MAX_IN_FLIGHT } from "./limits.ts";
 import { journalPartition, type Partition, partitionAddress } from "./partition.ts";
@@ -22,7 +23,8 @@ export function reserve(
 ): ReserveReply {
   const { payer: by, followers } = command;
   const leaseUntil = command.at + command.leaseMs;
-  const fingerprint = [command.at, leaseUntil, command.amountNanoUsd, by.kind, by.digest, ...followers].join(" ");
+  const followersText = followers.join(" ");
+  const fingerprint = `${command.at} ${leaseUntil} ${command.amountNanoUsd} ${by.kind} ${by.digest} ${followersText}`;
   const existing = draft.get("hold", command.id);
   if (existing !== undefined) return repeatedReserve(existing, fingerprint, leaseUntil);
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
@@ -35,8 +37,8 @@ export function reserve(
     owner: partition,
     amountNanoUsd: command.amountNanoUsd,
     chargeNanoUsd: 0,
-    counters: budgets.map(({ budget }) => counterId(budget.id, budget, command.at)).join(" "),
-    followers: followers.join(" "),
+    counters: budgets.map(({ counter }) => counter.id).join(" "),
+    followers: followersText,
     admittedAt: command.at,
     leaseUntil,
     deliveredNanoUsd: 0,
@@ -45,12 +47,12 @@ export function reserve(
     fingerprint,
     detail: command.detail,
   };
-  const refusal = inFlightRefusal(draft, budgets, command) ?? firstRefusal(draft, budgets, command);
+  const refusal = inFlightRefusal(budgets, command) ?? firstRefusal(budgets, command);
   if (refusal !== undefined) return refuse(draft, hold, refusal);
 
   // After this point the reserve succeeds.
   draft.put("hold", hold);
-  holdIn(draft, words(hold.counters), hold.amountNanoUsd);
+  for (const { counter } of budgets) holdIn(draft, counter, hold.amountNanoUsd);
   return { status: "reserved", keyId: hold.keyId, leaseUntil };
 }
 
@@ -139,15 +141,6 @@ export function words(text: string): string[] {
   return text === "" ? [] : text.split(" ");
 }
 
-/** A row that is delivered to another partition until it is acknowledged. */
-export function deliver(draft: Draft, cause: string, target: Partition, command: Command): void {
-  draft.put("outbox", { id: outboxId(cause, target), target, command: JSON.stringify(command) });
-}
-
-export function outboxId(cause: string, target: Partition): string {
-  return `${cause}>${target}`;
-}
-
 /**
  * A resolution that came twice: the same one answers as before, another changes nothing and is told to the operator.
  */
@@ -162,40 +155,38 @@ export function repeatedResolve(
   return { status: "already_resolved" };
 }
 
-type Budget = { name: BudgetName; budget: BudgetRow };
-
 /** The owner's budgets that bind a request, in the order in which they refuse. */
-function bindingBudgets(draft: Draft, keyId: string | null, command: CommandOf<"reserve">): Budget[] {
-  if (command.payer.kind === "session") {
-    const id = capacityId(command.at);
-    return [{ name: "capacity", budget: draft.get("budget", id) ?? { id, window: "day", limitNanoUsd: 0 } }];
+function bindingBudgets(draft: Draft, keyId: string | null, { payer, at }: CommandOf<"reserve">): CountedBudget[] {
+  if (payer.kind === "session") {
+    const id = capacityId(at);
+    return [counted(draft, "capacity", draft.get("budget", id) ?? { id, window: "day", limitNanoUsd: 0 }, at)];
   }
-  const balance: BudgetRow = draft.get("budget", "balance") ?? { id: "balance", window: "lifetime", limitNanoUsd: 0 };
   const id = `key:${keyId}`;
+  const balance: BudgetRow = draft.get("budget", "balance") ?? { id: "balance", window: "lifetime", limitNanoUsd: 0 };
   const key: BudgetRow = draft.get("budget", id) ?? { id, window: "lifetime", limitNanoUsd: 0 };
-  return [
-    { name: "balance", budget: balance },
-    { name: "key", budget: key },
-  ];
+  return [counted(draft, "balance", balance, at), counted(draft, "key", key, at)];
 }
 
-function firstRefusal(draft: Draft, budgets: Budget[], command: CommandOf<"reserve">): Refusal | undefined {
-  for (const { name, budget } of budgets) {
-    const refusal = refusalOf(draft, name, budget, command.amountNanoUsd, command.at);
+function firstRefusal(
+  budgets: readonly CountedBudget[],
+  { amountNanoUsd, at }: CommandOf<"reserve">,
+): Refusal | undefined {
+  for (const budget of budgets) {
+    const refusal = refusalOf(budget, amountNanoUsd, at);
     if (refusal !== undefined) return refusal;
   }
   return undefined;
 }
 
-function inFlightRefusal(draft: Draft, budgets: Budget[], command: CommandOf<"reserve">): Refusal | undefined {
-  const [first] = budgets;
-  if (first === undefined) return undefined;
-  const counter = counterOf(draft, counterId(first.budget.id, first.budget, command.at));
-  if (counter.openHolds < MAX_IN_FLIGHT) return undefined;
+function inFlightRefusal(
+  [first]: readonly CountedBudget[],
+  { amountNanoUsd }: CommandOf<"reserve">,
+): Refusal | undefined {
+  if (first === undefined || first.counter.openHolds < MAX_IN_FLIGHT) return undefined;
   return {
     budget: first.name,
     cause: "in_flight",
-    neededNanoUsd: command.amountNanoUsd,
+    neededNanoUsd: amountNanoUsd,
     availableNanoUsd: 0,
     window: first.budget.window,
     resetsAt: null,

@@ -97,6 +97,8 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
 };
 
 export const tableNames = Object.keys(tableSchemas) as TableName[];
+/** Those whose ids are ids of requests. */
+export const timeOrderedTables = tableNames.filter((table) => tableSchemas[table].clustered === "time");
 
 /** The version of the schema below, kept in `PRAGMA user_version`. */
 export const SCHEMA_VERSION = 1;

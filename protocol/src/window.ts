@@ -20,7 +20,11 @@ export function windowEnd(window: Window, atMs: number): number | null {
   return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1);
 }
 
+let lastDay = { start: 0, name: "1970-01-01" };
+
 /** `2026-11-21`, the name of a UTC day. */
 export function utcDay(atMs: number): string {
-  return new Date(atMs).toISOString().slice(0, 10);
+  const start = windowStart("day", atMs);
+  if (lastDay.start !== start) lastDay = { start, name: new Date(start).toISOString().slice(0, 10) };
+  return lastDay.name;
 }

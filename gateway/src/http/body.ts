@@ -88,7 +88,16 @@ function withinTime<T>(context: GatewayContext, reading: Promise<T>): Promise<T>
     const timer = timers.after(limits.bodyReadMs, () => {
       reject(new GatewayError({ code: "request_timeout", message }));
     });
-    reading.then(resolve, reject).finally(() => timer.cancel());
+    reading.then(
+      (read) => {
+        timer.cancel();
+        resolve(read);
+      },
+      (error: unknown) => {
+        timer.cancel();
+        reject(error);
+      },
+    );
   });
 }
 

@@ -37,16 +37,20 @@ export function endExchange(
   exchange.ended = true;
   const { log } = gateway.environment;
   if (conclusion.alert !== null) log("alert", "usage", { request: exchange.id, alert: conclusion.alert });
+  // Until its end is durable the sweeper leaves it alone: a full disk can delay a settle beyond the lease.
+  const over = (): unknown => gateway.live.delete(exchange.id);
   const durable = resolveHold(gateway, exchange, conclusion, receiptDetail(exchange, ending, conclusion)).then(
-    () => true,
+    () => {
+      over();
+      return true;
+    },
     (error: unknown) => {
+      over();
       // A hold that is still open is ended by the sweeper, by what is known then.
       log("alert", "settle_failed", { request: exchange.id, error: String(error) });
       return false;
     },
   );
-  // Until then the sweeper leaves it alone: a full disk can delay a settle beyond the lease.
-  void durable.then(() => gateway.live.delete(exchange.id));
   gateway.environment.background(durable);
   return { conclusion, durable };
 }
@@ -79,14 +83,14 @@ const MAX_SETTLE_WAIT_MS = 2_000;
  * Waits a while for the end of a request to be durable. A full disk delays the settle, not the answer: the hold is
  * durable, and stays until the settle is. False if the settle was lost.
  */
-export async function durableOrLate(gateway: Gateway, durable: Promise<boolean>): Promise<boolean> {
-  let timer: { cancel(): void } | undefined;
-  const late = new Promise<true>((resolve) => {
-    timer = gateway.environment.timers.after(MAX_SETTLE_WAIT_MS, () => resolve(true));
+export function durableOrLate(gateway: Gateway, durable: Promise<boolean>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = gateway.environment.timers.after(MAX_SETTLE_WAIT_MS, () => resolve(true));
+    void durable.then((kept) => {
+      timer.cancel();
+      resolve(kept);
+    });
   });
-  const kept = await Promise.race([durable, late]);
-  timer?.cancel();
-  return kept;
 }
 
 /**

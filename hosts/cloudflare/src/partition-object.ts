@@ -2,6 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { DurableObjectState, SqlStorage } from "@cloudflare/workers-types";
 import { apply, type Outcome } from "@inference/ledger/apply";
 import type { Command, Reply } from "@inference/ledger/commands";
+import { outboxChange } from "@inference/ledger/delivery";
 import type { Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import { createStatements } from "@inference/ledger/schema";
@@ -29,12 +30,11 @@ export class PartitionObject extends DurableObject<Bindings> {
     const outcome: Outcome = this.ctx.storage.transactionSync(() => {
       const result = apply(partition, this.#rows(partition), command, Date.now());
       for (const change of result.changes) this.#write(partition, change);
+      for (const delivery of result.deliveries) this.#write(partition, outboxChange(delivery));
       return result;
     });
     for (const alert of outcome.alerts) console.error(JSON.stringify({ level: "alert", event: "ledger", alert }));
-    if (outcome.changes.some((change) => change.table === "outbox" && change.row !== null)) {
-      await this.ctx.storage.setAlarm(Date.now());
-    }
+    if (outcome.deliveries.length > 0) await this.ctx.storage.setAlarm(Date.now());
     return outcome.reply;
   }
 

@@ -14,7 +14,7 @@ const newFile = (): string => join(folder, `${++files}.sqlite`);
 
 function nonce(id: string, expiresAt = 1): EncodedRows {
   const rows: EncodedRows = [];
-  encodeRow(rows, { partition: "account:a", table: "nonce", id, row: { id, expiresAt } });
+  encodeRow(rows, { partition: "account:a", table: "nonce", id, stored: undefined, row: { id, expiresAt } });
   return rows;
 }
 

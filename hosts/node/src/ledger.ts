@@ -2,10 +2,11 @@ import type { DatabaseSync } from "node:sqlite";
 import { apply } from "@inference/ledger/apply";
 import { type LapsedHold, type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
+import { outboxChange } from "@inference/ledger/delivery";
 import type { Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Saga } from "@inference/ledger/saga";
-import type { HoldRow, OutboxRow } from "@inference/ledger/tables";
+import type { HoldRow } from "@inference/ledger/tables";
 import type { CommitThread } from "./commit-thread.ts";
 import { SQLITE_FULL, sqliteCode } from "./database.ts";
 import { openRowCache } from "./row-cache.ts";
@@ -73,22 +74,21 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     const outcome = apply(partition, rows.partition(partition), command, options.now());
     rows.write(partition, outcome.changes);
     for (const alert of outcome.alerts) options.onAlert(`${partition}: ${alert}`);
-    for (const change of outcome.changes) {
-      if (change.table === "outbox" && change.row !== null) deliver(partition, change.row);
+    for (const delivery of outcome.deliveries) {
+      if (deliver(partition, delivery.id, () => execute(delivery.target, delivery.command))) continue;
+      rows.write(partition, [outboxChange(delivery)]);
+      redeliverLater();
     }
     return outcome.reply;
   }
 
-  /** A delivery that fails harms no other: its row stays, and it is made again later. */
-  function deliver(partition: Partition, { id, target, command }: OutboxRow): void {
+  /** Whether it was taken. One that fails harms no other: it waits in the outbox, and is made again later. */
+  function deliver(partition: Partition, id: string, make: () => Reply): boolean {
     try {
-      const reply = execute(target, JSON.parse(command) as Command);
-      // What the command `acknowledge` does.
-      if (isTaken(reply)) rows.write(partition, [{ table: "outbox", id, row: null }]);
-      else redeliverLater();
+      return isTaken(make());
     } catch (error) {
       options.onAlert(`${partition}: the delivery ${id} failed, and waits in the outbox: ${String(error)}`);
-      redeliverLater();
+      return false;
     }
   }
 
@@ -107,7 +107,12 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     }
     // Those on disk that memory has not acknowledged since.
     const left = rows.outbox().filter(({ partition, row }) => rows.partition(partition).get("outbox", row.id));
-    for (const { partition, row } of left) deliver(partition, row);
+    for (const { partition, row } of left) {
+      // Taken: what the command `acknowledge` does.
+      if (deliver(partition, row.id, () => execute(row.target, JSON.parse(row.command) as Command))) {
+        rows.write(partition, [{ table: "outbox", id: row.id, row: null }]);
+      } else redeliverLater();
+    }
     if (rows.pendingRows() > 0) schedule();
     return left.length;
   }

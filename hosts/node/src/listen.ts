@@ -16,10 +16,10 @@ export async function listen(
   const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => void listener(incoming, outgoing));
   // An expectation nobody has heard of changes nothing about the request.
   server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
-  const isAnswering = watchAnswers(server);
+  const answers = watchAnswers(server);
   server.on("clientError", (error, socket) => {
     // Bytes of ours in the middle of an answer would be taken for a part of it.
-    if (isAnswering(socket)) socket.destroy();
+    if (answers.isOn(socket)) socket.destroy();
     else endMalformed(error, socket);
   });
   server.keepAliveTimeout = 75_000;
@@ -28,7 +28,6 @@ export async function listen(
   server.requestTimeout = 60_000;
   server.maxHeadersCount = 100;
   server.maxConnections = MAX_CONNECTIONS;
-  const leave = farewell(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const taken = error.code === "EADDRINUSE";
@@ -44,47 +43,48 @@ export async function listen(
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
-      leave();
+      answers.leave();
       await closed;
       clearTimeout(timer);
     },
   };
 }
 
-/** Tells whether a connection has an answer under way. */
-function watchAnswers(server: Server): (socket: Duplex) => boolean {
-  const underWay = new WeakMap<Duplex, number>();
-  server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
-    underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
-    response.once("close", () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
-  });
-  return (socket) => (underWay.get(socket) ?? 0) > 0;
-}
+/** The answers that are under way. */
+type Answers = {
+  /** Whether one is on this connection. */
+  isOn(socket: Duplex): boolean;
+  /**
+   * Once called, a connection ends with the answer it is at, so that a client that keeps its connection does not keep
+   * the gateway: it is told so in the answer's headers or, where they have left already, by the connection's end.
+   */
+  leave(): void;
+};
 
-/**
- * Once called, a connection ends with the answer it is at, so that a client that keeps its connection does not keep the
- * gateway: it is told so in the answer's headers or, where they have left already, by the connection's end.
- */
-function farewell(server: Server): () => void {
-  const answering = new Set<ServerResponse>();
+function watchAnswers(server: Server): Answers {
+  const underWay = new Set<ServerResponse>();
   let leaving = false;
-  const closeIdle = (): void => {
+  function closeIdle(): void {
     // A connection on which no request ever came is not idle to the server: it would be waited for.
-    if (answering.size === 0) server.closeAllConnections();
+    if (underWay.size === 0) server.closeAllConnections();
     else server.closeIdleConnections();
-  };
+  }
+  function over(this: ServerResponse): void {
+    underWay.delete(this);
+    if (leaving) setImmediate(closeIdle);
+  }
   server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) => {
     if (leaving) response.shouldKeepAlive = false;
-    answering.add(response);
-    response.once("close", () => {
-      answering.delete(response);
-      if (leaving) setImmediate(closeIdle);
-    });
+    underWay.add(response);
+    response.on("close", over);
   });
-  return () => {
-    leaving = true;
-    for (const response of answering) if (!response.headersSent) response.shouldKeepAlive = false;
-    closeIdle();
+  return {
+    isOn: (socket) => [...underWay].some(({ req }) => req.socket === socket),
+    leave() {
+      leaving = true;
+      for (const response of underWay) if (!response.headersSent) response.shouldKeepAlive = false;
+      closeIdle();
+    },
   };
 }
 

@@ -89,7 +89,7 @@ test("a removed row is gone at once, and from the disk after the commit", () => 
   assert.equal(cache.partition("account:a").get("counter", "c"), undefined);
 });
 
-test("a delivery acknowledged before the commit never reaches the disk; one from the disk leaves it", () => {
+test("a row written and removed before its commit is not on disk after it; one from the disk leaves it", () => {
   const { cache, count } = open();
   cache.write("account:a", [outbox("x"), outbox("y")]);
   cache.write("account:a", [outbox("x", null)]);

@@ -1,10 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ForgettableTable, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import type { Partition } from "@inference/ledger/partition";
+import { sqlName, timeOrderedTables } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
 import type { Change, HoldRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
 import { type EncodedRows, encodeRow, writeEncoded } from "./encoded-rows.ts";
 import { prepareStatements } from "./statements.ts";
+import { openWrittenIds } from "./written-ids.ts";
 
 /**
  * The rows of all partitions: memory in front of the file. A row that was read or written recently is in memory; a
@@ -36,11 +38,11 @@ type Entry = {
   table: TableName;
   id: string;
   row: Row | null;
+  /** What is on disk, or on its way there; undefined: nothing, or not known. */
+  stored: Row | undefined;
   pending: boolean;
   /** In how many batches it is on its way to the disk. */
   beingWritten: number;
-  /** Written here first, and not on disk yet. */
-  isNew: boolean;
 };
 
 type CachedPartition = {
@@ -51,6 +53,7 @@ type CachedPartition = {
   rows: ReadRows;
 };
 
+const MAX_KNOWN_GONE = 50_000;
 /** About 5 kB each in memory: 600 MB at most. */
 const MAX_CACHED_PARTITIONS = 120_000;
 
@@ -70,6 +73,9 @@ export function openRowCache(database: DatabaseSync): RowCache {
     session: database.prepare(walkByPartition("session")),
   };
   const partitions = new Map<Partition, CachedPartition>();
+  const writtenIds = openWrittenIds(newestId(database));
+  /** Entries without a row, in the order in which they went. */
+  const gone = new Set<Entry>();
   let pending: Entry[] = [];
 
   function cached(name: Partition): CachedPartition {
@@ -96,10 +102,12 @@ export function openRowCache(database: DatabaseSync): RowCache {
   function get<T extends TableName>(partition: CachedPartition, table: T, id: string): Tables[T] | undefined {
     const known = partition.tables[table]?.get(id);
     if (known !== undefined) return (known.row ?? undefined) as Tables[T] | undefined;
+    const number = timeOrdered[table];
+    if (number !== undefined && !writtenIds.mayHave(partition.name, number, id)) return undefined;
     const stored = statements[table].select.get(partition.name, id);
     if (stored === undefined) return undefined;
     const row = tableSql[table].toRow(stored);
-    if (staysInMemory(table, row)) remember(partition, table, id, row);
+    if (staysInMemory(table, row)) remember(partition, table, id, row).stored = row;
     return row as Tables[T];
   }
 
@@ -118,7 +126,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
   }
 
   function remember(partition: CachedPartition, table: TableName, id: string, row: Row | null): Entry {
-    const entry: Entry = { partition, table, id, row, pending: false, beingWritten: 0, isNew: false };
+    const entry: Entry = { partition, table, id, row, stored: undefined, pending: false, beingWritten: 0 };
     const rows = partition.tables[table];
     if (rows === undefined) partition.tables[table] = new Map([[id, entry]]);
     else rows.set(id, entry);
@@ -131,12 +139,24 @@ export function openRowCache(database: DatabaseSync): RowCache {
       let entry = partition.tables[table]?.get(id);
       if (entry === undefined) {
         entry = remember(partition, table, id, row);
-        entry.isNew = table === "outbox" && row !== null;
+        const number = timeOrdered[table];
+        if (number !== undefined) writtenIds.add(name, number, id);
       } else entry.row = row;
       if (entry.pending) continue;
       entry.pending = true;
       partition.pending += 1;
       pending.push(entry);
+    }
+  }
+
+  /** A row that came and went comes again soon, such as an account's share of the ceiling. */
+  function keepGone(entry: Entry): void {
+    gone.add(entry);
+    if (gone.size <= MAX_KNOWN_GONE) return;
+    for (const oldest of gone) {
+      gone.delete(oldest);
+      if (oldest.row === null && isAtRest(oldest)) forget(oldest);
+      return;
     }
   }
 
@@ -147,10 +167,9 @@ export function openRowCache(database: DatabaseSync): RowCache {
     for (const entry of entries) {
       entry.pending = false;
       entry.beingWritten += 1;
-      // A delivery that was made and acknowledged since the last commit never needs to reach the disk.
-      if (entry.row === null && entry.isNew) continue;
-      entry.isNew = false;
-      encodeRow(rows, { partition: entry.partition.name, table: entry.table, id: entry.id, row: entry.row });
+      const { partition, table, id, stored, row } = entry;
+      encodeRow(rows, { partition: partition.name, table, id, stored, row });
+      entry.stored = row ?? undefined;
     }
     return { rows, entries };
   }
@@ -159,8 +178,9 @@ export function openRowCache(database: DatabaseSync): RowCache {
     for (const entry of entries) {
       entry.beingWritten -= 1;
       entry.partition.pending -= 1;
-      const isAtRest = !entry.pending && entry.beingWritten === 0;
-      if (isAtRest && !staysInMemory(entry.table, entry.row)) entry.partition.tables[entry.table]?.delete(entry.id);
+      if (!isAtRest(entry)) continue;
+      if (entry.row === null) keepGone(entry);
+      else if (!staysInMemory(entry.table, entry.row)) forget(entry);
     }
   }
 
@@ -184,6 +204,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
     },
     discard() {
       pending = [];
+      gone.clear();
       partitions.clear();
     },
     unresolvedHolds: (leaseBefore, limit) =>
@@ -212,13 +233,31 @@ export function openRowCache(database: DatabaseSync): RowCache {
   };
 }
 
+/** The tables whose rows come under new, time-ordered ids, and the number of each for the filter of ids. */
+const timeOrdered: { [T in TableName]?: number } = Object.fromEntries(
+  timeOrderedTables.map((table, index) => [table, index]),
+);
+
+/** The newest of those ids on disk; "" if there is none. */
+function newestId(database: DatabaseSync): string {
+  const newest = timeOrderedTables.map((table) => `SELECT max(id) AS id FROM ${sqlName(table)}`).join(" UNION ALL ");
+  return String(database.prepare(`SELECT coalesce(max(id), '') AS id FROM (${newest})`).get()?.id);
+}
+
 function walkByPartition(table: "nonce" | "session"): string {
   return `SELECT partition, id, expires_at AS at FROM ${table}_row WHERE (partition, id) > (?, ?)
     ORDER BY partition, id LIMIT ?`;
 }
 
-function staysInMemory(table: TableName, row: Row | null): boolean {
-  if (row === null) return false;
+function isAtRest({ pending, beingWritten }: Entry): boolean {
+  return !pending && beingWritten === 0;
+}
+
+function forget({ partition, table, id }: Entry): void {
+  partition.tables[table]?.delete(id);
+}
+
+function staysInMemory(table: TableName, row: Row): boolean {
   if (table === "hold") return (row as HoldRow).state === "open" || (row as HoldRow).state === "orphaned";
   return table !== "receipt" && table !== "use" && table !== "credit";
 }

@@ -1,17 +1,30 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { tableNames } from "@inference/ledger/schema";
+import { columnsOf, tableNames } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
 import type { TableName } from "@inference/ledger/tables";
 
 /** The prepared statements of one ledger table. */
-export type TableStatements = Record<"select" | "upsert" | "remove" | "list", StatementSync>;
+export type TableStatements = Record<"select" | "upsert" | "remove" | "list", StatementSync> & {
+  /** Changes some columns: a bit for each, the first column's the lowest. Few combinations occur. */
+  update(bits: number): StatementSync;
+};
 
 export function prepareStatements(database: DatabaseSync): Record<TableName, TableStatements> {
   const prepare = (table: TableName): TableStatements => {
-    const { select, upsert, remove, list } = tableSql[table];
+    const { select, upsert, update, remove, list } = tableSql[table];
+    const numbers = columnsOf(table).map((_column, number) => number);
+    const updates = new Map<number, StatementSync>();
     return {
       select: database.prepare(select),
       upsert: database.prepare(upsert),
+      update(bits) {
+        let known = updates.get(bits);
+        if (known === undefined) {
+          known = database.prepare(update(numbers.filter((number) => (bits & (1 << number)) !== 0)));
+          updates.set(bits, known);
+        }
+        return known;
+      },
       remove: database.prepare(remove),
       list: database.prepare(list),
     };

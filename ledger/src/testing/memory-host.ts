@@ -2,6 +2,7 @@ import { isNanoUsd } from "@inference/protocol/money";
 import { apply } from "../apply.ts";
 import type { LapsedHold, LedgerClient } from "../client.ts";
 import type { Command, Reply, ReplyOf } from "../commands.ts";
+import { outboxChange } from "../delivery.ts";
 import type { Partition } from "../partition.ts";
 import { answer } from "../reads.ts";
 import type { Saga } from "../saga.ts";
@@ -92,7 +93,7 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
     apply(partition, command) {
       const outcome = apply(partition, rows(partition), command, options.now());
       options.beforeCommit?.(partition, command);
-      write(partition, outcome.changes);
+      write(partition, [...outcome.changes, ...outcome.deliveries.map(outboxChange)]);
       alerts.push(...outcome.alerts.map((alert) => `${partition}: ${alert}`));
       return outcome.reply;
     },

@@ -1,0 +1,24 @@
+import type { Command } from "./commands.ts";
+import type { Draft } from "./draft.ts";
+import type { Partition } from "./partition.ts";
+import type { Change } from "./tables.ts";
+
+/**
+ * What another partition is to be told, until it has acknowledged. Repeating it is harmless. A host either applies it
+ * in the commit of the command that caused it, or writes it down in that commit, in the outbox.
+ */
+export type Delivery = { id: string; target: Partition; command: Command };
+
+export function deliver(draft: Draft, cause: string, target: Partition, command: Command): void {
+  draft.deliveries.push({ id: deliveryId(cause, target), target, command });
+}
+
+/** The same delivery has the same id. */
+export function deliveryId(cause: string, target: Partition): string {
+  return `${cause}>${target}`;
+}
+
+/** A delivery as a row of its sender's outbox. */
+export function outboxChange({ id, target, command }: Delivery): Change {
+  return { table: "outbox", id, row: { id, target, command: JSON.stringify(command) } };
+}
