@@ -13,7 +13,11 @@ function makeRandom(seed: number): () => number {
   };
 }
 const random = makeRandom(7);
-const idAt = (at: number): string => makeRequestId(at, Uint8Array.from({ length: 10 }, () => random() * 256));
+const idAt = (at: number): string =>
+  makeRequestId(
+    at,
+    Uint8Array.from({ length: 10 }, () => random() * 256),
+  );
 const partitions = ["ceiling", `account:0x${"a".repeat(40)}`, "journal:2026-11-21"];
 
 test("what was written is never said to be absent, in whatever order and over whatever time it came", () => {
