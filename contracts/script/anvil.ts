@@ -1,4 +1,4 @@
-/** A local chain for the tests of this folder. */
+/** A local chain: empty, or a copy of another. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
@@ -9,11 +9,17 @@ export interface Anvil extends AsyncDisposable {
   readonly rpcUrl: string;
 }
 
+export interface AnvilOptions {
+  /** A node whose chain it begins as a copy of. */
+  readonly forkUrl?: string;
+}
+
 /** Starts anvil on a free port and resolves when it answers. Throws if it does not start. */
-export async function startAnvil(chainId: number): Promise<Anvil> {
+export async function startAnvil(chainId: number, { forkUrl }: AnvilOptions = {}): Promise<Anvil> {
   const port = await freePort();
   const rpcUrl = `http://127.0.0.1:${port}`;
   const args = ["--port", String(port), "--chain-id", String(chainId), "--hardfork", "cancun", "--quiet"];
+  if (forkUrl !== undefined) args.push("--fork-url", forkUrl);
   const child = spawn(anvilPath(), args, { stdio: "ignore" });
   process.once("exit", () => child.kill("SIGKILL"));
   const failure = new Promise<never>((_, reject) => {

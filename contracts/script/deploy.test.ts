@@ -1,4 +1,4 @@
-import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
+import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
   type Account,
@@ -18,16 +18,8 @@ import { inferenceSettlement } from "../generated/inference-settlement.ts";
 import { inferenceToken } from "../generated/inference-token.ts";
 import { tokenMinter } from "../generated/token-minter.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
-import {
-  DEVELOPMENT_ADDRESSES,
-  DevelopmentKeyError,
-  deployPrimary,
-  type PrimaryAddresses,
-  type PrimaryDeployment,
-  TIMELOCK_DELAY_SECONDS,
-  verifyPrimary,
-  type WiringError,
-} from "./deploy.ts";
+import { DEVELOPMENT_ADDRESSES, DevelopmentKeyError } from "./deploy.ts";
+import { deployPrimary, type PrimaryAddresses, type PrimaryDeployment } from "./deploy-primary.ts";
 import { deployUsdc, fundUsdc, usdcAdminAbi } from "./deploy-usdc.ts";
 import { receiptOf } from "./receipt.ts";
 
@@ -141,23 +133,6 @@ test("the same deployer has the same addresses on another chain, whatever its do
   deepEqual({ ...second.addresses, stablecoin: usdc }, primary.addresses);
 });
 
-test("a wire or a role that reads back otherwise is named", async () => {
-  const { reader } = wallet(deployer);
-  const terms = { deployer: deployer.address, ...roles, timelockDelaySeconds: TIMELOCK_DELAY_SECONDS };
-  const at = primary.addresses;
-  await verifyPrimary(reader, terms, at);
-  const wrongOf = async (wrongTerms: object, wrongAddresses: object) =>
-    await verifyPrimary(reader, { ...terms, ...wrongTerms }, { ...at, ...wrongAddresses }).then(
-      () => [],
-      (error: WiringError) => error.wrong.map((line) => line.slice(0, line.indexOf("("))),
-    );
-  deepEqual(await wrongOf({ deployer: alice.address }, {}), ["OWNER"]);
-  deepEqual(await wrongOf({ proposer: alice.address }, {}), ["hasRole"]);
-  deepEqual(await wrongOf({ guardian: alice.address, settler: alice.address }, {}), ["guardian", "settler"]);
-  deepEqual(await wrongOf({ timelockDelaySeconds: 1n }, {}), ["getMinDelay"]);
-  deepEqual(await wrongOf({}, { stablecoin: alice.address }), ["STABLECOIN"]);
-});
-
 test("a deployment that ran out of gas money is finished by running it again", async () => {
   await using other = await startAnvil(31338);
   const stablecoin = await deployUsdc({ rpcUrl: other.rpcUrl, deployer: account(5), proxyAdmin });
@@ -176,28 +151,37 @@ test("a deployment that ran out of gas money is finished by running it again", a
   notEqual(await codeAt("inferenceSettlement"), undefined);
 });
 
-test("a second deployment and a missing dollar are refused with the reason", async () => {
-  await rejects(deployPrimary({ rpcUrl, deployer, ...roles, stablecoin: usdc }), /has deployed on chain 31337 before/);
+test("a finished deployment is read back and nothing is sent", async () => {
+  const { reader } = wallet(deployer);
+  const nonce = await reader.getTransactionCount({ address: deployer.address });
+  const again = await deployPrimary({ rpcUrl, deployer, ...roles, stablecoin: usdc });
+  deepEqual(again.addresses, primary.addresses);
+  equal(await reader.getTransactionCount({ address: deployer.address }), nonce);
+});
+
+test("a finished deployment with other terms and a missing dollar are refused with the reason", async () => {
+  const other = { ...roles, guardian: alice.address };
+  await rejects(deployPrimary({ rpcUrl, deployer, ...other, stablecoin: usdc }), /guardian\(\) of .* is .*, not /);
   const nowhere = deployPrimary({ rpcUrl, deployer, ...roles, stablecoin: alice.address });
   await rejects(nowhere, /There is no stablecoin at/);
 });
 
 test("a development key gets no role on a chain that is not local, and nothing is sent", async () => {
   await using real = await startAnvil(8453);
-  const stranger: Account = mnemonicToAccount(
-    "legal winner thank year wave sausage worth useful legal winner thank yellow",
-  );
-  const clean = { proposer: stranger.address, guardian: stranger.address, settler: stranger.address };
+  const phrase = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+  const [stranger, other]: Account[] = [0, 1].map((addressIndex) => mnemonicToAccount(phrase, { addressIndex }));
+  ok(stranger !== undefined && other !== undefined);
+  const clean = { proposer: other.address, guardian: other.address, settler: other.address };
   for (const role of ["proposer", "guardian", "settler"] as const) {
     const options = { rpcUrl: real.rpcUrl, deployer: stranger, ...clean, [role]: roles[role], stablecoin: usdc };
     await rejects(deployPrimary(options), (error: Error) => {
-      equal(error instanceof DevelopmentKeyError, true);
+      equal(error instanceof DevelopmentKeyError, true, error.message);
       match(error.message, new RegExp(`cannot be the ${role} on chain 8453`));
       return true;
     });
   }
   await rejects(deployPrimary({ rpcUrl: real.rpcUrl, deployer, ...clean, stablecoin: usdc }), DevelopmentKeyError);
-  await rejects(deployUsdc({ rpcUrl: real.rpcUrl, deployer, proxyAdmin: stranger.address }), DevelopmentKeyError);
+  await rejects(deployUsdc({ rpcUrl: real.rpcUrl, deployer, proxyAdmin: other.address }), DevelopmentKeyError);
   const allowed = deployPrimary({ rpcUrl: real.rpcUrl, deployer: stranger, ...clean, stablecoin: usdc });
   await rejects(allowed, /There is no stablecoin at/);
   const blocks = await createPublicClient({ transport: http(real.rpcUrl) }).getBlockNumber();

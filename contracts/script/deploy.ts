@@ -1,200 +1,176 @@
-/** Deploys the contracts of a chain through one sealed factory, and reads back every wire. */
-import {
-  type Account,
-  type Address,
-  concatHex,
-  encodeAbiParameters,
-  encodeDeployData,
-  getContractAddress,
-  type Hex,
-  parseAbi,
-  stringToHex,
-  zeroAddress,
-  zeroHash,
-} from "viem";
+/** Deploys the contracts of every chain through one sealed factory each, and reads back every wire. */
+import { type Account, type Address, createPublicClient, http } from "viem";
 import { create3Factory } from "../generated/create3-factory.ts";
-import { inferenceSettlement } from "../generated/inference-settlement.ts";
-import { inferenceToken } from "../generated/inference-token.ts";
-import { tokenMinter } from "../generated/token-minter.ts";
+import {
+  addressesOf,
+  type ChainPlan,
+  CREATE2_DEPLOYER,
+  type PlannedContract,
+  planDeployment,
+  salt,
+} from "./contract-plan.ts";
 import { confirm, connectDeployer, type Deployer, DeploymentError } from "./deployer.ts";
-import { refuseDevelopmentKeys } from "./development-keys.ts";
-import { npmCreationCode } from "./npm-artifact.ts";
-import { type PrimaryAddresses, verifyPrimary } from "./verify-primary.ts";
+import { checkDeploymentConfig, type DeploymentConfig, roleHolders } from "./deployment-config.ts";
+import { LOCAL_CHAIN_IDS, refuseDevelopmentKeys } from "./development-keys.ts";
+import { verifyChain } from "./verify-deployment.ts";
 
-export { DeploymentError } from "./deployer.ts";
 export { DEVELOPMENT_ADDRESSES, DevelopmentKeyError, LOCAL_CHAIN_IDS } from "./development-keys.ts";
-export { type PrimaryAddresses, verifyPrimary, WiringError } from "./verify-primary.ts";
+export { WiringError } from "./verify-deployment.ts";
 
-/** What a timelock waits before it does what was proposed. */
+/** What a timelock of ours waits before it does what was proposed. */
 export const TIMELOCK_DELAY_SECONDS = 48n * 3600n;
 
-/** The keyless CREATE2 deployer that stands at one address on every chain. */
-const CREATE2_DEPLOYER: Address = "0x4e59b44847b379578588920cA78FbF26c0B4956C";
-
-const timelockConstructorAbi = parseAbi([
-  "constructor(uint256 minDelay, address[] proposers, address[] executors, address admin)",
-]);
-
-export interface DeployPrimaryOptions {
-  readonly rpcUrl: string;
-  /** Pays for everything and owns the factory until it is sealed; has no power afterwards. */
+export interface DeployOptions {
+  /** By the names of the configuration's chains. */
+  readonly rpcUrls: Readonly<Record<string, string>>;
+  /** The configuration's deployer. */
   readonly deployer: Account;
-  /** Proposes to the timelock: the protocol's Safe. */
-  readonly proposer: Address;
-  /** Lowers the ceiling and revokes the settler, at once. */
-  readonly guardian: Address;
-  /** Posts batches of uses. */
-  readonly settler: Address;
-  /** The primary chain's dollar. */
-  readonly stablecoin: Address;
-  /** {@link TIMELOCK_DELAY_SECONDS} if absent. */
-  readonly timelockDelaySeconds?: bigint;
+  onProgress?(line: string): void;
 }
 
-export interface PrimaryDeployment {
+export interface ChainDeployment {
+  readonly name: string;
   readonly chainId: number;
   /** The block from which on events are to be read. */
   readonly block: bigint;
-  readonly addresses: PrimaryAddresses;
+  readonly gasUsed: bigint;
+  /** By the names that programs use. */
+  readonly addresses: Readonly<Record<string, Address>>;
 }
-
-type FactoryContract = "TimelockController" | "InferenceToken" | "TokenMinter" | "InferenceSettlement";
 
 /**
- * Deploys the primary chain's contracts, or what an interrupted deployment left to do.
- * Throws {@link DevelopmentKeyError} before anything is sent, {@link DeploymentError} if the deployer has finished a
- * deployment on this chain before or a transaction reverts, {@link WiringError} if a wire does not read back as it
- * should.
+ * Deploys what the configuration says on all chains, or what an interrupted deployment left to do; what is finished is
+ * only read back.
+ * Throws {@link DevelopmentKeyError} before anything is sent, {@link DeploymentError} if a chain is not what it is said
+ * to be or a transaction reverts, {@link WiringError} if a wire does not read back as it should.
  */
-export async function deployPrimary(options: DeployPrimaryOptions): Promise<PrimaryDeployment> {
-  const deployer = await connectDeployer({ rpcUrl: options.rpcUrl, account: options.deployer });
-  const { guardian, proposer, settler, stablecoin } = options;
-  refuseDevelopmentKeys(deployer.chainId, { deployer: deployer.account.address, guardian, proposer, settler });
-  if (!(await hasCode(deployer, stablecoin))) {
-    throw new DeploymentError(`There is no stablecoin at ${stablecoin} on chain ${deployer.chainId}.`);
+export async function deploy(config: DeploymentConfig, options: DeployOptions): Promise<ChainDeployment[]> {
+  checkDeploymentConfig(config);
+  const plans = planDeployment(config);
+  const sites: { plan: ChainPlan; deployer: Deployer }[] = [];
+  for (const plan of plans) {
+    const deployer = await connectDeployer({ rpcUrl: urlOf(options, plan.name), account: options.deployer });
+    await checkSite(config, plan, deployer);
+    sites.push({ plan, deployer });
   }
-
-  const block = await deployer.reader.getBlockNumber();
-  const addresses = predictPrimary(deployer.account.address, stablecoin);
-  await deployFactory(deployer, addresses.create3Factory);
-  for (const [name, creationCode] of Object.entries(primaryCreationCode(options, addresses))) {
-    await deployThroughFactory(deployer, addresses.create3Factory, name as FactoryContract, creationCode);
+  const deployed: ChainDeployment[] = [];
+  for (const { plan, deployer } of sites) {
+    options.onProgress?.(`Deploying on ${plan.name} (chain ${plan.chain.chainId}) ...`);
+    deployed.push(await deployChain(plan, deployer));
   }
-  await sealFactory(deployer, addresses.create3Factory);
-  const delay = options.timelockDelaySeconds ?? TIMELOCK_DELAY_SECONDS;
-  const terms = { deployer: deployer.account.address, guardian, proposer, settler, timelockDelaySeconds: delay };
-  await verifyPrimary(deployer.reader, terms, addresses);
-  return { chainId: deployer.chainId, block, addresses };
+  for (const { plan, deployer } of sites) await verifyChain(config, plan, deployer.reader);
+  return deployed;
 }
 
-/** Where the contracts of a deployer stand, on every chain that has them. */
-export function predictPrimary(deployer: Address, stablecoin: Address): PrimaryAddresses {
-  const factory = getContractAddress({
-    opcode: "CREATE2",
-    from: CREATE2_DEPLOYER,
-    salt: zeroHash,
-    bytecode: factoryCreationCode(deployer),
-  });
-  return {
-    create3Factory: factory,
-    timelockController: create3Address(factory, "TimelockController"),
-    inferenceToken: create3Address(factory, "InferenceToken"),
-    tokenMinter: create3Address(factory, "TokenMinter"),
-    inferenceSettlement: create3Address(factory, "InferenceSettlement"),
-    stablecoin,
-  };
-}
-
-/** Creation code with its arguments, in the order of deployment. */
-function primaryCreationCode(options: DeployPrimaryOptions, at: PrimaryAddresses): Record<FactoryContract, Hex> {
-  const { guardian, proposer, settler } = options;
-  const delay = options.timelockDelaySeconds ?? TIMELOCK_DELAY_SECONDS;
-  return {
-    TimelockController: encodeDeployData({
-      abi: timelockConstructorAbi,
-      bytecode: npmCreationCode("@openzeppelin/contracts/build/contracts/TimelockController.json"),
-      // Anybody may execute what has waited; nobody but the timelock itself administers it.
-      args: [delay, [proposer], [zeroAddress], zeroAddress],
-    }),
-    InferenceToken: encodeDeployData({
-      ...inferenceToken,
-      args: [at.tokenMinter, zeroAddress, at.inferenceSettlement],
-    }),
-    TokenMinter: encodeDeployData({
-      ...tokenMinter,
-      args: [at.inferenceToken, at.stablecoin, at.inferenceSettlement, zeroAddress],
-    }),
-    InferenceSettlement: encodeDeployData({
-      ...inferenceSettlement,
-      args: [at.inferenceToken, at.tokenMinter, at.timelockController, guardian, settler],
-    }),
-  };
-}
-
-async function deployFactory(deployer: Deployer, factory: Address): Promise<void> {
-  if (!(await hasCode(deployer, CREATE2_DEPLOYER))) {
-    throw new DeploymentError(`Chain ${deployer.chainId} has no CREATE2 deployer at ${CREATE2_DEPLOYER}.`);
-  }
-  if (await hasCode(deployer, factory)) {
-    const isSealed = await deployer.reader.readContract({
-      address: factory,
-      abi: create3Factory.abi,
-      functionName: "isSealed",
-    });
-    if (!isSealed) return;
-    throw new DeploymentError(`${deployer.account.address} has deployed on chain ${deployer.chainId} before.`);
-  }
-  const data = concatHex([zeroHash, factoryCreationCode(deployer.account.address)]);
-  await confirm(deployer, "Create3Factory", await deployer.writer.sendTransaction({ to: CREATE2_DEPLOYER, data }));
-}
-
-async function deployThroughFactory(
-  deployer: Deployer,
-  factory: Address,
-  name: FactoryContract,
-  creationCode: Hex,
+/** Reads back every wire of a deployment that stands. Throws {@link WiringError}, naming all that is wrong. */
+export async function verifyDeployment(
+  config: DeploymentConfig,
+  rpcUrls: Readonly<Record<string, string>>,
 ): Promise<void> {
-  if (await hasCode(deployer, create3Address(factory, name))) return;
+  for (const plan of planDeployment(config)) {
+    const reader = createPublicClient({ transport: http(urlOf({ rpcUrls }, plan.name)) });
+    await verifyChain(config, plan, reader);
+  }
+}
+
+/** Everything that can be known to be wrong before the first transaction. */
+async function checkSite(config: DeploymentConfig, plan: ChainPlan, deployer: Deployer): Promise<void> {
+  const { name, chain } = plan;
+  if (deployer.chainId !== chain.chainId) {
+    throw new DeploymentError(`${name} is to be chain ${chain.chainId}, and its node is of chain ${deployer.chainId}.`);
+  }
+  if (deployer.account.address.toLowerCase() !== config.deployer.toLowerCase()) {
+    throw new DeploymentError(
+      `The deployer is to be ${config.deployer}, and the key is of ${deployer.account.address}.`,
+    );
+  }
+  refuseDevelopmentKeys(chain.chainId, { deployer: config.deployer, ...roleHolders(chain) });
+  // On a real chain one key is not to be enough to propose.
+  const safe = LOCAL_CHAIN_IDS.includes(chain.chainId) ? {} : { "Safe that proposes": chain.proposer };
+  for (const [what, address] of Object.entries({ ...dependencies(plan), ...safe })) {
+    if (!(await hasCode(deployer, address))) {
+      throw new DeploymentError(`There is no ${what} at ${address} on chain ${chain.chainId}.`);
+    }
+  }
+}
+
+/** The contracts of others that ours are told of, by what they are. */
+function dependencies({ chain: { stablecoin, layerZero, dollarOft, agents } }: ChainPlan): Record<string, Address> {
+  const verifiers = layerZero?.verifiers.map((verifier, index) => [`LayerZero verifier ${index + 1}`, verifier]) ?? [];
+  return {
+    "CREATE2 deployer": CREATE2_DEPLOYER,
+    stablecoin,
+    ...(layerZero && {
+      "LayerZero endpoint": layerZero.endpoint,
+      "LayerZero send library": layerZero.sendLibrary,
+      "LayerZero receive library": layerZero.receiveLibrary,
+      "LayerZero executor": layerZero.executor,
+      ...Object.fromEntries(verifiers),
+    }),
+    ...(dollarOft && { "dollar OFT": dollarOft }),
+    ...(agents && {
+      "staking-derived token": agents.stakingToken,
+      "Uniswap factory": agents.uniswapFactory,
+      "Safe proxy factory": agents.safeProxyFactory,
+      "Safe singleton": agents.safeSingleton,
+      "Safe fallback handler": agents.safeFallbackHandler,
+    }),
+  };
+}
+
+async function deployChain(plan: ChainPlan, deployer: Deployer): Promise<ChainDeployment> {
+  const block = await deployer.reader.getBlockNumber();
+  let gasUsed = await deployFactory(plan, deployer);
+  const isSealed = await deployer.reader.readContract({
+    address: plan.factory,
+    abi: create3Factory.abi,
+    functionName: "isSealed",
+  });
+  for (const contract of plan.contracts) {
+    if (await hasCode(deployer, contract.address)) continue;
+    if (isSealed) {
+      throw new DeploymentError(
+        `${deployer.account.address} has deployed on chain ${deployer.chainId} before, without ${contract.name}: ` +
+          "use another deployer.",
+      );
+    }
+    gasUsed += await deployContract(plan, deployer, contract);
+  }
+  if (!isSealed) gasUsed += await sealFactory(plan, deployer);
+  return { name: plan.name, chainId: deployer.chainId, block, gasUsed, addresses: addressesOf(plan) };
+}
+
+async function deployFactory({ factory, factoryData }: ChainPlan, deployer: Deployer): Promise<bigint> {
+  if (await hasCode(deployer, factory)) return 0n;
+  const hash = await deployer.writer.sendTransaction({ to: CREATE2_DEPLOYER, data: factoryData });
+  return (await confirm(deployer, "Create3Factory", hash)).gasUsed;
+}
+
+async function deployContract(plan: ChainPlan, deployer: Deployer, contract: PlannedContract): Promise<bigint> {
   const hash = await deployer.writer.writeContract({
-    address: factory,
+    address: plan.factory,
     abi: create3Factory.abi,
     functionName: "deploy",
-    args: [salt(name), creationCode],
+    args: [salt(contract.name), contract.creationCode],
   });
-  await confirm(deployer, name, hash);
+  return (await confirm(deployer, contract.name, hash)).gasUsed;
 }
 
-async function sealFactory(deployer: Deployer, factory: Address): Promise<void> {
+async function sealFactory({ factory }: ChainPlan, deployer: Deployer): Promise<bigint> {
   const hash = await deployer.writer.writeContract({
     address: factory,
     abi: create3Factory.abi,
     functionName: "seal",
   });
-  await confirm(deployer, "seal", hash);
+  return (await confirm(deployer, "seal", hash)).gasUsed;
 }
 
 async function hasCode(deployer: Deployer, address: Address): Promise<boolean> {
   return (await deployer.reader.getCode({ address })) !== undefined;
 }
 
-function factoryCreationCode(owner: Address): Hex {
-  return concatHex([create3Factory.bytecode, encodeAbiParameters([{ type: "address" }], [owner])]);
+function urlOf({ rpcUrls }: Pick<DeployOptions, "rpcUrls">, name: string): string {
+  const url = rpcUrls[name];
+  if (url === undefined) throw new DeploymentError(`There is no node's URL for ${name}.`);
+  return url;
 }
-
-/** The salt of a contract is its name. */
-function salt(name: FactoryContract): Hex {
-  return stringToHex(name, { size: 32 });
-}
-
-function create3Address(factory: Address, name: FactoryContract): Address {
-  const proxy = getContractAddress({
-    opcode: "CREATE2",
-    from: factory,
-    salt: salt(name),
-    bytecodeHash: CREATE3_PROXY_CODE_HASH,
-  });
-  return getContractAddress({ opcode: "CREATE", from: proxy, nonce: 1n });
-}
-
-/** The hash of the proxy's creation code in OpenZeppelin's Create3. */
-const CREATE3_PROXY_CODE_HASH: Hex = "0x57a34f6e879358dd76825d6700df87013ad6a3fb43c0d0c602f70a8772c153bd";

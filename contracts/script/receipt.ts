@@ -3,19 +3,20 @@ import { type Hex, type PublicClient, type TransactionReceipt, TransactionReceip
 
 /**
  * A transaction's receipt, once it is in a block. viem's own wait looks again only at the next block, and on a chain
- * that makes blocks for transactions alone there may be none. Throws after two minutes.
+ * that makes blocks for transactions alone there may be none. Throws if it takes longer than `withinMs`.
  */
 export async function receiptOf(
   reader: Pick<PublicClient, "getTransactionReceipt" | "pollingInterval">,
   hash: Hex,
+  withinMs = 120_000,
 ): Promise<TransactionReceipt> {
-  const deadline = performance.now() + 120_000;
+  const deadline = performance.now() + withinMs;
   for (;;) {
     try {
       return await reader.getTransactionReceipt({ hash });
     } catch (error) {
       if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
-      if (performance.now() > deadline) throw new Error(`Transaction ${hash} is in no block after two minutes.`);
+      if (performance.now() > deadline) throw new Error(`Transaction ${hash} is in no block after ${withinMs} ms.`);
     }
     await sleep(reader.pollingInterval);
   }

@@ -4,12 +4,15 @@ pragma solidity 0.8.37;
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
+import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
+import {IInferencePool} from "./interfaces/IInferencePool.sol";
 import {IInferenceSettlement} from "./interfaces/IInferenceSettlement.sol";
 import {IInferenceToken} from "./interfaces/IInferenceToken.sol";
 import {ITokenMinter} from "./interfaces/ITokenMinter.sol";
+import {AgentSplit} from "./libraries/AgentSplit.sol";
 
 /// @title InferenceSettlement
-/// @notice Credit, and the ceiling of a day. See {IInferenceSettlement}.
+/// @notice Credit, what it was used for, and who is paid. See {IInferenceSettlement}.
 contract InferenceSettlement is IInferenceSettlement {
     using SafeCast for uint256;
 
@@ -19,6 +22,10 @@ contract InferenceSettlement is IInferenceSettlement {
     uint256 public constant NANO_USD_PER_TOKEN_UNIT = 1000;
     /// @inheritdoc IInferenceSettlement
     uint96 public constant FIRST_CEILING_NANO_USD = 50e9;
+    /// @inheritdoc IInferenceSettlement
+    uint256 public constant MAX_BATCH_ENTRIES = 200;
+    /// @inheritdoc IInferenceSettlement
+    uint256 public constant GRACE = 6 hours;
 
     /* IMMUTABLES */
 
@@ -26,6 +33,12 @@ contract InferenceSettlement is IInferenceSettlement {
     IInferenceToken public immutable TOKEN;
     /// @inheritdoc IInferenceSettlement
     ITokenMinter public immutable MINTER;
+    /// @inheritdoc IInferenceSettlement
+    address public immutable BRIDGE;
+    /// @inheritdoc IInferenceSettlement
+    IInferencePool public immutable POOL;
+    /// @inheritdoc IInferenceSettlement
+    IAgentRegistry public immutable REGISTRY;
     /// @inheritdoc IInferenceSettlement
     address public immutable TIMELOCK;
 
@@ -38,31 +51,47 @@ contract InferenceSettlement is IInferenceSettlement {
     /// @inheritdoc IInferenceSettlement
     address public guardian;
     /// @inheritdoc IInferenceSettlement
+    address public provider;
+    /// @inheritdoc IInferenceSettlement
     mapping(uint256 day => uint256) public paidNanoUsd;
     /// @inheritdoc IInferenceSettlement
     mapping(address account => uint256) public creditNanoUsd;
+    /// @inheritdoc IInferenceSettlement
+    mapping(address agent => mapping(uint256 day => uint256)) public servedNanoUsd;
+    /// @inheritdoc IInferenceSettlement
+    mapping(address agent => Owed) public owedAgentNanoUsd;
+    /// @inheritdoc IInferenceSettlement
+    mapping(address account => uint256) public owedBackNanoUsd;
 
     /// @dev One slot, because every activation changes both.
     uint64 internal _activationCount;
     uint192 internal _totalActivated;
+    /// @dev One slot, because every batch changes both.
+    uint64 internal _batchCount;
+    uint192 internal _totalDebitedNanoUsd;
+    /// @dev One slot, because most batches and payments change both.
+    uint128 internal _owedProviderNanoUsd;
+    uint128 internal _totalOwedNanoUsd;
+
+    /// @dev What an agent is owed, in nano-dollars.
+    struct Owed {
+        uint128 safe;
+        uint128 treasury;
+    }
 
     /* CONSTRUCTOR */
 
-    constructor(
-        IInferenceToken token,
-        ITokenMinter minter,
-        address timelock,
-        address firstGuardian,
-        address firstSettler
-    ) {
-        TOKEN = token;
-        MINTER = minter;
-        TIMELOCK = timelock;
-        guardian = firstGuardian;
-        settler = firstSettler;
+    constructor(Wiring memory wiring) {
+        TOKEN = wiring.token;
+        MINTER = wiring.minter;
+        BRIDGE = wiring.bridge;
+        POOL = wiring.pool;
+        REGISTRY = wiring.registry;
+        TIMELOCK = wiring.timelock;
         emit CeilingChanged(0, FIRST_CEILING_NANO_USD);
-        emit GuardianChanged(address(0), firstGuardian);
-        emit SettlerChanged(address(0), firstSettler);
+        _setGuardian(wiring.guardian);
+        _setSettler(wiring.settler);
+        _setProvider(wiring.provider);
     }
 
     /* MODIFIERS */
@@ -97,6 +126,58 @@ contract InferenceSettlement is IInferenceSettlement {
         _raiseCredit(amount, account, from, 0, 0);
     }
 
+    /// @inheritdoc IInferenceSettlement
+    function activateBridged(uint256 amount, address account, address from, uint32 srcEid, bytes32 guid) external {
+        require(msg.sender == BRIDGE, OnlyBridge());
+        _raiseCredit(amount, account, from, srcEid, guid);
+    }
+
+    /* SETTLE */
+
+    /// @inheritdoc IInferenceSettlement
+    function settle(Batch calldata batch) external {
+        require(msg.sender == settler, OnlySettler());
+        require(batch.id == _batchCount + 1, WrongBatch(_batchCount + 1, batch.id));
+        uint256 entries = batch.debits.length + batch.serves.length;
+        require(entries != 0 && entries <= MAX_BATCH_ENTRIES, WrongBatchSize(entries));
+        _checkDay(batch.day);
+
+        uint256 toProvider = _debitAll(batch.id, batch.debits);
+        (uint256 served, uint256 mintedBack) = _serveAll(batch.id, batch.day, batch.serves);
+        uint256 total = toProvider + served;
+        uint256 paidAfter = _payFromDay(batch.day, total);
+        uint192 debitedAfter = _totalDebitedNanoUsd + total.toUint192();
+
+        (_batchCount, _totalDebitedNanoUsd) = (uint64(batch.id), debitedAfter);
+        _owedProviderNanoUsd += toProvider.toUint128();
+        // More may go back than this batch owes: what was kept of earlier tenths has filled a unit.
+        _totalOwedNanoUsd = (_totalOwedNanoUsd + total - mintedBack).toUint128();
+        emit Settled(batch.id, batch.day, batch.root, total, paidAfter, debitedAfter);
+    }
+
+    /* PAY */
+
+    /// @inheritdoc IInferenceSettlement
+    function payProvider() external {
+        (uint256 amount, uint128 rest) = _wholeUnits(_owedProviderNanoUsd);
+        _owedProviderNanoUsd = rest;
+        _pay(Payee.Provider, address(0), provider, amount, rest);
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function paySafe(address agent) external {
+        (uint256 amount, uint128 rest) = _wholeUnits(owedAgentNanoUsd[agent].safe);
+        owedAgentNanoUsd[agent].safe = rest;
+        _pay(Payee.Safe, agent, REGISTRY.safeOf(agent), amount, rest);
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function payTreasury(address agent) external {
+        (uint256 amount, uint128 rest) = _wholeUnits(owedAgentNanoUsd[agent].treasury);
+        owedAgentNanoUsd[agent].treasury = rest;
+        _pay(Payee.Treasury, agent, REGISTRY.treasuryOf(agent), amount, rest);
+    }
+
     /* CEILING AND ROLES */
 
     /// @inheritdoc IInferenceSettlement
@@ -127,8 +208,12 @@ contract InferenceSettlement is IInferenceSettlement {
 
     /// @inheritdoc IInferenceSettlement
     function setGuardian(address newGuardian) external onlyTimelock {
-        emit GuardianChanged(guardian, newGuardian);
-        guardian = newGuardian;
+        _setGuardian(newGuardian);
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function setProvider(address newProvider) external onlyTimelock {
+        _setProvider(newProvider);
     }
 
     /* VIEWS */
@@ -141,8 +226,8 @@ contract InferenceSettlement is IInferenceSettlement {
     }
 
     /// @inheritdoc IInferenceSettlement
-    function totalCreditNanoUsd() external view returns (uint256) {
-        return _totalActivated * NANO_USD_PER_TOKEN_UNIT;
+    function totalCreditNanoUsd() public view returns (uint256) {
+        return _totalActivated * NANO_USD_PER_TOKEN_UNIT - _totalDebitedNanoUsd;
     }
 
     /// @inheritdoc IInferenceSettlement
@@ -153,6 +238,42 @@ contract InferenceSettlement is IInferenceSettlement {
     /// @inheritdoc IInferenceSettlement
     function totalActivated() external view returns (uint256) {
         return _totalActivated;
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function batchCount() external view returns (uint256) {
+        return _batchCount;
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function totalDebitedNanoUsd() external view returns (uint256) {
+        return _totalDebitedNanoUsd;
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function owedProviderNanoUsd() external view returns (uint256) {
+        return _owedProviderNanoUsd;
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function totalOwedNanoUsd() external view returns (uint256) {
+        return _totalOwedNanoUsd;
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function books() external view returns (Books memory) {
+        return Books({
+            backing: MINTER.backing() * NANO_USD_PER_TOKEN_UNIT,
+            supply: TOKEN.totalSupply() * NANO_USD_PER_TOKEN_UNIT,
+            credit: totalCreditNanoUsd(),
+            owed: _totalOwedNanoUsd,
+            lines: MINTER.lineSum() * NANO_USD_PER_TOKEN_UNIT
+        });
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function leafOf(Use calldata use) external view returns (bytes32) {
+        return keccak256(bytes.concat(keccak256(abi.encode(block.chainid, address(this), use))));
     }
 
     /* INTERNAL */
@@ -173,8 +294,105 @@ contract InferenceSettlement is IInferenceSettlement {
         emit Activated(id, account, from, amount, totalAfter, creditAfter, srcEid, guid);
     }
 
+    /// @dev Today, or yesterday while its batches may still be on their way.
+    function _checkDay(uint256 day) internal view {
+        uint256 today = block.timestamp / 1 days;
+        bool isYesterdayInGrace = day + 1 == today && block.timestamp % 1 days < GRACE;
+        require(day == today || isYesterdayInGrace, WrongDay(day, today));
+    }
+
+    /// @dev Lets `day` pay `total` under the ceiling of this moment. Returns what it has paid.
+    function _payFromDay(uint256 day, uint256 total) internal returns (uint256 paidAfter) {
+        uint256 paid = paidNanoUsd[day];
+        paidAfter = paid + total;
+        require(paidAfter <= ceilingNanoUsd, CeilingReached(day, total, Math.saturatingSub(ceilingNanoUsd, paid)));
+        paidNanoUsd[day] = paidAfter;
+    }
+
+    /// @dev What the protocol's account served. Returns the sum.
+    function _debitAll(uint256 batch, Debit[] calldata debits) internal returns (uint256 total) {
+        for (uint256 i; i < debits.length; ++i) {
+            uint256 amountNanoUsd = debits[i].amountNanoUsd;
+            _lowerCredit(batch, debits[i].account, amountNanoUsd);
+            total += amountNanoUsd;
+        }
+    }
+
+    /// @dev What agents served. Returns the sum, and how much of it went back as tokens.
+    function _serveAll(uint256 batch, uint256 day, Serve[] calldata serves)
+        internal
+        returns (uint256 total, uint256 mintedBack)
+    {
+        for (uint256 i; i < serves.length; ++i) {
+            Serve calldata serve = serves[i];
+            require(serve.day <= day, WrongDay(serve.day, day));
+            _lowerCredit(batch, serve.account, serve.amountNanoUsd);
+            _useCapacity(batch, serve);
+            mintedBack += _share(serve);
+            total += serve.amountNanoUsd;
+        }
+    }
+
+    /// @dev The only way credit falls.
+    function _lowerCredit(uint256 batch, address account, uint256 amountNanoUsd) internal {
+        uint256 credit = creditNanoUsd[account];
+        require(amountNanoUsd <= credit, InsufficientCredit(account, amountNanoUsd, credit));
+        uint256 creditAfter = credit - amountNanoUsd;
+        creditNanoUsd[account] = creditAfter;
+        emit Debited(batch, account, amountNanoUsd, creditAfter);
+    }
+
+    /// @dev Asked of the day on which it served, because that day's capacity cannot be changed any more.
+    function _useCapacity(uint256 batch, Serve calldata serve) internal {
+        require(REGISTRY.isAgent(serve.agent), NotAnAgent(serve.agent));
+        uint256 served = servedNanoUsd[serve.agent][serve.day];
+        uint256 servedAfter = served + serve.amountNanoUsd;
+        uint256 capacity = POOL.capacityOn(serve.agent, serve.day);
+        if (servedAfter > capacity) {
+            uint256 left = Math.saturatingSub(capacity, served);
+            revert CapacityExceeded(serve.agent, serve.day, serve.amountNanoUsd, left);
+        }
+        servedNanoUsd[serve.agent][serve.day] = servedAfter;
+        emit Served(batch, serve.account, serve.agent, serve.day, serve.amountNanoUsd, servedAfter);
+    }
+
+    /// @dev Books the parts of what an agent served. Returns what went back to the requester, in nano-dollars.
+    function _share(Serve calldata serve) internal returns (uint256 mintedBack) {
+        (uint256 safe, uint256 back, uint256 treasury) = AgentSplit.split(serve.amountNanoUsd);
+        Owed storage owed = owedAgentNanoUsd[serve.agent];
+        (owed.safe, owed.treasury) = (owed.safe + safe.toUint128(), owed.treasury + treasury.toUint128());
+
+        (uint256 units, uint128 rest) = _wholeUnits(owedBackNanoUsd[serve.account] + back);
+        owedBackNanoUsd[serve.account] = rest;
+        if (units != 0) MINTER.mintBack(serve.account, units);
+        return units * NANO_USD_PER_TOKEN_UNIT;
+    }
+
+    /// @dev Pays `amount` token units that were owed, of which `rest` nano-dollars stay owed.
+    function _pay(Payee payee, address agent, address to, uint256 amount, uint256 rest) internal {
+        require(amount != 0, NothingOwed());
+        _totalOwedNanoUsd -= (amount * NANO_USD_PER_TOKEN_UNIT).toUint128();
+        emit Paid(payee, agent, to, amount, rest);
+        MINTER.payOut(to, amount);
+    }
+
+    /// @dev Dollars and tokens exist in token units only. What is left of one stays in the books.
+    function _wholeUnits(uint256 nanoUsd) internal pure returns (uint256 units, uint128 rest) {
+        return (nanoUsd / NANO_USD_PER_TOKEN_UNIT, (nanoUsd % NANO_USD_PER_TOKEN_UNIT).toUint128());
+    }
+
     function _setSettler(address newSettler) internal {
         emit SettlerChanged(settler, newSettler);
         settler = newSettler;
+    }
+
+    function _setGuardian(address newGuardian) internal {
+        emit GuardianChanged(guardian, newGuardian);
+        guardian = newGuardian;
+    }
+
+    function _setProvider(address newProvider) internal {
+        emit ProviderChanged(provider, newProvider);
+        provider = newProvider;
     }
 }

@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 import {IInferenceSettlement} from "./interfaces/IInferenceSettlement.sol";
 import {IInferenceToken} from "./interfaces/IInferenceToken.sol";
@@ -13,6 +14,7 @@ import {ITokenMinter} from "./interfaces/ITokenMinter.sol";
 /// @title TokenMinter
 /// @notice The par door and, on the primary chain, the vault. See {ITokenMinter}.
 contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
+    using SafeCast for uint256;
     using SafeERC20 for IStablecoin;
 
     /* IMMUTABLES */
@@ -26,6 +28,8 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
     /// @inheritdoc ITokenMinter
     ITokenBackingOutbox public immutable OUTBOX;
     /// @inheritdoc ITokenMinter
+    address public immutable BRIDGE;
+    /// @inheritdoc ITokenMinter
     uint256 public immutable SCALE;
 
     /// @dev Who holds the dollars that come in: this contract on the primary chain, the outbox elsewhere.
@@ -35,6 +39,18 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
 
     /// @inheritdoc ITokenMinter
     uint256 public backing;
+    /// @inheritdoc ITokenMinter
+    mapping(uint32 eid => address) public inboxOf;
+    /// @inheritdoc ITokenMinter
+    mapping(uint32 eid => Line) public lineOf;
+
+    uint32[] internal _secondaryEids;
+
+    /// @dev One slot: all that comes from a chain reads both.
+    struct Line {
+        uint128 balance;
+        uint128 gifted;
+    }
 
     /* CONSTRUCTOR */
 
@@ -42,7 +58,9 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
         IInferenceToken token,
         IStablecoin stablecoin,
         IInferenceSettlement settlement,
-        ITokenBackingOutbox outbox
+        ITokenBackingOutbox outbox,
+        address bridge,
+        Inbox[] memory inboxes
     ) {
         require((address(settlement) == address(0)) != (address(outbox) == address(0)), AmbiguousChain());
         uint8 decimals = stablecoin.decimals();
@@ -52,28 +70,50 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
         STABLECOIN = stablecoin;
         SETTLEMENT = settlement;
         OUTBOX = outbox;
+        BRIDGE = bridge;
         SCALE = 10 ** (decimals - 6);
         CUSTODIAN = address(outbox) == address(0) ? address(this) : address(outbox);
+        for (uint256 i; i < inboxes.length; ++i) {
+            _secondaryEids.push(inboxes[i].eid);
+            inboxOf[inboxes[i].eid] = inboxes[i].inbox;
+        }
+    }
+
+    /* MODIFIERS */
+
+    modifier onlySettlement() {
+        require(msg.sender == address(SETTLEMENT), OnlySettlement());
+        _;
+    }
+
+    modifier onlyBridge() {
+        require(msg.sender == BRIDGE, OnlyBridge());
+        _;
+    }
+
+    modifier onlyKnown(uint32 eid) {
+        require(inboxOf[eid] != address(0), UnknownChain(eid));
+        _;
     }
 
     /* MINT */
 
     /// @inheritdoc ITokenMinter
     function mint(uint256 amount) external nonReentrant {
-        _pull(amount);
+        _pull(msg.sender, amount);
         _mint(amount, msg.sender, msg.sender);
     }
 
     /// @inheritdoc ITokenMinter
     function mint(uint256 amount, address to) external nonReentrant {
-        _pull(amount);
+        _pull(msg.sender, amount);
         _mint(amount, to, msg.sender);
     }
 
     /// @inheritdoc ITokenMinter
     function mintWithPermit(uint256 amount, address to, Permit calldata permit) external nonReentrant {
         _tryPermit(amount, permit);
-        _pull(amount);
+        _pull(msg.sender, amount);
         _mint(amount, to, msg.sender);
     }
 
@@ -90,14 +130,14 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
 
     /// @inheritdoc ITokenMinter
     function mintAndActivate(uint256 amount, address account) external nonReentrant {
-        _pull(amount);
+        _pull(msg.sender, amount);
         _activate(amount, account, msg.sender);
     }
 
     /// @inheritdoc ITokenMinter
     function mintAndActivateWithPermit(uint256 amount, address account, Permit calldata permit) external nonReentrant {
         _tryPermit(amount, permit);
-        _pull(amount);
+        _pull(msg.sender, amount);
         _activate(amount, account, msg.sender);
     }
 
@@ -110,11 +150,10 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
         _activate(amount, account, authorization.from);
     }
 
-    /* PAY OUT */
+    /* SETTLEMENT */
 
     /// @inheritdoc ITokenMinter
-    function payOut(address to, uint256 amount) external nonReentrant {
-        require(msg.sender == address(SETTLEMENT), OnlySettlement());
+    function payOut(address to, uint256 amount) external nonReentrant onlySettlement {
         uint256 booked = backing;
         require(amount <= booked, InsufficientBacking(amount, booked));
 
@@ -124,7 +163,51 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
         STABLECOIN.safeTransfer(to, amount * SCALE);
     }
 
+    /// @inheritdoc ITokenMinter
+    function mintBack(address to, uint256 amount) external onlySettlement {
+        emit MintedBack(to, amount);
+        TOKEN.mint(to, amount);
+    }
+
+    /* LINES */
+
+    /// @inheritdoc ITokenMinter
+    function book(uint32 eid) external nonReentrant onlyKnown(eid) returns (uint256 amount) {
+        address inbox = inboxOf[eid];
+        amount = STABLECOIN.balanceOf(inbox) / SCALE;
+        require(amount != 0, NothingArrived(eid));
+        _pull(inbox, amount);
+        emit Booked(eid, amount, _raiseLine(eid, amount), _book(amount));
+    }
+
+    /// @inheritdoc ITokenMinter
+    function fundFloat(uint32 eid, uint256 amount) external nonReentrant onlyKnown(eid) {
+        _pull(msg.sender, amount);
+        lineOf[eid].gifted += amount.toUint128();
+        emit FloatFunded(msg.sender, eid, amount, _raiseLine(eid, amount), _book(amount));
+    }
+
+    /// @inheritdoc ITokenMinter
+    function raiseLine(uint32 eid, uint256 amount) external onlyBridge onlyKnown(eid) {
+        _raiseLine(eid, amount);
+    }
+
+    /// @inheritdoc ITokenMinter
+    function drawLine(uint32 eid, uint256 amount, bool isActivation) external onlyBridge returns (bool covered) {
+        Line storage line = lineOf[eid];
+        (uint256 balance, uint256 gifted) = (line.balance, line.gifted);
+        covered = isActivation ? amount <= balance : amount + gifted <= balance;
+        if (covered) line.balance = (balance - amount).toUint128();
+    }
+
     /* VIEWS */
+
+    /// @inheritdoc ITokenMinter
+    function lineSum() external view returns (uint256 sum) {
+        for (uint256 i; i < _secondaryEids.length; ++i) {
+            sum += lineOf[_secondaryEids[i]].balance;
+        }
+    }
 
     /// @inheritdoc ITokenMinter
     function authorizationNonce(Action action, address recipient, bytes32 salt) public pure returns (bytes32) {
@@ -159,12 +242,17 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
         backing = backingAfter;
     }
 
-    /// @dev Pulls the dollars from the caller by its allowance.
-    function _pull(uint256 amount) internal {
+    function _raiseLine(uint32 eid, uint256 amount) internal returns (uint256 lineAfter) {
+        lineAfter = lineOf[eid].balance + amount;
+        lineOf[eid].balance = lineAfter.toUint128();
+    }
+
+    /// @dev Pulls dollars by their owner's allowance.
+    function _pull(address owner, uint256 amount) internal {
         require(amount != 0, ZeroAmount());
         uint256 expected = amount * SCALE;
         uint256 balanceBefore = STABLECOIN.balanceOf(CUSTODIAN);
-        STABLECOIN.safeTransferFrom(msg.sender, CUSTODIAN, expected);
+        STABLECOIN.safeTransferFrom(owner, CUSTODIAN, expected);
         _checkReceived(expected, balanceBefore);
     }
 

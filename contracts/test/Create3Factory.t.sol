@@ -44,7 +44,8 @@ contract Create3FactoryTest is BaseTest {
     }
 
     function testDeploy_constructorsErrorIsPassedOn() public {
-        bytes memory arguments = abi.encode(address(1), address(2), address(0), address(0));
+        bytes memory arguments =
+            abi.encode(address(1), address(2), address(0), address(0), address(0), new address[](0));
         vm.expectRevert(ITokenMinter.AmbiguousChain.selector);
         factory.deploy("a", bytes.concat(type(TokenMinter).creationCode, arguments));
     }

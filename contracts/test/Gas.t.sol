@@ -35,6 +35,12 @@ contract GasTest is BaseTest {
         assertTrue(ok);
     }
 
+    function testGas_permit() public {
+        (uint8 v, bytes32 r, bytes32 s) = signTokenPermit(address(token), aliceKey, bob, 1e6);
+        token.permit(alice, bob, 1e6, block.timestamp, v, r, s);
+        vm.snapshotGasLastCall("InferenceToken", "permit");
+    }
+
     function testGas_mint() public {
         vm.prank(alice);
         minter.mint(1e6);

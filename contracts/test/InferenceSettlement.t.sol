@@ -40,7 +40,7 @@ contract InferenceSettlementTest is BaseTest {
         emit IInferenceSettlement.GuardianChanged(address(0), guardian);
         vm.expectEmit();
         emit IInferenceSettlement.SettlerChanged(address(0), settler);
-        new InferenceSettlement(token, minter, timelock, guardian, settler);
+        new InferenceSettlement(settlementWiring());
     }
 
     /* CREDIT */
@@ -214,7 +214,7 @@ contract InferenceSettlementTest is BaseTest {
     }
 
     function testFuzzCeilingToday_leftAndReset(uint32 time, uint96 paid, uint96 lowered) public {
-        PayingSettlement paying = new PayingSettlement(token, minter, timelock, guardian, settler);
+        PayingSettlement paying = new PayingSettlement(settlementWiring());
         vm.warp(time);
         uint256 today = uint256(time) / 86_400;
         lowered = uint96(bound(lowered, 0, 50e9 - 1));

@@ -1,28 +1,46 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Create3Factory} from "../src/Create3Factory.sol";
-import {MutantMinter, MutantSettlement} from "./helpers/Mutants.sol";
-import {PrimaryChecks} from "./helpers/PrimaryChecks.sol";
+import {IInferenceSettlement} from "../src/interfaces/IInferenceSettlement.sol";
+import {ITokenBridge} from "../src/interfaces/ITokenBridge.sol";
+import {Checks} from "./helpers/Checks.sol";
+import {Held} from "./helpers/Observer.sol";
+import {MutantBridge, MutantMinter, MutantSettlement} from "./helpers/Mutants.sol";
 
 /// @notice Every invariant can fail: each defect is detected by exactly the invariants that it breaks.
-contract MutantsTest is PrimaryChecks {
+contract MutantsTest is Checks {
     MutantMinter internal mutantMinter;
     MutantSettlement internal mutantSettlement;
+    MutantBridge internal mutantBridge;
     address internal actor;
 
+    /// @dev A little of everything has happened before the defect.
     function setUp() public override {
-        super.setUp();
-        factory = new Create3Factory(address(this));
-        deployPrimary(type(MutantMinter).creationCode, type(MutantSettlement).creationCode);
+        (alice, aliceKey) = makeAddrAndKey("alice");
+        vm.warp(1_800_000_000);
+        vm.recordLogs();
+        deployThreeChains(
+            type(MutantMinter).creationCode, type(MutantSettlement).creationCode, type(MutantBridge).creationCode
+        );
         mutantMinter = MutantMinter(address(minter));
         mutantSettlement = MutantSettlement(address(settlement));
+        mutantBridge = MutantBridge(address(primary.bridge));
         startHandler();
         actor = handler.actors(0);
         handler.mint(0, 0, 1_000);
         handler.mintAndActivate(1, 0, 500);
         handler.activate(0, 1, 200, false);
         handler.transfer(0, 2, 100);
+        handler.fundFloat(0, 50);
+        handler.mintOnSecondary(0, 0, 0, 20e6);
+        handler.bridge(0, 0, 1, 300, true);
+        handler.relay(0, 1);
+        handler.activateOnBase(0, 0, 0, 40);
+        handler.relay(0, 1);
+        handler.flush(0, true);
+        handler.settle(0, 7_000, 2, false);
+        handler.settleServed(1, 0, 2_000, 0, false);
+        assertEq(settlement.batchCount(), 2);
     }
 
     function testChecks_holdBeforeTheDefect() public view {
@@ -61,7 +79,7 @@ contract MutantsTest is PrimaryChecks {
 
     function testDefect_creditOutsideTheTotal() public {
         handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.creditOutsideTheTotal, (1, actor)));
-        assertEq(broken(), "I3 ");
+        assertEq(broken(), "I3 I9 ");
     }
 
     function testDefect_idSkipped() public {
@@ -87,11 +105,146 @@ contract MutantsTest is PrimaryChecks {
         assertEq(broken(), "I1a I8 ");
     }
 
+    /* LINES AND MESSAGES */
+
+    function testDefect_lineForNothing() public {
+        handler.callObserved(address(minter), abi.encodeCall(mutantMinter.raiseLineForNothing, (EID_1, 1)));
+        assertEq(broken(), "I1a I1b I4 ");
+    }
+
+    function testDefect_lineOfAnotherChain() public {
+        handler.callObserved(address(minter), abi.encodeCall(mutantMinter.moveLine, (EID_1, EID_2, 1)));
+        assertEq(broken(), "I1b I4 ");
+    }
+
+    function testDefect_giftsForgotten() public {
+        handler.callObserved(address(minter), abi.encodeCall(mutantMinter.forgetGifts, (EID_1)));
+        assertEq(broken(), "I1b I4 ");
+    }
+
+    /// @dev In the end each book agrees; only whoever watched every message knows.
+    function testDefect_transferFromGifts() public {
+        handler.bridge(0, 0, 0, 5e6, false);
+        handler.fundFloat(0, 10e6);
+        handler.relay(2, 1);
+        handler.relay(3, 1);
+        Held memory waits = handler.heldAt(0);
+        bytes memory call = abi.encodeCall(mutantBridge.deliverFromGifts, (waits.guid, waits.srcEid, waits.message));
+        handler.callObserved(address(primary.bridge), call);
+        assertEq(broken(), "I4 ");
+    }
+
+    function testDefect_messageDeliveredTwice() public {
+        bytes memory call = abi.encodeCall(
+            mutantBridge.deliverAgain, (handler.guidOf(1), EID_1, message(ITokenBridge.Kind.Transfer, 1))
+        );
+        handler.callObserved(address(primary.bridge), call);
+        assertEq(broken(), "I1b I9 ");
+    }
+
+    function testDefect_messageDeliveredWithoutItsLine() public {
+        bytes memory call =
+            abi.encodeCall(mutantBridge.deliverWithoutDrawing, ("guid", EID_1, message(ITokenBridge.Kind.Transfer, 1)));
+        handler.callObserved(address(primary.bridge), call);
+        assertEq(broken(), "I1a I1b I4 ");
+    }
+
+    function testDefect_tokensLostOnTheWay() public {
+        handler.callObserved(address(primary.bridge), abi.encodeCall(mutantBridge.burnWithoutSending, (actor, 1)));
+        assertEq(broken(), "I1a I7 ");
+    }
+
+    function testDefect_mintedAboveTheCap() public {
+        ITokenBridge.Message memory above = message(ITokenBridge.Kind.Transfer, DAILY_MINT_CAP);
+        // On the secondary chain, whose bridge becomes the mutant.
+        vm.etch(address(one.bridge), address(new MutantBridge(secondaryWiring())).code);
+        bytes memory call = abi.encodeCall(mutantBridge.mintAboveTheCap, ("guid", EID_0, above));
+        handler.callObserved(address(one.bridge), call);
+        assertEq(broken(), "I4 ");
+    }
+
+    /* DOLLARS */
+
+    function testDefect_outboxEmptiedByItsAdapter() public {
+        vm.prank(address(one.outbox));
+        assertTrue(one.dollar.approve(address(this), type(uint256).max));
+        handler.mintOnSecondary(0, 0, 0, 5e6);
+        bytes memory call = abi.encodeCall(this.takeFromOutbox, ());
+        handler.callObserved(address(this), call);
+        assertEq(broken(), "I2 I8 ");
+    }
+
+    function takeFromOutbox() external {
+        assertTrue(one.dollar.transferFrom(address(one.outbox), address(this), 1e12));
+    }
+
+    /* BATCHES */
+
+    function testDefect_owedTwice() public {
+        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.oweTwice, (1)));
+        assertEq(broken(), "I3 ");
+    }
+
+    function testDefect_owedOutsideTheRoles() public {
+        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.oweOutsideTheRoles, (1)));
+        assertEq(broken(), "I1a I3 I8 ");
+    }
+
+    function testDefect_batchSkipped() public {
+        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.skipABatch, ()));
+        assertEq(broken(), "I9 ");
+    }
+
+    function testDefect_settledBeyondTheCeiling() public {
+        handler.mintAndActivate(0, 0, 60e6);
+        IInferenceSettlement.Debit[] memory debits = new IInferenceSettlement.Debit[](1);
+        debits[0] = IInferenceSettlement.Debit(actor, 50e9);
+        uint256 today = block.timestamp / 1 days;
+        handler.callObserved(
+            address(settlement), abi.encodeCall(mutantSettlement.settleBeyondTheCeiling, (today, debits))
+        );
+        assertEq(broken(), "I5 ");
+    }
+
+    function testDefect_dayPaidWithoutABatch() public {
+        uint256 today = block.timestamp / 1 days;
+        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.payFromNoDay, (today, 1)));
+        assertEq(broken(), "I5 ");
+    }
+
+    function testDefect_servedBeyondCapacity() public {
+        uint256 day = block.timestamp / 1 days;
+        bytes memory call = abi.encodeCall(mutantSettlement.serveBeyondCapacity, (handler.agents(0), day, 31e9));
+        handler.callObserved(address(settlement), call);
+        assertEq(broken(), "I6 I7 ");
+    }
+
+    function testDefect_mintedBackTwice() public {
+        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.mintBackTwice, (actor, 1)));
+        assertEq(broken(), "I1a I7 I8 ");
+    }
+
+    /* HELPERS */
+
+    function message(ITokenBridge.Kind kind, uint96 amount) private view returns (ITokenBridge.Message memory) {
+        return ITokenBridge.Message(kind, actor, actor, amount);
+    }
+
+    function secondaryWiring() private view returns (ITokenBridge.Wiring memory) {
+        ITokenBridge.Pathway[] memory pathways = new ITokenBridge.Pathway[](1);
+        pathways[0] = pathway(one.lz, EID_0, factory);
+        return bridgeWiring(one, pathways);
+    }
+
     /// @dev The invariants that do not hold, in order.
     function broken() private view returns (string memory names) {
         try this.checkI1a() {}
         catch {
             names = string.concat(names, "I1a ");
+        }
+        try this.checkI1b() {}
+        catch {
+            names = string.concat(names, "I1b ");
         }
         try this.checkI2() {}
         catch {
@@ -100,6 +253,18 @@ contract MutantsTest is PrimaryChecks {
         try this.checkI3() {}
         catch {
             names = string.concat(names, "I3 ");
+        }
+        try this.checkI4() {}
+        catch {
+            names = string.concat(names, "I4 ");
+        }
+        try this.checkI5() {}
+        catch {
+            names = string.concat(names, "I5 ");
+        }
+        try this.checkI6() {}
+        catch {
+            names = string.concat(names, "I6 ");
         }
         try this.checkI7() {}
         catch {

@@ -6,14 +6,15 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
 import {InferenceToken} from "../src/InferenceToken.sol";
+import {TokenBackingOutbox} from "../src/TokenBackingOutbox.sol";
 import {TokenMinter} from "../src/TokenMinter.sol";
+import {IDollarBridge} from "../src/interfaces/IDollarBridge.sol";
 import {IInferenceSettlement} from "../src/interfaces/IInferenceSettlement.sol";
 import {IStablecoin} from "../src/interfaces/IStablecoin.sol";
 import {ITokenBackingOutbox} from "../src/interfaces/ITokenBackingOutbox.sol";
 import {ITokenMinter} from "../src/interfaces/ITokenMinter.sol";
 import {BaseTest} from "./helpers/BaseTest.sol";
 import {FalseDollar, FeeDollar, PlainDollar, ReentrantDollar} from "./helpers/Dollars.sol";
-import {RecordingOutbox} from "./helpers/RecordingOutbox.sol";
 
 contract TokenMinterTest is BaseTest {
     uint256 internal constant MAX = type(uint96).max / 1000;
@@ -33,18 +34,18 @@ contract TokenMinterTest is BaseTest {
         IStablecoin dollar = IStablecoin(address(new PlainDollar(decimals)));
         if (decimals < 6 || decimals > 18) {
             vm.expectRevert(abi.encodeWithSelector(ITokenMinter.UnsupportedDecimals.selector, decimals));
-            new TokenMinter(token, dollar, settlement, ITokenBackingOutbox(address(0)));
+            newDoor(token, dollar, settlement, ITokenBackingOutbox(address(0)));
         } else {
-            TokenMinter door = new TokenMinter(token, dollar, settlement, ITokenBackingOutbox(address(0)));
+            TokenMinter door = newDoor(token, dollar, settlement, ITokenBackingOutbox(address(0)));
             assertEq(door.SCALE() * 1e6, 10 ** decimals);
         }
     }
 
     function testConstructor_neitherOrBothOfSettlementAndOutbox() public {
         vm.expectRevert(ITokenMinter.AmbiguousChain.selector);
-        new TokenMinter(token, usdc, IInferenceSettlement(address(0)), ITokenBackingOutbox(address(0)));
+        newDoor(token, usdc, IInferenceSettlement(address(0)), ITokenBackingOutbox(address(0)));
         vm.expectRevert(ITokenMinter.AmbiguousChain.selector);
-        new TokenMinter(token, usdc, settlement, ITokenBackingOutbox(address(1)));
+        newDoor(token, usdc, settlement, ITokenBackingOutbox(address(1)));
     }
 
     /* MINT */
@@ -184,7 +185,7 @@ contract TokenMinterTest is BaseTest {
 
     function testMintWithPermit_dollarWithoutPermit() public {
         (TokenMinter door, PlainDollar dollar) = deployDoor(new PlainDollar(6));
-        dollar.issue(alice, 5);
+        dollar.mint(alice, 5);
         ITokenMinter.Permit memory permit;
         vm.startPrank(alice);
         dollar.approve(address(door), 5);
@@ -354,7 +355,7 @@ contract TokenMinterTest is BaseTest {
     function testFuzzMint_eighteenDecimals(uint256 amount) public {
         amount = bound(amount, 1, MAX);
         (TokenMinter door, PlainDollar dollar) = deployDoor(new PlainDollar(18));
-        dollar.issue(alice, amount * 1e12);
+        dollar.mint(alice, amount * 1e12);
         vm.startPrank(alice);
         dollar.approve(address(door), amount * 1e12);
         door.mint(amount);
@@ -370,7 +371,7 @@ contract TokenMinterTest is BaseTest {
 
     function testMint_feeOnTransfer() public {
         (TokenMinter door, PlainDollar dollar) = deployDoor(new FeeDollar());
-        dollar.issue(alice, 10);
+        dollar.mint(alice, 10);
         vm.startPrank(alice);
         dollar.approve(address(door), 10);
         vm.expectRevert(abi.encodeWithSelector(ITokenMinter.WrongAmountReceived.selector, 10, 9));
@@ -379,7 +380,7 @@ contract TokenMinterTest is BaseTest {
 
     function testMint_dollarThatSaysFalse() public {
         (TokenMinter door, PlainDollar dollar) = deployDoor(new FalseDollar());
-        dollar.issue(alice, 10);
+        dollar.mint(alice, 10);
         vm.startPrank(alice);
         dollar.approve(address(door), 10);
         vm.expectRevert(abi.encodeWithSelector(SafeERC20.SafeERC20FailedOperation.selector, address(dollar)));
@@ -392,10 +393,10 @@ contract TokenMinterTest is BaseTest {
         (TokenMinter door,) = deployDoor(dollar);
         ITokenMinter.Permit memory permit;
         ITokenMinter.Authorization memory authorization;
-        dollar.issue(alice, 10);
+        dollar.mint(alice, 10);
         vm.startPrank(alice);
         dollar.approve(address(door), 10);
-        bytes[] memory calls = new bytes[](8);
+        bytes[] memory calls = new bytes[](10);
         calls[0] = abi.encodeWithSignature("mint(uint256)", 1);
         calls[1] = abi.encodeWithSignature("mint(uint256,address)", 1, alice);
         calls[2] = abi.encodeCall(door.mintWithPermit, (1, alice, permit));
@@ -404,6 +405,8 @@ contract TokenMinterTest is BaseTest {
         calls[5] = abi.encodeCall(door.mintAndActivateWithPermit, (1, alice, permit));
         calls[6] = abi.encodeCall(door.mintAndActivateWithAuthorization, (1, alice, authorization));
         calls[7] = abi.encodeCall(door.payOut, (alice, 1));
+        calls[8] = abi.encodeCall(door.fundFloat, (EID_1, 1));
+        calls[9] = abi.encodeCall(door.book, (EID_1));
         for (uint256 i; i < calls.length; ++i) {
             dollar.setReentry(calls[i]);
             vm.expectRevert(ReentrancyGuardTransient.ReentrancyGuardReentrantCall.selector);
@@ -415,7 +418,7 @@ contract TokenMinterTest is BaseTest {
 
     function testFuzzMint_secondaryPassesDollarsToTheOutbox(uint256 amount) public {
         amount = bound(amount, 1, MAX);
-        RecordingOutbox outbox = becomeSecondary();
+        TokenBackingOutbox outbox = becomeSecondary();
         fund(alice, amount);
         vm.expectEmit(address(minter));
         emit ITokenMinter.Minted(alice, bob, amount, 0);
@@ -429,7 +432,7 @@ contract TokenMinterTest is BaseTest {
     }
 
     function testMintWithAuthorization_secondary() public {
-        RecordingOutbox outbox = becomeSecondary();
+        TokenBackingOutbox outbox = becomeSecondary();
         usdc.mint(alice, 7);
         minter.mintWithAuthorization(7, bob, signAuthorization(aliceKey, 7, ITokenMinter.Action.Mint, bob, "salt"));
         assertEq(token.balanceOf(bob), 7);
@@ -463,15 +466,24 @@ contract TokenMinterTest is BaseTest {
     function deployDoor(PlainDollar dollar) private returns (TokenMinter door, PlainDollar) {
         address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1);
         InferenceToken doorToken = new InferenceToken(predicted, bridge, address(settlement));
-        door = new TokenMinter(doorToken, IStablecoin(address(dollar)), settlement, ITokenBackingOutbox(address(0)));
+        door = newDoor(doorToken, IStablecoin(address(dollar)), settlement, ITokenBackingOutbox(address(0)));
         return (door, dollar);
     }
 
     /// @dev The same door as a secondary chain has it.
-    function becomeSecondary() private returns (RecordingOutbox outbox) {
-        outbox = new RecordingOutbox();
-        address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1);
+    function becomeSecondary() private returns (TokenBackingOutbox outbox) {
+        address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 2);
+        outbox = new TokenBackingOutbox(predicted, usdc, timelock, IDollarBridge(address(0)));
         token = new InferenceToken(predicted, bridge, address(0));
-        minter = new TokenMinter(token, usdc, IInferenceSettlement(address(0)), outbox);
+        minter = newDoor(token, usdc, IInferenceSettlement(address(0)), outbox);
+    }
+
+    function newDoor(
+        InferenceToken doorToken,
+        IStablecoin dollar,
+        IInferenceSettlement doorSettlement,
+        ITokenBackingOutbox outbox
+    ) private returns (TokenMinter) {
+        return new TokenMinter(doorToken, dollar, doorSettlement, outbox, bridge, new ITokenMinter.Inbox[](0));
     }
 }

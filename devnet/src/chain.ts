@@ -9,6 +9,7 @@ import type { Child } from "./child.ts";
 import type { Crew } from "./crew.ts";
 import { DevnetError, oneLine } from "./devnet-error.ts";
 import { keepFinal, SLOTS_IN_AN_EPOCH } from "./finality.ts";
+import { ACCOUNTS } from "./wallets.ts";
 
 export type Chain = {
   readonly chainId: number;
@@ -18,6 +19,8 @@ export type Chain = {
 };
 
 export type ChainOptions = {
+  /** As messages call it. */
+  name: string;
   chainId: number;
   port: number;
   /** Where the chain's state is kept: it continues from there, if there is something. */
@@ -28,12 +31,12 @@ export type ChainOptions = {
 
 const START_MS = 10_000;
 
-/** A local chain in a process of its own, the `primary`. */
+/** A local chain in a process of its own. */
 export async function startChain(crew: Crew, options: ChainOptions): Promise<Chain> {
-  const { chainId, port, stateFile, logFile, environment } = options;
+  const { name, chainId, port, stateFile, logFile, environment } = options;
   const rpcUrl = `http://127.0.0.1:${port}`;
   const child = crew.start({
-    name: "local chain",
+    name,
     script: new URL("leash.ts", import.meta.url),
     args: [anvilPath(), ...anvilArguments(options)],
     environment,
@@ -69,7 +72,7 @@ export async function startChain(crew: Crew, options: ChainOptions): Promise<Cha
 function anvilArguments({ chainId, port, stateFile }: ChainOptions): string[] {
   return [
     ...["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(chainId), "--quiet"],
-    ...["--hardfork", "cancun", "--slots-in-an-epoch", String(SLOTS_IN_AN_EPOCH)],
+    ...["--hardfork", "cancun", "--slots-in-an-epoch", String(SLOTS_IN_AN_EPOCH), "--accounts", String(ACCOUNTS)],
     // States of old blocks stay in memory, so that nothing is left on the disk that is not ours to remove.
     ...["--prune-history", "1000"],
     ...(existsSync(stateFile) ? ["--load-state", stateFile] : []),

@@ -7,7 +7,7 @@ import { createPublicClient, createWalletClient, http, type LocalAccount } from 
 import { foundry } from "viem/chains";
 import { createSiweMessage, generateSiweNonce } from "viem/siwe";
 import type { Chain } from "./chain.ts";
-import { contract, type Deployment } from "./deployment.ts";
+import { type ChainDeployment, contract } from "./deployment.ts";
 import { DevnetError, oneLine } from "./devnet-error.ts";
 
 /** What a user does, and through the same doors: the contracts, and the gateway's public API. */
@@ -15,7 +15,7 @@ import { DevnetError, oneLine } from "./devnet-error.ts";
 /** Turns `amount` (1e-6 USD) of the wallet's dollars into credit, unless it has some. */
 export async function activate(
   { rpcUrl, chainId }: Chain,
-  options: { deployment: Deployment; wallet: LocalAccount; amount: bigint },
+  options: { deployment: ChainDeployment; wallet: LocalAccount; amount: bigint },
 ): Promise<void> {
   const { deployment, wallet, amount } = options;
   const chain = { ...foundry, id: chainId };

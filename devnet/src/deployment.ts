@@ -1,44 +1,139 @@
-import { deployPrimary } from "@inference/contracts/deploy";
-import { deployUsdc, fundUsdc } from "@inference/contracts/deploy-usdc";
+import { deploy as deployContracts } from "@inference/contracts/deploy";
+import { seedPool } from "@inference/contracts/deploy-uniswap";
 import { refuseDevelopmentKeys } from "@inference/contracts/development-keys";
-import type { Address } from "viem";
+import {
+  fundDollars,
+  LOCAL_CHAIN_NAMES,
+  type LocalChainName,
+  type LocalSite,
+  type LocalWorld,
+  prepareLocalChains,
+} from "@inference/contracts/local-chains";
+import { receiptOf } from "@inference/contracts/receipt";
+import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
+import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { type Address, createPublicClient, createWalletClient, encodeFunctionData, type Hex, http } from "viem";
+import { foundry } from "viem/chains";
 import type { Chain } from "./chain.ts";
+import { DevnetError } from "./devnet-error.ts";
+import { FINALITY_DEPTH } from "./finality.ts";
 import { roles, wallets } from "./wallets.ts";
 
-/** Where the contracts of a chain are. As it is kept from one start to the next. */
-export type Deployment = {
+/** What stands on the chains. As it is kept from one start to the next. */
+export type Deployment = Readonly<Record<LocalChainName, ChainDeployment>>;
+
+export type ChainDeployment = {
   chainId: number;
   /** The block before the contracts' first event. */
   block: number;
+  /** Ours and those of others, by the names that programs use. */
   contracts: Record<string, Address>;
+  layerZero: LocalSite["layerZero"] & { eid: number };
 };
 
-/** What each wallet gets, in the dollar's units, 1e-6 USD. */
-export const WALLET_USDC = 10_000_000_000n;
+/** What each wallet gets on each chain, in dollars. */
+export const WALLET_DOLLARS = 10_000n;
+/** What the market pool of the token begins with, in dollars and in tokens. */
+const MARKET_DOLLARS = 1_000n;
+/** What each secondary chain's activations may run ahead of its dollars. */
+const FLOAT_DOLLARS = 100n;
+const TOKEN_UNITS = 1_000_000n;
 
-/** Puts the dollar and the contracts on a new chain, and dollars into the wallets. */
-export async function deploy({ chainId, rpcUrl }: Chain): Promise<Deployment> {
-  const { deployer, proxyAdmin, proposer, guardian, settler } = roles;
+/** Puts all that a real chain has and our contracts on new chains, and dollars into the wallets. */
+export async function deploy(chains: Readonly<Record<LocalChainName, Chain>>): Promise<Deployment> {
   const holders = Object.entries({ ...roles, ...Object.fromEntries(wallets.entries()) });
-  refuseDevelopmentKeys(chainId, Object.fromEntries(holders.map(([role, { address }]) => [role, address])));
-  const usdc = await deployUsdc({ rpcUrl, deployer, proxyAdmin: proxyAdmin.address });
-  const { block, addresses } = await deployPrimary({
-    rpcUrl,
-    deployer,
-    proposer: proposer.address,
-    guardian: guardian.address,
-    settler: settler.address,
-    stablecoin: usdc,
+  const addresses = Object.fromEntries(holders.map(([role, { address }]) => [role, address]));
+  for (const { chainId } of Object.values(chains)) refuseDevelopmentKeys(chainId, addresses);
+  const { deployer, proxyAdmin, safeOwner, guardian, settler, verifier1, verifier2 } = roles;
+  const world = await prepareLocalChains({
+    chains,
+    roles: {
+      deployer,
+      proxyAdmin: proxyAdmin.address,
+      safeOwner: safeOwner.address,
+      guardian: guardian.address,
+      settler: settler.address,
+      verifierKeys: [verifier1.address, verifier2.address],
+    },
+    confirmations: FINALITY_DEPTH,
   });
-  for (const { address } of wallets) {
-    await fundUsdc({ rpcUrl, usdc, masterMinter: deployer, to: address, amount: WALLET_USDC });
-  }
-  return { chainId, block: Number(block), contracts: { ...addresses } };
+  const rpcUrls = Object.fromEntries(LOCAL_CHAIN_NAMES.map((name) => [name, chains[name].rpcUrl]));
+  const deployed = await deployContracts(world.config, { rpcUrls, deployer });
+  const entries = deployed.map(({ name, chainId, block, addresses: contracts }): [string, ChainDeployment] => {
+    const { eid, layerZero, stakingToken, dollarPool, protocolSafe, ...others } = world.sites[name as LocalChainName];
+    const { uniswapFactory, positionManager } = others;
+    const foreign = { stakingToken, dollarPool, protocolSafe, uniswapFactory, positionManager };
+    const standing = { ...contracts, ...foreign, layerZeroEndpoint: layerZero.endpoint };
+    return [name, { chainId, block: Number(block), contracts: standing, layerZero: { eid, ...layerZero } }];
+  });
+  const deployment = Object.fromEntries(entries) as Deployment;
+  await Promise.all(LOCAL_CHAIN_NAMES.map((name) => fundWallets(world, name)));
+  deployment.primary.contracts.marketPool = await openMarket(world.sites.primary, deployment.primary);
+  await fundFloats(world.sites.primary, deployment);
+  return deployment;
 }
 
 /** The address of a contract, by the name it has in the deployment. */
-export function contract({ contracts }: Deployment, name: string): Address {
+export function contract({ contracts }: ChainDeployment, name: string): Address {
   const address = contracts[name];
   if (address === undefined) throw new TypeError(`the deployment has no ${name}`);
   return address;
+}
+
+async function fundWallets({ sites }: LocalWorld, name: LocalChainName): Promise<void> {
+  for (const { address } of wallets) {
+    await fundDollars(sites[name], { issuer: roles.deployer, to: address, dollars: WALLET_DOLLARS });
+  }
+}
+
+/** The market of the token against the dollar, where the token may be had below a dollar. Begins at one for one. */
+async function openMarket(site: LocalSite, deployment: ChainDeployment): Promise<Address> {
+  const { rpcUrl } = site.chain;
+  const { deployer } = roles;
+  await fundDollars(site, { issuer: deployer, to: deployer.address, dollars: 2n * MARKET_DOLLARS });
+  const amount = MARKET_DOLLARS * TOKEN_UNITS;
+  const mint = encodeFunctionData({ abi: tokenMinterAbi, functionName: "mint", args: [amount] });
+  await payMinter(site, { deployment, amount, calls: [mint] });
+  return await seedPool({
+    ...{ rpcUrl, account: deployer, positionManager: site.positionManager, feeTier: 500, observations: 200 },
+    amounts: [
+      { token: contract(deployment, "inferenceToken"), amount },
+      { token: site.stablecoin, amount },
+    ],
+  });
+}
+
+/** Dollars that let activations from afar through before their own have landed. */
+async function fundFloats(site: LocalSite, { primary, secondary1, secondary2 }: Deployment): Promise<void> {
+  const eids = [secondary1, secondary2].map(({ layerZero }) => layerZero.eid);
+  const dollars = FLOAT_DOLLARS * BigInt(eids.length);
+  await fundDollars(site, { issuer: roles.deployer, to: roles.deployer.address, dollars });
+  const calls = eids.map((eid) =>
+    encodeFunctionData({
+      abi: tokenMinterAbi,
+      functionName: "fundFloat",
+      args: [eid, FLOAT_DOLLARS * TOKEN_UNITS],
+    }),
+  );
+  await payMinter(site, { deployment: primary, amount: dollars * TOKEN_UNITS, calls });
+}
+
+/** Approves `amount` of the deployer's dollars to the minter, and makes the calls that take them. */
+async function payMinter(
+  { chain: { rpcUrl, chainId }, stablecoin }: LocalSite,
+  { deployment, amount, calls }: { deployment: ChainDeployment; amount: bigint; calls: readonly Hex[] },
+): Promise<void> {
+  const chain = { ...foundry, id: chainId };
+  const reader = createPublicClient({ chain, transport: http(rpcUrl), pollingInterval: 5 });
+  const writer = createWalletClient({ account: roles.deployer, chain, transport: http(rpcUrl) });
+  const to = contract(deployment, "tokenMinter");
+  const approval = { address: stablecoin, abi: stablecoinAbi, functionName: "approve" } as const;
+  const steps = [
+    () => writer.writeContract({ ...approval, args: [to, amount] }),
+    ...calls.map((data) => () => writer.sendTransaction({ to, data })),
+  ];
+  for (const send of steps) {
+    const { status } = await receiptOf(reader, await send());
+    if (status !== "success") throw new DevnetError("The minter did not take the deployer's dollars.");
+  }
 }

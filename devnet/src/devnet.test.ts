@@ -11,13 +11,14 @@ import { type Address, createPublicClient, createWalletClient, encodeFunctionDat
 import { privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { createSiweMessage } from "viem/siwe";
-import { WALLET_USDC } from "./deployment.ts";
+import { WALLET_DOLLARS } from "./deployment.ts";
 import { ACTIVATED_AMOUNT, type Devnet, startDevnet } from "./devnet.ts";
 import { readBlock, readCredits, spent } from "./testing/api.ts";
 import { anyPorts, temporaryFolder, until } from "./testing/launch.ts";
 
 const folder = temporaryFolder();
 const environment = { ...process.env, ...anyPorts, DEVNET_DIR: folder.path };
+const walletUsdc = WALLET_DOLLARS * 1_000_000n;
 let devnet: Devnet;
 
 before(async () => {
@@ -33,17 +34,21 @@ test("ready.json says where everything is, and is for its owner's eyes", async (
   const kept: unknown = (await import(readyFile, { with: { type: "json" } })).default;
   deepEqual(kept, ready);
   equal(statSync(readyFile).mode & 0o777, 0o600);
-  const [chain, ...otherChains] = ready.chains;
-  equal(otherChains.length, 0);
-  deepEqual([chain?.name, chain?.chainId], ["primary", 31337]);
-  deepEqual(Object.keys(ready.contracts.primary ?? {}).sort(), [
-    "create3Factory",
-    "inferenceSettlement",
-    "inferenceToken",
-    "stablecoin",
-    "timelockController",
-    "tokenMinter",
-  ]);
+  deepEqual(
+    ready.chains.map(({ name, chainId }) => [name, chainId]),
+    [
+      ["primary", 31337],
+      ["secondary1", 31338],
+      ["secondary2", 31339],
+    ],
+  );
+  const namesOn = (chain: string) => Object.keys(ready.contracts[chain] ?? {});
+  for (const chain of ["primary", "secondary1", "secondary2"]) {
+    for (const name of ["inferenceToken", "tokenMinter", "tokenBridge", "stablecoin"])
+      ok(namesOn(chain).includes(name));
+    equal(namesOn(chain).includes("inferenceSettlement"), chain === "primary");
+    equal(namesOn(chain).includes("tokenBackingOutbox"), chain !== "primary");
+  }
   for (const wallet of ready.wallets) equal(privateKeyToAccount(wallet.privateKey).address, wallet.address);
   deepEqual(
     ready.wallets.map((wallet) => wallet.activated),
@@ -63,7 +68,7 @@ test("every wallet has gas and dollars of the real dollar's code", async () => {
       functionName: "balanceOf",
       args: [address],
     });
-    equal(dollars, index === 0 ? WALLET_USDC - ACTIVATED_AMOUNT : WALLET_USDC);
+    equal(dollars, index === 0 ? walletUsdc - ACTIVATED_AMOUNT : walletUsdc);
   }
 });
 

@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Chain, startChain } from "./chain.ts";
+import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
+import { startChains } from "./chains.ts";
 import { type Crew, createCrew } from "./crew.ts";
 import { activate, awaitCredit, exampleModel, readBalance, requestApiKey } from "./customer.ts";
-import { type Deployment, deploy } from "./deployment.ts";
 import { DevnetError } from "./devnet-error.ts";
 import { clearFolder, type Folder, openFolder } from "./folder.ts";
 import { startGateway } from "./gateway.ts";
+import { startKeeper } from "./keeper.ts";
 import { choosePorts } from "./ports.ts";
 import { simulatorSettings, startProvider } from "./provider.ts";
 import { curlLine, type ReadyFile } from "./ready.ts";
+import { startRelayer } from "./relayer.ts";
 import { loadSecrets, type Secrets } from "./secrets.ts";
 import { type DevnetSettings, type Ports, readSettings } from "./settings.ts";
 import { privateKeyOf, wallets } from "./wallets.ts";
@@ -38,7 +40,6 @@ export type DevnetOptions = {
 
 /** What the first wallet activates, in 1e-6 USD. */
 export const ACTIVATED_AMOUNT = 25_000_000n;
-const CHAIN_NAME = "primary";
 
 /** Starts everything, or continues where it was stopped. Throws {@link DevnetError}; nothing is left running then. */
 export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
@@ -88,11 +89,13 @@ async function start(site: Site): Promise<Pick<Devnet, "ready" | "curl">> {
   const upstream = startUpstream(site);
   // Told below, where it is waited for.
   upstream.catch(() => {});
-  const { chain, deployment } = await startPrimary(site);
+  const { chains, deployment } = await startChains({ ...site, environment, onProgress });
+  const chain = chains.primary;
+  const workers = { chains, deployment, folder, environment };
   const secrets = loadSecrets(folder);
   const { url: providerUrl, gatewaySettings } = await upstream;
 
-  onProgress("Starting the gateway ...");
+  onProgress("Starting relayer, keeper and gateway ...");
   const [wallet] = wallets;
   if (wallet === undefined) throw new DevnetError("There is no wallet.");
   const [gatewayUrl] = await Promise.all([
@@ -100,19 +103,24 @@ async function start(site: Site): Promise<Pick<Devnet, "ready" | "curl">> {
       port: ports.GATEWAY_PORT,
       secret: secrets.gatewaySecret,
       chain,
-      deployment,
+      deployment: deployment.primary,
       databaseFile: folder.file("gateway.sqlite"),
       logFile: folder.file("gateway.log"),
       environment: { ...environment, ...gatewaySettings },
     }),
-    activate(chain, { deployment, wallet, amount: ACTIVATED_AMOUNT }),
+    activate(chain, { deployment: deployment.primary, wallet, amount: ACTIVATED_AMOUNT }),
+    startRelayer(crew, workers),
+    startKeeper(crew, workers),
   ]);
   const apiKey = await apiKeyFor(site, { gatewayUrl, secrets });
   const ready: ReadyFile = {
     gatewayUrl,
     apiKey,
-    chains: [{ name: CHAIN_NAME, chainId: chain.chainId, rpcUrl: chain.rpcUrl }],
-    contracts: { [CHAIN_NAME]: deployment.contracts },
+    chains: LOCAL_CHAIN_NAMES.map((name) => {
+      const { chainId, rpcUrl } = chains[name];
+      return { name, chainId, rpcUrl };
+    }),
+    contracts: Object.fromEntries(LOCAL_CHAIN_NAMES.map((name) => [name, deployment[name].contracts])),
     wallets: wallets.map((each) => ({
       address: each.address,
       privateKey: privateKeyOf(each),
@@ -141,45 +149,6 @@ async function startUpstream(site: Site): Promise<{ url: string; gatewaySettings
   return { url, gatewaySettings: simulatorSettings(url, { key, adminKey }) };
 }
 
-/** The chain with its contracts: as it was left, or a new one. */
-async function startPrimary({ options, settings, folder, crew, ports }: Site): Promise<{
-  chain: Chain;
-  deployment: Deployment;
-}> {
-  const { environment, onProgress = () => {} } = options;
-  const kept = keptDeployment(folder);
-  // The gateway's books are of one chain, and of no other.
-  if (kept === undefined)
-    folder.remove("chain.json", "deployment.json", "gateway.sqlite", "gateway.sqlite-wal", "gateway.sqlite-shm");
-  else if (kept.chainId !== settings.chainId) {
-    throw new DevnetError(
-      `${folder.path} has chain ${kept.chainId}, and PRIMARY_CHAIN_ID is ${settings.chainId}: begin anew with --fresh.`,
-    );
-  }
-  onProgress(kept === undefined ? "Starting a new local chain ..." : "Continuing the local chain ...");
-  const chain = await startChain(crew, {
-    chainId: settings.chainId,
-    port: ports.CHAIN_PORT,
-    stateFile: folder.file("chain.json"),
-    logFile: folder.file("chain.log"),
-    environment,
-  });
-  if (kept !== undefined) {
-    await chain.keep();
-    return { chain, deployment: kept };
-  }
-  onProgress("Deploying the dollar and the contracts ...");
-  const deployment = await deploy(chain);
-  await chain.keep();
-  folder.writeJson("deployment.json", deployment);
-  return { chain, deployment };
-}
-
-/** Undefined unless both the chain and what is on it were kept. */
-function keptDeployment(folder: Folder): Deployment | undefined {
-  return folder.has("chain.json") ? (folder.readJson("deployment.json") as Deployment | undefined) : undefined;
-}
-
 /** The key of an earlier start while it is good, else a new one, with its account's credit there. */
 async function apiKeyFor(
   { options, folder, settings }: Site,
@@ -190,7 +159,7 @@ async function apiKeyFor(
   options.onProgress?.("Activating 25 dollars and signing for an API key ...");
   const [wallet] = wallets;
   if (wallet === undefined) throw new DevnetError("There is no wallet.");
-  const made = await requestApiKey({ gatewayUrl, chainId: settings.chainId, wallet, name: "devnet" });
+  const made = await requestApiKey({ gatewayUrl, chainId: settings.chainIds.primary, wallet, name: "devnet" });
   await awaitCredit(gatewayUrl, made);
   folder.writeJson("secrets.json", { ...secrets, apiKey: made });
   return made;

@@ -16,20 +16,39 @@ export type Folder = {
   /** Lets another devnet have it. */
   release(): void;
 };
-export type FileName = (typeof FILES)[number];
+export type FileName = (typeof FILES)[number] | (typeof SAVED_FILES)[number];
 
 const FILES = [
   "ready.json",
   "secrets.json",
   "deployment.json",
-  "chain.json",
+  "primary.json",
+  "secondary1.json",
+  "secondary2.json",
   "gateway.sqlite",
   "gateway.sqlite-wal",
   "gateway.sqlite-shm",
-  "chain.log",
+  "gateway.sqlite-kv",
+  "gateway.sqlite-kv-wal",
+  "gateway.sqlite-kv-shm",
+  "gateway.sqlite-lock",
+  "relayer.json",
+  "relayer.sqlite",
+  "relayer.sqlite-wal",
+  "relayer.sqlite-shm",
+  "keeper.json",
+  "keeper.sqlite",
+  "primary.log",
+  "secondary1.log",
+  "secondary2.log",
   "provider.log",
   "gateway.log",
+  "relayer.log",
+  "keeper.log",
 ] as const;
+
+/** The chains as they were right after a deployment: what a fresh start begins with. */
+const SAVED_FILES = ["saved.json", "saved-primary.json", "saved-secondary1.json", "saved-secondary2.json"] as const;
 
 /** Takes the folder, making it if need be. Throws {@link DevnetError} if another devnet has it. */
 export function openFolder(folder: string): Folder {
@@ -67,7 +86,7 @@ export function openFolder(folder: string): Folder {
   };
 }
 
-/** Removes all that a devnet wrote, and nothing else that may be in its folder. */
+/** Removes what a devnet has done, not the deployment it began with, and nothing else that may be in its folder. */
 export function clearFolder(folder: Folder): void {
   folder.remove(...FILES);
   for (const name of FILES) rmSync(`${folder.file(name)}.new`, { force: true });

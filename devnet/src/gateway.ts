@@ -1,12 +1,12 @@
 import type { Chain } from "./chain.ts";
 import type { Crew } from "./crew.ts";
-import { contract, type Deployment } from "./deployment.ts";
+import { type ChainDeployment, contract } from "./deployment.ts";
 
 export type GatewayOptions = {
   port: number;
   secret: string;
   chain: Chain;
-  deployment: Deployment;
+  deployment: ChainDeployment;
   databaseFile: string;
   logFile: string;
   /** The user's own settings and those of the upstream. */

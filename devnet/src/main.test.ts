@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { creditOnChain, keepActivating } from "./testing/activity.ts";
 import { readCredits } from "./testing/api.ts";
 import { launch, processesOf, stopLaunched, temporaryFolder, until } from "./testing/launch.ts";
+import { walletOn } from "./testing/wallet.ts";
 
 after(stopLaunched);
 
@@ -66,12 +67,13 @@ test("a setting that the gateway refuses is one line with its name, and nothing 
 
 test("a damaged chain is one line with its file and what to do", async () => {
   const folder = temporaryFolder();
-  const file = join(folder.path, "chain.json");
-  writeFileSync(file, '{"block":');
-  writeFileSync(join(folder.path, "deployment.json"), '{"chainId":31337,"block":1,"contracts":{}}');
+  for (const name of ["primary", "secondary1", "secondary2"]) {
+    writeFileSync(join(folder.path, `${name}.json`), '{"block":');
+  }
+  writeFileSync(join(folder.path, "deployment.json"), '{"primary":{"chainId":31337,"block":1,"contracts":{}}}');
   const started = launch(folder.path);
   equal(await started.exited, 1);
-  equal(lastLine(started.output), `${file} is damaged: begin anew with npm start -- --fresh.`);
+  match(lastLine(started.output), /(primary|secondary[12])\.json is damaged: begin anew with npm start -- --fresh\.$/);
   deepEqual(processesOf(folder.path), []);
   folder.remove();
 });
@@ -89,7 +91,9 @@ test("a child that dies is one line with its name, and ends everything", async (
   for (const [script, name] of [
     ["hosts/node/src/main.ts", "gateway"],
     ["provider-simulator/src/main.ts", "provider simulator"],
-    ["bin/anvil --host", "local chain"],
+    ["--chain-id 31337", "primary chain"],
+    ["relayer/src/main.ts", "relayer"],
+    ["relayer/src/keeper/main.ts", "keeper"],
   ] as const) {
     const started = launch(folder.path);
     await started.ready();
@@ -112,7 +116,8 @@ test("nothing outlives a devnet that was killed amid transactions, and the next 
   const folder = temporaryFolder();
   const started = launch(folder.path);
   const ready = await started.ready();
-  equal(processesOf(folder.path).length, 5, "the devnet, the leash, the chain, the provider and the gateway");
+  const expected = "the devnet, three chains each on its leash, the provider, the relayer, the keeper and the gateway";
+  equal(processesOf(folder.path).length, 11, expected);
   const sender = keepActivating(ready);
   await until(() => sender.sent >= 20);
   started.kill("SIGKILL");
@@ -137,7 +142,7 @@ test("nothing outlives a devnet that was killed amid transactions, and the next 
 test("a start can be stopped before it is ready", async () => {
   const folder = temporaryFolder();
   const started = launch(folder.path);
-  await until(() => started.output.stderr.includes("Deploying"));
+  await until(() => started.output.stderr.includes("Deploying the dollars"));
   started.kill("SIGTERM");
   equal(await started.exited, 0);
   deepEqual(processesOf(folder.path), []);
@@ -157,5 +162,53 @@ test("--fresh removes what a devnet wrote and nothing else", async () => {
   started.kill("SIGINT");
   equal(await started.exited, 0);
   ok(existsSync(own));
+  folder.remove();
+});
+
+test("a fresh start begins with the saved deployment, and deploys again if that is damaged", async (context) => {
+  const folder = temporaryFolder();
+  const run = async (...flags: string[]) => {
+    const startedAt = performance.now();
+    const started = launch(folder.path, {}, ...flags);
+    const ready = await started.ready();
+    const seconds = (performance.now() - startedAt) / 1_000;
+    started.kill("SIGINT");
+    equal(await started.exited, 0);
+    return { contracts: ready.contracts, seconds, deployed: started.output.stderr.includes("Deploying the dollars") };
+  };
+  const first = await run();
+  ok(first.deployed);
+  const restored = await run("--fresh");
+  equal(restored.deployed, false);
+  deepEqual(restored.contracts, first.contracts);
+  context.diagnostic(`ready after ${restored.seconds.toFixed(1)} s, deployed in ${first.seconds.toFixed(1)} s`);
+  writeFileSync(join(folder.path, "saved-secondary1.json"), "{}");
+  ok((await run("--fresh")).deployed);
+  folder.remove();
+});
+
+test("tokens on their way between chains arrive, each once, though the devnet is killed meanwhile", async () => {
+  const folder = temporaryFolder();
+  const started = launch(folder.path);
+  const ready = await started.ready();
+  const before = walletOn(ready, "secondary2", 1);
+  const primaryEid = ready.chains[0]?.chainId ?? 0;
+  await before.mint(10_000_000n);
+  for (let count = 0; count < 5; count += 1) await before.bridge(primaryEid, 1_000_000n);
+  started.kill("SIGKILL");
+  await started.exited;
+  await until(() => processesOf(folder.path).length === 0, 5_000);
+
+  const next = launch(folder.path);
+  const again = await next.ready();
+  // What was sent in the last moment before the end may not have happened; what has, arrives.
+  const [here, there] = [walletOn(again, "primary", 1), walletOn(again, "secondary2", 1)];
+  const sent = 10_000_000n - (await there.tokens());
+  ok(sent > 0n);
+  await until(async () => (await here.tokens()) === sent, 30_000);
+  await there.bridge(primaryEid, 1_000_000n);
+  await until(async () => (await here.tokens()) === sent + 1_000_000n, 30_000);
+  next.kill("SIGINT");
+  equal(await next.exited, 0);
   folder.remove();
 });

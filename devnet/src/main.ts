@@ -7,7 +7,9 @@ const HELP = `npm start                continues where the last start stopped, o
 npm start -- --fresh     begins anew
 
 Settings, as environment variables:
-  GATEWAY_PORT, CHAIN_PORT, PROVIDER_PORT   ports (8787, 8545, 8788); 0 for any free one
+  GATEWAY_PORT, PROVIDER_PORT               ports (8787, 8788); 0 for any free one
+  CHAIN_PORT                                the primary chain's (8545); the secondary chains have the next two,
+  SECONDARY1_PORT, SECONDARY2_PORT          or these
   DEVNET_DIR                                where its state is kept (.devnet)
   UPSTREAM_BASE_URL, UPSTREAM_API_KEY       an OpenAI-compatible provider, in place of the simulator
   PRICES_FILE                               its prices, if its catalogue has none
@@ -78,7 +80,7 @@ function show({ ready, curl, readyFile }: Devnet): void {
       line("API key", ready.apiKey),
       line("Try", "paste this into another terminal:"),
       `\n${curl}\n\n`,
-      line("Details", `${readyFile} (chain, contracts, wallets)`),
+      line("Details", `${readyFile} (chains, contracts, wallets)`),
       line("Stop", "Ctrl-C; npm start continues then, npm start -- --fresh begins anew"),
     ].join(""),
   );

@@ -1,11 +1,13 @@
 import { LOCAL_CHAIN_IDS } from "@inference/contracts/deploy";
+import type { LocalChainName } from "@inference/contracts/local-chains";
 import { DevnetError } from "./devnet-error.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
 export type DevnetSettings = {
   folder: string;
-  chainId: number;
+  /** The two secondary chains have the other local ids. */
+  chainIds: Readonly<Record<LocalChainName, number>>;
   /** 0 for any free one. */
   ports: Ports;
   /** A provider of the user's own; undefined for the simulator. */
@@ -14,7 +16,15 @@ export type DevnetSettings = {
 export type Ports = Readonly<Record<PortSetting, number>>;
 export type PortSetting = keyof typeof DEFAULT_PORTS;
 
-export const DEFAULT_PORTS = { GATEWAY_PORT: 8787, CHAIN_PORT: 8545, PROVIDER_PORT: 8788 } as const;
+export const DEFAULT_PORTS = {
+  GATEWAY_PORT: 8787,
+  CHAIN_PORT: 8545,
+  SECONDARY1_PORT: 8546,
+  SECONDARY2_PORT: 8547,
+  PROVIDER_PORT: 8788,
+} as const;
+
+const LAST_PORT = 65_535;
 
 /** What the devnet decides itself, and a user who sets it would expect to be heard. */
 const NOT_HERE = ["PRIMARY_RPC_URL", "SETTLEMENT_ADDRESS"];
@@ -33,32 +43,41 @@ export function readSettings(variables: Variables): DevnetSettings {
   wrong.push(...wrongChainId(chainIdText));
   const upstreamUrl = given("UPSTREAM_BASE_URL");
   wrong.push(...wrongUpstream(upstreamUrl, given("UPSTREAM_API_KEY")));
-  const portTexts = {
-    GATEWAY_PORT: given("GATEWAY_PORT"),
-    CHAIN_PORT: given("CHAIN_PORT"),
-    PROVIDER_PORT: given("PROVIDER_PORT"),
-  };
-  wrong.push(...wrongPorts(portTexts));
-  const port = (name: PortSetting): number => Number(portTexts[name] ?? DEFAULT_PORTS[name]);
+  const names = Object.keys(DEFAULT_PORTS) as PortSetting[];
+  const portTexts = byName(names, given);
+  const noPorts = wrongPorts(portTexts);
+  wrong.push(...noPorts);
   const ports = {
-    GATEWAY_PORT: port("GATEWAY_PORT"),
-    CHAIN_PORT: port("CHAIN_PORT"),
+    ...byName(names, (name) => Number(portTexts[name] ?? defaultPort(name, portTexts.CHAIN_PORT))),
     // With a provider of the user's own nothing listens there.
-    PROVIDER_PORT: upstreamUrl === undefined ? port("PROVIDER_PORT") : 0,
+    ...(upstreamUrl === undefined ? {} : { PROVIDER_PORT: 0 }),
   };
-  wrong.push(...samePorts(ports));
+  if (noPorts.length === 0) wrong.push(...samePorts(ports));
   if (wrong.length > 0) throw new DevnetError(wrong.join(" "));
+  const primary = Number(chainIdText);
+  const [secondary1 = 0, secondary2 = 0] = LOCAL_CHAIN_IDS.filter((chainId) => chainId !== primary);
   return {
     folder: given("DEVNET_DIR") ?? ".devnet",
-    chainId: Number(chainIdText),
+    chainIds: { primary, secondary1, secondary2 },
     ports,
     upstream: upstreamUrl === undefined ? undefined : { url: upstreamUrl },
   };
 }
 
+function byName<T>(names: readonly PortSetting[], read: (name: PortSetting) => T): Record<PortSetting, T> {
+  return Object.fromEntries(names.map((name) => [name, read(name)])) as Record<PortSetting, T>;
+}
+
+/** The chains are neighbours, wherever the first one is. */
+function defaultPort(name: PortSetting, chainPort: string | undefined): number {
+  const moved = Number(chainPort ?? DEFAULT_PORTS.CHAIN_PORT) - DEFAULT_PORTS.CHAIN_PORT;
+  if (name !== "SECONDARY1_PORT" && name !== "SECONDARY2_PORT") return DEFAULT_PORTS[name];
+  return chainPort === "0" ? 0 : Math.min(DEFAULT_PORTS[name] + moved, LAST_PORT);
+}
+
 function wrongPorts(texts: Readonly<Record<PortSetting, string | undefined>>): string[] {
   return Object.entries(texts).flatMap(([name, text]) => {
-    if (text === undefined || (/^\d{1,5}$/.test(text) && Number(text) <= 65_535)) return [];
+    if (text === undefined || (/^\d{1,5}$/.test(text) && Number(text) <= LAST_PORT)) return [];
     return [`${name} must be a port number from 0 to 65535 (0 for any free one), not ${text}.`];
   });
 }

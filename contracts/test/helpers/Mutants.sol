@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+
 import {InferenceSettlement} from "../../src/InferenceSettlement.sol";
+import {TokenBridge} from "../../src/TokenBridge.sol";
 import {TokenMinter} from "../../src/TokenMinter.sol";
 import {IInferenceSettlement} from "../../src/interfaces/IInferenceSettlement.sol";
 import {IInferenceToken} from "../../src/interfaces/IInferenceToken.sol";
 import {IStablecoin} from "../../src/interfaces/IStablecoin.sol";
 import {ITokenBackingOutbox} from "../../src/interfaces/ITokenBackingOutbox.sol";
-import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
 
 /// @notice A minter with a defect behind each function.
 contract MutantMinter is TokenMinter {
@@ -15,8 +17,10 @@ contract MutantMinter is TokenMinter {
         IInferenceToken token,
         IStablecoin stablecoin,
         IInferenceSettlement settlement,
-        ITokenBackingOutbox outbox
-    ) TokenMinter(token, stablecoin, settlement, outbox) {}
+        ITokenBackingOutbox outbox,
+        address bridge,
+        Inbox[] memory inboxes
+    ) TokenMinter(token, stablecoin, settlement, outbox, bridge, inboxes) {}
 
     function mintForNothing(address to, uint256 amount) external {
         TOKEN.mint(to, amount);
@@ -33,13 +37,26 @@ contract MutantMinter is TokenMinter {
     function writeOff(uint256 amount) external {
         backing -= amount;
     }
+
+    function raiseLineForNothing(uint32 eid, uint256 amount) external {
+        _raiseLine(eid, amount);
+    }
+
+    function moveLine(uint32 from, uint32 to, uint128 amount) external {
+        lineOf[from].balance -= amount;
+        lineOf[to].balance += amount;
+    }
+
+    function forgetGifts(uint32 eid) external {
+        lineOf[eid].gifted = 0;
+    }
 }
 
 /// @notice A settlement with a defect behind each function.
 contract MutantSettlement is InferenceSettlement {
-    constructor(IInferenceToken token, ITokenMinter minter, address timelock, address guardian, address settler)
-        InferenceSettlement(token, minter, timelock, guardian, settler)
-    {}
+    using SafeCast for uint256;
+
+    constructor(Wiring memory wiring) InferenceSettlement(wiring) {}
 
     function creditForNothing(uint256 amount, address account) external {
         _raiseCredit(amount, account, account, 0, 0);
@@ -63,5 +80,72 @@ contract MutantSettlement is InferenceSettlement {
 
     function payWithoutDebit(address to, uint256 amount) external {
         MINTER.payOut(to, amount);
+    }
+
+    function oweTwice(uint128 amountNanoUsd) external {
+        _owedProviderNanoUsd += amountNanoUsd;
+    }
+
+    function oweOutsideTheRoles(uint128 amountNanoUsd) external {
+        _totalOwedNanoUsd += amountNanoUsd;
+    }
+
+    function skipABatch() external {
+        _batchCount += 1;
+    }
+
+    /// @dev A batch that looks at no ceiling.
+    function settleBeyondTheCeiling(uint256 day, Debit[] calldata debits) external {
+        uint256 total = _debitAll(_batchCount + 1, debits);
+        paidNanoUsd[day] += total;
+        (_batchCount, _totalDebitedNanoUsd) = (_batchCount + 1, _totalDebitedNanoUsd + total.toUint192());
+        _owedProviderNanoUsd += total.toUint128();
+        _totalOwedNanoUsd += total.toUint128();
+        emit Settled(_batchCount, day, 0, total, paidNanoUsd[day], _totalDebitedNanoUsd);
+    }
+
+    function payFromNoDay(uint256 day, uint256 amountNanoUsd) external {
+        paidNanoUsd[day] += amountNanoUsd;
+    }
+
+    /// @dev A use of an agent that looks at no capacity.
+    function serveBeyondCapacity(address agent, uint256 day, uint256 amountNanoUsd) external {
+        servedNanoUsd[agent][day] += amountNanoUsd;
+        emit Served(_batchCount, agent, agent, day, amountNanoUsd, servedNanoUsd[agent][day]);
+    }
+
+    function mintBackTwice(address to, uint256 amount) external {
+        MINTER.mintBack(to, amount);
+    }
+}
+
+/// @notice A bridge with a defect behind each function.
+contract MutantBridge is TokenBridge {
+    constructor(Wiring memory wiring) TokenBridge(wiring) {}
+
+    function deliverAgain(bytes32 guid, uint32 srcEid, Message calldata message) external {
+        require(_tryDeliver(guid, srcEid, message));
+    }
+
+    /// @dev Delivers a transfer as if gifts were for transfers.
+    function deliverFromGifts(bytes32 guid, uint32 srcEid, Message calldata message) external {
+        require(MINTER.drawLine(srcEid, message.amount, true));
+        emit Delivered(guid, srcEid, message);
+        TOKEN.crosschainMint(message.to, message.amount);
+    }
+
+    /// @dev Mints whatever a day may mint.
+    function mintAboveTheCap(bytes32 guid, uint32 srcEid, Message calldata message) external {
+        emit Delivered(guid, srcEid, message);
+        TOKEN.crosschainMint(message.to, message.amount);
+    }
+
+    function deliverWithoutDrawing(bytes32 guid, uint32 srcEid, Message calldata message) external {
+        emit Delivered(guid, srcEid, message);
+        TOKEN.crosschainMint(message.to, message.amount);
+    }
+
+    function burnWithoutSending(address from, uint256 amount) external {
+        TOKEN.crosschainBurn(from, amount);
     }
 }

@@ -1,60 +1,32 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {TestBase} from "forge-std/Base.sol";
-import {StdUtils} from "forge-std/StdUtils.sol";
-import {Vm} from "forge-std/Vm.sol";
-
 import {InferenceSettlement} from "../../src/InferenceSettlement.sol";
-import {InferenceToken} from "../../src/InferenceToken.sol";
-import {TokenMinter} from "../../src/TokenMinter.sol";
-import {IInferenceSettlement} from "../../src/interfaces/IInferenceSettlement.sol";
-import {IInferenceToken} from "../../src/interfaces/IInferenceToken.sol";
 import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
-import {IUsdc} from "./IUsdc.sol";
+import {Observer} from "./Observer.sol";
+import {ScriptedPool, ScriptedRegistry} from "./ScriptedAgents.sol";
+import {Chain} from "./ThreeChains.sol";
 
-/// @notice Everything that anybody can do on the primary chain, and what an observer of it must have seen.
-contract PrimaryHandler is TestBase, StdUtils {
-    uint256 private constant MAX = 1e15;
+/// @notice What anybody can do on the primary chain alone.
+abstract contract PrimaryHandler is Observer {
+    uint256 internal constant MAX = 1e15;
     bytes32 private constant PERMIT_TYPEHASH =
         keccak256("Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)");
     bytes32 private constant RECEIVE_TYPEHASH = keccak256(
         "ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
     );
 
-    IUsdc private immutable USDC;
-    InferenceToken private immutable TOKEN;
-    TokenMinter private immutable MINTER;
-    InferenceSettlement private immutable SETTLEMENT;
-
     address[] public actors;
     mapping(address actor => uint256) private keyOf;
     uint256 private salts;
 
-    /// @notice Dollars that went through the door, in token units.
-    uint256 public pulled;
-    /// @notice The last id that was announced, and what all announcements add up to.
-    uint256 public lastId;
-    uint256 public announcedTotal;
-    /// @notice Announcements that did not follow from the one before, or told a credit that is not there.
-    uint256 public wrongAnnouncements;
-    /// @notice Calls after which less was booked than before, though the settlement paid nothing.
-    uint256 public backingLosses;
-
-    constructor(IUsdc usdc, InferenceToken token, TokenMinter minter, InferenceSettlement settlement) {
-        (USDC, TOKEN, MINTER, SETTLEMENT) = (usdc, token, minter, settlement);
+    constructor(InferenceSettlement settlement, ScriptedPool pool, ScriptedRegistry registry, Chain[3] memory all)
+        Observer(settlement, pool, registry, all)
+    {
         for (uint256 key = 1; key <= 4; ++key) {
             actors.push(vm.addr(key));
             keyOf[vm.addr(key)] = key;
         }
-        vm.recordLogs();
-    }
-
-    modifier observed() {
-        uint256 backingBefore = MINTER.backing();
-        _;
-        if (MINTER.backing() < backingBefore) backingLosses++;
-        readAnnouncements();
     }
 
     /* WHAT ANYBODY CAN DO */
@@ -116,78 +88,16 @@ contract PrimaryHandler is TestBase, StdUtils {
         require(TOKEN.transfer(actorOf(toSeed), amount));
     }
 
-    function giftDollars(uint256 amount) external observed {
-        USDC.mint(address(MINTER), bound(amount, 1, MAX));
-    }
-
-    function wait(uint256 duration) external observed {
-        vm.warp(block.timestamp + bound(duration, 1, 3 days));
-    }
-
-    /* WHAT NOBODY CAN DO */
-
-    function tryWithoutRight(uint256 callerSeed, uint256 amount) external observed {
-        address caller = actorOf(callerSeed);
-        vm.startPrank(caller);
-        vm.expectRevert(ITokenMinter.OnlySettlement.selector);
-        MINTER.payOut(caller, amount);
-        vm.expectRevert(IInferenceToken.OnlyMinter.selector);
-        TOKEN.mint(caller, amount);
-        vm.expectRevert(IInferenceToken.OnlySettlement.selector);
-        TOKEN.burn(actorOf(amount), amount);
-        vm.expectRevert(IInferenceToken.OnlyBridge.selector);
-        TOKEN.crosschainMint(caller, amount);
-        vm.expectRevert(IInferenceToken.OnlyBridge.selector);
-        TOKEN.crosschainBurn(actorOf(amount), amount);
-        vm.expectRevert(IInferenceSettlement.OnlyMinter.selector);
-        SETTLEMENT.activateMinted(amount, caller, caller);
-        vm.stopPrank();
-    }
-
-    /// @dev Not for fuzzing: lets a mutant act under observation.
-    function callObserved(address target, bytes calldata data) external observed {
-        (bool ok,) = target.call(data);
-        require(ok, "call failed");
-    }
-
-    /* OBSERVER */
-
-    function creditSumNanoUsd() external view returns (uint256 sum) {
-        for (uint256 i; i < actors.length; ++i) {
-            sum += SETTLEMENT.creditNanoUsd(actors[i]);
-        }
-    }
-
-    function tokenSum() external view returns (uint256 sum) {
-        for (uint256 i; i < actors.length; ++i) {
-            sum += TOKEN.balanceOf(actors[i]);
-        }
-    }
-
-    function readAnnouncements() private {
-        Vm.Log[] memory logs = vm.getRecordedLogs();
-        for (uint256 i; i < logs.length; ++i) {
-            if (logs[i].topics[0] != IInferenceSettlement.Activated.selector) continue;
-            (uint256 amount, uint256 total, uint256 creditAfter,,) =
-                abi.decode(logs[i].data, (uint256, uint256, uint256, uint32, bytes32));
-            bool follows = uint256(logs[i].topics[1]) == lastId + 1 && total == announcedTotal + amount;
-            bool credited = creditAfter == SETTLEMENT.creditNanoUsd(address(uint160(uint256(logs[i].topics[2]))));
-            if (!follows || !credited) wrongAnnouncements++;
-            lastId = uint256(logs[i].topics[1]);
-            announcedTotal = total;
-        }
-    }
-
     /* HELPERS */
 
     function fund(uint256 payerSeed, uint256 amount) private returns (address payer, uint256 paid) {
         payer = actorOf(payerSeed);
         paid = bound(amount, 1, MAX);
         USDC.mint(payer, paid);
-        pulled += paid;
+        flows[0].pulled += paid;
     }
 
-    function actorOf(uint256 seed) private view returns (address) {
+    function actorOf(uint256 seed) internal view returns (address) {
         return actors[seed % actors.length];
     }
 

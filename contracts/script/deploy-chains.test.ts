@@ -1,0 +1,210 @@
+import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  concatHex,
+  createPublicClient,
+  createTestClient,
+  encodeFunctionData,
+  http,
+  pad,
+  parseAbi,
+  publicActions,
+  walletActions,
+  zeroAddress,
+  zeroHash,
+} from "viem";
+import { mnemonicToAccount } from "viem/accounts";
+import { foundry } from "viem/chains";
+import { inferenceSettlement } from "../generated/inference-settlement.ts";
+import { type Anvil, startAnvil } from "./anvil.ts";
+import { planDeployment } from "./contract-plan.ts";
+import { type ChainDeployment, deploy, verifyDeployment, type WiringError } from "./deploy.ts";
+import type { ChainConfig, DeploymentConfig } from "./deployment-config.ts";
+import { LOCAL_CHAIN_NAMES, type LocalChainName, type LocalWorld, prepareLocalChains } from "./local-chains.ts";
+import { receiptOf } from "./receipt.ts";
+import { simulate } from "./simulate.ts";
+
+const account = (addressIndex: number) =>
+  mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
+const [deployer, stranger, safeOwner] = [account(9), account(1), account(7)] as const;
+const roles = {
+  deployer,
+  proxyAdmin: account(5).address,
+  safeOwner: safeOwner.address,
+  guardian: account(6).address,
+  settler: account(8).address,
+  verifierKeys: [account(3).address, account(4).address],
+} as const;
+
+let anvils: Record<LocalChainName, Anvil>;
+let rpcUrls: Record<LocalChainName, string>;
+let world: LocalWorld;
+let simulated: ChainDeployment[];
+let deployed: ChainDeployment[];
+
+before(async () => {
+  anvils = byName(await Promise.all([31337, 31338, 31339].map((chainId) => startAnvil(chainId))));
+  rpcUrls = byName(Object.values(anvils).map(({ rpcUrl }) => rpcUrl));
+  const chains = byName(Object.values(rpcUrls).map((rpcUrl, index) => ({ rpcUrl, chainId: 31337 + index })));
+  world = await prepareLocalChains({ chains, roles, confirmations: 2 });
+  simulated = await simulate(world.config, { rpcUrls });
+});
+after(() => Promise.all(Object.values(anvils).map((anvil) => anvil[Symbol.asyncDispose]())));
+
+test("a simulation deploys everything on copies and leaves the chains as they are", async () => {
+  for (const plan of planDeployment(world.config)) {
+    const reader = createPublicClient({ transport: http(rpcUrls[plan.name as LocalChainName]) });
+    equal(await reader.getCode({ address: plan.factory }), undefined);
+  }
+  ok(simulated.every(({ gasUsed }) => gasUsed > 5_000_000n));
+});
+
+test("what was simulated is what is deployed: the same addresses, for the same gas", async () => {
+  deployed = await deploy(world.config, { rpcUrls, deployer });
+  const terms = ({ name, chainId, gasUsed, addresses }: ChainDeployment) => ({ name, chainId, gasUsed, addresses });
+  deepEqual(deployed.map(terms), simulated.map(terms));
+});
+
+test("I11: each contract of ours stands at the same address on every chain that has it", async () => {
+  const places = new Map<string, Set<string>>();
+  for (const { addresses } of deployed) {
+    for (const [name, address] of Object.entries(addresses)) {
+      if (name !== "stablecoin") places.set(name, (places.get(name) ?? new Set()).add(address));
+    }
+  }
+  for (const [name, addresses] of places) equal(addresses.size, 1, name);
+  for (const { name, addresses } of deployed) {
+    const reader = createPublicClient({ transport: http(rpcUrls[name as LocalChainName]) });
+    for (const address of Object.values(addresses)) notEqual(await reader.getCode({ address }), undefined);
+  }
+  const has = (name: string) => deployed.filter(({ addresses }) => name in addresses).map((chain) => chain.name);
+  for (const everywhere of ["inferenceToken", "tokenMinter", "tokenBridge", "agentRegistry", "timelockController"]) {
+    deepEqual(has(everywhere), [...LOCAL_CHAIN_NAMES]);
+  }
+  deepEqual(has("inferenceSettlement"), ["primary"]);
+  deepEqual(has("tokenBackingOutbox"), ["secondary1", "secondary2"]);
+  deepEqual(has("backingInbox31339"), ["primary"]);
+});
+
+test("a finished deployment is verified again and nothing is sent", async () => {
+  const sent = () =>
+    Promise.all(
+      Object.values(rpcUrls).map((url) =>
+        createPublicClient({ transport: http(url) }).getTransactionCount({ address: deployer.address }),
+      ),
+    );
+  const before = await sent();
+  await deploy(world.config, { rpcUrls, deployer });
+  deepEqual(await sent(), before);
+});
+
+test("every peer, library, verifier set, role and owner that is not as the file says is named", async () => {
+  const wrongOf = (change: (chains: Record<string, ChainConfig>) => object, rest: object = {}) => {
+    const chains = change(world.config.chains as Record<string, ChainConfig>);
+    const config = { ...world.config, ...rest, chains: { ...world.config.chains, ...chains } } as DeploymentConfig;
+    return verifyDeployment(config, rpcUrls).then(
+      () => [],
+      (error: WiringError) => error.wrong.map((line) => line.slice(0, line.indexOf("("))),
+    );
+  };
+  deepEqual(await wrongOf(() => ({})), []);
+  const onPrimary = (change: (chain: ChainConfig) => object) =>
+    wrongOf(({ primary }) => ({ primary: { ...primary, ...(primary && change(primary)) } }));
+  const layerZero = (change: object) => onPrimary((chain) => ({ layerZero: { ...chain.layerZero, ...change } }));
+  deepEqual(await onPrimary(() => ({ proposer: stranger.address })), ["hasRole", "hasRole"]);
+  deepEqual(await onPrimary(() => ({ guardian: stranger.address })), ["guardian", "guardian"]);
+  const payees = { settler: stranger.address, provider: stranger.address };
+  deepEqual(await onPrimary(() => ({ primary: payees })), ["settler", "provider"]);
+  deepEqual(await layerZero({ executor: stranger.address }), ["executorConfigs.1", "executorConfigs.1"]);
+  deepEqual(await layerZero({ verifiers: [stranger.address, deployer.address] }), [
+    ...["getAppUlnConfig", "getAppUlnConfig", "getAppUlnConfig", "getAppUlnConfig"],
+  ]);
+  deepEqual(await layerZero({ confirmations: 7 }), ["getAppUlnConfig", "getAppUlnConfig"]);
+  deepEqual(await wrongOf(() => ({}), { dailyMintCap: 1n, messageGas: 2n }), ["DAILY_MINT_CAP", "options"]);
+  deepEqual(await wrongOf(() => ({}), { timelockDelaySeconds: 1n }), ["getMinDelay"]);
+  const otherOft = ({ secondary1 }: Record<string, ChainConfig>) => ({
+    secondary1: { ...secondary1, dollarOft: stranger.address },
+  });
+  deepEqual(await wrongOf(otherOft), ["OFT"]);
+});
+
+test("the deployer owns nothing and may do nothing on any chain", async () => {
+  const others = Object.fromEntries(
+    Object.entries(world.config.chains).map(([name, chain]) => [name, { ...chain, guardian: deployer.address }]),
+  );
+  await rejects(deploy({ ...world.config, chains: others }, { rpcUrls, deployer }), /the guardian is the deployer/);
+});
+
+test("a node of another chain, a key of another account and a dependency that is not there are refused first", async () => {
+  const swapped = { ...rpcUrls, secondary1: rpcUrls.secondary2 };
+  await rejects(deploy(world.config, { rpcUrls: swapped, deployer }), /secondary1 is to be chain 31338/);
+  await rejects(deploy(world.config, { rpcUrls, deployer: stranger }), /The deployer is to be/);
+  const { primary } = world.config.chains;
+  ok(primary?.agents !== undefined);
+  const agents = { ...primary.agents, uniswapFactory: stranger.address };
+  const chains = { ...world.config.chains, primary: { ...primary, agents } };
+  const attempt = simulate({ ...world.config, chains }, { rpcUrls });
+  await rejects(attempt, (error: Error) => {
+    match(error.message, /There is no Uniswap factory at/);
+    return true;
+  });
+});
+
+test("the ceiling is raised by the protocol's Safe through the timelock, after its 48 hours, and by nobody else", async () => {
+  const { rpcUrl } = anvils.primary;
+  const chain = { ...foundry, id: 31337 };
+  const options = { chain, mode: "anvil", transport: http(rpcUrl), pollingInterval: 5, cacheTime: 0 } as const;
+  const client = createTestClient(options).extend(publicActions).extend(walletActions);
+  const { inferenceSettlement: to = "0x", timelockController: timelock = "0x" } = deployed[0]?.addresses ?? {};
+  const settlement = { address: to, abi: inferenceSettlement.abi } as const;
+  const ceiling = () => client.readContract({ ...settlement, functionName: "ceilingNanoUsd" });
+  const data = encodeFunctionData({ ...settlement, functionName: "raiseCeiling", args: [60_000_000_000n] });
+  const operation = [to, 0n, data, zeroHash, zeroHash] as const;
+  const proposal = {
+    address: timelock,
+    abi: timelockAbi,
+    functionName: "schedule",
+    args: [...operation, DELAY],
+  } as const;
+  for (const nobody of [deployer, stranger, safeOwner]) {
+    await rejects(client.simulateContract({ ...proposal, account: nobody }));
+    await rejects(
+      client.simulateContract({
+        ...settlement,
+        account: nobody,
+        functionName: "raiseCeiling",
+        args: [60_000_000_000n],
+      }),
+    );
+  }
+  const scheduled = await client.writeContract({
+    account: safeOwner,
+    address: world.sites.primary.protocolSafe,
+    abi: safeAbi,
+    functionName: "execTransaction",
+    // The owner who sends it needs no signature but its name.
+    args: [timelock, 0n, encodeFunctionData(proposal), 0, 0n, 0n, 0n, zeroAddress, zeroAddress, ownerIsSender],
+  });
+  equal((await receiptOf(client, scheduled)).status, "success");
+  const execution = { address: timelock, abi: timelockAbi, functionName: "execute", args: operation } as const;
+  await client.increaseTime({ seconds: Number(DELAY) - 10 });
+  await rejects(client.simulateContract({ ...execution, account: stranger }));
+  await client.increaseTime({ seconds: 20 });
+  equal(await ceiling(), 50_000_000_000n);
+  await receiptOf(client, await client.writeContract({ ...execution, account: stranger }));
+  equal(await ceiling(), 60_000_000_000n);
+});
+
+const DELAY = 48n * 3_600n;
+const ownerIsSender = concatHex([pad(safeOwner.address), zeroHash, "0x01"]);
+const safeAbi = parseAbi([
+  "function execTransaction(address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, uint256 baseGas, uint256 gasPrice, address gasToken, address refundReceiver, bytes signatures) payable returns (bool)",
+]);
+const timelockAbi = parseAbi([
+  "function schedule(address target, uint256 value, bytes data, bytes32 predecessor, bytes32 salt, uint256 delay)",
+  "function execute(address target, uint256 value, bytes payload, bytes32 predecessor, bytes32 salt) payable",
+]);
+
+function byName<T>(values: readonly T[]): Record<LocalChainName, T> {
+  return Object.fromEntries(LOCAL_CHAIN_NAMES.map((name, index) => [name, values[index]])) as Record<LocalChainName, T>;
+}

@@ -1,0 +1,131 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { createPublicClient, http, toHex } from "viem";
+import { mnemonicToAccount } from "viem/accounts";
+import { type Anvil, startAnvil } from "./anvil.ts";
+import type { DeploymentConfig } from "./deployment-config.ts";
+import { prepareLocalChains } from "./local-chains.ts";
+
+const account = (addressIndex: number) =>
+  mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
+const deployer = account(9);
+const folder = mkdtempSync(join(tmpdir(), "deploy-"));
+const file = join(folder, "deployment.json");
+let anvils: Anvil[];
+let environment: Record<string, string>;
+let json: { chains: Record<string, object> };
+
+before(async () => {
+  anvils = await Promise.all([31337, 31338, 31339].map((chainId) => startAnvil(chainId)));
+  const [primary = "", secondary1 = "", secondary2 = ""] = anvils.map(({ rpcUrl }) => rpcUrl);
+  environment = { RPC_URL_PRIMARY: primary, RPC_URL_SECONDARY1: secondary1, RPC_URL_SECONDARY2: secondary2 };
+  const { config } = await prepareLocalChains({
+    chains: {
+      primary: { chainId: 31337, rpcUrl: primary },
+      secondary1: { chainId: 31338, rpcUrl: secondary1 },
+      secondary2: { chainId: 31339, rpcUrl: secondary2 },
+    },
+    roles: {
+      deployer,
+      proxyAdmin: account(5).address,
+      safeOwner: account(7).address,
+      guardian: account(6).address,
+      settler: account(8).address,
+      verifierKeys: [account(3).address, account(4).address],
+    },
+    confirmations: 2,
+  });
+  json = toJson(config);
+  writeFileSync(file, JSON.stringify(json));
+});
+after(async () => {
+  await Promise.all(anvils.map((anvil) => anvil[Symbol.asyncDispose]()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("without --send everything is simulated, costs are told, and nothing is sent", async () => {
+  const before = await sent();
+  const { code, stdout, stderr } = await run([file]);
+  equal(code, 0, stderr);
+  match(stderr, /primary \(chain 31337\): \d+ gas, 0\.\d+ at today's price\./);
+  match(stderr, /Nothing was sent: --send sends it\./);
+  equal(JSON.parse(stdout).length, 3);
+  deepEqual(await sent(), before);
+});
+
+test("--send wants the deployer's key; with it, it deploys, and --verify agrees with the file until the file changes", async () => {
+  const keyless = await run([file, "--send"]);
+  equal(keyless.code, 1);
+  match(keyless.stderr, /^Set DEPLOYER_KEY/);
+  const { privateKey } = deployer.getHdKey();
+  const { code, stdout, stderr } = await run([file, "--send"], { DEPLOYER_KEY: toHex(privateKey ?? new Uint8Array()) });
+  equal(code, 0, stderr);
+  match(stderr, /the deployer has no power/);
+  const [first] = JSON.parse(stdout) as { addresses: Record<string, string> }[];
+  match(first?.addresses.inferenceSettlement ?? "", /^0x/);
+
+  equal((await run([file, "--verify"])).code, 0);
+  const changed = join(folder, "changed.json");
+  writeFileSync(changed, JSON.stringify({ ...json, dailyMintCap: "1" }));
+  const verified = await run([changed, "--verify"]);
+  equal(verified.code, 1);
+  match(verified.stderr, /wired wrongly: DAILY_MINT_CAP\(\) of 0x\w+ is 100000000000, not 1/);
+});
+
+test("all that is wrong with the file is told, and a word that nobody reads is wrong", async () => {
+  const broken = join(folder, "broken.json");
+  const { primary, ...others } = json.chains;
+  writeFileSync(
+    broken,
+    JSON.stringify({ ...json, deployer: "me", chains: { primary: { ...primary, gaurdian: "x" }, ...others } }),
+  );
+  const { code, stderr } = await run([broken]);
+  equal(code, 1);
+  equal(stderr.trimEnd(), "deployer must be an address. chains.primary.gaurdian is unknown.");
+  writeFileSync(broken, JSON.stringify({ ...json, chains: others }));
+  match((await run([broken])).stderr, /^Exactly one chain must have a primary/);
+  match((await run([])).stderr, /^npm run deploy -- <file>/);
+  const noUrls = await run([file], { RPC_URL_SECONDARY1: "", RPC_URL_PRIMARY: "secret" });
+  equal(noUrls.stderr.trimEnd(), "Set RPC_URL_PRIMARY, RPC_URL_SECONDARY1 to the http(s) URLs of the chains' nodes.");
+});
+
+function toJson(config: DeploymentConfig): { chains: Record<string, object> } {
+  return {
+    ...config,
+    timelockDelaySeconds: Number(config.timelockDelaySeconds),
+    dailyMintCap: String(config.dailyMintCap),
+    messageGas: Number(config.messageGas),
+  } as unknown as { chains: Record<string, object> };
+}
+
+function sent(): Promise<number[]> {
+  return Promise.all(
+    anvils.map(({ rpcUrl }) =>
+      createPublicClient({ transport: http(rpcUrl) }).getTransactionCount({ address: deployer.address }),
+    ),
+  );
+}
+
+async function run(
+  args: readonly string[],
+  settings: Record<string, string> = {},
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const main = fileURLToPath(new URL("deploy-main.ts", import.meta.url));
+  const child = spawn(process.execPath, [main, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH: process.env.PATH, ...environment, ...settings },
+  });
+  const output = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      output[name] += text;
+    });
+  }
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, ...output };
+}

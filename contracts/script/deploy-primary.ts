@@ -1,0 +1,46 @@
+/** The primary chain alone, without bridge and agents: for what needs one chain with credit on it. */
+import type { Account, Address } from "viem";
+import { deploy, TIMELOCK_DELAY_SECONDS } from "./deploy.ts";
+import { connectDeployer } from "./deployer.ts";
+
+export interface DeployPrimaryOptions {
+  readonly rpcUrl: string;
+  readonly deployer: Account;
+  readonly proposer: Address;
+  readonly guardian: Address;
+  readonly settler: Address;
+  readonly stablecoin: Address;
+}
+
+export interface PrimaryDeployment {
+  readonly chainId: number;
+  /** The block from which on events are to be read. */
+  readonly block: bigint;
+  readonly addresses: PrimaryAddresses;
+}
+
+export interface PrimaryAddresses {
+  readonly create3Factory: Address;
+  readonly timelockController: Address;
+  readonly inferenceToken: Address;
+  readonly tokenMinter: Address;
+  readonly inferenceSettlement: Address;
+  readonly stablecoin: Address;
+}
+
+/** As {@link deploy}, of one chain; the proposer is paid what the provider is owed. */
+export async function deployPrimary(options: DeployPrimaryOptions): Promise<PrimaryDeployment> {
+  const { rpcUrl, deployer, proposer, guardian, settler, stablecoin } = options;
+  const { chainId } = await connectDeployer({ rpcUrl, account: deployer });
+  const primary = { chainId, stablecoin, proposer, guardian, primary: { settler, provider: proposer } };
+  const config = {
+    deployer: deployer.address,
+    timelockDelaySeconds: TIMELOCK_DELAY_SECONDS,
+    dailyMintCap: 0n,
+    messageGas: 0n,
+    chains: { primary },
+  };
+  const [deployment] = await deploy(config, { rpcUrls: { primary: rpcUrl }, deployer });
+  if (deployment === undefined) throw new TypeError("a configuration of one chain deploys on one");
+  return { chainId, block: deployment.block, addresses: deployment.addresses as unknown as PrimaryAddresses };
+}

@@ -1,0 +1,59 @@
+/**
+ * The dollars between local chains: a pool of each chain's own dollar, and LayerZero messages between the pools. On
+ * real chains others run such a bridge.
+ */
+import { type Account, type Address, concatHex, encodeDeployData, type Hex, numberToHex, pad } from "viem";
+import { dollarPool } from "../generated/dollar-pool.ts";
+import { confirm, connectDeployer, createContract, DeploymentError } from "./deployer.ts";
+import { LOCAL_CHAIN_IDS } from "./development-keys.ts";
+
+export interface DollarPoolSite {
+  readonly rpcUrl: string;
+  readonly eid: number;
+  readonly endpoint: Address;
+  readonly dollar: Address;
+}
+
+/** Gas for a payment out of a pool, with a dollar like USDC. */
+const PAY_GAS = 200_000n;
+/** A message that carries dollars and nothing else, in the enumeration of LayerZero's tokens. */
+const SEND = 1;
+
+/** Deploys a pool on each local chain and makes each the peer of all others. In the order of `sites`. */
+export async function deployDollarPools(owner: Account, sites: readonly DollarPoolSite[]): Promise<Address[]> {
+  const placed: { site: DollarPoolSite; pool: Address }[] = [];
+  for (const site of sites) {
+    const deployer = await connectDeployer({ rpcUrl: site.rpcUrl, account: owner });
+    if (!LOCAL_CHAIN_IDS.includes(deployer.chainId)) {
+      throw new DeploymentError(`Chain ${deployer.chainId} is not local: use a dollar bridge that it has.`);
+    }
+    const args = [site.dollar, site.endpoint, owner.address] as const;
+    const pool = await createContract(deployer, "DollarPool", encodeDeployData({ ...dollarPool, args }));
+    placed.push({ site, pool });
+  }
+  for (const { site, pool } of placed) {
+    const deployer = await connectDeployer({ rpcUrl: site.rpcUrl, account: owner });
+    const others = placed.filter((other) => other.pool !== pool || other.site !== site);
+    const call = { address: pool, abi: dollarPool.abi } as const;
+    for (const { site: other, pool: peer } of others) {
+      const hash = await deployer.writer.writeContract({
+        ...call,
+        functionName: "setPeer",
+        args: [other.eid, pad(peer)],
+      });
+      await confirm(deployer, "DollarPool.setPeer", hash);
+    }
+    const enforced = others.map(({ site: { eid } }) => ({ eid, msgType: SEND, options: receiveOptions(PAY_GAS) }));
+    const hash = await deployer.writer.writeContract({ ...call, functionName: "setEnforcedOptions", args: [enforced] });
+    await confirm(deployer, "DollarPool.setEnforcedOptions", hash);
+  }
+  return placed.map(({ pool }) => pool);
+}
+
+/** The options of a message that is to be received with `gas`: type 3, one option for the executor. */
+export function receiveOptions(gas: bigint): Hex {
+  const executor = "0x01";
+  const size = numberToHex(17, { size: 2 });
+  const receive = "0x01";
+  return concatHex(["0x0003", executor, size, receive, numberToHex(gas, { size: 16 })]);
+}

@@ -1,0 +1,272 @@
+/**
+ * LayerZero V2 as it stands on real chains (endpoint, message libraries, fee contracts, executor and two verifiers), on
+ * a local chain that has none.
+ */
+import { type Account, type Address, concatHex, encodeAbiParameters, type Hex, parseAbi, zeroAddress } from "viem";
+import { confirm, connectDeployer, createContract, type Deployer, DeploymentError } from "./deployer.ts";
+import { LOCAL_CHAIN_IDS } from "./development-keys.ts";
+import { npmCreationCode } from "./npm-artifact.ts";
+
+const PROTOCOL = "@layerzerolabs/lz-evm-protocol-v2/artifacts/contracts";
+const MESSAGELIB = "@layerzerolabs/lz-evm-messagelib-v2/artifacts/contracts";
+
+export interface LayerZeroAddresses {
+  readonly endpoint: Address;
+  readonly sendLibrary: Address;
+  readonly receiveLibrary: Address;
+  readonly executor: Address;
+  /** In the order of their keys. Both must verify a message. */
+  readonly verifiers: readonly [Address, Address];
+}
+
+export interface DeployLayerZeroOptions {
+  readonly rpcUrl: string;
+  /** Pays for everything and owns it afterwards. */
+  readonly deployer: Account;
+  readonly eid: number;
+  /** The endpoint ids of all other chains. */
+  readonly remoteEids: readonly number[];
+  /** The key of each verifier: it signs what it has seen, and submits it. */
+  readonly verifierKeys: readonly [Address, Address];
+  /** Blocks that must lie upon a message before it is verified. */
+  readonly confirmations: bigint;
+}
+
+/** Deploys LayerZero on a local chain, with defaults that require both verifiers on every path. */
+export async function deployLayerZero(options: DeployLayerZeroOptions): Promise<LayerZeroAddresses> {
+  const deployer = await connectDeployer({ rpcUrl: options.rpcUrl, account: options.deployer });
+  if (!LOCAL_CHAIN_IDS.includes(deployer.chainId)) {
+    throw new DeploymentError(`Chain ${deployer.chainId} is not local: use the LayerZero that it has.`);
+  }
+  const owner = deployer.account.address;
+  const create = async (path: string, parameters: Hex = "0x"): Promise<Address> =>
+    createContract(deployer, path, concatHex([npmCreationCode(path), parameters]));
+
+  const endpointArguments = encodeAbiParameters([{ type: "uint32" }, { type: "address" }], [options.eid, owner]);
+  const endpoint = await create(`${PROTOCOL}/EndpointV2.sol/EndpointV2.json`, endpointArguments);
+  const libraryArguments = encodeAbiParameters(
+    [{ type: "address" }, { type: "uint256" }, { type: "uint256" }],
+    [endpoint, TREASURY_GAS, 0n],
+  );
+  const sendLibrary = await create(`${MESSAGELIB}/uln/uln302/SendUln302.sol/SendUln302.json`, libraryArguments);
+  const receiveLibrary = await create(
+    `${MESSAGELIB}/uln/uln302/ReceiveUln302.sol/ReceiveUln302.json`,
+    encodeAbiParameters([{ type: "address" }], [endpoint]),
+  );
+  const treasury = await create(`${MESSAGELIB}/Treasury.sol/Treasury.json`);
+  const priceFeed = await create(`${MESSAGELIB}/PriceFeed.sol/PriceFeed.json`);
+  const chain: LocalLayerZero = { ...options, endpoint, sendLibrary, receiveLibrary, treasury, priceFeed };
+
+  await setPrices(deployer, chain);
+  const executor = await createExecutor(deployer, chain, create);
+  const verifiers = await createVerifiers(deployer, chain, create);
+  await setDefaults(deployer, chain, { executor, verifiers });
+  return { endpoint, sendLibrary, receiveLibrary, executor, verifiers };
+}
+
+interface LocalLayerZero extends DeployLayerZeroOptions {
+  readonly endpoint: Address;
+  readonly sendLibrary: Address;
+  readonly receiveLibrary: Address;
+  readonly treasury: Address;
+  readonly priceFeed: Address;
+}
+type Create = (path: string, parameters?: Hex) => Promise<Address>;
+
+const TREASURY_GAS = 100_000n;
+const ETHER = 10n ** 18n;
+/** The price feed's unit: the other chain's coin is worth as much as this one's. */
+const EQUAL_VALUE = 10n ** 20n;
+const GAS_PRICE_WEI = 1_000_000_000n;
+const GAS_PER_BYTE = 16;
+/** What a verification costs, and what an execution costs beside the message's own gas. */
+const VERIFY_GAS = 110_000n;
+const EXECUTE_GAS = 90_000n;
+const MAX_MESSAGE_BYTES = 10_000;
+/** LayerZero's fee contracts fold the ids of all its generations into one range. */
+const EID_RANGE = 30_000;
+
+async function setPrices(deployer: Deployer, { priceFeed, remoteEids }: LocalLayerZero): Promise<void> {
+  const feed = { address: priceFeed, abi: priceFeedAbi } as const;
+  const owner = deployer.account.address;
+  const started = await deployer.writer.writeContract({ ...feed, functionName: "initialize", args: [owner] });
+  await confirm(deployer, "PriceFeed.initialize", started);
+  const price = { priceRatio: EQUAL_VALUE, gasPriceInUnit: GAS_PRICE_WEI, gasPerByte: GAS_PER_BYTE };
+  const prices = remoteEids.map((eid) => ({ eid: eid % EID_RANGE, price }));
+  const priced = await deployer.writer.writeContract({ ...feed, functionName: "setPrice", args: [prices] });
+  await confirm(deployer, "PriceFeed.setPrice", priced);
+}
+
+async function createExecutor(deployer: Deployer, chain: LocalLayerZero, create: Create): Promise<Address> {
+  const { endpoint, sendLibrary, receiveLibrary, priceFeed, eid, remoteEids } = chain;
+  const owner = deployer.account.address;
+  const address = await create(`${MESSAGELIB}/Executor.sol/Executor.json`);
+  const executor = { address, abi: executorAbi } as const;
+  const started = await deployer.writer.writeContract({
+    ...executor,
+    functionName: "initialize",
+    args: [endpoint, zeroAddress, [sendLibrary, receiveLibrary], priceFeed, owner, [owner]],
+  });
+  await confirm(deployer, "Executor.initialize", started);
+  await setFeeLibrary(
+    deployer,
+    address,
+    await create(`${MESSAGELIB}/ExecutorFeeLib.sol/ExecutorFeeLib.json`, fee(eid)),
+  );
+  const configs = remoteEids.map((dstEid) => ({
+    dstEid,
+    lzReceiveBaseGas: EXECUTE_GAS,
+    lzComposeBaseGas: EXECUTE_GAS,
+    multiplierBps: 0,
+    floorMarginUSD: 0n,
+    nativeCap: ETHER,
+  }));
+  const priced = await deployer.writer.writeContract({ ...executor, functionName: "setDstConfig", args: [configs] });
+  await confirm(deployer, "Executor.setDstConfig", priced);
+  return address;
+}
+
+async function createVerifiers(
+  deployer: Deployer,
+  chain: LocalLayerZero,
+  create: Create,
+): Promise<readonly [Address, Address]> {
+  const feeLibrary = await create(`${MESSAGELIB}/uln/dvn/DVNFeeLib.sol/DVNFeeLib.json`, fee(chain.eid));
+  const [first, second] = chain.verifierKeys;
+  return [
+    await createVerifier(deployer, chain, { key: first, feeLibrary, create }),
+    await createVerifier(deployer, chain, { key: second, feeLibrary, create }),
+  ];
+}
+
+async function createVerifier(
+  deployer: Deployer,
+  { eid, remoteEids, sendLibrary, receiveLibrary, priceFeed }: LocalLayerZero,
+  { key, feeLibrary, create }: { key: Address; feeLibrary: Address; create: Create },
+): Promise<Address> {
+  const parameters = encodeAbiParameters(verifierParameters, [
+    eid,
+    eid % EID_RANGE,
+    [sendLibrary, receiveLibrary],
+    priceFeed,
+    [key],
+    1n,
+    [deployer.account.address, key],
+  ]);
+  const address = await create(`${MESSAGELIB}/uln/dvn/DVN.sol/DVN.json`, parameters);
+  await setFeeLibrary(deployer, address, feeLibrary);
+  const configs = remoteEids.map((dstEid) => ({ dstEid, gas: VERIFY_GAS, multiplierBps: 0, floorMarginUSD: 0n }));
+  const priced = await deployer.writer.writeContract({
+    address,
+    abi: verifierAbi,
+    functionName: "setDstConfig",
+    args: [configs],
+  });
+  await confirm(deployer, "DVN.setDstConfig", priced);
+  return address;
+}
+
+async function setFeeLibrary(deployer: Deployer, worker: Address, feeLibrary: Address): Promise<void> {
+  const hash = await deployer.writer.writeContract({
+    address: worker,
+    abi: verifierAbi,
+    functionName: "setWorkerFeeLib",
+    args: [feeLibrary],
+  });
+  await confirm(deployer, "setWorkerFeeLib", hash);
+}
+
+/** What a contract uses that chooses nothing itself; the libraries refuse a path that has no defaults. */
+async function setDefaults(
+  deployer: Deployer,
+  { endpoint, sendLibrary, receiveLibrary, treasury, remoteEids, confirmations }: LocalLayerZero,
+  { executor, verifiers }: { executor: Address; verifiers: readonly [Address, Address] },
+): Promise<void> {
+  const { writer } = deployer;
+  const send = { address: sendLibrary, abi: libraryAbi } as const;
+  const receive = { address: receiveLibrary, abi: libraryAbi } as const;
+  const registry = { address: endpoint, abi: endpointAbi } as const;
+  const verification = {
+    confirmations,
+    requiredDVNCount: verifiers.length,
+    optionalDVNCount: 0,
+    optionalDVNThreshold: 0,
+    requiredDVNs: ascending(verifiers),
+    optionalDVNs: [],
+  };
+  const paths = remoteEids.map((eid) => ({ eid, config: verification }));
+  const executors = remoteEids.map((eid) => ({ eid, config: { maxMessageSize: MAX_MESSAGE_BYTES, executor } }));
+  const steps = [
+    () => writer.writeContract({ ...send, functionName: "setTreasury", args: [treasury] }),
+    () => writer.writeContract({ ...send, functionName: "setDefaultExecutorConfigs", args: [executors] }),
+    () => writer.writeContract({ ...send, functionName: "setDefaultUlnConfigs", args: [paths] }),
+    () => writer.writeContract({ ...receive, functionName: "setDefaultUlnConfigs", args: [paths] }),
+    () => writer.writeContract({ ...registry, functionName: "registerLibrary", args: [sendLibrary] }),
+    () => writer.writeContract({ ...registry, functionName: "registerLibrary", args: [receiveLibrary] }),
+    ...remoteEids.flatMap((eid) => [
+      () => writer.writeContract({ ...registry, functionName: "setDefaultSendLibrary", args: [eid, sendLibrary] }),
+      () =>
+        writer.writeContract({
+          ...registry,
+          functionName: "setDefaultReceiveLibrary",
+          args: [eid, receiveLibrary, 0n],
+        }),
+    ]),
+  ];
+  for (const step of steps) await confirm(deployer, "LayerZero's defaults", await step());
+}
+
+/** The order in which the libraries take verifiers. */
+export function ascending(addresses: readonly Address[]): Address[] {
+  return addresses.toSorted((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1));
+}
+
+/** A fee library's arguments: its chain, and the units in one of the chain's coins. */
+function fee(eid: number): Hex {
+  return encodeAbiParameters([{ type: "uint32" }, { type: "uint256" }], [eid, ETHER]);
+}
+
+const verifierParameters = [
+  { type: "uint32" },
+  { type: "uint32" },
+  { type: "address[]" },
+  { type: "address" },
+  { type: "address[]" },
+  { type: "uint64" },
+  { type: "address[]" },
+] as const;
+
+const priceFeedAbi = parseAbi([
+  "struct Price { uint128 priceRatio; uint64 gasPriceInUnit; uint32 gasPerByte; }",
+  "struct UpdatePrice { uint32 eid; Price price; }",
+  "function initialize(address priceUpdater)",
+  "function setPrice(UpdatePrice[] prices)",
+]);
+
+const executorAbi = parseAbi([
+  "struct Destination { uint32 dstEid; uint64 lzReceiveBaseGas; uint64 lzComposeBaseGas; uint16 multiplierBps; uint128 floorMarginUSD; uint128 nativeCap; }",
+  "function initialize(address endpoint, address receiveUln301, address[] messageLibs, address priceFeed, address roleAdmin, address[] admins)",
+  "function setDstConfig(Destination[] destinations)",
+]);
+
+const verifierAbi = parseAbi([
+  "struct Destination { uint32 dstEid; uint64 gas; uint16 multiplierBps; uint128 floorMarginUSD; }",
+  "function setDstConfig(Destination[] destinations)",
+  "function setWorkerFeeLib(address feeLibrary)",
+]);
+
+const libraryAbi = parseAbi([
+  "struct UlnConfig { uint64 confirmations; uint8 requiredDVNCount; uint8 optionalDVNCount; uint8 optionalDVNThreshold; address[] requiredDVNs; address[] optionalDVNs; }",
+  "struct UlnDefault { uint32 eid; UlnConfig config; }",
+  "struct ExecutorConfig { uint32 maxMessageSize; address executor; }",
+  "struct ExecutorDefault { uint32 eid; ExecutorConfig config; }",
+  "function setTreasury(address treasury)",
+  "function setDefaultExecutorConfigs(ExecutorDefault[] defaults)",
+  "function setDefaultUlnConfigs(UlnDefault[] defaults)",
+]);
+
+const endpointAbi = parseAbi([
+  "function registerLibrary(address lib)",
+  "function setDefaultSendLibrary(uint32 eid, address lib)",
+  "function setDefaultReceiveLibrary(uint32 eid, address lib, uint256 gracePeriod)",
+]);

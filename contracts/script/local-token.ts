@@ -1,0 +1,41 @@
+/** Tokens that others issue on real chains, on local ones that have none. */
+import { type Account, type Address, encodeDeployData } from "viem";
+import { localToken } from "../generated/local-token.ts";
+import { confirm, connectDeployer, createContract } from "./deployer.ts";
+
+export interface DeployLocalTokenOptions {
+  readonly rpcUrl: string;
+  /** Pays for it, and mints. */
+  readonly issuer: Account;
+  readonly name: string;
+  readonly symbol: string;
+}
+
+/** Deploys a token of 18 decimals. */
+export async function deployLocalToken({ rpcUrl, issuer, name, symbol }: DeployLocalTokenOptions): Promise<Address> {
+  const deployer = await connectDeployer({ rpcUrl, account: issuer });
+  const args = [name, symbol, issuer.address] as const;
+  return await createContract(deployer, name, encodeDeployData({ ...localToken, args }));
+}
+
+export interface FundLocalTokenOptions {
+  readonly rpcUrl: string;
+  readonly token: Address;
+  /** The account that deployed it. */
+  readonly issuer: Account;
+  readonly to: Address;
+  /** In units of 1e-18 token. */
+  readonly amount: bigint;
+}
+
+/** Mints tokens of {@link deployLocalToken} to anybody. */
+export async function fundLocalToken({ rpcUrl, token, issuer, to, amount }: FundLocalTokenOptions): Promise<void> {
+  const deployer = await connectDeployer({ rpcUrl, account: issuer });
+  const hash = await deployer.writer.writeContract({
+    address: token,
+    abi: localToken.abi,
+    functionName: "mint",
+    args: [to, amount],
+  });
+  await confirm(deployer, "LocalToken.mint", hash);
+}

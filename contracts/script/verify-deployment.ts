@@ -1,0 +1,41 @@
+/** Reads back every wire, library, verifier set, peer, role and owner of a chain's contracts. */
+import type { PublicClient } from "viem";
+import type { ChainPlan } from "./contract-plan.ts";
+import type { DeploymentConfig } from "./deployment-config.ts";
+import type { Wire } from "./wire.ts";
+import { agentWires } from "./wires-agents.ts";
+import { bridgeWires } from "./wires-bridge.ts";
+import { coreWires } from "./wires-core.ts";
+
+type Reader = Pick<PublicClient, "readContract">;
+
+/** Throws {@link WiringError}, naming all that is wrong, unless the contracts are as a new deployment leaves them. */
+export async function verifyChain(config: DeploymentConfig, plan: ChainPlan, reader: Reader): Promise<void> {
+  const wires = [...coreWires(config, plan), ...bridgeWires(config, plan), ...agentWires(plan)];
+  const wrong = (await Promise.all(wires.map((wire) => mismatch(reader, wire)))).filter((line) => line !== undefined);
+  if (wrong.length > 0) throw new WiringError(plan.name, wrong);
+}
+
+async function mismatch(reader: Reader, { expected, part, args = [], ...call }: Wire): Promise<string | undefined> {
+  const whole = await reader.readContract({ ...call, args });
+  const actual = part === undefined ? whole : (whole as Record<string | number, unknown>)[part];
+  if (plain(actual) === plain(expected)) return undefined;
+  const name = part === undefined ? call.functionName : `${call.functionName}.${part}`;
+  return `${name}(${args.join(", ")}) of ${call.address} is ${plain(actual)}, not ${plain(expected)}`;
+}
+
+/** The same text for the same value, whatever the letters of an address. */
+function plain(value: unknown): string {
+  const text = JSON.stringify(value, (_, each) => (typeof each === "bigint" ? String(each) : each));
+  return (typeof value === "object" ? text : String(value)).toLowerCase();
+}
+
+export class WiringError extends Error {
+  override readonly name = "WiringError";
+  readonly wrong: readonly string[];
+
+  constructor(chain: string, wrong: readonly string[]) {
+    super(`The contracts on ${chain} are wired wrongly: ${wrong.join("; ")}.`);
+    this.wrong = wrong;
+  }
+}

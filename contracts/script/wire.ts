@@ -1,0 +1,12 @@
+import type { Abi, Address } from "viem";
+
+/** What a call must answer if the contracts are wired as the configuration says. */
+export interface Wire {
+  readonly address: Address;
+  readonly abi: Abi;
+  readonly functionName: string;
+  readonly args?: readonly unknown[];
+  /** Of an answer with several parts, the one that is meant. */
+  readonly part?: string | number;
+  readonly expected: unknown;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+
+import {IDollarBridge} from "./interfaces/IDollarBridge.sol";
+import {IStablecoin} from "./interfaces/IStablecoin.sol";
+import {ITokenBackingOutbox} from "./interfaces/ITokenBackingOutbox.sol";
+
+/// @title TokenBackingOutbox
+/// @notice The dollars of a secondary chain, on their way. See {ITokenBackingOutbox}.
+contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
+    using SafeCast for uint256;
+    using SafeERC20 for IStablecoin;
+
+    /* CONSTANTS */
+
+    /// @inheritdoc ITokenBackingOutbox
+    uint256 public constant MIN_BATCH = 10e6;
+    /// @inheritdoc ITokenBackingOutbox
+    uint256 public constant MAX_BATCH = 10_000e6;
+    /// @inheritdoc ITokenBackingOutbox
+    uint256 public constant MAX_AGE = 24 hours;
+    /// @inheritdoc ITokenBackingOutbox
+    uint256 public constant MIN_INTERVAL = 1 hours;
+    /// @inheritdoc ITokenBackingOutbox
+    uint256 public constant MAX_COST_BPS = 30;
+
+    /* IMMUTABLES */
+
+    /// @inheritdoc ITokenBackingOutbox
+    address public immutable MINTER;
+    /// @inheritdoc ITokenBackingOutbox
+    IStablecoin public immutable STABLECOIN;
+    /// @inheritdoc ITokenBackingOutbox
+    address public immutable TIMELOCK;
+    /// @inheritdoc ITokenBackingOutbox
+    uint256 public immutable SCALE;
+
+    /* STORAGE */
+
+    /// @inheritdoc ITokenBackingOutbox
+    IDollarBridge public adapter;
+
+    /// @dev One slot, because a flush changes all and a mint most of them.
+    uint88 internal _pending;
+    uint88 internal _flushed;
+    uint40 internal _pendingSince;
+    uint40 internal _lastFlushAt;
+
+    /* CONSTRUCTOR */
+
+    constructor(address minter, IStablecoin stablecoin, address timelock, IDollarBridge firstAdapter) {
+        MINTER = minter;
+        STABLECOIN = stablecoin;
+        TIMELOCK = timelock;
+        SCALE = 10 ** (stablecoin.decimals() - 6);
+        adapter = firstAdapter;
+        emit AdapterChanged(IDollarBridge(address(0)), firstAdapter);
+    }
+
+    /* IN */
+
+    /// @inheritdoc ITokenBackingOutbox
+    function onMint(uint256 amount) external {
+        require(msg.sender == MINTER, OnlyMinter());
+        uint88 before = _pending;
+        if (before == 0) _pendingSince = uint40(block.timestamp);
+        _pending = (before + amount).toUint88();
+    }
+
+    /* OUT */
+
+    /// @inheritdoc ITokenBackingOutbox
+    function flush() external payable nonReentrant returns (bytes32 id) {
+        _checkDue();
+        (uint256 amount,, uint256 cost) = quoteFlush();
+        _checkCost(amount, cost);
+
+        (uint256 flushedAfter, uint256 pendingAfter) = (_flushed + amount, _pending - amount);
+        (_flushed, _pending, _lastFlushAt) = (flushedAfter.toUint88(), pendingAfter.toUint88(), uint40(block.timestamp));
+        STABLECOIN.safeTransfer(address(adapter), (amount + cost) * SCALE);
+        id = adapter.send{value: msg.value}(amount, cost, msg.sender);
+        emit Flushed(id, msg.sender, amount, cost, flushedAfter, pendingAfter);
+    }
+
+    /// @inheritdoc ITokenBackingOutbox
+    function setAdapter(IDollarBridge newAdapter) external {
+        require(msg.sender == TIMELOCK, OnlyTimelock());
+        emit AdapterChanged(adapter, newAdapter);
+        adapter = newAdapter;
+    }
+
+    /* VIEWS */
+
+    /// @inheritdoc ITokenBackingOutbox
+    function quoteFlush() public view returns (uint256 amount, uint256 nativeFee, uint256 cost) {
+        amount = Math.min(_pending, MAX_BATCH);
+        (nativeFee, cost) = adapter.quote(amount);
+    }
+
+    /// @inheritdoc ITokenBackingOutbox
+    function costReserve() public view returns (uint256) {
+        return Math.saturatingSub(STABLECOIN.balanceOf(address(this)) / SCALE, _pending);
+    }
+
+    /// @inheritdoc ITokenBackingOutbox
+    function pending() external view returns (uint256) {
+        return _pending;
+    }
+
+    /// @inheritdoc ITokenBackingOutbox
+    function pendingSince() external view returns (uint256) {
+        return _pendingSince;
+    }
+
+    /// @inheritdoc ITokenBackingOutbox
+    function lastFlushAt() external view returns (uint256) {
+        return _lastFlushAt;
+    }
+
+    /// @inheritdoc ITokenBackingOutbox
+    function flushed() external view returns (uint256) {
+        return _flushed;
+    }
+
+    /* INTERNAL */
+
+    /// @dev Enough dollars, or old enough, and not too soon after the last batch: dust cannot make anyone pay for bridging.
+    function _checkDue() internal view {
+        uint256 readyAt = _lastFlushAt + MIN_INTERVAL;
+        require(block.timestamp >= readyAt, TooSoon(readyAt));
+        uint256 agedAt = _pendingSince + MAX_AGE;
+        bool isOld = _pending != 0 && block.timestamp >= agedAt;
+        require(_pending >= MIN_BATCH || isOld, BatchTooSmall(_pending, agedAt));
+    }
+
+    function _checkCost(uint256 amount, uint256 cost) internal view {
+        uint256 limit = amount * MAX_COST_BPS / 10_000;
+        require(cost <= limit, CostTooHigh(cost, limit));
+        uint256 reserve = costReserve();
+        require(cost <= reserve, CostReserveShort(cost, reserve));
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+import {SignedMath} from "@openzeppelin/contracts/utils/math/SignedMath.sol";
+import {IUniswapV3SwapCallback} from "@uniswap/v3-core/contracts/interfaces/callback/IUniswapV3SwapCallback.sol";
+import {FixedPointMathLib} from "solady/utils/FixedPointMathLib.sol";
+
+import {IMarkets} from "./interfaces/IMarkets.sol";
+
+/// @title MarketTrader
+/// @notice Exchanges on a market, at no price beyond its bound. See {IMarkets}.
+/// @dev The bound is given to the pool as the price at which it stops. It holds for every single unit, needs no estimate of
+/// what comes out, and a market too thin for all takes a part: nobody has to choose an amount.
+abstract contract MarketTrader is IUniswapV3SwapCallback {
+    using SafeCast for int256;
+    using SafeCast for uint256;
+    using SafeERC20 for IERC20;
+
+    /// @dev ln(1.0001) / 2, with 36 decimals: what one tick adds to the logarithm of the square root of the price.
+    uint256 private constant LN_TICK_STEP = 49997500166654167666583340475566;
+
+    /// @dev The pool that may ask for payment, within one exchange.
+    address private transient _pool;
+
+    /// @notice Only the pool that is exchanging asks for payment.
+    error OnlyPool();
+
+    /// @notice Pays the pool for the exchange that it is making for this contract.
+    function uniswapV3SwapCallback(int256 amount0Delta, int256 amount1Delta, bytes calldata tokenIn) external {
+        require(msg.sender == _pool, OnlyPool());
+        uint256 due = (amount0Delta > 0 ? amount0Delta : amount1Delta).toUint256();
+        abi.decode(tokenIn, (IERC20)).safeTransfer(msg.sender, due);
+    }
+
+    /// @dev Exchanges at most `amountIn`, as far as the market's bound lets it.
+    function _exchange(IMarkets.Market memory market, address tokenIn, address tokenOut, uint256 amountIn)
+        internal
+        returns (uint256 sold, uint256 bought)
+    {
+        bool zeroForOne = tokenIn < tokenOut;
+        _pool = address(market.pool);
+        (int256 delta0, int256 delta1) = market.pool
+            .swap(address(this), zeroForOne, amountIn.toInt256(), _worstPrice(market, zeroForOne), abi.encode(tokenIn));
+        _pool = address(0);
+        return zeroForOne ? (delta0.toUint256(), (-delta1).toUint256()) : (delta1.toUint256(), (-delta0).toUint256());
+    }
+
+    /// @dev The mean price of the window, moved by the slippage against us, as the pool counts prices: a square root with
+    /// 96 binary digits. It reverts with `OLD` if the pool's history is shorter than the window.
+    function _worstPrice(IMarkets.Market memory market, bool zeroForOne) private view returns (uint160) {
+        uint32[] memory secondsAgo = new uint32[](2);
+        secondsAgo[0] = market.window;
+        (int56[] memory cumulative,) = market.pool.observe(secondsAgo);
+        int256 meanTick = (cumulative[1] - cumulative[0]) / int256(uint256(market.window));
+        int256 slippage = int256(uint256(market.slippageTicks));
+        return _sqrtPriceAt(zeroForOne ? meanTick - slippage : meanTick + slippage);
+    }
+
+    /// @dev 1.0001^(tick / 2) x 2^96, off by less than a thousandth of a tick.
+    function _sqrtPriceAt(int256 tick) internal pure returns (uint160) {
+        int256 exponent = (SignedMath.abs(tick) * LN_TICK_STEP / 1e18).toInt256();
+        uint256 root = FixedPointMathLib.expWad(exponent).toUint256();
+        uint256 price = tick < 0 ? (1e18 << 96) / root : (root << 96) / 1e18;
+        return price.toUint160();
+    }
+}

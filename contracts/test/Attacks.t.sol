@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Permit.sol";
+
+import {TokenBackingOutbox} from "../src/TokenBackingOutbox.sol";
+import {IInferenceSettlement} from "../src/interfaces/IInferenceSettlement.sol";
+import {ITokenBridge} from "../src/interfaces/ITokenBridge.sol";
+import {MessageCodec} from "../src/libraries/MessageCodec.sol";
+import {IUln302, Packet} from "./helpers/LayerZero.sol";
+import {ThreeChains} from "./helpers/ThreeChains.sol";
+
+/// @notice What an attacker would try, each attempt with the most that it can cost. Attacks on one function alone are
+/// tested beside it; test/README.md says where.
+contract AttacksTest is ThreeChains {
+    using SafeCast for uint256;
+
+    address internal thief = makeAddr("thief");
+    address internal agent = makeAddr("agent");
+    address internal safe = makeAddr("safe");
+    address internal treasury = makeAddr("treasury");
+
+    function setUp() public override {
+        super.setUp();
+        registry.setAgent(agent, safe, treasury);
+    }
+
+    /* FORGED MESSAGES */
+
+    function testOneVerifierLies_nothingComesThrough() public {
+        fundTokenOn(one, alice, 1_000e6);
+        land(one);
+        Packet memory packet = forgedFromOne(ITokenBridge.Kind.Transfer, 1);
+        verifyAs(primary.lz, 0, packet);
+        vm.expectRevert(IUln302.LZ_ULN_Verifying.selector);
+        commit(primary.lz, packet);
+        vm.expectRevert();
+        this.executeOnPrimary(packet);
+        assertEq(token.totalSupply(), 0);
+    }
+
+    /// @dev Both verifiers lie, for hours, as often as they like: they get the line of their chain and not a unit more, of
+    /// no other chain and of no holder on the primary chain.
+    function testBothVerifiersLie_lossIsTheLine() public {
+        fundToken(alice, 700e6);
+        fundTokenOn(one, alice, 1_000e6);
+        land(one);
+        fundTokenOn(two, bob, 500e6);
+        land(two);
+        fundFloat(EID_1, 50e6);
+        for (uint256 i; i < 5; ++i) {
+            relay(primary.lz, forgedFromOne(ITokenBridge.Kind.Transfer, 300e6));
+            relay(primary.lz, forgedFromOne(ITokenBridge.Kind.Activation, 49e6));
+        }
+        relay(primary.lz, forgedFromOne(ITokenBridge.Kind.Activation, 3e6));
+        uint256 loss = token.balanceOf(thief) + settlement.creditNanoUsd(thief) / 1000;
+        assertLe(loss, 1_050e6);
+        assertEq(loss, 3 * 300e6 + 3 * 49e6 + 3e6);
+        assertLine(EID_1, 0, 50e6);
+        assertLine(EID_2, 500e6, 0);
+        assertEq(token.balanceOf(alice), 700e6);
+        assertBooks();
+    }
+
+    /// @dev The other way round the loss is a day's cap a day, until the guardian pauses. What the pause holds up is
+    /// removed by the timelock, whose delay is shorter than the longest pause.
+    function testBothVerifiersLie_lossOnASecondaryChainIsTheDaysCap() public {
+        for (uint256 i; i < 4; ++i) {
+            relay(one.lz, forgedFromPrimary(4_000e6));
+        }
+        assertEq(one.token.totalSupply(), 8_000e6);
+        assertLe(one.token.totalSupply(), DAILY_MINT_CAP);
+        Packet memory waits = forgedFromPrimary(4_000e6);
+        relay(one.lz, waits);
+        vm.prank(guardian);
+        one.bridge.pause(block.timestamp + 7 days);
+        vm.warp(block.timestamp + 48 hours);
+        vm.prank(one.timelock);
+        one.bridge.discard(waits.guid);
+        vm.warp(block.timestamp + 5 days);
+        vm.expectRevert(abi.encodeWithSelector(ITokenBridge.NotWaiting.selector, waits.guid));
+        one.bridge.deliver(waits.guid, EID_0, messageOf(waits));
+        assertEq(one.token.totalSupply(), 8_000e6);
+    }
+
+    /// @dev Forged tokens of a secondary chain leave it only up to its line: nobody on another chain pays.
+    function testForgedTokens_cannotLeaveTheirChain() public {
+        fundToken(alice, 900e6);
+        relay(one.lz, forgedFromPrimary(5_000e6));
+        relay(primary.lz, bridgeFrom(one, primary, thief, 5_000e6));
+        assertEq(token.balanceOf(thief), 0);
+        assertBooks();
+    }
+
+    /* A STOLEN SETTLER KEY */
+
+    /// @dev Its best over three days: yesterday's ceiling at once, today's, and one more each midnight. It names neither
+    /// provider nor split, and the guardian ends it in one transaction.
+    function testStolenSettler_losesFourCeilingsInThreeDays() public {
+        uint256 start = (block.timestamp / 1 days + 1) * 1 days;
+        vm.warp(start);
+        fund(alice, 1_000e6);
+        vm.prank(alice);
+        minter.mintAndActivate(1_000e6, alice);
+        uint256 day = start / 1 days;
+        uint256 stolen = debitAllLeft(day - 1) + debitAllLeft(day);
+        for (uint256 i = 1; i < 3; ++i) {
+            vm.warp(start + i * 1 days);
+            assertEq(debitAllLeft(day + i - 1), 0);
+            stolen += debitAllLeft(day + i);
+        }
+        assertEq(stolen, 4 * 50e9);
+        assertEq(settlement.creditNanoUsd(alice), 1_000e9 - 4 * 50e9);
+        settlement.payProvider();
+        assertEq(usdc.balanceOf(provider), 200e6);
+        vm.prank(guardian);
+        settlement.revokeSettler();
+        vm.warp(start + 3 days);
+        IInferenceSettlement.Batch memory batch = debitOf(day + 3, 1);
+        vm.expectRevert(IInferenceSettlement.OnlySettler.selector);
+        vm.prank(settler);
+        settlement.settle(batch);
+    }
+
+    /// @dev With an agent as its accomplice: no more than the agent could have served, nine tenths of it to addresses that
+    /// the registry names.
+    function testStolenSettlerAndAgent_getTheCapacity() public {
+        fund(alice, 1_000e6);
+        vm.prank(alice);
+        minter.mintAndActivate(1_000e6, alice);
+        uint256 day = block.timestamp / 1 days;
+        pool.setCapacity(agent, day, 20e9);
+        IInferenceSettlement.Batch memory batch = debitOf(day, 0);
+        batch.debits = new IInferenceSettlement.Debit[](0);
+        batch.serves = new IInferenceSettlement.Serve[](1);
+        batch.serves[0] = IInferenceSettlement.Serve(agent, alice, day.toUint32(), 20e9 + 1);
+        vm.expectRevert(
+            abi.encodeWithSelector(IInferenceSettlement.CapacityExceeded.selector, agent, day, 20e9 + 1, 20e9)
+        );
+        vm.prank(settler);
+        settlement.settle(batch);
+        batch.serves[0].amountNanoUsd = 20e9;
+        vm.prank(settler);
+        settlement.settle(batch);
+        settlement.paySafe(agent);
+        assertEq(usdc.balanceOf(safe), 8e6);
+        assertEq(token.balanceOf(alice), 2e6);
+    }
+
+    /// @dev The seconds around midnight pay two ceilings, as any fixed window does, and not three.
+    function testMidnightEdge_twoCeilings() public {
+        fund(alice, 1_000e6);
+        vm.prank(alice);
+        minter.mintAndActivate(1_000e6, alice);
+        uint256 midnight = (block.timestamp / 1 days + 1) * 1 days;
+        uint256 day = midnight / 1 days;
+        vm.warp(midnight - 1);
+        assertEq(debitAllLeft(day - 1), 50e9);
+        vm.warp(midnight);
+        assertEq(debitAllLeft(day - 1), 0);
+        assertEq(debitAllLeft(day), 50e9);
+        assertEq(debitAllLeft(day), 0);
+    }
+
+    /// @dev A batch that missed its day is refused whole, and can be posted under a later day.
+    function testLateBatch_underALaterDay() public {
+        fund(alice, 100e6);
+        vm.prank(alice);
+        minter.mintAndActivate(100e6, alice);
+        uint256 day = block.timestamp / 1 days;
+        vm.warp((day + 1) * 1 days + 6 hours);
+        IInferenceSettlement.Batch memory batch = debitOf(day, 3e9);
+        vm.expectRevert(abi.encodeWithSelector(IInferenceSettlement.WrongDay.selector, day, day + 1));
+        vm.prank(settler);
+        settlement.settle(batch);
+        batch.day = day + 1;
+        vm.prank(settler);
+        settlement.settle(batch);
+        assertEq(settlement.paidNanoUsd(day + 1), 3e9);
+    }
+
+    /// @dev A dollar that lost its value mints a million tokens at par: what leaves as inference is the ceilings.
+    function testDepeg_costsTheCeilings() public {
+        fund(thief, 1_000_000e6);
+        vm.prank(thief);
+        minter.mintAndActivate(1_000_000e6, alice);
+        uint256 day = block.timestamp / 1 days;
+        uint256 paid;
+        for (uint256 i; i < 3; ++i) {
+            vm.warp((day + i) * 1 days + 12 hours);
+            paid += debitAllLeft(day + i);
+        }
+        assertEq(paid, 3 * 50e9);
+    }
+
+    /* BLOCKED AND PAUSED DOLLARS */
+
+    /// @dev The issuer blocks Safe and provider: batches go on, the treasury is paid, and what is owed waits for a
+    /// replaced payee.
+    function testBlockedPayees_blockNobodyElse() public {
+        uint256 day = block.timestamp / 1 days;
+        pool.setCapacity(agent, day, 20e9);
+        fund(alice, 100e6);
+        vm.prank(alice);
+        minter.mintAndActivate(100e6, alice);
+        usdc.blacklist(safe);
+        usdc.blacklist(provider);
+        IInferenceSettlement.Batch memory batch = debitOf(day, 5e9);
+        batch.serves = new IInferenceSettlement.Serve[](1);
+        batch.serves[0] = IInferenceSettlement.Serve(agent, alice, day.toUint32(), 10e9);
+        vm.prank(settler);
+        settlement.settle(batch);
+        vm.expectRevert("Blacklistable: account is blacklisted");
+        settlement.paySafe(agent);
+        vm.expectRevert("Blacklistable: account is blacklisted");
+        settlement.payProvider();
+        settlement.payTreasury(agent);
+        assertEq(usdc.balanceOf(treasury), 5e6);
+
+        registry.setAgent(agent, bob, treasury);
+        settlement.paySafe(agent);
+        vm.prank(timelock);
+        settlement.setProvider(alice);
+        settlement.payProvider();
+        assertEq(usdc.balanceOf(bob), 4e6);
+        assertEq(usdc.balanceOf(alice), 5e6);
+        assertBooks();
+    }
+
+    /// @dev The issuer blocks the minter itself: no dollar comes in or goes out; tokens, credit, batches and messages go
+    /// on.
+    function testBlockedMinter_stopsOnlyDollars() public {
+        fundToken(alice, 20e6);
+        fundTokenOn(one, bob, 20e6);
+        fundFloat(EID_1, 20e6);
+        usdc.blacklist(address(minter));
+        vm.prank(alice);
+        settlement.activate(10e6);
+        relay(primary.lz, activateFrom(one, bob, 20e6));
+        relay(one.lz, bridgeFrom(primary, one, alice, 5e6));
+        IInferenceSettlement.Batch memory batch = debitOf(block.timestamp / 1 days, 3e9);
+        vm.prank(settler);
+        settlement.settle(batch);
+        vm.expectRevert("Blacklistable: account is blacklisted");
+        settlement.payProvider();
+        assertBooks();
+    }
+
+    /* DUST, GIFTS, REENTRY, REPLAY */
+
+    /// @dev Many messages of a unit each: each is paid for by its sender and none stands in the way of another.
+    function testDustMessages_blockNobody() public {
+        fundTokenOn(one, thief, 20);
+        fundTokenOn(one, alice, 50e6);
+        for (uint256 i; i < 20; ++i) {
+            relay(primary.lz, activateFrom(one, thief, 1));
+        }
+        land(one);
+        relay(primary.lz, activateFrom(one, alice, 50e6));
+        assertEq(settlement.creditNanoUsd(alice), 50e9);
+    }
+
+    /// @dev A unit a day cannot make an outbox flush each hour, nor make anybody but its caller pay.
+    function testDustFlush_oneADay() public {
+        uint256 flushes;
+        vm.deal(thief, 1 ether);
+        for (uint256 hour; hour < 72; ++hour) {
+            vm.warp(block.timestamp + 1 hours);
+            fundTokenOn(two, thief, 1);
+            vm.prank(thief);
+            try two.outbox.flush{value: 0.001 ether}() {
+                ++flushes;
+            } catch {}
+        }
+        assertEq(flushes, 2);
+    }
+
+    function testDonations_changeNoBooks() public {
+        fundToken(alice, 10);
+        fundTokenOn(one, alice, 10);
+        usdc.mint(address(minter), 1e12);
+        usdc.mint(address(settlement), 1e12);
+        usdc.mint(address(primary.bridge), 1e12);
+        assertEq(minter.backing(), 10);
+        assertLine(EID_1, 0, 0);
+        assertEq(one.outbox.pending(), 10);
+        assertBooks();
+    }
+
+    /// @dev Whoever gets a refund is called, and can call back: a flush it cannot begin again.
+    function testReentry_byTheRefundOfAFlush() public {
+        fundTokenOn(two, alice, 30_000e6);
+        Reentrant caller = new Reentrant(two.outbox);
+        vm.deal(address(caller), 1 ether);
+        caller.flush();
+        assertEq(
+            caller.refusal(), abi.encodeWithSelector(ReentrancyGuardTransient.ReentrancyGuardReentrantCall.selector)
+        );
+        assertEq(two.outbox.flushed(), 10_000e6);
+    }
+
+    /// @dev The token has one address on all chains, and a permit is for one chain.
+    function testReplay_permitOfAnotherChain() public {
+        bytes32 message = keccak256(abi.encode(PERMIT_TYPEHASH, alice, thief, 1, 0, block.timestamp));
+        bytes32 digest = keccak256(abi.encodePacked("\x19\x01", token.DOMAIN_SEPARATOR(), message));
+        (uint8 v, bytes32 r, bytes32 s) = vm.sign(aliceKey, digest);
+        uint256 snapshot = vm.snapshotState();
+        token.permit(alice, thief, 1, block.timestamp, v, r, s);
+        vm.revertToState(snapshot);
+        vm.chainId(block.chainid + 1);
+        vm.expectPartialRevert(ERC20Permit.ERC2612InvalidSigner.selector);
+        token.permit(alice, thief, 1, block.timestamp, v, r, s);
+    }
+
+    /* HELPERS */
+
+    function executeOnPrimary(Packet memory packet) external {
+        execute(primary.lz, packet);
+    }
+
+    function forgedFromOne(ITokenBridge.Kind kind, uint96 amount) private view returns (Packet memory) {
+        bytes memory message = MessageCodec.encode(ITokenBridge.Message(kind, thief, thief, amount));
+        return forgePacket(primary.lz, EID_1, address(one.bridge), address(primary.bridge), message);
+    }
+
+    function forgedFromPrimary(uint96 amount) private view returns (Packet memory) {
+        bytes memory message =
+            MessageCodec.encode(ITokenBridge.Message(ITokenBridge.Kind.Transfer, thief, thief, amount));
+        return forgePacket(one.lz, EID_0, address(primary.bridge), address(one.bridge), message);
+    }
+
+    function debitOf(uint256 day, uint96 amount) private view returns (IInferenceSettlement.Batch memory batch) {
+        (batch.id, batch.day) = (settlement.batchCount() + 1, day);
+        batch.debits = new IInferenceSettlement.Debit[](1);
+        batch.debits[0] = IInferenceSettlement.Debit(alice, amount);
+    }
+
+    /// @dev Takes whatever a day still pays, and proves that a nano-dollar more is refused.
+    function debitAllLeft(uint256 day) private returns (uint256 left) {
+        left = settlement.ceilingNanoUsd() - settlement.paidNanoUsd(day);
+        IInferenceSettlement.Batch memory batch = debitOf(day, (left + 1).toUint96());
+        vm.expectRevert(abi.encodeWithSelector(IInferenceSettlement.CeilingReached.selector, day, left + 1, left));
+        vm.prank(settler);
+        settlement.settle(batch);
+        batch = debitOf(day, left.toUint96());
+        vm.prank(settler);
+        settlement.settle(batch);
+    }
+
+    function assertBooks() private view {
+        IInferenceSettlement.Books memory books = settlement.books();
+        assertEq(books.backing, books.supply + books.credit + books.owed + books.lines, "books");
+    }
+}
+
+/// @notice Flushes, and flushes again when it gets its refund.
+contract Reentrant {
+    TokenBackingOutbox private immutable OUTBOX;
+    bytes public refusal;
+
+    constructor(TokenBackingOutbox outbox) {
+        OUTBOX = outbox;
+    }
+
+    function flush() external {
+        OUTBOX.flush{value: address(this).balance}();
+    }
+
+    receive() external payable {
+        try OUTBOX.flush() {}
+        catch (bytes memory reason) {
+            refusal = reason;
+        }
+    }
+}

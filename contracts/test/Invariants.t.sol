@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {console} from "forge-std/console.sol";
+
+import {Checks} from "./helpers/Checks.sol";
+import {Flow} from "./helpers/Observer.sol";
+
+/// @notice The invariants hold after any sequence of calls on the three chains. That the same checks can fail is shown in
+/// Mutants.t.sol. With -vv, each run prints what it moved; forge prints calls and reverts of each handler.
+contract InvariantsTest is Checks {
+    function setUp() public override {
+        super.setUp();
+        startHandler();
+        bytes4[] memory selectors = new bytes4[](24);
+        selectors[0] = handler.mint.selector;
+        selectors[1] = handler.mintWithPermit.selector;
+        selectors[2] = handler.mintWithAuthorization.selector;
+        selectors[3] = handler.mintAndActivate.selector;
+        selectors[4] = handler.activate.selector;
+        selectors[5] = handler.transfer.selector;
+        selectors[6] = handler.mintOnSecondary.selector;
+        selectors[7] = handler.bridge.selector;
+        selectors[8] = handler.activateOnBase.selector;
+        selectors[9] = handler.relay.selector;
+        selectors[10] = handler.relayTwice.selector;
+        selectors[11] = handler.lieAlone.selector;
+        selectors[12] = handler.lieTogether.selector;
+        selectors[13] = handler.deliver.selector;
+        selectors[14] = handler.pause.selector;
+        selectors[15] = handler.flush.selector;
+        selectors[16] = handler.book.selector;
+        selectors[17] = handler.fundFloat.selector;
+        selectors[18] = handler.giftDollars.selector;
+        selectors[19] = handler.setDollarBridgeFee.selector;
+        selectors[20] = handler.wait.selector;
+        selectors[21] = handler.settle.selector;
+        selectors[22] = handler.settleServed.selector;
+        selectors[23] = handler.pay.selector;
+        targetContract(address(handler));
+        targetSelector(FuzzSelector(address(handler), selectors));
+        targetSelector(FuzzSelector(address(handler), rarer()));
+    }
+
+    function rarer() private view returns (bytes4[] memory selectors) {
+        selectors = new bytes4[](3);
+        selectors[0] = handler.settleTooMuch.selector;
+        selectors[1] = handler.changeCeiling.selector;
+        selectors[2] = handler.tryWithoutRight.selector;
+    }
+
+    /// @dev One campaign for all: each is checked after every call.
+    function invariant_booksOfThreeChains() public view {
+        checkI1a();
+        checkI1b();
+        checkI2();
+        checkI3();
+        checkI4();
+        checkI5();
+        checkI6();
+        checkI7();
+        checkI8();
+        checkI9();
+    }
+
+    function afterInvariant() public view {
+        console.log("moved: door, flushed, sent from and to, delivered from and to, forged from and to");
+        for (uint256 i; i < 3; ++i) {
+            Flow memory flow = handler.flowOf(i);
+            console.log(i, flow.pulled, flow.flushed);
+            console.log(flow.sentFrom, flow.sentTo, flow.deliveredFrom, flow.deliveredTo);
+            console.log(flow.forgedFrom, flow.forgedTo);
+        }
+        console.log("activations, batches", handler.lastId(), handler.lastBatch());
+        console.log("debited, paid out, minted back", handler.debited(), handler.paidOut(), handler.mintedBack());
+    }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IOFT} from "@layerzerolabs/oft-evm/contracts/interfaces/IOFT.sol";
+
+import {OftDollarBridge} from "../src/OftDollarBridge.sol";
+import {IDollarBridge} from "../src/interfaces/IDollarBridge.sol";
+import {ITokenBackingOutbox} from "../src/interfaces/ITokenBackingOutbox.sol";
+import {PathwayConfig} from "../src/libraries/PathwayConfig.sol";
+import {PlainDollar} from "./helpers/Dollars.sol";
+import {Packet} from "./helpers/LayerZero.sol";
+import {Chain, ThreeChains} from "./helpers/ThreeChains.sol";
+
+/// @notice The outbox with its adapter, a real OFT pool behind it and the inbox it fills: chain 1's dollar has 18
+/// decimals, chain 2's has 6.
+contract TokenBackingOutboxTest is ThreeChains {
+    function testConstructor_wires() public view {
+        assertEq(one.outbox.MINTER(), address(one.minter));
+        assertEq(address(one.outbox.STABLECOIN()), address(one.dollar));
+        assertEq(one.outbox.TIMELOCK(), one.timelock);
+        assertEq(one.outbox.SCALE(), 1e12);
+        assertEq(two.outbox.SCALE(), 1);
+        OftDollarBridge adapter = OftDollarBridge(address(one.outbox.adapter()));
+        assertEq(address(adapter.OFT()), address(one.pool));
+        assertEq(adapter.PRIMARY_EID(), EID_0);
+        assertEq(adapter.INBOX(), minter.inboxOf(EID_1));
+        assertEq(OftDollarBridge(address(two.outbox.adapter())).INBOX(), minter.inboxOf(EID_2));
+    }
+
+    /* IN */
+
+    function testFuzzOnMint_minterOnly(address caller) public {
+        vm.assume(caller != address(one.minter));
+        vm.expectRevert(ITokenBackingOutbox.OnlyMinter.selector);
+        vm.prank(caller);
+        one.outbox.onMint(1);
+    }
+
+    function testOnMint_countsAndRemembersTheOldest() public {
+        uint256 start = block.timestamp;
+        fundTokenOn(one, alice, 3e6);
+        vm.warp(start + 5);
+        fundTokenOn(one, alice, 4e6);
+        assertEq(one.outbox.pending(), 7e6);
+        assertEq(one.outbox.pendingSince(), start);
+        assertEq(one.dollar.balanceOf(address(one.outbox)), 7e18);
+        assertEq(one.outbox.costReserve(), 0);
+    }
+
+    /* OUT */
+
+    /// @dev What arrives equals the batch, whatever the decimals.
+    function testFuzzFlush_arrivesWhole(uint256 amount, bool onOne) public {
+        Chain memory chain = onOne ? one : two;
+        amount = bound(amount, 10e6, 20_000e6);
+        fundTokenOn(chain, alice, amount);
+        uint256 batch = amount < 10_000e6 ? amount : 10_000e6;
+        relay(primary.lz, flushFrom(chain, bob));
+        assertEq(chain.outbox.pending(), amount - batch);
+        assertEq(chain.outbox.flushed(), batch);
+        assertEq(chain.outbox.lastFlushAt(), block.timestamp);
+        assertEq(usdc.balanceOf(minter.inboxOf(chain.lz.eid)), batch);
+        assertEq(minter.book(chain.lz.eid), batch);
+        assertLine(chain.lz.eid, batch, 0);
+        assertEq(chain.dollar.balanceOf(address(chain.outbox.adapter())), 0);
+    }
+
+    function testFlush_isAnnouncedAndRefundsTheRest() public {
+        fundTokenOn(two, alice, 12_000e6);
+        (uint256 amount, uint256 fee, uint256 cost) = two.outbox.quoteFlush();
+        assertEq(amount, 10_000e6);
+        assertEq(cost, 0);
+        vm.deal(bob, 1 ether);
+        vm.expectEmit(false, true, true, true, address(two.outbox));
+        emit ITokenBackingOutbox.Flushed(0, bob, 10_000e6, 0, 10_000e6, 2_000e6);
+        vm.prank(bob);
+        bytes32 id = two.outbox.flush{value: 1 ether}();
+        assertEq(id, sentPacket().guid);
+        assertEq(bob.balance, 1 ether - fee);
+    }
+
+    function testFlush_tooSmallUntilItIsADayOld() public {
+        expectRefusal(two, abi.encodeWithSelector(ITokenBackingOutbox.BatchTooSmall.selector, 0, two.outbox.MAX_AGE()));
+        uint256 start = block.timestamp;
+        fundTokenOn(two, alice, 10e6 - 1);
+        bytes memory refusal =
+            abi.encodeWithSelector(ITokenBackingOutbox.BatchTooSmall.selector, 10e6 - 1, start + 24 hours);
+        expectRefusal(two, refusal);
+        vm.warp(start + 24 hours - 1);
+        expectRefusal(two, refusal);
+        vm.warp(start + 24 hours);
+        flushFrom(two, bob);
+        assertEq(two.outbox.pending(), 0);
+    }
+
+    function testFlush_onceAnHour() public {
+        uint256 start = block.timestamp;
+        fundTokenOn(two, alice, 25_000e6);
+        flushFrom(two, bob);
+        vm.warp(start + 1 hours - 1);
+        expectRefusal(two, abi.encodeWithSelector(ITokenBackingOutbox.TooSoon.selector, start + 1 hours));
+        vm.warp(start + 1 hours);
+        flushFrom(two, bob);
+        assertEq(two.outbox.pending(), 5_000e6);
+        assertEq(two.outbox.flushed(), 20_000e6);
+    }
+
+    /// @dev What remains of a large batch keeps its age, so that it need not wait another day.
+    function testFlush_theRestKeepsItsAge() public {
+        uint256 start = block.timestamp;
+        fundTokenOn(two, alice, 10_001e6);
+        vm.warp(start + 23 hours);
+        flushFrom(two, bob);
+        vm.warp(start + 24 hours);
+        flushFrom(two, bob);
+        assertEq(two.outbox.pending(), 0);
+        vm.warp(start + 30 hours);
+        fundTokenOn(two, alice, 1);
+        assertEq(two.outbox.pendingSince(), start + 30 hours);
+    }
+
+    function testFlush_withoutEnoughFee() public {
+        fundTokenOn(two, alice, 10e6);
+        vm.expectRevert();
+        two.outbox.flush();
+        assertEq(two.outbox.pending(), 10e6);
+    }
+
+    /* COST */
+
+    /// @dev A bridge that keeps a part of what it carries: the reserve pays it, and the batch arrives whole.
+    function testFuzzFlush_lossyBridgeIsPaidByTheReserve(uint256 amount, uint256 bps, bool onOne) public {
+        Chain memory chain = onOne ? one : two;
+        amount = bound(amount, 100e6, 10_000e6);
+        bps = bound(bps, 0, 29);
+        chain.pool.setFee(bps, 0);
+        fundTokenOn(chain, alice, amount);
+        PlainDollar(address(chain.dollar)).mint(address(chain.outbox), 40e6 * chain.outbox.SCALE());
+        assertEq(chain.outbox.costReserve(), 40e6);
+        (,, uint256 cost) = chain.outbox.quoteFlush();
+        relay(primary.lz, flushFrom(chain, bob));
+        assertEq(usdc.balanceOf(minter.inboxOf(chain.lz.eid)), amount);
+        assertEq(chain.outbox.costReserve(), 40e6 - cost);
+        assertLe(cost * 10_000, amount * 30);
+    }
+
+    function testFlush_dearBridgeMakesTheDollarsWait() public {
+        two.pool.setFee(30, 0);
+        fundTokenOn(two, alice, 1_000e6);
+        PlainDollar(address(two.dollar)).mint(address(two.outbox), 100e6);
+        (,, uint256 cost) = two.outbox.quoteFlush();
+        assertGt(cost, 3e6);
+        expectRefusal(two, abi.encodeWithSelector(ITokenBackingOutbox.CostTooHigh.selector, cost, 3e6));
+        fundTokenOn(two, alice, 1e6);
+        assertEq(two.outbox.pending(), 1_001e6);
+    }
+
+    function testFlush_reserveIsShort() public {
+        two.pool.setFee(10, 0);
+        fundTokenOn(two, alice, 1_000e6);
+        (,, uint256 cost) = two.outbox.quoteFlush();
+        PlainDollar(address(two.dollar)).mint(address(two.outbox), cost - 1);
+        expectRefusal(two, abi.encodeWithSelector(ITokenBackingOutbox.CostReserveShort.selector, cost, cost - 1));
+        PlainDollar(address(two.dollar)).mint(address(two.outbox), 1);
+        flushFrom(two, bob);
+        assertEq(two.outbox.costReserve(), 0);
+    }
+
+    /// @dev A bridge that takes another amount than it quoted leaves nothing behind in the adapter: it is refused.
+    function testFlush_bridgeThatTakesAnotherAmount() public {
+        two.pool.setFee(0, 5);
+        fundTokenOn(two, alice, 100e6);
+        expectRefusal(two, abi.encodeWithSelector(IDollarBridge.WrongDelivery.selector, 100e6 - 5, 100e6));
+        assertEq(two.outbox.pending(), 100e6);
+    }
+
+    function testFlush_deadBridge() public {
+        fundTokenOn(two, alice, 100e6);
+        vm.etch(address(two.pool), "");
+        vm.expectRevert();
+        two.outbox.flush();
+        fundTokenOn(two, alice, 100e6);
+        assertEq(two.outbox.pending(), 200e6);
+
+        deployPool(two);
+        OftDollarBridge adapter = new OftDollarBridge(
+            IOFT(address(two.pool)), EID_0, minter.inboxOf(EID_2), PathwayConfig.options(RECEIVE_GAS)
+        );
+        vm.prank(two.timelock);
+        two.outbox.setAdapter(adapter);
+        relay(primary.lz, flushFrom(two, bob));
+        assertEq(minter.book(EID_2), 200e6);
+    }
+
+    /* ADAPTER */
+
+    function testFuzzSetAdapter_timelockOnly(address caller, IDollarBridge adapter) public {
+        vm.assume(caller != one.timelock);
+        vm.expectRevert(ITokenBackingOutbox.OnlyTimelock.selector);
+        vm.prank(caller);
+        one.outbox.setAdapter(adapter);
+        IDollarBridge before = one.outbox.adapter();
+        vm.expectEmit(address(one.outbox));
+        emit ITokenBackingOutbox.AdapterChanged(before, adapter);
+        vm.prank(one.timelock);
+        one.outbox.setAdapter(adapter);
+        assertEq(address(one.outbox.adapter()), address(adapter));
+    }
+
+    /// @dev Anyone may call an adapter, which has nothing to send.
+    function testSend_withoutDollars() public {
+        IDollarBridge adapter = two.outbox.adapter();
+        (uint256 fee,) = adapter.quote(1e6);
+        vm.deal(bob, fee);
+        vm.expectRevert("ERC20: transfer amount exceeds balance");
+        vm.prank(bob);
+        adapter.send{value: fee}(1e6, 0, bob);
+    }
+
+    /* HELPERS */
+
+    function expectRefusal(Chain memory chain, bytes memory reason) private {
+        vm.deal(bob, 1 ether);
+        vm.expectRevert(reason);
+        vm.prank(bob);
+        chain.outbox.flush{value: 1 ether}();
+    }
+}

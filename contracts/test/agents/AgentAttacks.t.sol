@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+import {IUniswapV3Pool} from "@uniswap/v3-core/contracts/interfaces/IUniswapV3Pool.sol";
+
+import {Create3Factory} from "../../src/Create3Factory.sol";
+import {InferenceSettlement} from "../../src/InferenceSettlement.sol";
+import {TokenMinter} from "../../src/TokenMinter.sol";
+import {IAgentFeeConverter} from "../../src/agents/interfaces/IAgentFeeConverter.sol";
+import {IInferenceSettlement} from "../../src/interfaces/IInferenceSettlement.sol";
+import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
+import {PlainDollar} from "../helpers/Dollars.sol";
+import {IUsdc} from "../helpers/IUsdc.sol";
+import {AgentsTest} from "./helpers/AgentsTest.sol";
+import {FeeToken} from "./helpers/Tokens.sol";
+
+/// @notice What somebody could try against the agents' contracts, and what it gets them.
+contract AgentAttacksTest is AgentsTest {
+    address internal attacker = makeAddr("attacker");
+
+    /* CAPACITY */
+
+    /// @notice An agent sells its day and cuts its reserve before the settlement comes: what it served is paid for.
+    function testAttack_agentSellsAndThenCutsItsReserve() public {
+        back(bob, address(agent), 9e18);
+        warpTo(1, 10 hours);
+        uint256 day = block.timestamp / 1 days;
+        fundToken(alice, 20e6);
+        vm.prank(alice);
+        settlement.activate(20e6);
+
+        vm.prank(agentOwner);
+        agent.setReserve(0);
+        vm.prank(bob);
+        vault.unback(address(agent), 9e18);
+        settle(1, day, 9e9);
+        assertEq(settlement.servedNanoUsd(address(agent), day), 9e9);
+        vm.expectPartialRevert(IInferenceSettlement.CapacityExceeded.selector);
+        settle(2, day, 1);
+
+        warpTo(1, 1 hours);
+        vm.expectPartialRevert(IInferenceSettlement.CapacityExceeded.selector);
+        settle(2, day + 1, 1);
+    }
+
+    /// @notice Identities pass stake around as fast as they can: over a whole day they have, all together, never had more
+    /// capacity than was staked when it began.
+    function testFuzzAttack_stakeHopping(uint256 seed) public {
+        staking.mint(attacker, 10e18);
+        vm.prank(attacker);
+        staking.approve(address(pool), type(uint256).max);
+        uint256 stakedAtMidnight;
+        uint256[5] memory most;
+        for (uint256 i; i < 40; ++i) {
+            seed = uint256(keccak256(abi.encode(seed)));
+            hop(seed);
+            uint256 sum;
+            for (uint256 k; k < 5; ++k) {
+                most[k] = Math.max(most[k], pool.capacityToday(identity(k)));
+                sum += most[k];
+            }
+            assertLe(sum * 1e9, stakedAtMidnight);
+            (uint256 staked, uint256 today) = (staking.balanceOf(address(pool)), block.timestamp / 1 days);
+            vm.warp(block.timestamp + (seed >> 32) % 36 hours);
+            if (block.timestamp / 1 days == today) continue;
+            (stakedAtMidnight, most) = (staked, [uint256(0), 0, 0, 0, 0]);
+        }
+    }
+
+    /// @notice Tiny exits to a victim, again and again: each has its own time, and the victim's is not delayed.
+    function testAttack_tinyExitsDelayNobody() public {
+        enter(alice, 5e18);
+        enter(attacker, 1e18);
+        vm.prank(alice);
+        uint256 id = pool.requestExit(alice, 5e18, alice);
+        uint256 readyAt = block.timestamp + 1 days;
+        for (uint256 i; i < 24; ++i) {
+            vm.prank(attacker);
+            pool.requestExit(attacker, 1, alice);
+            vm.warp(block.timestamp + 1 hours);
+        }
+        assertEq(block.timestamp, readyAt);
+        pool.exit(id);
+        assertEq(staking.balanceOf(alice), 5e18);
+    }
+
+    /* CONVERSION */
+
+    /// @notice The spot price is moved by a fifth right before a conversion: nothing is sold.
+    function testAttack_priceMovedInTheSameBlock() public {
+        notify(address(agent), staking, 5e18);
+        staking.mint(attacker, 500e18);
+        trade(attacker, stakingMarket, address(staking), 500e18);
+        vm.expectRevert(bytes("SPL"));
+        converter.convert(address(agent), address(staking));
+        assertEq(converter.pending(address(agent), address(staking)), 1e18);
+    }
+
+    /// @notice The best sandwich stays within the floor: the agent gets at least 1 % less the pool's fee below the mean
+    /// price, and the attacker at most that 1 % of what was sold.
+    function testFuzzAttack_sandwichedConversion(uint256 fee, uint256 frontRun) public {
+        fee = bound(fee, 1e18, 500e18);
+        frontRun = bound(frontRun, 1e15, 16e18);
+        notify(address(agent), staking, fee);
+        staking.mint(attacker, frontRun);
+
+        uint256 dollars = trade(attacker, stakingMarket, address(staking), frontRun);
+        uint256 minted = converter.convert(address(agent), address(staking));
+        uint256 after_ = trade(attacker, stakingMarket, address(usdc), dollars);
+
+        uint256 sold = fee / 5 - converter.pending(address(agent), address(staking));
+        assertGe(minted, sold * STAKE_PRICE_USD * 9900 / 10_000 * 997 / 1000 / 1e12);
+        if (after_ > frontRun) assertLe(after_ - frontRun, sold / 100);
+    }
+
+    /// @notice What a sandwich can earn: a third of a percent of what it risks, on the largest sale that the floor allows.
+    function testAttack_sandwichEarnsLittle() public {
+        notify(address(agent), staking, 500e18);
+        staking.mint(attacker, 1e18);
+        uint256 dollars = trade(attacker, stakingMarket, address(staking), 1e18);
+        converter.convert(address(agent), address(staking));
+        uint256 profit = trade(attacker, stakingMarket, address(usdc), dollars) - 1e18;
+        assertGt(profit, 0);
+        assertLt(profit, 0.004e18);
+    }
+
+    /// @notice A price held away for a whole block moves the floor of the next by three ticks at most.
+    function testAttack_priceHeldForOneBlock() public {
+        int24 honest = tickOf(stakingMarket);
+        staking.mint(attacker, 500e18);
+        uint256 dollars = trade(attacker, stakingMarket, address(staking), 500e18);
+        vm.warp(block.timestamp + 2);
+        trade(attacker, stakingMarket, address(usdc), dollars);
+        usdc.mint(attacker, 1e12);
+        (, int24 now_,,,,,) = stakingMarket.slot0();
+        assertLt(distance(honest, now_), 20); // what the pool's fee left of it
+
+        notify(address(agent), staking, 100_000e18);
+        converter.convert(address(agent), address(staking));
+        assertLe(distance(honest, tickOf(stakingMarket)), SLIPPAGE_TICKS + 3);
+    }
+
+    /// @notice A new market, whose history is shorter than the window, has no mean price to trust.
+    function testAttack_marketWithoutHistory() public {
+        PlainDollar young = new PlainDollar(18);
+        IUniswapV3Pool market = deployMarket(young, 10);
+        vm.prank(timelock);
+        converter.list(IAgentFeeConverter.Listing(address(young), 3000, WINDOW, SLIPPAGE_TICKS));
+        notify(address(agent), young, 5e18);
+        vm.expectRevert(bytes("OLD"));
+        converter.convert(address(agent), address(young));
+        vm.warp(block.timestamp + WINDOW);
+        assertGt(converter.convert(address(agent), address(young)), 9e6);
+        assertGt(market.liquidity(), 0);
+    }
+
+    /// @notice The conversions of a market without trade, as of a stock over the weekend, hold its last price.
+    function testAttack_marketThatWasSilent() public {
+        notify(address(agent), stock, 5e18);
+        vm.warp(block.timestamp + 5 days);
+        assertApproxEqRel(converter.convert(address(agent), address(stock)), STOCK_PRICE_USD * 1e6, 0.004e18);
+    }
+
+    /* REWARDS */
+
+    /// @notice Backing a thousandfold right before a conversion and leaving right after, at any time of day, earns
+    /// nothing; staying over midnight earns the share of the time that one stayed.
+    function testFuzzAttack_justInTimeBacking(uint256 time, uint256 stay) public {
+        stay = bound(stay, 1, 1 days - 1);
+        back(alice, address(agent), 1e18);
+        warpTo(1, bound(time, 0, 1 days - 2));
+        notifyDollars(address(agent), 1_000e6);
+        back(attacker, address(agent), 999e18);
+        uint256 toBackers = converter.convert(address(agent), address(usdc)) / 2;
+        assertEq(vault.claimable(address(agent), attacker), 0);
+
+        warpTo(1, stay);
+        vm.startPrank(attacker);
+        vault.unback(address(agent), 999e18);
+        assertLe(vault.claim(address(agent)), toBackers * stay / 1 days);
+        vm.stopPrank();
+        warpTo(2, 0);
+        vm.prank(alice);
+        assertGe(vault.claim(address(agent)), toBackers * (1 days - stay) / 1 days - 1);
+    }
+
+    function testAttack_backAndLeaveAroundOneConversion() public {
+        notifyDollars(address(agent), 1_000e6);
+        back(alice, address(agent), 1e18);
+        back(attacker, address(agent), 999e18);
+        converter.convert(address(agent), address(usdc));
+        vm.prank(attacker);
+        vault.unback(address(agent), 999e18);
+        vm.warp(block.timestamp + 3 days);
+        vm.prank(attacker);
+        assertEq(vault.claim(address(agent)), 0);
+        vm.prank(alice);
+        assertEq(vault.claim(address(agent)), 100e6);
+    }
+
+    /// @notice Many small conversions do not push the drip of a large one into the future.
+    function testAttack_dustConversionsDelayNothing() public {
+        back(alice, address(agent), 1e18);
+        notifyDollars(address(agent), 1_000e6);
+        converter.convert(address(agent), address(usdc));
+        warpTo(1, 0);
+        for (uint256 i; i < 24; ++i) {
+            notifyDollars(address(agent), 10);
+            converter.convert(address(agent), address(usdc));
+            vm.warp(block.timestamp + 1 hours);
+        }
+        assertGe(vault.claimable(address(agent), alice), 100e6);
+    }
+
+    /* DOLLARS */
+
+    /// @notice The dollar's issuer blocks the agent's Safe: its tokens come all the same, what the settlement owes it
+    /// waits, and the Safe names another.
+    function testAttack_blocklistedSafe() public {
+        back(bob, address(agent), 9e18);
+        warpTo(1, 1 hours);
+        fundToken(alice, 20e6);
+        vm.prank(alice);
+        settlement.activate(20e6);
+        usdc.blacklist(agentSafe);
+
+        notifyDollars(address(agent), 10e6);
+        converter.convert(address(agent), address(usdc));
+        assertEq(token.balanceOf(agentSafe), 1e6);
+
+        settle(1, block.timestamp / 1 days, 5e9);
+        vm.expectRevert("Blacklistable: account is blacklisted");
+        settlement.paySafe(address(agent));
+        settlement.payTreasury(address(agent));
+        assertGt(treasury.buy(), 0);
+
+        address newSafe = makeAddr("newSafe");
+        safeCall(
+            agentSafe, agentOwnerKey, address(registry), abi.encodeCall(registry.replaceSafe, (address(agent), newSafe))
+        );
+        settlement.paySafe(address(agent));
+        assertEq(usdc.balanceOf(newSafe), 2e6);
+    }
+
+    /// @notice The dollar's issuer blocks the door or the converter, or stops the dollar: what was taken stays booked, and
+    /// backers can leave and claim.
+    function testAttack_blockedOrStoppedDollar() public {
+        back(alice, address(agent), 1e18);
+        notifyDollars(address(agent), 10e6);
+        notify(address(agent), staking, 5e18);
+        uint256 open = vm.snapshotState();
+        for (uint256 i; i < 3; ++i) {
+            if (i == 0) usdc.blacklist(address(minter));
+            if (i == 1) usdc.blacklist(address(converter));
+            if (i == 2) usdc.pause();
+            vm.expectRevert();
+            converter.convert(address(agent), address(usdc));
+            vm.expectRevert();
+            converter.convert(address(agent), address(staking));
+            assertEq(converter.pending(address(agent), address(usdc)), 2e6);
+            assertEq(converter.pending(address(agent), address(staking)), 1e18);
+            vm.startPrank(alice);
+            vault.claim(address(agent));
+            vault.unback(address(agent), 1e18);
+            vm.stopPrank();
+            vm.revertToState(open);
+        }
+    }
+
+    /// @notice A dollar that takes a fee of every transfer is refused, by the converter and by the door.
+    function testAttack_dollarThatTakesAFee() public {
+        FeeToken taxed = new FeeToken();
+        redeployWith(taxed);
+        taxed.takeFees();
+        taxed.mint(hook, 50);
+        vm.startPrank(hook);
+        taxed.approve(address(converter), 50);
+        vm.expectRevert(abi.encodeWithSelector(IAgentFeeConverter.WrongAmountReceived.selector, 10, 9));
+        converter.notifyFee(address(agent), address(usdc), 50);
+        vm.stopPrank();
+        notify(address(agent), staking, 5e18);
+        vm.expectPartialRevert(ITokenMinter.WrongAmountReceived.selector);
+        converter.convert(address(agent), address(staking));
+    }
+
+    /* HELPERS */
+
+    /// @dev The same system with another dollar.
+    function redeployWith(PlainDollar dollar) private {
+        factory = new Create3Factory(address(this));
+        usdc = IUsdc(address(dollar));
+        deployPrimary(type(TokenMinter).creationCode, type(InferenceSettlement).creationCode);
+        deployMarkets();
+        deployAgents();
+        agent = createAgent(agentOwner);
+        vm.warp(block.timestamp + 1 hours);
+    }
+
+    /// @dev Takes every exit that is ready, and then moves some stake in or out.
+    function hop(uint256 seed) private {
+        uint256 amount = seed >> 16;
+        vm.startPrank(attacker);
+        for (uint256 id = 1; id <= 40; ++id) {
+            (, uint64 readyAt, uint256 due) = pool.exits(id);
+            if (due != 0 && readyAt <= block.timestamp) pool.exit(id);
+        }
+        address to = identity((seed >> 8) % 5);
+        uint256 held = staking.balanceOf(attacker);
+        uint256 staked = pool.stakeOf(attacker, to);
+        if (seed % 2 == 0 && held != 0) pool.enterUnder(to, 1 + amount % held);
+        else if (staked != 0) pool.requestExit(to, 1 + amount % staked, attacker);
+        vm.stopPrank();
+    }
+
+    function identity(uint256 index) private view returns (address) {
+        return [alice, bob, attacker, address(agent), hook][index];
+    }
+
+    /// @dev Alice used `amountNanoUsd` of what the agent sold on `day`.
+    function settle(uint256 id, uint256 day, uint96 amountNanoUsd) private {
+        IInferenceSettlement.Serve[] memory serves = new IInferenceSettlement.Serve[](1);
+        serves[0] = IInferenceSettlement.Serve(address(agent), alice, SafeCast.toUint32(day), amountNanoUsd);
+        vm.prank(settler);
+        settlement.settle(
+            IInferenceSettlement.Batch(id, block.timestamp / 1 days, 0, new IInferenceSettlement.Debit[](0), serves)
+        );
+    }
+
+    function distance(int24 a, int24 b) private pure returns (uint256) {
+        return uint256(int256(a > b ? a - b : b - a));
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IAgentTreasury} from "../../src/agents/interfaces/IAgentTreasury.sol";
+import {IMarkets} from "../../src/agents/interfaces/IMarkets.sol";
+import {MarketTrader} from "../../src/agents/MarketTrader.sol";
+import {AgentsTest} from "./helpers/AgentsTest.sol";
+
+contract AgentTreasuryTest is AgentsTest {
+    function testConstructor_wires() public view {
+        assertEq(treasury.AGENT(), address(agent));
+        assertEq(address(treasury.STABLECOIN()), address(usdc));
+        assertEq(address(treasury.STAKING_TOKEN()), address(staking));
+        assertEq(address(treasury.POOL()), address(pool));
+        assertEq(address(treasury.MARKETS()), address(converter));
+    }
+
+    function testBuy_stakesUnderTheAgentForEver() public {
+        usdc.mint(address(treasury), STAKE_PRICE_USD * 1e6);
+        vm.prank(bob);
+        uint256 entered = treasury.buy();
+        assertApproxEqRel(entered, 1e18, 0.004e18);
+        assertEq(usdc.balanceOf(address(treasury)), 0);
+        assertEq(staking.balanceOf(address(treasury)), 0);
+        assertEq(pool.stakeOf(address(agent), address(agent)), entered);
+        assertEq(pool.totalStakeOf(address(agent)), entered);
+        warpTo(1, 0);
+        assertEq(pool.capacityToday(address(agent)), entered / 1e9);
+    }
+
+    /// @dev A random call by anybody that is not {buy} moves nothing.
+    function testFuzzBuy_isTheOnlyWay(address caller, bytes4 selector, bytes32 a, bytes32 b, bytes32 c) public {
+        vm.assume(selector != treasury.buy.selector);
+        usdc.mint(address(treasury), 5e6);
+        staking.mint(address(treasury), 5e18);
+        vm.prank(caller);
+        (bool ok,) = address(treasury).call(abi.encodePacked(selector, a, b, c));
+        ok;
+        assertEq(usdc.balanceOf(address(treasury)), 5e6);
+        assertEq(staking.balanceOf(address(treasury)), 5e18);
+        assertEq(usdc.allowance(address(treasury), caller), 0);
+    }
+
+    /// @dev Staking-derived tokens that were sent here plainly are staked too, without any dollar or market.
+    function testBuy_stakesWhatIsHere() public {
+        staking.mint(address(treasury), 2e18);
+        vm.prank(timelock);
+        converter.unlist(address(staking));
+        vm.expectEmit(address(treasury));
+        emit IAgentTreasury.Bought(0, 0, 2e18);
+        assertEq(treasury.buy(), 2e18);
+    }
+
+    function testBuy_nothingHere() public {
+        vm.expectRevert(IAgentTreasury.NothingToEnter.selector);
+        treasury.buy();
+    }
+
+    function testBuy_notListed() public {
+        usdc.mint(address(treasury), 1e6);
+        vm.prank(timelock);
+        converter.unlist(address(staking));
+        vm.expectRevert(abi.encodeWithSelector(IMarkets.NotListed.selector, staking));
+        treasury.buy();
+        assertEq(usdc.balanceOf(address(treasury)), 1e6);
+    }
+
+    /// @dev More dollars than the market gives tokens for below the bound: it spends a part, the rest waits.
+    function testBuy_whatTheBoundDoesNotLetThroughWaits() public {
+        usdc.mint(address(treasury), 100_000e6);
+        uint256 entered = treasury.buy();
+        uint256 rest = usdc.balanceOf(address(treasury));
+        assertGt(rest, 0);
+        assertGt(entered, (100_000e6 - rest) * 1e12 * 98 / 100 / STAKE_PRICE_USD);
+        vm.expectRevert(bytes("SPL"));
+        treasury.buy();
+    }
+
+    function testBuy_priceMovedInTheSameBlock() public {
+        usdc.mint(address(treasury), 1_000e6);
+        usdc.mint(bob, 20_000e6);
+        trade(bob, stakingMarket, address(usdc), 20_000e6);
+        vm.expectRevert(bytes("SPL"));
+        treasury.buy();
+    }
+
+    function testFuzzUniswapV3SwapCallback_poolOnly(address caller) public {
+        vm.assume(caller != address(0));
+        usdc.mint(address(treasury), 1e6);
+        vm.expectRevert(MarketTrader.OnlyPool.selector);
+        vm.prank(caller);
+        treasury.uniswapV3SwapCallback(1e6, 0, abi.encode(usdc));
+    }
+}

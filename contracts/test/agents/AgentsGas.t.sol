@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {AgentsTest} from "./helpers/AgentsTest.sol";
+
+/// @notice What each operation costs as a whole transaction, with real USDC, Uniswap pools and Safes, for agents that have
+/// had fees and backers before, on a market with a trade in every block of two seconds, whose history is searched for the
+/// start of the window. Recorded in snapshots/, which a run under FORGE_SNAPSHOT_CHECK compares.
+/// forge-config: default.isolate = true
+contract AgentsGasTest is AgentsTest {
+    function setUp() public override {
+        super.setUp();
+        back(alice, address(agent), 1e18);
+        notify(address(agent), staking, 1e18);
+        converter.convert(address(agent), address(staking));
+        warpTo(1, 1 hours);
+        vm.prank(alice);
+        vault.claim(address(agent));
+        fillHistory();
+        notify(address(agent), staking, 1e18);
+        notifyDollars(address(agent), 100e6);
+        staking.mint(hook, 1e18);
+        staking.mint(alice, 10e18);
+        vm.prank(hook);
+        staking.approve(address(converter), 1e18);
+        vm.startPrank(alice);
+        staking.approve(address(vault), 10e18);
+        staking.approve(address(pool), 10e18);
+        vm.stopPrank();
+        usdc.mint(address(treasury), 100e6);
+    }
+
+    /// @dev A thousand observations, more than a window of half an hour holds.
+    function fillHistory() private {
+        stakingMarket.increaseObservationCardinalityNext(1000);
+        staking.mint(bob, 1e18);
+        for (uint256 i; i < 500; ++i) {
+            vm.warp(block.timestamp + 2);
+            uint256 dollars = trade(bob, stakingMarket, address(staking), staking.balanceOf(bob));
+            vm.warp(block.timestamp + 2);
+            trade(bob, stakingMarket, address(usdc), dollars);
+        }
+    }
+
+    function testGas_notifyFee() public {
+        vm.prank(hook);
+        converter.notifyFee(address(agent), address(staking), 1e18);
+        vm.snapshotGasLastCall("AgentFeeConverter", "notifyFee");
+    }
+
+    function testGas_convert() public {
+        converter.convert(address(agent), address(staking));
+        vm.snapshotGasLastCall("AgentFeeConverter", "convert, with its swap");
+    }
+
+    function testGas_convertDollars() public {
+        converter.convert(address(agent), address(usdc));
+        vm.snapshotGasLastCall("AgentFeeConverter", "convert dollars");
+    }
+
+    function testGas_back() public {
+        vm.prank(alice);
+        vault.back(address(agent), 1e18);
+        vm.snapshotGasLastCall("BackerVault", "back");
+    }
+
+    function testGas_unback() public {
+        vm.prank(alice);
+        vault.unback(address(agent), 0.5e18);
+        vm.snapshotGasLastCall("BackerVault", "unback");
+    }
+
+    function testGas_claim() public {
+        vm.prank(alice);
+        vault.claim(address(agent));
+        vm.snapshotGasLastCall("BackerVault", "claim");
+    }
+
+    function testGas_enter() public {
+        vm.prank(alice);
+        pool.enter(1e18);
+        vm.snapshotGasLastCall("InferencePool", "enter, the first time");
+    }
+
+    function testGas_buy() public {
+        treasury.buy();
+        vm.snapshotGasLastCall("AgentTreasury", "buy, with its swap");
+    }
+
+    function testGas_create() public {
+        registry.create("Agent", "AGENT", 1e24, agentOwner);
+        vm.snapshotGasLastCall("AgentRegistry", "create");
+    }
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IOFT} from "@layerzerolabs/oft-evm/contracts/interfaces/IOFT.sol";
+import {StdUtils} from "forge-std/StdUtils.sol";
+import {Vm} from "forge-std/Vm.sol";
+
+import {InferenceSettlement} from "../../src/InferenceSettlement.sol";
+import {InferenceToken} from "../../src/InferenceToken.sol";
+import {TokenMinter} from "../../src/TokenMinter.sol";
+import {IInferenceSettlement} from "../../src/interfaces/IInferenceSettlement.sol";
+import {ITokenBackingOutbox} from "../../src/interfaces/ITokenBackingOutbox.sol";
+import {ITokenBridge} from "../../src/interfaces/ITokenBridge.sol";
+import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
+import {AgentSplit} from "../../src/libraries/AgentSplit.sol";
+import {IUsdc} from "./IUsdc.sol";
+import {LayerZeroTools, Packet} from "./LayerZero.sol";
+import {ScriptedPool, ScriptedRegistry} from "./ScriptedAgents.sol";
+import {Chain} from "./ThreeChains.sol";
+
+/// @notice What went through a chain, in token units.
+struct Flow {
+    /// @dev Dollars that the handler paid at the door, and what the door says it gave.
+    uint256 pulled;
+    uint256 doorGave;
+    /// @dev Messages from and to a secondary chain: what is sent and not delivered is in flight or waits.
+    uint256 sentFrom;
+    uint256 deliveredFrom;
+    uint256 sentTo;
+    uint256 deliveredTo;
+    /// @dev What forged messages took from its line, and minted on it.
+    uint256 forgedFrom;
+    uint256 forgedTo;
+    /// @dev Dollars that left its outbox, that arrived in its inbox, that somebody put into its inbox, that were booked.
+    uint256 flushed;
+    uint256 landed;
+    uint256 inboxGifts;
+    uint256 booked;
+    /// @dev Its line, as the events tell it.
+    uint256 line;
+    uint256 gifted;
+}
+
+/// @notice A message that arrived without cover.
+struct Held {
+    bytes32 guid;
+    uint256 chain;
+    uint32 srcEid;
+    ITokenBridge.Message message;
+}
+
+/// @notice What somebody who reads every event of the three chains knows, and what they would have found wrong.
+abstract contract Observer is LayerZeroTools, StdUtils {
+    IUsdc internal immutable USDC;
+    InferenceToken internal immutable TOKEN;
+    TokenMinter internal immutable MINTER;
+    InferenceSettlement internal immutable SETTLEMENT;
+    ScriptedPool internal immutable POOL;
+    ScriptedRegistry internal immutable REGISTRY;
+
+    /// @dev The primary chain, then the two secondary ones.
+    Chain[3] internal chains;
+
+    mapping(uint256 chain => Flow) internal flows;
+    mapping(bytes32 guid => bool) internal wasSent;
+    mapping(bytes32 guid => bool) internal wasDelivered;
+    mapping(uint256 chain => mapping(uint256 day => uint256)) internal mintedInto;
+    /// @dev What the events say that an account has.
+    mapping(bytes32 account => uint256) internal creditOf;
+    mapping(uint256 day => uint256) internal paidOn;
+    mapping(address agent => mapping(uint256 day => uint256)) internal servedOn;
+
+    Packet[] internal packets;
+    Held[] internal held;
+
+    uint256 public lastId;
+    uint256 public announcedTotal;
+    uint256 public lastBatch;
+    uint256 public debited;
+    uint256 public paidOut;
+    /// @notice What went back to requesters, and the tenths it was made of, in nano-dollars.
+    uint256 public mintedBack;
+    uint256 public backDue;
+    /// @dev What flushes took out of each outbox, cost included, in token units.
+    uint256[3] internal takenOut;
+
+    /// @notice What was found wrong.
+    uint256 public backingLosses;
+    uint256 public outboxLosses;
+    uint256 public wrongAnnouncements;
+    uint256 public wrongBatches;
+    uint256 public doubleDeliveries;
+    uint256 public giftBreaches;
+    uint256 public capBreaches;
+    uint256 public ceilingBreaches;
+    uint256 public capacityBreaches;
+
+    constructor(InferenceSettlement settlement, ScriptedPool pool, ScriptedRegistry registry, Chain[3] memory all) {
+        (SETTLEMENT, POOL, REGISTRY) = (settlement, pool, registry);
+        (USDC, TOKEN, MINTER) = (IUsdc(address(all[0].dollar)), all[0].token, all[0].minter);
+        for (uint256 i; i < 3; ++i) {
+            chains[i] = all[i];
+        }
+        vm.recordLogs();
+    }
+
+    modifier observed() {
+        uint256 backingBefore = MINTER.backing() + paidOut;
+        uint256[3] memory outboxBefore = outboxes();
+        _;
+        readLogs(vm.getRecordedLogs());
+        if (MINTER.backing() + paidOut < backingBefore) backingLosses++;
+        uint256[3] memory outboxAfter = outboxes();
+        for (uint256 i = 1; i < 3; ++i) {
+            if (outboxAfter[i] < outboxBefore[i]) outboxLosses++;
+        }
+    }
+
+    function flowOf(uint256 chain) external view returns (Flow memory) {
+        return flows[chain];
+    }
+
+    /// @dev The dollars of each outbox, and what flushes took out of it: falls only if something else takes any.
+    function outboxes() private view returns (uint256[3] memory dollars) {
+        for (uint256 i = 1; i < 3; ++i) {
+            Chain storage chain = chains[i];
+            dollars[i] = chain.dollar.balanceOf(address(chain.outbox)) / chain.outbox.SCALE() + takenOut[i];
+        }
+    }
+
+    /* LOGS */
+
+    function readLogs(Vm.Log[] memory logs) private {
+        Packet[] memory found = packetsIn(logs);
+        for (uint256 i; i < found.length; ++i) {
+            packets.push(found[i]);
+        }
+        for (uint256 i; i < logs.length; ++i) {
+            address emitter = logs[i].emitter;
+            if (emitter == address(SETTLEMENT)) readSettlement(logs[i]);
+            else if (emitter == address(chains[0].pool)) readPool(logs[i]);
+            for (uint256 chain; chain < 3; ++chain) {
+                if (emitter == address(chains[chain].bridge)) readBridge(logs[i], chain);
+                else if (emitter == address(chains[chain].minter)) readMinter(logs[i], chain);
+                else if (emitter == address(chains[chain].outbox)) readOutbox(logs[i], chain);
+            }
+        }
+    }
+
+    function readSettlement(Vm.Log memory log) private {
+        bytes32 topic = log.topics[0];
+        if (topic == IInferenceSettlement.Activated.selector) readActivated(log);
+        else if (topic == IInferenceSettlement.Settled.selector) readSettled(log);
+        else if (topic == IInferenceSettlement.Debited.selector) readDebited(log);
+        else if (topic == IInferenceSettlement.Served.selector) readServed(log);
+    }
+
+    function readActivated(Vm.Log memory log) private {
+        (uint256 amount, uint256 total, uint256 creditAfter,,) =
+            abi.decode(log.data, (uint256, uint256, uint256, uint32, bytes32));
+        bool follows = uint256(log.topics[1]) == lastId + 1 && total == announcedTotal + amount;
+        uint256 creditSeen = creditOf[log.topics[2]] += amount * 1000;
+        if (!follows || creditAfter != creditSeen) wrongAnnouncements++;
+        lastId = uint256(log.topics[1]);
+        announcedTotal = total;
+    }
+
+    function readSettled(Vm.Log memory log) private {
+        (, uint256 amount, uint256 paidAfter, uint256 total) =
+            abi.decode(log.data, (bytes32, uint256, uint256, uint256));
+        uint256 day = uint256(log.topics[2]);
+        debited += amount;
+        paidOn[day] += amount;
+        bool follows = uint256(log.topics[1]) == lastBatch + 1 && total == debited && paidAfter == paidOn[day];
+        if (!follows) wrongBatches++;
+        if (paidOn[day] > SETTLEMENT.ceilingNanoUsd()) ceilingBreaches++;
+        lastBatch = uint256(log.topics[1]);
+    }
+
+    function readDebited(Vm.Log memory log) private {
+        (uint256 amount, uint256 creditAfter) = abi.decode(log.data, (uint256, uint256));
+        uint256 creditSeen = creditOf[log.topics[2]] -= amount;
+        if (creditAfter != creditSeen) wrongAnnouncements++;
+    }
+
+    function readServed(Vm.Log memory log) private {
+        (uint256 day, uint256 amount,) = abi.decode(log.data, (uint256, uint256, uint256));
+        address agent = address(uint160(uint256(log.topics[3])));
+        servedOn[agent][day] += amount;
+        if (servedOn[agent][day] > POOL.capacityOn(agent, day)) capacityBreaches++;
+        (, uint256 back,) = AgentSplit.split(amount);
+        backDue += back;
+    }
+
+    function readMinter(Vm.Log memory log, uint256 chain) private {
+        bytes32 topic = log.topics[0];
+        bool isMint = topic == ITokenMinter.Minted.selector || topic == ITokenMinter.MintedAndActivated.selector;
+        if (isMint) flows[chain].doorGave += uint256(word(log.data, 0));
+        else if (topic == ITokenMinter.PaidOut.selector) paidOut += uint256(word(log.data, 0));
+        else if (topic == ITokenMinter.MintedBack.selector) mintedBack += uint256(word(log.data, 0)) * 1000;
+        else if (topic == ITokenMinter.Booked.selector) readBooked(log);
+        else if (topic == ITokenMinter.FloatFunded.selector) readFloatFunded(log);
+    }
+
+    function readBooked(Vm.Log memory log) private {
+        Flow storage flow = flows[chainOf(uint32(uint256(log.topics[1])))];
+        flow.booked += uint256(word(log.data, 0));
+        flow.line += uint256(word(log.data, 0));
+    }
+
+    function readFloatFunded(Vm.Log memory log) private {
+        Flow storage flow = flows[chainOf(uint32(uint256(log.topics[2])))];
+        flow.gifted += uint256(word(log.data, 0));
+        flow.line += uint256(word(log.data, 0));
+    }
+
+    function readBridge(Vm.Log memory log, uint256 chain) private {
+        bytes32 topic = log.topics[0];
+        bool isSent = topic == ITokenBridge.Sent.selector;
+        if (!isSent && topic != ITokenBridge.Delivered.selector && topic != ITokenBridge.Waiting.selector) return;
+        ITokenBridge.Message memory message = abi.decode(log.data, (ITokenBridge.Message));
+        uint256 other = chainOf(uint32(uint256(log.topics[2])));
+        if (isSent) readSent(log.topics[1], chain, other, message.amount);
+        else if (topic == ITokenBridge.Delivered.selector) readDelivered(log.topics[1], chain, other, message);
+        else held.push(Held(log.topics[1], chain, uint32(uint256(log.topics[2])), message));
+    }
+
+    function readSent(bytes32 guid, uint256 chain, uint256 to, uint256 amount) private {
+        wasSent[guid] = true;
+        if (chain != 0) flows[chain].sentFrom += amount;
+        else (flows[to].sentTo, flows[to].line) = (flows[to].sentTo + amount, flows[to].line + amount);
+    }
+
+    function readDelivered(bytes32 guid, uint256 chain, uint256 from, ITokenBridge.Message memory message) private {
+        if (wasDelivered[guid]) doubleDeliveries++;
+        wasDelivered[guid] = true;
+        if (chain == 0) readArrival(guid, from, message);
+        else readMintInto(guid, chain, message.amount);
+    }
+
+    function readArrival(bytes32 guid, uint256 from, ITokenBridge.Message memory message) private {
+        Flow storage flow = flows[from];
+        if (wasSent[guid]) flow.deliveredFrom += message.amount;
+        else flow.forgedFrom += message.amount;
+        flow.line -= message.amount;
+        if (message.kind == ITokenBridge.Kind.Transfer && flow.line < flow.gifted) giftBreaches++;
+    }
+
+    function readMintInto(bytes32 guid, uint256 chain, uint256 amount) private {
+        if (wasSent[guid]) flows[chain].deliveredTo += amount;
+        else flows[chain].forgedTo += amount;
+        mintedInto[chain][block.timestamp / 1 days] += amount;
+        if (mintedInto[chain][block.timestamp / 1 days] > chains[chain].bridge.DAILY_MINT_CAP()) capBreaches++;
+    }
+
+    function readOutbox(Vm.Log memory log, uint256 chain) private {
+        if (log.topics[0] != ITokenBackingOutbox.Flushed.selector) return;
+        (uint256 amount, uint256 cost,,) = abi.decode(log.data, (uint256, uint256, uint256, uint256));
+        flows[chain].flushed += amount;
+        takenOut[chain] += amount + cost;
+    }
+
+    function readPool(Vm.Log memory log) private {
+        if (log.topics[0] != IOFT.OFTReceived.selector) return;
+        (uint32 srcEid, uint256 amount) = abi.decode(log.data, (uint32, uint256));
+        flows[chainOf(srcEid)].landed += amount;
+    }
+
+    function chainOf(uint32 eid) internal view returns (uint256 chain) {
+        while (chains[chain].lz.eid != eid) ++chain;
+    }
+}

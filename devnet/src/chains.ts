@@ -1,0 +1,79 @@
+import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
+import { type Chain, startChain } from "./chain.ts";
+import type { Crew } from "./crew.ts";
+import { type Deployment, deploy } from "./deployment.ts";
+import { DevnetError } from "./devnet-error.ts";
+import type { FileName, Folder } from "./folder.ts";
+import { restoreDeployment, saveDeployment, stateFile } from "./saved.ts";
+import type { DevnetSettings, PortSetting, Ports } from "./settings.ts";
+
+export type Chains = Readonly<Record<LocalChainName, Chain>>;
+
+export type StartChainsOptions = {
+  settings: DevnetSettings;
+  folder: Folder;
+  crew: Crew;
+  ports: Ports;
+  environment: Readonly<Record<string, string | undefined>>;
+  onProgress(line: string): void;
+};
+
+const LABELS: Record<LocalChainName, string> = {
+  primary: "primary chain",
+  secondary1: "secondary chain 1",
+  secondary2: "secondary chain 2",
+};
+const PORTS: Record<LocalChainName, PortSetting> = {
+  primary: "CHAIN_PORT",
+  secondary1: "SECONDARY1_PORT",
+  secondary2: "SECONDARY2_PORT",
+};
+/** The gateway's and the relayer's books are of these chains, and of no others. */
+const BOOKS: readonly FileName[] = ["gateway.sqlite", "relayer.sqlite"].flatMap((file) =>
+  ["", "-wal", "-shm"].map((end) => `${file}${end}` as FileName),
+);
+
+/** The chains with their contracts: as they were left, as a deployment once left them, or new ones. */
+export async function startChains(options: StartChainsOptions): Promise<{ chains: Chains; deployment: Deployment }> {
+  const { settings, folder, onProgress } = options;
+  const chainIds = LOCAL_CHAIN_NAMES.map((name) => settings.chainIds[name]);
+  let deployment = keptDeployment(options);
+  if (deployment !== undefined) onProgress("Continuing the local chains ...");
+  else {
+    folder.remove("deployment.json", ...LOCAL_CHAIN_NAMES.map(stateFile), ...BOOKS);
+    deployment = restoreDeployment(folder, chainIds);
+    onProgress(deployment === undefined ? "Starting new local chains ..." : "Starting the saved local chains ...");
+  }
+  const started = await Promise.all(LOCAL_CHAIN_NAMES.map((name) => start(options, name)));
+  const chains = Object.fromEntries(LOCAL_CHAIN_NAMES.map((name, index) => [name, started[index]])) as Chains;
+  const isNew = deployment === undefined;
+  if (isNew) onProgress("Deploying the dollars, LayerZero and the contracts ...");
+  deployment ??= await deploy(chains);
+  await Promise.all(started.map((chain) => chain.keep()));
+  if (isNew) saveDeployment(folder, deployment, chainIds);
+  folder.writeJson("deployment.json", deployment);
+  return { chains, deployment };
+}
+
+/** Undefined unless both the chains and what is on them were kept. */
+function keptDeployment({ folder, settings }: StartChainsOptions): Deployment | undefined {
+  if (!LOCAL_CHAIN_NAMES.every((name) => folder.has(stateFile(name)))) return undefined;
+  const kept = folder.readJson("deployment.json") as Deployment | undefined;
+  if (kept === undefined || kept.primary.chainId === settings.chainIds.primary) return kept;
+  throw new DevnetError(
+    `${folder.path} has primary chain ${kept.primary.chainId}, and PRIMARY_CHAIN_ID is ${settings.chainIds.primary}: ` +
+      "begin anew with --fresh.",
+  );
+}
+
+function start(options: StartChainsOptions, name: LocalChainName): Promise<Chain> {
+  const { crew, settings, ports, folder, environment } = options;
+  return startChain(crew, {
+    name: LABELS[name],
+    chainId: settings.chainIds[name],
+    port: ports[PORTS[name]],
+    stateFile: folder.file(stateFile(name)),
+    logFile: folder.file(`${name}.log`),
+    environment,
+  });
+}

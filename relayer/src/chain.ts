@@ -1,0 +1,27 @@
+import type { Account, Address } from "viem";
+import { type Connection, connect } from "./connection.ts";
+import type { ChainSettings } from "./settings.ts";
+
+/** A chain as one worker sees it, through a node of its own. */
+export type Chain = Connection & { settings: ChainSettings };
+
+export function connectChain(settings: ChainSettings, options: { rpcUrl: string; account: Account }): Chain {
+  return { settings, ...connect({ chainId: settings.chainId, ...options }) };
+}
+
+/** Throws {@link WrongChainError} unless the node is of the chain that it is said to be of. */
+export async function checkChain({ reader, settings }: Chain): Promise<void> {
+  const chainId = await reader.getChainId();
+  if (chainId !== settings.chainId) {
+    throw new WrongChainError(`A node of chain ${settings.chainId} says that it is of chain ${chainId}.`);
+  }
+}
+
+/** Compares addresses however they are written. */
+export function isSame(one: Address, other: Address): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+class WrongChainError extends Error {
+  override readonly name = "WrongChainError";
+}

@@ -1,0 +1,28 @@
+import { DatabaseSync } from "node:sqlite";
+
+/** What the keeper has spent on each chain in a UTC day: kept in a file, so that a restart does not begin a new day. */
+export type Budget = {
+  /** What may still be spent today. */
+  leftWei(chainId: number): bigint;
+  spend(chainId: number, amountWei: bigint): void;
+  close(): void;
+};
+
+const DAY_MS = 86_400_000;
+
+export function openBudget(options: { file: string; dailyBudgetWei: bigint; now(): number }): Budget {
+  const { file, dailyBudgetWei, now } = options;
+  const database = new DatabaseSync(file);
+  database.exec(
+    "CREATE TABLE IF NOT EXISTS spent (day INTEGER, chain_id INTEGER, wei TEXT NOT NULL, PRIMARY KEY (day, chain_id))",
+  );
+  const read = database.prepare("SELECT wei FROM spent WHERE day = ? AND chain_id = ?");
+  const write = database.prepare("INSERT OR REPLACE INTO spent VALUES (?, ?, ?)");
+  const today = (): number => Math.floor(now() / DAY_MS);
+  const spentWei = (chainId: number): bigint => BigInt((read.get(today(), chainId) as { wei?: string })?.wei ?? 0);
+  return {
+    leftWei: (chainId) => dailyBudgetWei - spentWei(chainId),
+    spend: (chainId, amountWei) => void write.run(today(), chainId, String(spentWei(chainId) + amountWei)),
+    close: () => database.close(),
+  };
+}

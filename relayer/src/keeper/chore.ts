@@ -1,0 +1,23 @@
+import type { Abi, Address } from "viem";
+import type { KeeperChain } from "./keeper-chain.ts";
+
+/** A call that anyone may make, and that somebody has to. */
+export type Chore = {
+  /** As the log calls it. */
+  name: string;
+  chain: KeeperChain;
+  call: { address: Address; abi: Abi; functionName: string; args: readonly unknown[] };
+  /** What is to be sent along, in the chain's coin; nothing if absent. */
+  valueWei?(): Promise<bigint>;
+  /** Errors of the contract that say that its time has not come. */
+  notDue: readonly string[];
+};
+
+/** What has waited longer than it should. */
+export type Delay = { what: "flush" | "in flight" | "waiting"; chain: string; ageSeconds: bigint };
+
+/** What is to be done now, and what is late. */
+export type Survey = { chores: Chore[]; delays: Delay[] };
+
+/** Looks after one kind of thing. */
+export type Duty = () => Promise<Survey>;

@@ -1,0 +1,50 @@
+import { equal, match, throws } from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { readKeeperSettings } from "./settings.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "keeper-settings-"));
+const KEEPER_FILE = join(folder, "keeper.json");
+const KEEPER_KEY = `0x${"1".repeat(64)}`;
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const address = `0x${"2".repeat(40)}`;
+const chain = { name: "primary", chainId: 1, eid: 30101, rpcUrl: "http://127.0.0.1:1", startBlock: 0 };
+const primary = { ...chain, contracts: { inferenceSettlement: address } };
+const settings = { databaseFile: "x", dailyBudgetWei: "1000", minPayment: "1000000", chains: [primary] };
+
+test("amounts are read exactly, and a poll is every half a minute unless it is said", () => {
+  const read = readWith({ ...settings, dailyBudgetWei: "100000000000000000001" });
+  equal(read.dailyBudgetWei, 100_000_000_000_000_000_001n);
+  equal(read.pollMs, 30_000);
+  equal(read.chains[0]?.contracts.inferenceSettlement, address);
+});
+
+test("what is wrong is told together, a number for an amount and an unknown word among it", () => {
+  const wrong = { ...settings, dailyBudgetWei: 1000, interval: 5, chains: [{ ...primary, rpcUrl: "nowhere" }] };
+  throws(
+    () => readWith(wrong),
+    (error: Error) => {
+      match(error.message, /dailyBudgetWei must be a whole number in a text\./);
+      match(error.message, /interval is unknown\./);
+      match(error.message, /chains\.0\.rpcUrl must be an http\(s\) URL\./);
+      return true;
+    },
+  );
+  throws(() => readKeeperSettings({ KEEPER_FILE }), /KEEPER_KEY must be a private key/);
+  throws(() => readKeeperSettings({ KEEPER_KEY }), /KEEPER_FILE must name the keeper's JSON file/);
+});
+
+test("the primary chain comes first, and there is one", () => {
+  const secondary = { ...chain, name: "secondary", contracts: { tokenBackingOutbox: address } };
+  throws(() => readWith({ ...settings, chains: [secondary, primary] }), /must begin with the primary chain/);
+  throws(() => readWith({ ...settings, chains: [secondary] }), /must begin with the primary chain/);
+  throws(() => readWith({ ...settings, chains: [primary, primary] }), /must begin with the primary chain/);
+});
+
+function readWith(content: object) {
+  writeFileSync(KEEPER_FILE, JSON.stringify(content));
+  return readKeeperSettings({ KEEPER_FILE, KEEPER_KEY });
+}

@@ -1,0 +1,197 @@
+import { ok } from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Anvil, startAnvil } from "@inference/contracts/anvil";
+import { deployDollarPools } from "@inference/contracts/dollar-pools";
+import { dollarPool } from "@inference/contracts/generated/dollar-pool";
+import { localToken } from "@inference/contracts/generated/local-token";
+import { deployLayerZero, type LayerZeroAddresses } from "@inference/contracts/layerzero";
+import { deployLocalToken, fundLocalToken } from "@inference/contracts/local-token";
+import { receiptOf } from "@inference/contracts/receipt";
+import {
+  type Address,
+  createTestClient,
+  createWalletClient,
+  type Hex,
+  http,
+  pad,
+  parseEventLogs,
+  publicActions,
+  toHex,
+  walletActions,
+} from "viem";
+import { type HDAccount, mnemonicToAccount } from "viem/accounts";
+import { foundry } from "viem/chains";
+import { endpointAbi } from "../abi.ts";
+import { decodePacket, type Packet } from "../packet.ts";
+import type { RelayerSettings } from "../settings.ts";
+
+/** Two local chains with LayerZero and a pool of dollars on each: real messages between real contracts. */
+export type Network = AsyncDisposable & {
+  here: Side;
+  there: Side;
+  /** Sends dollars from the one side's pool to the other's, and mines nothing upon it. */
+  send(amount: bigint): Promise<Packet>;
+  settings(changes?: { databaseFile?: string; rpcUrls?: Partial<Record<WorkerName, string>> }): RelayerSettings;
+};
+export type Side = {
+  eid: number;
+  rpcUrl: string;
+  layerZero: LayerZeroAddresses;
+  dollar: Address;
+  pool: Address;
+  client: ReturnType<typeof clientOf>;
+};
+/** Whose node of the sending chain a test replaces by another. */
+type WorkerName = "verifier 1" | "verifier 2" | "executor";
+
+export const DOLLAR = 10n ** 18n;
+/** Blocks that the relayer waits for. */
+export const CONFIRMATIONS = 3;
+const account = (addressIndex: number): HDAccount =>
+  mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
+export const [deployer, alice, bob] = [account(0), account(1), account(2)] as const;
+export const workers = { verifiers: [account(3), account(4)], executor: account(5) } as const;
+const EIDS = [31337, 31338] as const;
+
+export async function startNetwork(): Promise<Network> {
+  const anvils = await Promise.all(EIDS.map((eid) => startAnvil(eid)));
+  const sides = await Promise.all(anvils.map((anvil, index) => deploySide(anvil, EIDS[index] ?? 0)));
+  const pools = await deployDollarPools(
+    deployer,
+    sides.map(({ rpcUrl, eid, dollar, layerZero: { endpoint } }) => ({ rpcUrl, eid, dollar, endpoint })),
+  );
+  const [here, there] = sides.map((side, index): Side => ({ ...side, pool: pools[index] ?? "0x" }));
+  ok(here !== undefined && there !== undefined);
+  await fund(here, alice.address, 1_000n * DOLLAR);
+  await fund(there, there.pool, 1_000n * DOLLAR);
+  await approvePool(here);
+  const folder = mkdtempSync(join(tmpdir(), "relayer-"));
+  return {
+    here,
+    there,
+    send: (amount) => send(here, there, amount),
+    settings: ({ databaseFile = join(folder, `${crypto.randomUUID()}.sqlite`), rpcUrls = {} } = {}) => ({
+      databaseFile,
+      pollMs: 10,
+      maxPauseMs: 200,
+      overdueMs: 60_000,
+      keys: {
+        verifiers: [keyOf(workers.verifiers[0]), keyOf(workers.verifiers[1])],
+        executor: keyOf(workers.executor),
+      },
+      chains: [here, there].map((side) => ({
+        endpoint: side.layerZero.endpoint,
+        sendLibrary: side.layerZero.sendLibrary,
+        receiveLibrary: side.layerZero.receiveLibrary,
+        verifiers: side.layerZero.verifiers,
+        eid: side.eid,
+        chainId: side.eid,
+        confirmations: CONFIRMATIONS,
+        startBlock: 0,
+        rpcUrls: {
+          verifiers: (["verifier 1", "verifier 2"] as const).map((name) =>
+            side === here ? (rpcUrls[name] ?? side.rpcUrl) : side.rpcUrl,
+          ) as [string, string],
+          executor: side === here ? (rpcUrls.executor ?? side.rpcUrl) : side.rpcUrl,
+        },
+      })),
+    }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(anvils.map((anvil) => anvil[Symbol.asyncDispose]()));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Blocks upon what happened, as many as make it count. */
+export async function confirmAll(side: Side): Promise<void> {
+  await side.client.mine({ blocks: CONFIRMATIONS });
+}
+
+export function balanceOf({ client, dollar }: Side, holder: Address): Promise<bigint> {
+  return client.readContract({ address: dollar, abi: localToken.abi, functionName: "balanceOf", args: [holder] });
+}
+
+export async function fund({ rpcUrl, dollar }: Side, to: Address, amount: bigint): Promise<void> {
+  await fundLocalToken({ rpcUrl, token: dollar, issuer: deployer, to, amount });
+}
+
+/** How many transactions an account has sent. */
+export function sentBy({ client }: Side, { address }: { address: Address }): Promise<number> {
+  return client.getTransactionCount({ address });
+}
+
+export async function until(isSo: () => boolean | Promise<boolean>, ms = 40_000): Promise<void> {
+  const deadline = performance.now() + ms;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`not so after ${ms} ms: ${isSo}`);
+    await sleep(10);
+  }
+}
+
+function clientOf(rpcUrl: string, chainId: number) {
+  const chain = { ...foundry, id: chainId };
+  const options = { chain, mode: "anvil", transport: http(rpcUrl), pollingInterval: 5, cacheTime: 0 } as const;
+  return createTestClient(options).extend(publicActions).extend(walletActions);
+}
+
+async function deploySide({ rpcUrl }: Anvil, eid: number): Promise<Omit<Side, "pool">> {
+  const [first, second] = workers.verifiers;
+  const layerZero = await deployLayerZero({
+    rpcUrl,
+    deployer,
+    eid,
+    remoteEids: EIDS.filter((other) => other !== eid),
+    verifierKeys: [first.address, second.address],
+    confirmations: BigInt(CONFIRMATIONS),
+  });
+  const dollar = await deployLocalToken({ rpcUrl, issuer: deployer, name: "Local Dollar", symbol: "USDL" });
+  return { eid, rpcUrl, layerZero, dollar, client: clientOf(rpcUrl, eid) };
+}
+
+export async function approvePool(side: Side): Promise<void> {
+  const hash = await writerOf(side).writeContract({
+    address: side.dollar,
+    abi: localToken.abi,
+    functionName: "approve",
+    args: [side.pool, 1_000n * DOLLAR],
+  });
+  await receiptOf(side.client, hash);
+}
+
+async function send(from: Side, to: Side, amount: bigint): Promise<Packet> {
+  const pool = { address: from.pool, abi: dollarPool.abi } as const;
+  const message = {
+    dstEid: to.eid,
+    to: pad(bob.address),
+    amountLD: amount,
+    minAmountLD: amount,
+    extraOptions: "0x",
+    composeMsg: "0x",
+    oftCmd: "0x",
+  } as const;
+  const fee = await from.client.readContract({ ...pool, functionName: "quoteSend", args: [message, false] });
+  const hash = await writerOf(from).writeContract({
+    ...pool,
+    functionName: "send",
+    args: [message, fee, alice.address],
+    value: fee.nativeFee,
+  });
+  const { logs } = await receiptOf(from.client, hash);
+  const [sent] = parseEventLogs({ abi: endpointAbi, eventName: "PacketSent", logs });
+  ok(sent !== undefined);
+  return decodePacket(sent.args.encodedPayload);
+}
+
+function writerOf({ rpcUrl, eid }: Side) {
+  return createWalletClient({ account: alice, chain: { ...foundry, id: eid }, transport: http(rpcUrl) });
+}
+
+function keyOf(worker: HDAccount): Hex {
+  const { privateKey } = worker.getHdKey();
+  ok(privateKey != null);
+  return toHex(privateKey);
+}

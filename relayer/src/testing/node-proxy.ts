@@ -1,0 +1,40 @@
+import { createServer } from "node:http";
+
+type Call = { id: number; method: string; params: unknown[] };
+type Answer = { result?: unknown };
+
+/** A node that says what another says, except where a test makes it lie. */
+export type NodeProxy = AsyncDisposable & {
+  url: string;
+  /** What it makes of an answer; undefined: nothing but the truth. */
+  lie: ((call: Call, answer: Answer) => Answer) | undefined;
+  isOffline: boolean;
+};
+
+export async function startNodeProxy(target: string): Promise<NodeProxy> {
+  const server = createServer(async (request, response) => {
+    if (proxy.isOffline) {
+      response.writeHead(503).end();
+      return;
+    }
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    const headers = { "content-type": "application/json" };
+    const answer = (await (await fetch(target, { method: "POST", headers, body })).json()) as Answer;
+    const told = proxy.lie?.(JSON.parse(body) as Call, answer) ?? answer;
+    response.writeHead(200, headers).end(JSON.stringify(told));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const proxy: NodeProxy = {
+    url: `http://127.0.0.1:${address.port}`,
+    lie: undefined,
+    isOffline: false,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return proxy;
+}

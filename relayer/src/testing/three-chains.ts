@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Anvil, startAnvil } from "@inference/contracts/anvil";
+import { deploy } from "@inference/contracts/deploy";
+import {
+  LOCAL_CHAIN_NAMES,
+  type LocalChainName,
+  type LocalSite,
+  prepareLocalChains,
+} from "@inference/contracts/local-chains";
+import { receiptOf } from "@inference/contracts/receipt";
+import { type Address, createTestClient, type Hex, http, publicActions, toHex, walletActions } from "viem";
+import { type HDAccount, mnemonicToAccount } from "viem/accounts";
+import { foundry } from "viem/chains";
+import type { KeeperSettings } from "../keeper/settings.ts";
+
+/** Three local chains with everything deployed, and nobody who carries messages. */
+export type ThreeChains = AsyncDisposable & {
+  sites: Readonly<Record<LocalChainName, ChainSite>>;
+  settings(changes?: Partial<KeeperSettings>): KeeperSettings;
+};
+export type ChainSite = LocalSite & {
+  client: ReturnType<typeof clientOf>;
+  contracts: Readonly<Record<string, Address>>;
+  at(contract: string): Address;
+  /** Throws if it reverts. */
+  sent(hash: Hex): Promise<void>;
+};
+
+const account = (addressIndex: number): HDAccount =>
+  mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
+export const [alice, keeper, settler, deployer] = [account(0), account(1), account(8), account(9)] as const;
+
+export async function startThreeChains(): Promise<ThreeChains> {
+  const anvils = await Promise.all([31337, 31338, 31339].map((chainId) => startAnvil(chainId)));
+  const chains = byName((_, index) => ({ chainId: 31337 + index, rpcUrl: (anvils[index] as Anvil).rpcUrl }));
+  const world = await prepareLocalChains({
+    chains,
+    roles: {
+      deployer,
+      proxyAdmin: account(5).address,
+      safeOwner: account(7).address,
+      guardian: account(6).address,
+      settler: settler.address,
+      verifierKeys: [account(3).address, account(4).address],
+    },
+    confirmations: 1,
+  });
+  const deployed = await deploy(world.config, { rpcUrls: byName((name) => chains[name].rpcUrl), deployer });
+  const sites = byName((name, index): ChainSite => {
+    const site = world.sites[name];
+    const client = clientOf(site.chain);
+    const contracts = deployed[index]?.addresses ?? {};
+    const sent = async (hash: Hex): Promise<void> => {
+      const { status } = await receiptOf(client, hash);
+      if (status !== "success") throw new Error(`${hash} reverted`);
+    };
+    return { ...site, client, contracts, at: (contract) => contracts[contract] ?? "0x", sent };
+  });
+  const folder = mkdtempSync(join(tmpdir(), "keeper-"));
+  return {
+    sites,
+    settings: (changes = {}) => ({
+      databaseFile: join(folder, `${crypto.randomUUID()}.sqlite`),
+      pollMs: 20,
+      dailyBudgetWei: 10n ** 18n,
+      minPayment: 1_000_000n,
+      key: toHex(keeper.getHdKey().privateKey ?? new Uint8Array()),
+      chains: LOCAL_CHAIN_NAMES.map((name, index) => {
+        const { chain, eid, contracts } = sites[name];
+        return { name, ...chain, eid, startBlock: Number(deployed[index]?.block ?? 0), contracts };
+      }),
+      ...changes,
+    }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(anvils.map((anvil) => anvil[Symbol.asyncDispose]()));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function byName<T>(make: (name: LocalChainName, index: number) => T): Record<LocalChainName, T> {
+  return Object.fromEntries(LOCAL_CHAIN_NAMES.map((name, index) => [name, make(name, index)])) as Record<
+    LocalChainName,
+    T
+  >;
+}
+
+function clientOf({ chainId, rpcUrl }: { chainId: number; rpcUrl: string }) {
+  const chain = { ...foundry, id: chainId };
+  const options = { chain, mode: "anvil", transport: http(rpcUrl), pollingInterval: 5, cacheTime: 0 } as const;
+  return createTestClient(options).extend(publicActions).extend(walletActions);
+}
