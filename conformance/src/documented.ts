@@ -1,0 +1,124 @@
+/**
+ * What the API is said to be, written from its documentation and not from the code that answers: the routes, and who
+ * may use each.
+ */
+export type DocumentedRoute = { method: "GET" | "POST" | "PATCH" | "DELETE"; path: string; use: Use };
+
+/**
+ * - `public`: a credential is not looked at.
+ * - `models`: without a credential too, but a bad one is refused.
+ * - `signed`: a signed message in the body says who it is; a credential is not looked at.
+ * - `paid`: whose credential it is pays; an API key its account, a session its identity's capacity.
+ * - `key`: an API key reads what is its own account's; `reader`: it does, and so does a session.
+ * - `session`: any session; `personal`: a wallet's own session, and not an agent's.
+ * - `operator`: a token of whoever runs the gateway, which nobody here has.
+ */
+export type Use = "public" | "models" | "signed" | "paid" | "key" | "reader" | "session" | "personal" | "operator";
+
+const text = "A word on harbours. [[tokens=2]]";
+
+/** The paid routes below both prefixes, each with a body that it takes. */
+export const paidBodies: Readonly<Record<string, object>> = {
+  "/chat/completions": { model: "sim-small", max_tokens: 10, messages: [{ role: "user", content: text }] },
+  "/embeddings": { model: "sim-embedding", input: text },
+  "/images/generations": { model: "sim-image", prompt: text },
+  "/image/generate": { model: "sim-image", prompt: text },
+  "/audio/speech": { model: "sim-speech", input: text, voice: "af_sky" },
+};
+
+export const prefixes = ["/api/v1", "/v1"] as const;
+
+/** Paths with their parts filled in: `{id}` of a key is filled in where it is used. */
+export const documentedRoutes: readonly DocumentedRoute[] = [
+  ...prefixes.flatMap((prefix): DocumentedRoute[] => [
+    ...Object.keys(paidBodies).map((path): DocumentedRoute => ({ method: "POST", path: prefix + path, use: "paid" })),
+    { method: "GET", path: `${prefix}/models`, use: "models" },
+    { method: "GET", path: `${prefix}/models/sim-small`, use: "models" },
+  ]),
+  { method: "POST", path: "/auth", use: "signed" },
+  { method: "DELETE", path: "/auth", use: "session" },
+  { method: "GET", path: "/auth/nonce", use: "public" },
+  { method: "POST", path: "/api/v1/keys", use: "signed" },
+  { method: "GET", path: "/api/v1/keys", use: "personal" },
+  { method: "POST", path: "/api/v1/keys/{id}/roll", use: "signed" },
+  { method: "PATCH", path: "/api/v1/keys/{id}", use: "personal" },
+  { method: "DELETE", path: "/api/v1/keys/{id}", use: "personal" },
+  { method: "GET", path: "/api/v1/key", use: "key" },
+  { method: "GET", path: "/api/v1/credits", use: "key" },
+  { method: "GET", path: "/api/v1/generation", use: "reader" },
+  { method: "GET", path: "/api/v1/activity", use: "reader" },
+  { method: "GET", path: "/api/v1/status", use: "public" },
+  { method: "GET", path: "/healthz", use: "public" },
+  { method: "GET", path: "/metrics", use: "operator" },
+  { method: "GET", path: "/openapi.json", use: "public" },
+  { method: "GET", path: "/docs", use: "public" },
+  { method: "GET", path: "/llms.txt", use: "public" },
+];
+
+/** What such services have elsewhere, what the provider has, and ways to write what is here otherwise. */
+export const undocumentedPaths: readonly string[] = [
+  "/",
+  "/admin",
+  "/.env",
+  "/favicon.ico",
+  "/v1",
+  "/v1/",
+  "/api",
+  "/api/v1",
+  "/api/v2/chat/completions",
+  "/v2/models",
+  "/v1/files",
+  "/v1/batches",
+  "/v1/responses",
+  "/v1/responses/resp_1",
+  "/v1/completions",
+  "/v1/moderations",
+  "/v1/assistants",
+  "/v1/threads",
+  "/v1/fine_tuning/jobs",
+  "/v1/audio/transcriptions",
+  "/v1/audio/translations",
+  "/v1/images/edits",
+  "/v1/images/variations",
+  "/v1/image/edit",
+  "/v1/image/upscale",
+  "/v1/video/queue",
+  "/v1/characters",
+  "/v1/augment/scrape",
+  "/v1/api_keys",
+  "/v1/api_keys/rate_limits",
+  "/api/v1/api_keys",
+  "/api/v1/api_keys/generate_web3_key",
+  "/api/v1/billing/usage",
+  "/api/v1/billing/usage-analytics",
+  "/v1/keys",
+  "/v1/key",
+  "/v1/credits",
+  "/v1/generation",
+  "/v1/status",
+  "/v1/auth",
+  "/api/v1/auth",
+  "/keys",
+  "/credits",
+  "/chat/completions",
+  "/api/chat/completions",
+  "/api/v1/v1/chat/completions",
+  "/v1/api/v1/chat/completions",
+  "/V1/chat/completions",
+  "/v1/Chat/Completions",
+  "/v1/chat/completions/extra",
+  "/v1/chat/completions;a=b",
+  "/v1/chat/completions%20",
+  "/v1/chat/completions%00",
+  "/v1/chat/completions.json",
+  "/v1/chat%2fcompletions",
+  "//v1/chat/completions",
+  "/v1//chat/completions",
+  "/auth/nonce/extra",
+  "/auth/session",
+  "/api/v1/keys/a/b",
+  "/api/v1/status/extra",
+  "/healthz/extra",
+  "/__simulator",
+  "/__simulator/config",
+];

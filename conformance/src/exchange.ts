@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { Ajv, type ValidateFunction } from "ajv";
+import { type OpenaiSchema, openaiSchemas } from "./schemas/openai.ts";
+
+/** One request and what came back, as it was on the wire. */
+export type Exchange = {
+  method: string;
+  /** Path and query. */
+  path: string;
+  status: number;
+  headers: Headers;
+  body: Uint8Array;
+  /** The body came to its end. */
+  whole: boolean;
+};
+
+/**
+ * Holds any answer of the gateway against what is documented of it: OpenAI's schemas, and the headers that every
+ * response has. Throws an assertion error that shows the exchange.
+ */
+export function checkExchange(exchange: Exchange): void {
+  const { method, path, status, headers } = exchange;
+  const where = `${method} ${path.slice(0, 200)}: ${status}`;
+  assert.match(headers.get("x-request-id") ?? "none", /^req_[0-9a-z]{26}$/, `${where}: x-request-id`);
+  assert.equal(headers.get("access-control-allow-origin"), "*", `${where}: CORS`);
+  assert.equal(headers.get("access-control-allow-credentials"), null, `${where}: CORS with cookies`);
+  assert.equal(headers.get("set-cookie"), null, `${where}: a cookie`);
+  if (status >= 400) {
+    checkError(exchange, where);
+    return;
+  }
+  assert.equal(headers.get("x-should-retry"), null, `${where}: a word on retries`);
+  const type = mediaType(headers);
+  if (method === "HEAD" || status === 204) assert.equal(exchange.body.length, 0, `${where}: a body`);
+  else if (type === "text/event-stream") checkEvents(exchange, where);
+  else if (/^(audio|image)\//.test(type)) assert.ok(exchange.body.length > 0, `${where}: no bytes`);
+  else if (isApi(path)) {
+    assert.equal(type, "application/json", where);
+    if (exchange.whole) checkShape(schemaOf(path), parseJson(exchange.body, where), where);
+  }
+}
+
+/** The data of the events that came whole. */
+export function eventsOf(body: Uint8Array): string[] {
+  return utf8
+    .decode(body)
+    .split(/\r\n\r\n|\n\n|\r\r/)
+    .slice(0, -1)
+    .map((event) => event.split(/\r\n|\n|\r/).flatMap((line) => (line.startsWith("data:") ? [line.slice(5)] : [])))
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.map((line) => line.replace(/^ /, "")).join("\n"));
+}
+
+const utf8 = new TextDecoder();
+
+function checkEvents({ body, whole }: Exchange, where: string): void {
+  const events = eventsOf(body);
+  for (const [index, event] of events.entries()) {
+    if (event === "[DONE]") {
+      assert.equal(index, events.length - 1, `${where}: events after [DONE]`);
+      continue;
+    }
+    const value = parseJson(Buffer.from(event), where) as { error?: unknown };
+    if (value.error === undefined) checkShape("chunk", value, where);
+    else {
+      checkShape("error", value, where);
+      assert.equal(index, events.length - 1, `${where}: events after an error`);
+    }
+  }
+  if (!whole) return;
+  const last = events.at(-1) ?? "";
+  assert.ok(last === "[DONE]" || last.startsWith('{"error":'), `${where}: the stream just ends, after ${last}`);
+}
+
+const types: Readonly<Record<number, string>> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  402: "insufficient_balance",
+  403: "permission_error",
+  404: "invalid_request_error",
+  405: "invalid_request_error",
+  408: "invalid_request_error",
+  409: "idempotency_error",
+  413: "invalid_request_error",
+  415: "invalid_request_error",
+  422: "idempotency_error",
+  429: "rate_limit_error",
+};
+
+/** OpenAI's clients sleep as long as Retry-After says, and try again unless they are told not to. */
+function checkError({ method, headers, body, status, whole }: Exchange, where: string): void {
+  assert.equal(mediaType(headers), "application/json", where);
+  const retry = headers.get("x-should-retry");
+  assert.match(retry ?? "none", /^(true|false)$/, `${where}: x-should-retry`);
+  const after = headers.get("retry-after");
+  if (retry === "false") assert.equal(after, null, `${where}: Retry-After on what does not heal`);
+  else if (after !== null) assert.match(after, /^[1-5]$/, `${where}: Retry-After`);
+  // Clients that try again leave the body.
+  if (method === "HEAD" || !whole) return;
+  const value = parseJson(body, where);
+  checkShape("error", value, where);
+  const { error } = value as { error: { type: string; message: string } };
+  assert.equal(error.type, types[status] ?? "server_error", where);
+  assert.ok(error.message.length > 10 && error.message.length < 600, `${where}: ${error.message}`);
+}
+
+function mediaType(headers: Headers): string {
+  return headers.get("content-type")?.split(";", 1)[0] ?? "none";
+}
+
+/** The rest are pages: the reference, and what an operator's tools read. */
+function isApi(path: string): boolean {
+  return /^\/(api|v1|auth)\b/.test(path);
+}
+
+/** The published shape of a path's whole answers; undefined for routes that OpenAI has not. */
+function schemaOf(path: string): OpenaiSchema | undefined {
+  const route = path.replace(/^\/(api\/)?v1\//, "").replace(/\/?(\?.*)?$/, "");
+  if (route === "chat/completions") return "completion";
+  if (route === "embeddings") return "embeddings";
+  if (route === "images/generations") return "images";
+  if (route === "models") return "models";
+  return route.startsWith("models/") ? "model" : undefined;
+}
+
+const ajv = new Ajv({ strict: true, allowUnionTypes: true, strictRequired: false });
+const validators = Object.fromEntries(
+  Object.entries(openaiSchemas).map(([name, schema]) => [name, ajv.compile(schema)]),
+) as Record<OpenaiSchema, ValidateFunction>;
+
+function checkShape(schema: OpenaiSchema | undefined, value: unknown, where: string): void {
+  if (schema === undefined) return;
+  const validate = validators[schema];
+  if (validate(value)) return;
+  assert.fail(`${where}: no ${schema}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(value).slice(0, 500)}`);
+}
+
+function parseJson(body: Uint8Array, where: string): unknown {
+  const text = utf8.decode(body);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return assert.fail(`${where}: not JSON: ${text.slice(0, 300)}`);
+  }
+}

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Account, openAccount, spentBy } from "./account.ts";
+import { checkExchange, eventsOf } from "./exchange.ts";
+import { codeOf, sendRaw } from "./raw.ts";
+import { openTarget, type Target } from "./target.ts";
+import { makeWire } from "./wire.ts";
+
+/** What goes wrong between a client and the gateway, which no one request shows. */
+let target: Target;
+let account: Account;
+let session: string;
+before(async () => {
+  target = await openTarget();
+  account = await openAccount(target, 4);
+  session = await account.signIn();
+});
+after(() => target?.close());
+
+describe("what happens to a key while a stream of it runs", () => {
+  const changes = {
+    "it is revoked": { method: "DELETE", next: "invalid_api_key" },
+    "it is disabled": { method: "PATCH", body: { disabled: true }, next: "key_disabled" },
+    "its limit is lowered to nothing": { method: "PATCH", body: { limit: "0" }, next: "key_limit_exceeded" },
+  };
+  for (const [name, { method, next, ...change }] of Object.entries(changes)) {
+    test(`${name}: the stream comes whole and is paid, and the next request is ${next}`, async () => {
+      const { key, id } = await account.makeKey("limit=1.00");
+      const wire = makeWire();
+      const response = await wire.fetch(`${target.url}/v1/chat/completions`, {
+        method: "POST",
+        headers: headersFor(key),
+        body: chatBody("[[tokens=30]][[drip=10]]", { stream: true }),
+      });
+      const path = `/api/v1/keys/${id}`;
+      const body = "body" in change ? { body: JSON.stringify(change.body) } : {};
+      const changed = await sendRaw(target.url, { method, path, headers: headersFor(session), ...body });
+      assert.equal(changed.status, 200, Buffer.from(changed.body).toString());
+      await response.text();
+      const [exchange] = wire.exchanges;
+      assert.ok(exchange !== undefined);
+      checkExchange(exchange);
+      assert.equal(eventsOf(exchange.body).at(-1), "[DONE]");
+      const refused = await sendRaw(target.url, {
+        method: "POST",
+        path: "/v1/chat/completions",
+        headers: headersFor(key),
+        body: chatBody(""),
+      });
+      checkExchange(refused);
+      assert.equal(codeOf(refused), next);
+      const charge = await chargeOf(response.headers.get("x-request-id") ?? "");
+      assert.ok(charge >= 30 * SMALL_TOKEN_NANO_USD, `${charge} for 30 tokens`);
+    });
+  }
+});
+
+describe("clients that leave, or never come to the point", () => {
+  test("1,000 requests that are cut within a second leave nothing held, and others are served", async () => {
+    const { key } = await account.makeKey();
+    const left: Promise<unknown>[] = [];
+    for (let round = 0; round < 50; round += 1) {
+      left.push(...Array.from({ length: 20 }, (_, index) => cutAfter(key, (round + index) % 20)));
+      await sleep(10);
+    }
+    await Promise.all(left);
+    const { key: other } = await (await openAccount(target, 5)).makeKey();
+    await assertServed(other);
+    // What was admitted before its client left is paid by now: this waits until nothing is held.
+    await spentBy(target, key);
+    await assertServed(key);
+  });
+
+  test("500 connections that trickle keep nobody waiting", async () => {
+    const { key } = await account.makeKey();
+    const sockets = await Promise.all(Array.from({ length: 500 }, () => openSocket()));
+    for (const [index, socket] of sockets.entries()) {
+      const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
+      socket.write(
+        index % 2 === 0 ? head.slice(0, 40) : `${head}Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{`,
+      );
+    }
+    for (let times = 0; times < 5; times += 1) {
+      for (const socket of sockets) socket.write(" ");
+      const from = performance.now();
+      await assertServed(key);
+      // A request that waited for them would wait until their bodies are given up.
+      assert.ok(performance.now() - from < 10_000, "a request beside them took ten seconds");
+    }
+    for (const socket of sockets) socket.destroy();
+    await spentBy(target, key);
+  });
+});
+
+const SMALL_TOKEN_NANO_USD = 600;
+
+function chatBody(markers: string, more: object = {}): string {
+  const messages = [{ role: "user", content: `A word on harbours. ${markers}` }];
+  return JSON.stringify({ model: "sim-small", max_tokens: 50, messages, ...more });
+}
+
+function headersFor(credential: string): Record<string, string> {
+  return { authorization: `Bearer ${credential}`, "content-type": "application/json" };
+}
+
+/** As the wallet's session reads it, once there is a receipt: a revoked key tells nothing of itself any more. */
+async function chargeOf(id: string): Promise<number> {
+  const path = `/api/v1/generation?id=${id}`;
+  const deadline = performance.now() + 15_000;
+  for (;;) {
+    const { status, body } = await sendRaw(target.url, { method: "GET", path, headers: headersFor(session) });
+    const { data } = JSON.parse(Buffer.from(body).toString()) as { data?: { charge_nano_usd: number } };
+    if (data !== undefined) return data.charge_nano_usd;
+    assert.ok(performance.now() < deadline, `there is no receipt: ${status}`);
+    await sleep(10);
+  }
+}
+
+async function assertServed(key: string): Promise<void> {
+  const exchange = await sendRaw(target.url, {
+    method: "POST",
+    path: "/v1/chat/completions",
+    headers: headersFor(key),
+    body: chatBody("[[tokens=2]]"),
+  });
+  checkExchange(exchange);
+  assert.equal(exchange.status, 200, Buffer.from(exchange.body).toString());
+}
+
+/** Sends a request for a stream, and resets the connection so many ms later. */
+async function cutAfter(key: string, ms: number): Promise<void> {
+  const socket = await openSocket();
+  const body = chatBody("[[tokens=40]][[drip=2]]", { stream: true });
+  const lines = Object.entries({ host: "a", ...headersFor(key), "content-length": body.length });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n${body}`);
+  await sleep(ms);
+  socket.resetAndDestroy();
+}
+
+function openSocket(): Promise<Socket> {
+  const { hostname, port } = new URL(target.url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => resolve(socket));
+    socket.on("error", reject);
+  });
+}

@@ -1,0 +1,46 @@
+import type { Exchange } from "./exchange.ts";
+
+/** A `fetch` to give to a client, and all that passed through it. */
+export type Wire = { fetch: typeof fetch; exchanges: Exchange[] };
+
+export function makeWire(): Wire {
+  const exchanges: Exchange[] = [];
+  return {
+    exchanges,
+    fetch: async (input, init) => {
+      const request = new Request(input, init);
+      const response = await fetch(request);
+      const { pathname, search } = new URL(request.url);
+      const { status, headers } = response;
+      const exchange = { method: request.method, path: pathname + search, status, headers, body: new Uint8Array() };
+      const recorded: Exchange = { ...exchange, whole: response.body === null };
+      exchanges.push(recorded);
+      const body = response.body === null ? null : record(response.body, recorded);
+      return new Response(body, { status, statusText: response.statusText, headers });
+    },
+  };
+}
+
+/** The same bytes at the same pace: who stops reading, or leaves, is seen by the other side as without us. */
+function record(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  into: Exchange,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) {
+          into.whole = true;
+          controller.close();
+          return;
+        }
+        into.body = Buffer.concat([into.body, value]);
+        controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
