@@ -40,6 +40,9 @@ export function gatewayTarget(synchronous: Synchronous): Target {
           PRIMARY_CHAIN_ID: "1",
           SETTLEMENT_ADDRESS: `0x${"00".repeat(19)}01`,
           CHAIN_POLL_MS: "3600000",
+          // Counted as ever, and never reached.
+          ACCOUNT_REQUESTS_PER_MINUTE: "1000000000",
+          ADDRESS_REQUESTS_PER_MINUTE: "1000000000",
         },
       });
       const stop = async () => {

@@ -1,4 +1,5 @@
 import type { LedgerClient } from "@inference/ledger/client";
+import type { Activation } from "@inference/ledger/commands";
 import { chainPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { CursorRow } from "@inference/ledger/tables";
@@ -26,6 +27,8 @@ export type ActivationWatcher = {
   status(): WatcherStatus;
   /** Activations on the chain that are not final yet. Lost and found again with every poll: for display only. */
   pendingActivations(account: Address): PendingActivation[];
+  /** The same of all accounts, for whoever shows them from elsewhere. */
+  allPending(): readonly Activation[];
 };
 
 export type PollResult =
@@ -208,6 +211,7 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
     },
     status: () => ({ ...status }),
     pendingActivations: (account) => pending.of(account),
+    allPending: () => pending.all(),
   };
 }
 

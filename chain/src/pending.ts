@@ -10,6 +10,7 @@ export type Pending = {
   /** What became final is not pending any more. */
   dropUpTo(block: number): void;
   of(account: Address): PendingActivation[];
+  all(): readonly Activation[];
 };
 
 export function createPending(): Pending {
@@ -27,6 +28,7 @@ export function createPending(): Pending {
         .filter((activation) => activation.account === wanted)
         .map(({ amountToken, block, transaction }) => ({ amountNanoUsd: shown(amountToken), block, transaction }));
     },
+    all: () => pending,
   };
 }
 

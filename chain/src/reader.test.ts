@@ -77,12 +77,37 @@ test("a registry that is not there knows and denies nothing", async () => {
   await assert.rejects(reader({ registry: contract }).agentOwner(token), isUnavailable);
 });
 
+const capacityOf = async (pool?: Address) =>
+  (await reader(pool === undefined ? {} : { pool }).capacityToday(alice)).capacityNanoUsd;
+
 test("capacity is what the pool answers, at most what an amount can be, and nothing without a pool", async () => {
-  assert.equal(await reader().capacityToday(alice), 0);
+  assert.equal(await capacityOf(), 0);
   await setCode(contract, answering((7_000_000_000).toString(16)));
-  assert.equal(await reader({ pool: contract }).capacityToday(alice), 7_000_000_000);
+  assert.equal(await capacityOf(contract), 7_000_000_000);
   await setCode(contract, answering("f".repeat(64)));
-  assert.equal(await reader({ pool: contract }).capacityToday(alice), 9_000_000_000_000_000);
+  assert.equal(await capacityOf(contract), 9_000_000_000_000_000);
+});
+
+test("capacity is of the block whose time it says, whatever the clock says", async () => {
+  // Answers the time that the contract itself sees, in seconds.
+  await setCode(contract, "425f5260205ff3");
+  for (const later of [1, 86_400]) {
+    await chain.rpc("evm_increaseTime", [later]);
+    await chain.rpc("anvil_mine", ["0x1"]);
+    const { capacityNanoUsd: seen, at } = await reader({ pool: contract }).capacityToday(alice);
+    assert.equal(at, seen * 1_000);
+  }
+  // A day goes by between the two questions.
+  node.lie = async ({ method }, honest) => {
+    const answer = await honest();
+    if (method === "eth_getBlockByNumber") {
+      await chain.rpc("evm_increaseTime", [86_400]);
+      await chain.rpc("anvil_mine", ["0x1"]);
+    }
+    return answer;
+  };
+  const { capacityNanoUsd: seen, at } = await reader({ pool: contract }).capacityToday(alice);
+  assert.equal(at, seen * 1_000);
 });
 
 test("a pool that does not answer is no capacity of zero", async () => {
@@ -104,14 +129,19 @@ const failures: Record<string, Lie> = {
   "a node at its limit": () => ({ error: { code: -32005, message: "limit exceeded" } }),
   "a page": () => (response) => response.end("<html></html>"),
   null: () => ({ result: null }),
+  "a node that does not answer in two seconds": () => () => {},
 };
 for (const [name, lie] of Object.entries(failures)) {
   test(`${name} answers neither who owns nor what is left`, async () => {
     await setCode(token, answering(bob));
     await setCode(contract, answering("1"));
     node.lie = lie;
-    await assert.rejects(reader().agentOwner(token), isUnavailable);
-    await assert.rejects(reader({ registry: contract }).agentOwner(token), isUnavailable);
-    await assert.rejects(reader({ pool: contract }).capacityToday(alice), isUnavailable);
+    const start = performance.now();
+    await Promise.all([
+      assert.rejects(reader().agentOwner(token), isUnavailable),
+      assert.rejects(reader({ registry: contract }).agentOwner(token), isUnavailable),
+      assert.rejects(reader({ pool: contract }).capacityToday(alice), isUnavailable),
+    ]);
+    assert.ok(performance.now() - start < 2_500);
   });
 }

@@ -1,21 +1,28 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
+  type Address,
   concatHex,
   createPublicClient,
   createTestClient,
   encodeFunctionData,
+  type Hex,
   http,
+  keccak256,
+  type PublicClient,
   pad,
   parseAbi,
   publicActions,
+  stringToHex,
   walletActions,
   zeroAddress,
   zeroHash,
 } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
+import { create3Factory } from "../generated/create3-factory.ts";
 import { inferenceSettlement } from "../generated/inference-settlement.ts";
+import { tokenBridge } from "../generated/token-bridge.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import { planDeployment } from "./contract-plan.ts";
 import { type ChainDeployment, deploy, verifyDeployment, type WiringError } from "./deploy.ts";
@@ -115,6 +122,10 @@ test("every peer, library, verifier set, role and owner that is not as the file 
   deepEqual(await onPrimary(() => ({ guardian: stranger.address })), ["guardian", "guardian"]);
   const payees = { settler: stranger.address, provider: stranger.address };
   deepEqual(await onPrimary(() => ({ primary: payees })), ["settler", "provider"]);
+  const agents = (change: object) => onPrimary((chain) => ({ agents: { ...chain.agents, ...change } }));
+  const safe = { safeProxyFactory: stranger.address, safeSingleton: stranger.address };
+  deepEqual(await agents(safe), ["SAFE_FACTORY", "SAFE_SINGLETON"]);
+  deepEqual(await agents({ safeFallbackHandler: stranger.address }), ["SAFE_FALLBACK_HANDLER"]);
   deepEqual(await layerZero({ executor: stranger.address }), ["executorConfigs.1", "executorConfigs.1"]);
   deepEqual(await layerZero({ verifiers: [stranger.address, deployer.address] }), [
     ...["getAppUlnConfig", "getAppUlnConfig", "getAppUlnConfig", "getAppUlnConfig"],
@@ -128,11 +139,33 @@ test("every peer, library, verifier set, role and owner that is not as the file 
   deepEqual(await wrongOf(otherOft), ["OFT"]);
 });
 
-test("the deployer owns nothing and may do nothing on any chain", async () => {
-  const others = Object.fromEntries(
+test("the deployer has no role on any chain, and its factories deploy nothing more", async () => {
+  for (const { name, addresses } of deployed) {
+    const reader = createPublicClient({ transport: http(rpcUrls[name as LocalChainName]) });
+    const { timelockController = "0x", tokenBridge: bridge = "0x", create3Factory: factory = "0x" } = addresses;
+    const timelock = { address: timelockController, abi: timelockAbi } as const;
+    for (const role of [zeroHash, ...["PROPOSER_ROLE", "CANCELLER_ROLE", "EXECUTOR_ROLE"].map(roleId)]) {
+      const args = [role, deployer.address] as const;
+      equal(await reader.readContract({ ...timelock, functionName: "hasRole", args }), false, `${name}: ${role}`);
+    }
+    const holders = [
+      await reader.readContract({ address: bridge, abi: tokenBridge.abi, functionName: "owner" }),
+      await reader.readContract({ address: bridge, abi: tokenBridge.abi, functionName: "guardian" }),
+      await delegateOf(reader, world.sites[name as LocalChainName].layerZero.endpoint, bridge),
+      ...(name === "primary" ? await settlementRoles(reader, addresses.inferenceSettlement) : []),
+    ];
+    ok(!holders.includes(deployer.address), `${name}: ${holders}`);
+    const more = { address: factory, abi: create3Factory.abi, account: deployer.address } as const;
+    const deployment = { ...more, functionName: "deploy", args: [zeroHash, "0x00"] } as const;
+    await rejects(reader.simulateContract(deployment), /AlreadySealed/);
+  }
+});
+
+test("a file that gives the deployer a role is refused", async () => {
+  const chains = Object.fromEntries(
     Object.entries(world.config.chains).map(([name, chain]) => [name, { ...chain, guardian: deployer.address }]),
   );
-  await rejects(deploy({ ...world.config, chains: others }, { rpcUrls, deployer }), /the guardian is the deployer/);
+  await rejects(deploy({ ...world.config, chains }, { rpcUrls, deployer }), /the guardian is the deployer/);
 });
 
 test("a node of another chain, a key of another account and a dependency that is not there are refused first", async () => {
@@ -201,9 +234,26 @@ const safeAbi = parseAbi([
   "function execTransaction(address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, uint256 baseGas, uint256 gasPrice, address gasToken, address refundReceiver, bytes signatures) payable returns (bool)",
 ]);
 const timelockAbi = parseAbi([
+  "function hasRole(bytes32 role, address account) view returns (bool)",
   "function schedule(address target, uint256 value, bytes data, bytes32 predecessor, bytes32 salt, uint256 delay)",
   "function execute(address target, uint256 value, bytes payload, bytes32 predecessor, bytes32 salt) payable",
 ]);
+
+function roleId(role: string): Hex {
+  return keccak256(stringToHex(role));
+}
+
+/** Who may change the bridge's configuration at the endpoint. */
+function delegateOf(reader: PublicClient, address: Address, bridge: Address): Promise<Address> {
+  const abi = parseAbi(["function delegates(address oapp) view returns (address)"]);
+  return reader.readContract({ address, abi, functionName: "delegates", args: [bridge] });
+}
+
+function settlementRoles(reader: PublicClient, address: Address = "0x"): Promise<Address[]> {
+  const settlement = { address, abi: inferenceSettlement.abi } as const;
+  const roles = ["guardian", "settler", "provider", "TIMELOCK"] as const;
+  return Promise.all(roles.map((functionName) => reader.readContract({ ...settlement, functionName })));
+}
 
 function byName<T>(values: readonly T[]): Record<LocalChainName, T> {
   return Object.fromEntries(LOCAL_CHAIN_NAMES.map((name, index) => [name, values[index]])) as Record<LocalChainName, T>;

@@ -169,9 +169,11 @@ test("a finished deployment with other terms and a missing dollar are refused wi
 test("a development key gets no role on a chain that is not local, and nothing is sent", async () => {
   await using real = await startAnvil(8453);
   const phrase = "legal winner thank year wave sausage worth useful legal winner thank yellow";
-  const [stranger, other]: Account[] = [0, 1].map((addressIndex) => mnemonicToAccount(phrase, { addressIndex }));
-  ok(stranger !== undefined && other !== undefined);
-  const clean = { proposer: other.address, guardian: other.address, settler: other.address };
+  const [stranger, other, third]: Account[] = [0, 1, 2].map((addressIndex) =>
+    mnemonicToAccount(phrase, { addressIndex }),
+  );
+  ok(stranger !== undefined && other !== undefined && third !== undefined);
+  const clean = { proposer: other.address, guardian: other.address, settler: third.address };
   for (const role of ["proposer", "guardian", "settler"] as const) {
     const options = { rpcUrl: real.rpcUrl, deployer: stranger, ...clean, [role]: roles[role], stablecoin: usdc };
     await rejects(deployPrimary(options), (error: Error) => {

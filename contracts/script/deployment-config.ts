@@ -1,5 +1,5 @@
 /** The one file that a deployment is described by, on all chains at once: docs/deploying-contracts.md explains it. */
-import type { Address } from "viem";
+import { type Address, zeroAddress } from "viem";
 import { type JsonReader, readJson } from "./json-reader.ts";
 
 export interface DeploymentConfig {
@@ -88,9 +88,20 @@ export function parseDeploymentConfig(text: string): DeploymentConfig {
   return config;
 }
 
+/** What no message between bridges can do with less: the dearest took 81,000. */
+const MIN_MESSAGE_GAS = 81_000n;
+/** The bridge keeps the cap in 96 bits. */
+const MAX_DAILY_MINT_CAP = 2n ** 96n - 1n;
+/** A wait that was meant in hours would let anything happen at once, one in milliseconds nothing ever. */
+const MIN_TIMELOCK_SECONDS = 48n * 3_600n;
+const MAX_TIMELOCK_SECONDS = 30n * 86_400n;
+/** What a message between bridges takes. */
+const MIN_MESSAGE_BYTES = 53;
+
 /** Throws {@link DeploymentConfigError} naming every rule that the configuration breaks. */
 export function checkDeploymentConfig(config: DeploymentConfig): void {
   const wrong = [
+    ...wrongTerms(config),
     ...wrongChains(config),
     ...Object.entries(config.chains).flatMap((entry) => wrongChain(config, entry)),
   ];
@@ -154,6 +165,20 @@ function readAgents(at: JsonReader): AgentsConfig {
   };
 }
 
+/** What cannot be changed later, or by a wait only that may be wrong itself. */
+function wrongTerms({ timelockDelaySeconds, dailyMintCap, messageGas, chains }: DeploymentConfig): string[] {
+  const wrong: string[] = [];
+  if (timelockDelaySeconds < MIN_TIMELOCK_SECONDS || timelockDelaySeconds > MAX_TIMELOCK_SECONDS) {
+    wrong.push(`timelockDelaySeconds must be from ${MIN_TIMELOCK_SECONDS} (48 hours) to ${MAX_TIMELOCK_SECONDS}.`);
+  }
+  if (Object.keys(chains).length === 1) return wrong;
+  if (dailyMintCap === 0n || dailyMintCap > MAX_DAILY_MINT_CAP) {
+    wrong.push("dailyMintCap must be above zero and below 2^96: with zero nothing could be sent to a secondary chain.");
+  }
+  if (messageGas < MIN_MESSAGE_GAS) wrong.push(`messageGas must be at least ${MIN_MESSAGE_GAS}.`);
+  return wrong;
+}
+
 function wrongChains({ chains }: DeploymentConfig): string[] {
   const all = Object.values(chains);
   const wrong: string[] = [];
@@ -175,7 +200,7 @@ function wrongChain(config: DeploymentConfig, [name, chain]: [string, ChainConfi
   refuse(primary === undefined && dollarOft === undefined, ".dollarOft must be given, on a secondary chain.");
   refuse(primary !== undefined && dollarOft !== undefined, ".dollarOft has no place on the primary chain.");
   if (layerZero !== undefined) {
-    const { verifiers, confirmations } = layerZero;
+    const { verifiers, confirmations, maxMessageBytes } = layerZero;
     const distinct = new Set(verifiers.map((verifier) => verifier.toLowerCase())).size;
     refuse(
       verifiers.length < 2 || distinct < verifiers.length,
@@ -183,10 +208,21 @@ function wrongChain(config: DeploymentConfig, [name, chain]: [string, ChainConfi
     );
     // Zero would mean LayerZero's default, which its owner may change.
     refuse(confirmations === 0, ".layerZero.confirmations must be at least 1.");
+    refuse(
+      maxMessageBytes < MIN_MESSAGE_BYTES,
+      `.layerZero.maxMessageBytes must be at least ${MIN_MESSAGE_BYTES}, which a message of ours takes.`,
+    );
+  }
+  // Whoever steals the settler's key must neither be paid nor be able to keep it.
+  const { settler, ...others } = roleHolders(chain);
+  for (const [role, holder] of Object.entries(others)) {
+    refuse(holder.toLowerCase() === settler?.toLowerCase(), `: the settler is the ${role}, too.`);
   }
   for (const [role, holder] of Object.entries(roleHolders(chain))) {
     const isDeployer = holder.toLowerCase() === config.deployer.toLowerCase();
     refuse(isDeployer, `: the ${role} is the deployer, who must have no power afterwards.`);
+    // The guardian may have revoked the settler since: then the file says so.
+    refuse(role !== "settler" && holder === zeroAddress, `: the ${role} is nobody.`);
   }
   return wrong;
 }

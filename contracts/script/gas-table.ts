@@ -27,6 +27,7 @@ const ROWS: readonly {
   { ours: ["InferenceSettlement", "settle 100 accounts"], anchors: ["settle 100 requests one by one"] },
   { ours: ["InferenceSettlement", "payProvider"], anchors: ["USDC: transfer to a holder"] },
   { ours: ["TokenBackingOutbox", "flush"], anchors: ["LayerZero OFT: send"] },
+  { ours: ["AgentFeeConverter", "convert, with its swap"], anchors: [] },
 ];
 
 function gasOf(contract: string, entry: string): number {

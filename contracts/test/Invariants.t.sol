@@ -7,7 +7,7 @@ import {Checks} from "./helpers/Checks.sol";
 import {Flow} from "./helpers/Observer.sol";
 
 /// @notice The invariants hold after any sequence of calls on the three chains. That the same checks can fail is shown in
-/// Mutants.t.sol. With -vv, each run prints what it moved; forge prints calls and reverts of each handler.
+/// Mutants.t.sol. The last run prints what it moved (-vv), forge the calls and reverts of each handler.
 contract InvariantsTest is Checks {
     function setUp() public override {
         super.setUp();

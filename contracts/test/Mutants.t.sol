@@ -144,7 +144,7 @@ contract MutantsTest is Checks {
 
     function testDefect_messageDeliveredWithoutItsLine() public {
         bytes memory call =
-            abi.encodeCall(mutantBridge.deliverWithoutDrawing, ("guid", EID_1, message(ITokenBridge.Kind.Transfer, 1)));
+            abi.encodeCall(mutantBridge.deliverUncovered, ("guid", EID_1, message(ITokenBridge.Kind.Transfer, 1)));
         handler.callObserved(address(primary.bridge), call);
         assertEq(broken(), "I1a I1b I4 ");
     }
@@ -158,7 +158,7 @@ contract MutantsTest is Checks {
         ITokenBridge.Message memory above = message(ITokenBridge.Kind.Transfer, DAILY_MINT_CAP);
         // On the secondary chain, whose bridge becomes the mutant.
         vm.etch(address(one.bridge), address(new MutantBridge(secondaryWiring())).code);
-        bytes memory call = abi.encodeCall(mutantBridge.mintAboveTheCap, ("guid", EID_0, above));
+        bytes memory call = abi.encodeCall(mutantBridge.deliverUncovered, ("guid", EID_0, above));
         handler.callObserved(address(one.bridge), call);
         assertEq(broken(), "I4 ");
     }

@@ -34,6 +34,7 @@ contract TokenBridgeTest is ThreeChains {
         assertEq(primary.bridge.PRIMARY_EID(), 0);
         assertEq(one.bridge.PRIMARY_EID(), EID_0);
         assertEq(primary.bridge.guardian(), guardian);
+        assertEq(primary.bridge.options(), PathwayConfig.options(RECEIVE_GAS));
         assertEq(primary.bridge.peers(EID_1), bytes32(uint256(uint160(address(one.bridge)))));
         assertEq(primary.bridge.peers(EID_2), bytes32(uint256(uint160(address(two.bridge)))));
         assertEq(one.bridge.peers(EID_0), bytes32(uint256(uint160(address(primary.bridge)))));

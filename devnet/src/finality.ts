@@ -15,6 +15,9 @@ export const SLOTS_IN_AN_EPOCH = FINALITY_DEPTH / 2;
 
 /** Transactions of one moment become final together, unless they are many. */
 const GATHER_MS = 50;
+const DAY_MS = 86_400_000;
+/** A block's time is in whole seconds. */
+const CLOCK_SKEW_MS = 1_000;
 const MANY_BLOCKS = FINALITY_DEPTH / 4;
 const EMPTY_TRANSACTIONS_ROOT = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
 
@@ -56,6 +59,9 @@ export async function keepFinal({ rpcUrl, mine, setAutomine, save, onError }: Fi
   }
   function onHead(transactionsRoot: string): void {
     if (transactionsRoot === EMPTY_TRANSACTIONS_ROOT || stopped) return;
+    finalizeSoon();
+  }
+  function finalizeSoon(): void {
     unsaved += 1;
     if (unsaved >= MANY_BLOCKS) crowded.resolve();
     running ??= follow()
@@ -67,17 +73,29 @@ export async function keepFinal({ rpcUrl, mine, setAutomine, save, onError }: Fi
       });
   }
 
+  /** A day's capacity counts only at a block of that day, so a quiet chain makes blocks at midnight. */
+  let midnight = atNextMidnight(onMidnight);
+  function onMidnight(): void {
+    midnight = atNextMidnight(onMidnight);
+    finalizeSoon();
+  }
+
   await finalize();
   const heads = await subscribe(rpcUrl, onHead);
   return {
     async stop() {
       stopped = true;
+      clearTimeout(midnight);
       heads.close();
       await running;
       await setAutomine(false);
       await save();
     },
   };
+}
+
+function atNextMidnight(callback: () => void): NodeJS.Timeout {
+  return setTimeout(callback, DAY_MS - (Date.now() % DAY_MS) + CLOCK_SKEW_MS);
 }
 
 /** Calls back with the transactions' root of every new block. */

@@ -35,6 +35,8 @@ export async function startGateway(crew: Crew, options: GatewayOptions): Promise
       TOKEN_ADDRESS: contract(deployment, "inferenceToken"),
       MINTER_ADDRESS: contract(deployment, "tokenMinter"),
       STABLECOIN_ADDRESS: contract(deployment, "stablecoin"),
+      POOL_ADDRESS: contract(deployment, "inferencePool"),
+      REGISTRY_ADDRESS: contract(deployment, "agentRegistry"),
     },
     logFile,
   });

@@ -14,6 +14,24 @@ export type GatewayConfig = {
   drainMs: number;
   /** Contract addresses by chain id and name, shown in the status. */
   contracts: Record<number, Record<string, Address>>;
+  operator: OperatorConfig;
+};
+
+/** What whoever runs the gateway decides for everybody. */
+export type OperatorConfig = {
+  /** Who knows it may read /metrics; null: nobody may. */
+  metricsToken: string | null;
+  /** The header in which the proxy in front of us writes the client's address; null: clients come here themselves. */
+  addressHeader: string | null;
+  /** Requests a minute, of an account or identity and of a client's address; null: as many as there are. */
+  accountRequestsPerMinute: number | null;
+  addressRequestsPerMinute: number | null;
+  /** The provider's failures in a row after which a model is not asked for, and for how long; null: it always is. */
+  breaker: { failures: number; openMs: number } | null;
+  /** Requests of one model at the provider at a time, and those that may wait for it; null: as many as there are. */
+  queue: { atOnce: number; waiting: number } | null;
+  /** How long receipts are kept. What they come to stays. */
+  receiptMs: number;
 };
 
 export type UpstreamConfig = {
@@ -36,6 +54,11 @@ export type UpstreamConfig = {
    */
   recordUrl: string | null;
   recordKey: string;
+  /**
+   * A key at the provider that may manage keys: with it, what identities spend goes through a key of their own each,
+   * made under the master key. Null: the master key alone.
+   */
+  adminKey: string | null;
 };
 
 /** Every limit has a number. */
@@ -51,6 +74,8 @@ export const limits = {
   heldBodyBytes: 256 * 1024 * 1024,
   /** Asking a contract about a signature costs calls on the operator's node, and anybody may ask. */
   contractSignaturesAtOnce: 8,
+  /** So does asking for owners and capacities. */
+  chainReadsAtOnce: 64,
   /** From admission until a hold that nobody ended has lapsed. */
   leaseMs: 15 * 60_000,
   /** From admission to the end of draining: a minute less than the lease. */
@@ -58,6 +83,9 @@ export const limits = {
   /** From sending a request to the provider's headers: buffered answers come whole. */
   upstreamHeadersMs: 10 * 60_000,
   upstreamIdleMs: 120_000,
+  /** Waiting for the provider: for so long at most, and so many of one account. */
+  queueWaitMs: 20_000,
+  queueWaitingEach: 32,
   answerBytes: 64 * 1024 * 1024,
   checkpointMs: 5_000,
   checkpointTokens: 2_000,
@@ -69,7 +97,15 @@ export const limits = {
   /** From one reading of the catalogue to the next that a model which is gone may cause. */
   goneModelRefreshMs: 10_000,
   sessionMs: 24 * 3_600_000,
+  /** How long a request's `Idempotency-Key` is its own, and its answer kept if it is whole and not larger than this. */
+  idempotencyMs: 24 * 3_600_000,
+  replayedBytes: 1024 * 1024,
   messageMs: 10 * 60_000,
+  /** How long an identity's capacity is not read again, and how long it serves where the chain does not answer. */
+  capacityFreshMs: 60_000,
+  capacityServesMs: 10 * 60_000,
+  /** How long an agent's owner is not read again while a session of theirs lives. */
+  agentOwnerMs: 5 * 60_000,
   /** How long the sweeper waits for the provider's record of an orphaned request. */
   orphanGraceMs: 30_000,
   /** How long one sweep may begin with holds; what is left is the next one's. */

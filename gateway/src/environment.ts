@@ -32,12 +32,15 @@ export type KeyValueStore = {
   delete(key: string): Promise<void>;
 };
 
-/** What the gateway asks of a chain. Each call may throw `ChainUnavailable`: never taken for an answer. */
+/**
+ * What the gateway asks of a chain. Each call ends within two seconds, and may throw `ChainUnavailable`: never taken
+ * for an answer.
+ */
 export type ChainReader = {
   /** `owner()` of an agent token that the registry knows; null if it knows none. */
   agentOwner(agentToken: Address): Promise<Address | null>;
-  /** An identity's dollars for today, from the pool. */
-  capacityToday(identity: Address): Promise<NanoUsd>;
+  /** An identity's dollars, from the pool, for the UTC day of the block that was asked; `at` is that block's time. */
+  capacityToday(identity: Address): Promise<{ capacityNanoUsd: NanoUsd; at: number }>;
   /** Whether a contract wallet accepts a signature over a message (ERC-1271, ERC-6492). */
   acceptsSignature(query: {
     chainId: number;
@@ -65,13 +68,18 @@ export class ChainUnavailable extends Error {
   override name = "ChainUnavailable";
 }
 
+/** Whoever implements `ChainReader` may throw an error of its own by this name. */
+export function isChainUnavailable(error: unknown): boolean {
+  return error instanceof Error && error.name === "ChainUnavailable";
+}
+
 export type UpstreamTransport = {
   /** Sends one request to the provider. Never follows a redirect. Throws `UpstreamFailure`. */
   send(request: UpstreamRequest): Promise<UpstreamResponse>;
 };
 
 export type UpstreamRequest = {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PATCH";
   url: string;
   headers: Record<string, string>;
   body?: string;

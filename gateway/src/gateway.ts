@@ -1,9 +1,16 @@
 import { type GatewayConfig, limits } from "./config.ts";
 import type { Environment } from "./environment.ts";
+import { type Limiter, makeLimiter } from "./http/limiter.ts";
+import { type AgentOwners, makeAgentOwners } from "./identity/agent-owners.ts";
 import { type Credentials, makeCredentials } from "./identity/credentials.ts";
 import { type Gate, makeGate } from "./identity/gate.ts";
 import { makePriceList, type PriceList } from "./metering/price-list.ts";
+import { type Metrics, makeMetrics } from "./operator/metrics.ts";
+import { type Breaker, makeBreaker } from "./upstream/breaker.ts";
+import { type FairQueue, makeFairQueue } from "./upstream/fair-queue.ts";
+import { type KeyRecords, makeKeyRecords } from "./upstream/key-records.ts";
 import { makeProvider, type Provider } from "./upstream/provider.ts";
+import { makeSealer, type Sealer } from "./upstream/sealer.ts";
 
 /** The parts of a running gateway, made once. Routes and jobs are functions of it. */
 export type Gateway = {
@@ -12,21 +19,55 @@ export type Gateway = {
   credentials: Credentials;
   /** Through which contracts are asked about signatures. */
   contractSignatures: Gate;
+  agentOwners: AgentOwners;
+  keyRecords: KeyRecords;
+  /** For what lies in the key-value store and is nobody's to read. */
+  sealer: Sealer;
   provider: Provider;
+  breaker: Breaker;
+  queue: FairQueue;
   prices: PriceList;
+  metrics: Metrics;
+  /** Requests a minute, by account or identity and by client address. */
+  rates: { account: Limiter; address: Limiter };
   /** The ids of the requests that this process is working on: their holds are not the sweeper's. */
   live: Set<string>;
 };
 
-export function makeGateway(config: GatewayConfig, environment: Environment): Gateway {
+export function makeGateway(config: GatewayConfig, given: Environment): Gateway {
+  const metrics = makeMetrics();
+  const environment: Environment = {
+    ...given,
+    log(level, event, fields) {
+      if (level !== "info") metrics.logged(level, event);
+      given.log(level, event, fields);
+    },
+  };
   const provider = makeProvider(config.upstream, environment.upstream);
+  const credentials = makeCredentials(config.secret, environment.random);
+  const sealer = makeSealer(config.secret, environment.random);
+  const chainReads = makeGate(limits.chainReadsAtOnce, "readings of the chain");
   return {
     config,
     environment,
-    credentials: makeCredentials(config.secret, environment.random),
+    credentials,
+    agentOwners: makeAgentOwners(environment, chainReads),
+    keyRecords: makeKeyRecords(config, environment, { credentials, chainReads, sealer }),
+    sealer,
     contractSignatures: makeGate(limits.contractSignaturesAtOnce, "checks of contract wallets' signatures"),
     provider,
     prices: makePriceList(config, environment, provider),
+    breaker: makeBreaker(config.operator.breaker),
+    queue: makeFairQueue(queueLimits(config), environment.timers),
+    metrics,
+    rates: {
+      account: makeLimiter(config.operator.accountRequestsPerMinute),
+      address: makeLimiter(config.operator.addressRequestsPerMinute),
+    },
     live: new Set(),
   };
+}
+
+function queueLimits({ operator: { queue } }: GatewayConfig) {
+  return queue === null ? null : { ...queue, waitingEach: limits.queueWaitingEach, waitMs: limits.queueWaitMs };
 }

@@ -37,3 +37,28 @@ for (const wrong of ["{id}", "provider.test/{id}", "ftp://provider.test/{id}", "
     assert.throws(() => start({ UPSTREAM_RECORD_URL: wrong }), /UPSTREAM_RECORD_URL: must be an http\(s\) URL/);
   });
 }
+
+test("an operator's limits have defaults, and 0 takes each of them away", () => {
+  const operator = (settings: Record<string, string>) =>
+    configOf(parseSettings(gatewaySettings, { ...right, ...settings }), { drainMs: 0, pricesFile: null }).operator;
+  assert.deepEqual(operator({}), {
+    metricsToken: null,
+    addressHeader: null,
+    accountRequestsPerMinute: 30_000,
+    addressRequestsPerMinute: 60_000,
+    breaker: { failures: 20, openMs: 5_000 },
+    queue: { atOnce: 512, waiting: 1_024 },
+    receiptMs: 400 * 86_400_000,
+  });
+  const names = [
+    "ACCOUNT_REQUESTS_PER_MINUTE",
+    "ADDRESS_REQUESTS_PER_MINUTE",
+    "UPSTREAM_BREAKER_FAILURES",
+    "UPSTREAM_MODEL_REQUESTS",
+  ];
+  const { accountRequestsPerMinute, addressRequestsPerMinute, breaker, queue } = operator(
+    Object.fromEntries(names.map((name) => [name, "0"])),
+  );
+  assert.deepEqual([accountRequestsPerMinute, addressRequestsPerMinute, breaker, queue], [null, null, null, null]);
+  assert.equal(operator({ RECEIPT_RETENTION_DAYS: "2" }).receiptMs, 2 * 86_400_000);
+});

@@ -1,4 +1,5 @@
 import { type Address, isAddress } from "@inference/protocol/credential";
+import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
 import type { GatewayConfig } from "./config.ts";
 import { fillRecordUrl } from "./upstream/record-url.ts";
@@ -37,6 +38,10 @@ export const gatewaySettings = z.object({
     .describe("Keys and sessions are checked against it: keep it, or every key is void."),
   UPSTREAM_BASE_URL: httpUrl.describe("The provider's OpenAI-compatible API, up to and including its version."),
   UPSTREAM_API_KEY: z.string().min(1, "must not be empty").describe("The master key at the provider."),
+  UPSTREAM_ADMIN_KEY: z
+    .string()
+    .optional()
+    .describe("A key at the provider that may manage keys: with it each identity has a key of its own there."),
   UPSTREAM_CATALOGUE: z
     .enum(["auto", "model-spec", "per-token"])
     .default("auto")
@@ -87,6 +92,38 @@ export const gatewaySettings = z.object({
     .describe(
       "The age of the latest block from which on the chain counts as stopped; for chains that make blocks steadily.",
     ),
+  METRICS_TOKEN: z
+    .string()
+    .min(16, "must be at least 16 letters: `openssl rand -hex 16` makes them")
+    .optional()
+    .describe("Who sends it as a bearer token may read /metrics. Without it there are no /metrics."),
+  CLIENT_ADDRESS_HEADER: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,64}$/, "must be the name of a header")
+    .optional()
+    .describe("The header whose last entry is the client's address, where a proxy of yours is in front."),
+  ACCOUNT_REQUESTS_PER_MINUTE: whole(1e9)
+    .default(30_000)
+    .describe("The most requests of one account or identity; 0 for any number."),
+  ADDRESS_REQUESTS_PER_MINUTE: whole(1e9)
+    .default(60_000)
+    .describe("The most requests from one client address; 0 for any number."),
+  UPSTREAM_BREAKER_FAILURES: whole(1e6)
+    .default(20)
+    .describe("The provider's failures in a row after which a model is not asked for; 0 for no number of them."),
+  UPSTREAM_BREAKER_MS: whole(3_600_000)
+    .default(5_000)
+    .describe("For how long it is not asked for, before one request tries it again."),
+  UPSTREAM_MODEL_REQUESTS: whole(1e6)
+    .default(512)
+    .describe("The most requests of one model at the provider at a time; accounts take turns. 0 for any number."),
+  UPSTREAM_MODEL_WAITING: whole(1e6)
+    .default(1_024)
+    .describe("The most requests of one model that wait for their turn; those past it are refused."),
+  RECEIPT_RETENTION_DAYS: whole(36_500)
+    .refine((days) => days >= 2, "must be at least 2")
+    .default(400)
+    .describe("How long the receipt of each request is kept. What receipts come to is kept for ever."),
   CHAIN_POLL_MS: whole(3_600_000).default(2_000).describe("How often the chain is read."),
 });
 export type GatewaySettings = z.infer<typeof gatewaySettings>;
@@ -152,6 +189,7 @@ export function configOf(
       recordUrl: settings.UPSTREAM_RECORD_URL ?? null,
       recordKey: settings.UPSTREAM_RECORD_KEY ?? settings.UPSTREAM_API_KEY,
       blockedHeader: settings.UPSTREAM_BLOCKED_HEADER ?? null,
+      adminKey: settings.UPSTREAM_ADMIN_KEY ?? null,
     },
     contracts: {
       [settings.PRIMARY_CHAIN_ID]: Object.fromEntries(
@@ -162,6 +200,21 @@ export function configOf(
           stablecoin: settings.STABLECOIN_ADDRESS,
         }).filter((entry): entry is [string, Address] => entry[1] !== undefined),
       ),
+    },
+    operator: {
+      metricsToken: settings.METRICS_TOKEN ?? null,
+      addressHeader: settings.CLIENT_ADDRESS_HEADER ?? null,
+      accountRequestsPerMinute: settings.ACCOUNT_REQUESTS_PER_MINUTE || null,
+      addressRequestsPerMinute: settings.ADDRESS_REQUESTS_PER_MINUTE || null,
+      breaker:
+        settings.UPSTREAM_BREAKER_FAILURES === 0
+          ? null
+          : { failures: settings.UPSTREAM_BREAKER_FAILURES, openMs: settings.UPSTREAM_BREAKER_MS },
+      queue:
+        settings.UPSTREAM_MODEL_REQUESTS === 0
+          ? null
+          : { atOnce: settings.UPSTREAM_MODEL_REQUESTS, waiting: settings.UPSTREAM_MODEL_WAITING },
+      receiptMs: settings.RECEIPT_RETENTION_DAYS * DAY_MS,
     },
   };
 }

@@ -7,7 +7,7 @@ import { type Draft, makeDraft } from "./draft.ts";
 import { forget } from "./forget.ts";
 import { checkpoint, inquire, orphan, release, reserve, settle } from "./hold.ts";
 import { journal } from "./journal.ts";
-import { createKey, revokeKey, updateKey } from "./key.ts";
+import { createKey, revokeKey, rollKey, updateKey } from "./key.ts";
 import type { Partition } from "./partition.ts";
 import { consumeNonce, openSession, revokeSession, setCapacity } from "./session.ts";
 import type { Change, Rows } from "./tables.ts";
@@ -65,6 +65,8 @@ function dispatch(draft: Draft, partition: Partition, command: Command, clockMs:
       return createKey(draft, command);
     case "updateKey":
       return updateKey(draft, command);
+    case "rollKey":
+      return rollKey(draft, command);
     case "revokeKey":
       return revokeKey(draft, command);
     case "consumeNonce":

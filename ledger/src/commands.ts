@@ -33,6 +33,14 @@ export type Refusal = {
   resetsAt: number | null;
 };
 
+/** A name that one request may have at a time, until it expires: see `claim.ts`. */
+export type Claim = {
+  id: string;
+  /** What was asked for under it: under the same name it is the same, or a mistake. */
+  fingerprint: string;
+  expiresAt: number;
+};
+
 /** Why a credential is none. */
 export type CredentialFault = "unknown" | "revoked" | "disabled" | "expired";
 
@@ -40,8 +48,13 @@ export type ReserveReply =
   | { status: "reserved"; keyId: string | null; leaseUntil: number }
   | { status: "refused"; refusal: Refusal }
   | { status: "unauthenticated"; fault: CredentialFault }
+  /** The name that the request claims belongs to an earlier one, `by`, that has not failed. */
+  | { status: "claimed"; by: string; state: "in_progress" | "completed" | "mismatch" }
   | { status: "clock_skew" }
   | { status: "conflict" };
+
+/** What a request is counted under in the totals of its day, beside its key and its charge. */
+export type Tally = { model: string; promptTokens: number; completionTokens: number };
 
 export type ResolveReply = { status: "settled" | "released" | "already_resolved" | "unknown" | "exceeds_hold" };
 
@@ -57,6 +70,7 @@ export type Commands = {
       payer: Payer;
       followers: readonly string[];
       detail: string;
+      claim?: Claim;
     };
     reply: ReserveReply;
   };
@@ -86,12 +100,13 @@ export type Commands = {
       chargeNanoUsd: NanoUsd;
       lossNanoUsd: NanoUsd;
       detail: string;
+      tally?: Tally;
     };
     reply: ResolveReply;
   };
   /** Owner: the request is over and cost nothing. Without a detail it leaves no receipt: it was never forwarded. */
   release: {
-    command: { type: "release"; id: string; at: number; lossNanoUsd: NanoUsd; detail: string | null };
+    command: { type: "release"; id: string; at: number; lossNanoUsd: NanoUsd; detail: string | null; tally?: Tally };
     reply: ResolveReply;
   };
   /** Owner: nobody is working on this hold any more. Only the sweeper ends it now. */
@@ -163,6 +178,20 @@ export type Commands = {
     };
     reply: { status: "updated" | "unknown" | "would_raise" };
   };
+  /** Account: another secret for a key, in place of the one it has; everything else of it stays. */
+  rollKey: {
+    command: {
+      type: "rollKey";
+      at: number;
+      keyId: string;
+      digest: string;
+      label: string;
+      /** Of the signed message, consumed with the roll. */
+      nonce: string;
+      nonceExpiresAt: number;
+    };
+    reply: { status: "rolled" | "unknown" | "nonce_used" };
+  };
   revokeKey: {
     command: { type: "revokeKey"; at: number; keyId: string };
     reply: { status: "revoked" | "unknown" };
@@ -201,7 +230,14 @@ export type Commands = {
   };
   /** Any: rows whose time is over. Checked again here; what is not over stays. */
   forget: {
-    command: { type: "forget"; at: number; table: "hold" | "nonce" | "session"; ids: readonly string[] };
+    command: {
+      type: "forget";
+      at: number;
+      table: "hold" | "nonce" | "session" | "claim" | "receipt";
+      ids: readonly string[];
+      /** How long a receipt is kept; at least as long as the outcome of its request, and that long without it. */
+      keepMs?: number;
+    };
     reply: { forgotten: number };
   };
   /** Any: a delivery was acknowledged. */

@@ -8,7 +8,8 @@ type Forget = Commands["forget"]["command"];
 
 /**
  * Removes rows whose time is over: resolved holds after 48 h, once every follower knows, nonces and sessions once
- * nothing could use them. A clock that jumped forgets nothing.
+ * nothing could use them, receipts once their time is over; the totals they were counted in stay. A clock that jumped
+ * forgets nothing.
  */
 export function forget(draft: Draft, command: Forget, clockMs: number): ReplyOf<Forget> {
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { forgotten: 0 };
@@ -21,7 +22,11 @@ export function forget(draft: Draft, command: Forget, clockMs: number): ReplyOf<
   return { forgotten };
 }
 
-function isOver(draft: Draft, { table, at }: Forget, id: string): boolean {
+function isOver(draft: Draft, { table, at, keepMs = 0 }: Forget, id: string): boolean {
+  if (table === "receipt") {
+    const receipt = draft.get("receipt", id);
+    return receipt !== undefined && receipt.admittedAt + Math.max(keepMs, OUTCOME_RETENTION_MS) < at;
+  }
   if (table === "hold") {
     const hold = draft.get("hold", id);
     if (hold === undefined || isUnresolved(hold) || hold.admittedAt + OUTCOME_RETENTION_MS >= at) return false;

@@ -1,13 +1,15 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { utcDay } from "@inference/protocol/window";
 import { type CountedBudget, capacityId, counted, holdIn, refusalOf, resolveIn } from "./budget.ts";
-import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
+import { earlierClaim, makeClaim } from "./claim.ts";
+import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply, Tally } from "./commands.ts";
 import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
 import { MAX_CLOCK_SKEW_MS, MAX_IN_FLIGHT } from "./limits.ts";
 import { journalPartition, type Partition, partitionAddress } from "./partition.ts";
 import { authenticate } from "./payer.ts";
-import type { BudgetRow, HoldRow } from "./tables.ts";
+import type { BudgetRow, HoldRow, ReceiptRow } from "./tables.ts";
+import { countReceipt } from "./totals.ts";
 
 /**
  * Holds, as their owner keeps them. A hold is made by `reserve`, written down again by `checkpoint`, and ends once:
@@ -21,15 +23,18 @@ export function reserve(
   command: CommandOf<"reserve">,
   clockMs: number,
 ): ReserveReply {
-  const { payer: by, followers } = command;
+  const { payer: by, followers, claim } = command;
   const leaseUntil = command.at + command.leaseMs;
   const followersText = followers.join(" ");
-  const fingerprint = `${command.at} ${leaseUntil} ${command.amountNanoUsd} ${by.kind} ${by.digest} ${followersText}`;
+  const content = `${command.at} ${leaseUntil} ${command.amountNanoUsd} ${by.kind} ${by.digest} ${followersText}`;
+  const fingerprint = claim === undefined ? content : `${content} ${claim.id} ${claim.fingerprint}`;
   const existing = draft.get("hold", command.id);
   if (existing !== undefined) return repeatedReserve(existing, fingerprint, leaseUntil);
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
   const payer = authenticate(draft, command.payer, command.at);
   if ("fault" in payer) return { status: "unauthenticated", fault: payer.fault };
+  const earlier = claim === undefined ? undefined : earlierClaim(draft, claim, command.at);
+  if (earlier !== undefined) return earlier;
   const budgets = bindingBudgets(draft, payer.keyId, command);
   const hold: HoldRow = {
     id: command.id,
@@ -52,6 +57,7 @@ export function reserve(
 
   // After this point the reserve succeeds.
   draft.put("hold", hold);
+  if (claim !== undefined) makeClaim(draft, hold.id, claim);
   for (const { counter } of budgets) holdIn(draft, counter, hold.amountNanoUsd);
   return { status: "reserved", keyId: hold.keyId, leaseUntil };
 }
@@ -200,6 +206,7 @@ type Resolution = {
   lossNanoUsd: NanoUsd;
   /** What the receipt says; null for a request that was never forwarded and leaves none. */
   detail: string | null;
+  tally?: Tally;
 };
 
 function resolve(draft: Draft, hold: HoldRow, resolution: Resolution): void {
@@ -207,7 +214,7 @@ function resolve(draft: Draft, hold: HoldRow, resolution: Resolution): void {
   resolveIn(draft, words(hold.counters), hold.amountNanoUsd, chargeNanoUsd);
   draft.put("hold", { ...hold, state: outcome, chargeNanoUsd, detail: "" });
   if (resolution.detail !== null) {
-    draft.put("receipt", {
+    const receipt: ReceiptRow = {
       id: hold.id,
       admittedAt: hold.admittedAt,
       resolvedAt: resolution.at,
@@ -217,7 +224,9 @@ function resolve(draft: Draft, hold: HoldRow, resolution: Resolution): void {
       lossNanoUsd,
       keyId: hold.keyId,
       detail: resolution.detail,
-    });
+    };
+    draft.put("receipt", receipt);
+    countReceipt(draft, receipt, resolution.tally);
   }
   for (const follower of words(hold.followers)) {
     deliver(draft, hold.id, follower, {

@@ -116,3 +116,26 @@ test("revoked is for ever, and unknown is unknown", () => {
   assert.equal(host.apply(account, { type: "revokeKey", at: noon, keyId: "none" }).status, "unknown");
   assert.equal(host.apply(account, { type: "updateKey", keyId: "none" }).status, "unknown");
 });
+
+test("a rolled key has another secret, and its id, limits and counts stay", () => {
+  const host = makeExample();
+  host.apply(account, createKey("key2", { limitNanoUsd: 100 }));
+  const by = (digest: string) => ({ payer: { kind: "key", digest } as const });
+  host.apply(account, reserve("r1", 60, by("digest of key2")));
+  host.apply(account, settle("r1", 60));
+  const roll = { type: "rollKey", at: noon, keyId: "key2", label: "ik_1", nonceExpiresAt: noon + 1 } as const;
+  assert.equal(host.apply(account, { ...roll, digest: "new", nonce: "roll" }).status, "rolled");
+  assert.deepEqual(refusalOf(host.apply(account, reserve("r2", 10, by("digest of key2")))), ["unauthenticated"]);
+  assert.deepEqual(refusalOf(host.apply(account, reserve("r3", 41, by("new")))).slice(0, 4), [
+    "key",
+    "settled",
+    41,
+    40,
+  ]);
+  assert.equal(host.apply(account, { ...roll, digest: "new", nonce: "roll" }).status, "rolled", "again, as before");
+  assert.equal(host.apply(account, { ...roll, digest: "newer", nonce: "roll" }).status, "nonce_used");
+  assert.equal(host.apply(account, { ...roll, digest: "newer", nonce: "nonce of key2" }).status, "nonce_used");
+  assert.equal(host.apply(account, createKey("key2", { limitNanoUsd: 100 })).status, "nonce_used");
+  host.apply(account, { type: "revokeKey", at: noon, keyId: "key2" });
+  assert.equal(host.apply(account, { ...roll, digest: "newest", nonce: "roll 2" }).status, "unknown");
+});

@@ -4,8 +4,7 @@ import { MAX_KEYS_PER_ACCOUNT } from "./limits.ts";
 import { spendNonce } from "./session.ts";
 
 /**
- * An account's API keys. Making one or raising its limit takes a signed message, and the message's nonce is spent
- * here.
+ * An account's API keys. A new secret takes a signed message, and the message's nonce is spent here.
  */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
@@ -53,6 +52,21 @@ export function updateKey(draft: Draft, command: CommandOf<"updateKey">): ReplyO
   });
   draft.put("budget", { id: `key:${key.id}`, window: key.window, limitNanoUsd });
   return { status: "updated" };
+}
+
+export function rollKey(draft: Draft, command: CommandOf<"rollKey">): ReplyOf<CommandOf<"rollKey">> {
+  const { keyId, digest, label, nonce } = command;
+  const key = draft.get("key", keyId);
+  if (key === undefined || key.revokedAt !== null) return { status: "unknown" };
+  if (key.nonce === nonce && key.digest === digest) return { status: "rolled" };
+  if (draft.get("nonce", nonce) !== undefined) return { status: "nonce_used" };
+
+  // After this point the old secret opens nothing.
+  spendNonce(draft, nonce, command.nonceExpiresAt);
+  draft.remove("secret", key.digest);
+  draft.put("secret", { id: digest, keyId });
+  draft.put("key", { ...key, digest, label, nonce });
+  return { status: "rolled" };
 }
 
 export function revokeKey(draft: Draft, command: CommandOf<"revokeKey">): ReplyOf<CommandOf<"revokeKey">> {

@@ -1,9 +1,12 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { type Window, windowEnd } from "@inference/protocol/window";
 import { capacityId, counterId, counterOf } from "./budget.ts";
-import type { CredentialFault, Payer } from "./commands.ts";
+import { type Claimed, earlierClaim } from "./claim.ts";
+import type { Claim, CredentialFault, Payer } from "./commands.ts";
+import { type KeyUsage, keyUsage } from "./key-usage.ts";
 import { authenticate } from "./payer.ts";
-import type { CreditRow, CursorRow, KeyRow, ReadRows, ReceiptRow, SessionRow } from "./tables.ts";
+import { answeredReceipt, receiptPage, totalPage } from "./receipts.ts";
+import type { CreditRow, CursorRow, KeyRow, ReadRows, ReceiptRow, SessionRow, TotalRow } from "./tables.ts";
 
 /** The read side: questions to one partition, each with its answer. */
 export type BudgetView = {
@@ -27,11 +30,42 @@ export type Queries = {
   };
   key: { query: { type: "key"; at: number; keyId: string }; answer: KeyView | null };
   keys: { query: { type: "keys"; at: number }; answer: KeyView[] };
+  /** Whether a request of this name is known, and how it ended; for a credential that is good. */
+  claimed: {
+    query: { type: "claimed"; at: number; payer: Payer; claim: Claim };
+    answer: { fault: CredentialFault } | { earlier: Claimed | null };
+  };
+  keyUsage: { query: { type: "keyUsage"; at: number; keyId: string }; answer: KeyUsage };
   receipt: { query: { type: "receipt"; id: string }; answer: ReceiptRow | null };
+  /** The newest receipt of an answer that its provider calls so, among the last thousand. */
+  answered: { query: { type: "answered"; upstreamId: string }; answer: ReceiptRow | null };
+  /** Receipts, the newest first. A page may be short, or empty, and not be the last. */
+  receipts: { query: ReceiptQuery; answer: { receipts: ReceiptRow[]; next: string | null } };
+  /** What receipts come to, in the order of their days. As with receipts, a page may be short and not be the last. */
+  totals: { query: TotalQuery; answer: { totals: TotalRow[]; next: string | null } };
   credits: { query: { type: "credits"; after?: string; limit: number }; answer: CreditRow[] };
   cursor: { query: { type: "cursor" }; answer: CursorRow | null };
   /** The total of a day's journal. */
   journal: { query: { type: "journal" }; answer: { settledNanoUsd: NanoUsd } };
+};
+
+/** Null takes all. */
+type Filter = { keyId: string | null; model: string | null };
+export type ReceiptQuery = Filter & {
+  type: "receipts";
+  /** Ids of requests, the later one first: those between are read, without either. */
+  before: string;
+  after: string;
+  limit: number;
+};
+export type TotalQuery = Filter & {
+  type: "totals";
+  /** UTC days, both included. */
+  from: string;
+  to: string;
+  /** The `next` of the page before. */
+  after: string | null;
+  limit: number;
 };
 export type QueryType = keyof Queries;
 export type Query = Queries[QueryType]["query"];
@@ -55,8 +89,18 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
       return keyView(rows, rows.get("key", query.keyId), query.at);
     case "keys":
       return liveKeys(rows).flatMap((key) => keyView(rows, key, query.at) ?? []);
+    case "claimed":
+      return claimed(rows, query);
+    case "keyUsage":
+      return keyUsage(rows, query.keyId, query.at);
     case "receipt":
       return rows.get("receipt", query.id) ?? null;
+    case "answered":
+      return answeredReceipt(rows, query.upstreamId);
+    case "receipts":
+      return receiptPage(rows, query);
+    case "totals":
+      return totalPage(rows, query);
     case "credits":
       return rows.list("credit", query);
     case "cursor":
@@ -70,6 +114,11 @@ function credential(rows: ReadRows, payer: Payer, atMs: number): Queries["creden
   const found = authenticate(rows, payer, atMs);
   if ("fault" in found) return found;
   return { keyId: found.keyId, session: payer.kind === "session" ? (rows.get("session", payer.digest) ?? null) : null };
+}
+
+function claimed(rows: ReadRows, { at, payer, claim }: Queries["claimed"]["query"]): Queries["claimed"]["answer"] {
+  const found = authenticate(rows, payer, at);
+  return "fault" in found ? found : { earlier: earlierClaim(rows, claim, at) ?? null };
 }
 
 /** An account has few live keys, but any number of revoked ones. */

@@ -63,6 +63,7 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
   secret: { keyId: true },
   account: { keys: true, createdAt: true },
   nonce: { expiresAt: true },
+  claim: { requestId: true, fingerprint: true, expiresAt: true },
   session: { address: true, agentToken: true, createdAt: true, expiresAt: true, revokedAt: true },
   credit: { amountNanoUsd: true, creditedAt: true, detail: true },
   receipt: {
@@ -75,6 +76,7 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
     keyId: true,
     detail: true,
   },
+  total: { requests: true, chargeNanoUsd: true, promptTokens: true, completionTokens: true },
   use: { account: true, chargeNanoUsd: true, admittedAt: true, server: true },
   outbox: { target: true, command: true },
   cursor: { block: true, blockHash: true, lastActivationId: true, totalActivated: true },

@@ -61,6 +61,7 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   secret: { clustered: "partition", columns: { keyId: "text" } },
   account: { clustered: "partition", columns: { keys: "integer", createdAt: "integer" } },
   nonce: { clustered: "partition", columns: { expiresAt: "integer" } },
+  claim: { clustered: "partition", columns: { requestId: "text", fingerprint: "text", expiresAt: "integer" } },
   session: {
     clustered: "partition",
     columns: {
@@ -83,6 +84,15 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
       lossNanoUsd: "amount",
       keyId: "text?",
       detail: "text",
+    },
+  },
+  total: {
+    clustered: "partition",
+    columns: {
+      requests: "integer",
+      chargeNanoUsd: "amount",
+      promptTokens: "integer",
+      completionTokens: "integer",
     },
   },
   use: {
@@ -115,6 +125,8 @@ export function createStatements(): string[] {
     ...statements,
     // What the sweeper looks for: few rows at any time.
     "CREATE INDEX unresolved_hold ON hold_row (lease_until) WHERE state IN ('open', 'orphaned')",
+    // An account's receipts among everybody's: for its list of them.
+    "CREATE INDEX own_receipt ON receipt_row (partition, id)",
   ];
 }
 

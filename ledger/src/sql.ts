@@ -13,6 +13,8 @@ export type TableSql = {
   remove: string;
   /** Bind: partition, the id to begin after, the most rows. */
   list: string;
+  /** Bind: partition, the id to end before, the most rows. */
+  newest: string;
   toColumns(partition: string, row: Row): SqlValue[];
   toRow(columns: Readonly<Record<string, unknown>>): Row;
 };
@@ -40,6 +42,7 @@ function makeTableSql(table: TableName): TableSql {
     },
     remove: `DELETE FROM ${name} WHERE partition = ? AND id = ?`,
     list: `SELECT * FROM ${name} WHERE partition = ? AND id > ? ORDER BY id LIMIT ?`,
+    newest: `SELECT * FROM ${name} WHERE partition = ? AND id < ? ORDER BY id DESC LIMIT ?`,
     toColumns(partition, row) {
       const values: SqlValue[] = [partition, row.id];
       const record = row as unknown as Record<string, SqlValue>;

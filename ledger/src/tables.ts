@@ -62,7 +62,7 @@ export type KeyRow = {
   revokedAt: number | null;
   expiresAt: number | null;
   createdAt: number;
-  /** Of the signed message that made it, so that the message's repetition is recognised. */
+  /** Of the signed message that made its secret, so that the message's repetition is recognised. */
   nonce: string;
 };
 
@@ -73,6 +73,9 @@ export type SecretRow = { id: string; keyId: string };
 export type AccountRow = { id: "account"; keys: number; createdAt: number };
 
 export type NonceRow = { id: string; expiresAt: number };
+
+/** The name under which a request was made, so that it is made once. */
+export type ClaimRow = { id: string; requestId: string; fingerprint: string; expiresAt: number };
 
 export type SessionRow = {
   /** The token's digest. */
@@ -99,6 +102,16 @@ export type ReceiptRow = {
   keyId: string | null;
   /** JSON: route, model, usage, prices, how the charge came about. */
   detail: string;
+};
+
+/** What the receipts of a day, a key and a model come to. It stays when they are forgotten. */
+export type TotalRow = {
+  /** `<utc-day> <keyId> <model>`, without a key for a session's requests: see `totals.ts`. */
+  id: string;
+  requests: number;
+  chargeNanoUsd: number;
+  promptTokens: number;
+  completionTokens: number;
 };
 
 /** One settled prepaid request, in the journal of its day. */
@@ -135,9 +148,11 @@ export type Tables = {
   secret: SecretRow;
   account: AccountRow;
   nonce: NonceRow;
+  claim: ClaimRow;
   session: SessionRow;
   credit: CreditRow;
   receipt: ReceiptRow;
+  total: TotalRow;
   use: UseRow;
   outbox: OutboxRow;
   cursor: CursorRow;
@@ -150,9 +165,10 @@ export type Rows = {
   get<T extends TableName>(table: T, id: string): Tables[T] | undefined;
 };
 
-/** What the read side can also do: walk a table in the order of its ids. */
+/** What the read side can also do: walk a table in the order of its ids, or against it. */
 export type ReadRows = Rows & {
   list<T extends TableName>(table: T, range: { after?: string; limit: number }): Tables[T][];
+  newest<T extends TableName>(table: T, range: { before: string; limit: number }): Tables[T][];
 };
 
 export type Change = { [T in TableName]: { table: T; id: string; row: Tables[T] | null } }[TableName];

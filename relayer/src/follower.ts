@@ -39,8 +39,10 @@ export async function follow(source: Source): Promise<boolean> {
     return false;
   }
   const hash = await hashOf(chain, to);
-  const messages = await messagesBetween(source, from, to);
-  refuseGaps(store, messages);
+  const told = await messagesBetween(source, from, to);
+  const messages = gapIn(store, told) === undefined ? told : [...(await messagesBefore(source, from)), ...told];
+  const gap = gapIn(store, messages);
+  if (gap !== undefined) throw new GapError(`${gap}: the node hides a message.`);
   store.advance(
     eid,
     { block: to, hash },
@@ -67,15 +69,23 @@ async function messagesBetween({ chain, destinations }: Source, from: number, to
     .filter(({ packet }) => packet.srcEid === eid && destinations.has(packet.dstEid));
 }
 
-function refuseGaps(store: Store, messages: readonly Message[]): void {
-  const last = new Map<string, bigint | undefined>();
-  for (const { packet } of messages) {
-    const before = last.has(packet.path) ? last.get(packet.path) : store.lastNonce(packet.path);
-    if (before !== undefined && packet.nonce > before + 1n) {
-      throw new GapError(`${packet.path} goes from nonce ${before} to ${packet.nonce}: the node hides a message.`);
-    }
-    if (before === undefined || packet.nonce > before) last.set(packet.path, packet.nonce);
+async function messagesBefore(source: Source, end: number): Promise<Message[]> {
+  const messages: Message[] = [];
+  for (let from = source.chain.settings.startBlock; from < end; from += MAX_BLOCKS) {
+    messages.push(...(await messagesBetween(source, from, Math.min(end, from + MAX_BLOCKS) - 1)));
   }
+  return messages;
+}
+
+/** Where a nonce is missing: every path begins with 1. */
+function gapIn(store: Store, messages: readonly Message[]): string | undefined {
+  const last = new Map<string, bigint>();
+  for (const { packet } of messages) {
+    const before = last.get(packet.path) ?? store.lastNonce(packet.path);
+    if (packet.nonce > before + 1n) return `${packet.path} goes from nonce ${before} to ${packet.nonce}`;
+    if (packet.nonce > before) last.set(packet.path, packet.nonce);
+  }
+  return undefined;
 }
 
 /** A message is known by its bytes: reading it again does nothing. */

@@ -195,6 +195,35 @@ test("a message that a node hides is missed at the next one, and none of both is
   await until(async () => (await received()) === 7n * DOLLAR);
 });
 
+test("a message that a node hid until it had been read past is found when the node tells it again", async () => {
+  const first = start(network.settings({ rpcUrls: { "verifier 1": node.url } }));
+  await network.send(DOLLAR);
+  await confirmAll(network.here);
+  await until(async () => (await received()) === DOLLAR);
+  const hidden = await network.send(2n * DOLLAR);
+  hide(hidden);
+  await confirmAll(network.here);
+  await polled();
+  await network.send(4n * DOLLAR);
+  await confirmAll(network.here);
+  await until(() => told("unreadable").some(({ reason }) => /hides a message/.test(String(reason))));
+  node.lie = undefined;
+  await until(async () => (await received()) === 7n * DOLLAR, 10_000);
+  await stop(first);
+});
+
+test("the first message of a path is missed like any other", async () => {
+  hide(await network.send(DOLLAR));
+  start(network.settings({ rpcUrls: { "verifier 1": node.url } }));
+  await confirmAll(network.here);
+  await polled();
+  await network.send(2n * DOLLAR);
+  await confirmAll(network.here);
+  await until(() => told("unreadable").some(({ reason }) => /hides a message/.test(String(reason))), 10_000);
+  node.lie = undefined;
+  await until(async () => (await received()) === 3n * DOLLAR, 10_000);
+});
+
 test("a message that a reorganization takes back before it counts is never attested", async () => {
   start(network.settings());
   const before = await attestations();
@@ -282,6 +311,14 @@ function start(settings: RelayerSettings): Relayer {
 async function stop(relayer: Relayer): Promise<void> {
   running.delete(relayer);
   await relayer.stop();
+}
+
+/** Lets the first verifier's node tell everything but this message. */
+function hide({ guid }: Packet): void {
+  node.lie = ({ method }, answer) =>
+    method === "eth_getLogs" && Array.isArray(answer.result)
+      ? { ...answer, result: answer.result.filter((log) => !JSON.stringify(log).includes(guid.slice(2))) }
+      : answer;
 }
 
 function told(event: string) {

@@ -26,7 +26,7 @@ export type ChainSettings = {
   verifiers: readonly [Address, Address];
   /** Blocks that must lie upon a message before it counts. */
   confirmations: number;
-  /** The first block that is read. */
+  /** The first block that is read: none of the endpoint's messages may lie before it. */
   startBlock: number;
   /** Each verifier reads through a node of its own: one that lies deceives one verifier, and both must agree. */
   rpcUrls: { verifiers: readonly [string, string]; executor: string };

@@ -19,8 +19,8 @@ export type Job = {
 /** What one worker knows, in a file that it shares with the others. */
 export type Store = {
   cursor(eid: number): Cursor | undefined;
-  /** The highest nonce seen on a path. */
-  lastNonce(path: string): bigint | undefined;
+  /** The highest nonce seen on a path; 0 if none was. */
+  lastNonce(path: string): bigint;
   /** In one commit: the messages of a range, each once however often it is told, and how far it was read. */
   advance(eid: number, cursor: Cursor, messages: readonly { packet: Packet; options: Hex; seenAt: number }[]): void;
   rewind(eid: number, cursor: Cursor): void;
@@ -71,10 +71,8 @@ function createStore(database: DatabaseSync, worker: string): Store {
     "UPDATE job SET due_at = ?, attempts = ?, ended_at_block = ? WHERE worker = ? AND id = ?",
   );
   const end = database.prepare("UPDATE job SET is_done = 1 WHERE worker = ? AND id = ?");
-  const lastNonce = (path: string): bigint | undefined => {
-    const row = nonce.get(worker, path) as { nonce: string } | undefined;
-    return row === undefined ? undefined : BigInt(row.nonce);
-  };
+  const lastNonce = (path: string): bigint =>
+    BigInt((nonce.get(worker, path) as { nonce: string } | undefined)?.nonce ?? 0);
   return {
     cursor: (eid) => cursor.get(worker, eid) as Cursor | undefined,
     lastNonce,
@@ -83,7 +81,7 @@ function createStore(database: DatabaseSync, worker: string): Store {
       try {
         for (const { packet, options, seenAt } of messages) {
           addJob.run(worker, keccak256(packet.encoded), packet.encoded, options, seenAt);
-          if (packet.nonce > (lastNonce(packet.path) ?? 0n)) setNonce.run(worker, packet.path, String(packet.nonce));
+          if (packet.nonce > lastNonce(packet.path)) setNonce.run(worker, packet.path, String(packet.nonce));
         }
         setCursor.run(worker, eid, block, hash);
         database.exec("COMMIT");

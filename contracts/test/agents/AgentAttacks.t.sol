@@ -200,6 +200,24 @@ contract AgentAttacksTest is AgentsTest {
         assertEq(vault.claim(address(agent)), 100e6);
     }
 
+    /// @notice Where nobody else backs, one unit takes the backers' half from the Safe, because shares are of what backs. Any
+    /// real backing leaves it nothing.
+    function testAttack_oneUnitOfBacking() public {
+        back(attacker, address(agent), 1);
+        notifyDollars(address(agent), 1_000e6);
+        converter.convert(address(agent), address(usdc));
+        warpTo(2, 0);
+        vm.prank(attacker);
+        assertEq(vault.claim(address(agent)), 100e6);
+
+        back(alice, address(agent), 1e18);
+        notifyDollars(address(agent), 1_000e6);
+        converter.convert(address(agent), address(usdc));
+        warpTo(2, 0);
+        assertEq(vault.claimable(address(agent), attacker), 0);
+        assertApproxEqAbs(vault.claimable(address(agent), alice), 100e6, 1);
+    }
+
     /// @notice Many small conversions do not push the drip of a large one into the future.
     function testAttack_dustConversionsDelayNothing() public {
         back(alice, address(agent), 1e18);

@@ -6,7 +6,6 @@ import {TestBase} from "forge-std/Base.sol";
 import {StdAssertions} from "forge-std/StdAssertions.sol";
 import {StdCheats} from "forge-std/StdCheats.sol";
 import {StdInvariant} from "forge-std/StdInvariant.sol";
-import {StdUtils} from "forge-std/StdUtils.sol";
 
 import {BackingInbox} from "../../src/BackingInbox.sol";
 import {Create3Factory} from "../../src/Create3Factory.sol";
@@ -19,10 +18,11 @@ import {IInferenceSettlement} from "../../src/interfaces/IInferenceSettlement.so
 import {IStablecoin} from "../../src/interfaces/IStablecoin.sol";
 import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
 import {IUsdc} from "./IUsdc.sol";
+import {QuietUtils} from "./QuietUtils.sol";
 
 /// @notice The primary chain, deployed as it will be: real USDC, a real timelock, everything through the factory.
 /// @dev Not forge-std's Test, which compiles thousands of lines that nothing here uses.
-abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, StdUtils {
+abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, QuietUtils {
     bool public constant IS_TEST = true;
 
     /// @dev LayerZero's ids of the secondary chains.

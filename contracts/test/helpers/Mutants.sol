@@ -134,13 +134,8 @@ contract MutantBridge is TokenBridge {
         TOKEN.crosschainMint(message.to, message.amount);
     }
 
-    /// @dev Mints whatever a day may mint.
-    function mintAboveTheCap(bytes32 guid, uint32 srcEid, Message calldata message) external {
-        emit Delivered(guid, srcEid, message);
-        TOKEN.crosschainMint(message.to, message.amount);
-    }
-
-    function deliverWithoutDrawing(bytes32 guid, uint32 srcEid, Message calldata message) external {
+    /// @dev Mints whatever line or cap may leave.
+    function deliverUncovered(bytes32 guid, uint32 srcEid, Message calldata message) external {
         emit Delivered(guid, srcEid, message);
         TOKEN.crosschainMint(message.to, message.amount);
     }

@@ -2,7 +2,6 @@
 pragma solidity 0.8.37;
 
 import {IOFT} from "@layerzerolabs/oft-evm/contracts/interfaces/IOFT.sol";
-import {StdUtils} from "forge-std/StdUtils.sol";
 import {Vm} from "forge-std/Vm.sol";
 
 import {InferenceSettlement} from "../../src/InferenceSettlement.sol";
@@ -15,6 +14,7 @@ import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
 import {AgentSplit} from "../../src/libraries/AgentSplit.sol";
 import {IUsdc} from "./IUsdc.sol";
 import {LayerZeroTools, Packet} from "./LayerZero.sol";
+import {QuietUtils} from "./QuietUtils.sol";
 import {ScriptedPool, ScriptedRegistry} from "./ScriptedAgents.sol";
 import {Chain} from "./ThreeChains.sol";
 
@@ -50,7 +50,7 @@ struct Held {
 }
 
 /// @notice What somebody who reads every event of the three chains knows, and what they would have found wrong.
-abstract contract Observer is LayerZeroTools, StdUtils {
+abstract contract Observer is LayerZeroTools, QuietUtils {
     IUsdc internal immutable USDC;
     InferenceToken internal immutable TOKEN;
     TokenMinter internal immutable MINTER;

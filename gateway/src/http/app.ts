@@ -1,12 +1,12 @@
 import { GatewayError } from "@inference/protocol/errors";
-import { type Handler, Hono } from "hono";
+import { Hono } from "hono";
 import type { Gateway } from "../gateway.ts";
-import type { GatewayContext, GatewayEnv } from "./context.ts";
+import type { GatewayContext, GatewayEnv, HostBindings } from "./context.ts";
 import { errorResponse } from "./errors.ts";
 import { everyRequest } from "./middleware.ts";
 import { routes } from "./routes.ts";
 
-export type App = { fetch(request: Request, ...rest: unknown[]): Response | Promise<Response> };
+export type App = { fetch(request: Request, host?: HostBindings): Response | Promise<Response> };
 
 /** The gateway as an HTTP service. Whatever is not in the table of routes is 404, also where the provider has it. */
 export function makeApp(gateway: Gateway): App {
@@ -14,7 +14,11 @@ export function makeApp(gateway: Gateway): App {
   app.use(everyRequest(gateway));
   const methods = new Map<string, string[]>();
   for (const { method, path, handle } of routes) {
-    app.on(method, path, handle as Handler<GatewayEnv>);
+    const route = gateway.metrics.route(`${method} ${path.replace(/:(\w+)(\{[^}]*\})?/g, "{$1}")}`);
+    app.on(method, path, (context) => {
+      context.set("route", route);
+      return handle(context);
+    });
     methods.set(path, [...(methods.get(path) ?? []), method]);
   }
   for (const [path, allowed] of methods) app.all(path, methodNotAllowed(allowed));

@@ -1,9 +1,11 @@
 import type { Context } from "hono";
 import type { Gateway } from "../gateway.ts";
+import type { RouteMetrics } from "../operator/metrics.ts";
 import type { HeldBody } from "./held-bodies.ts";
 
 /** What every handler finds in its context. */
 export type GatewayEnv = {
+  Bindings: HostBindings;
   Variables: {
     gateway: Gateway;
     /** Our id of the request: the `x-request-id` header, and the id of its receipt. */
@@ -14,6 +16,14 @@ export type GatewayEnv = {
     held: HeldBody;
     /** The response was made with `commonHeaders`. */
     hasCommonHeaders?: boolean;
+    /** Where the request is counted. */
+    route: RouteMetrics;
   };
+};
+
+/** What a host says of a request, beside the request. */
+export type HostBindings = {
+  /** The address at the other end of the connection. */
+  peerAddress?: string | undefined;
 };
 export type GatewayContext = Context<GatewayEnv>;

@@ -2,9 +2,14 @@ import { fail } from "@inference/protocol/errors";
 import type { VerifiedCredential } from "../identity/credentials.ts";
 import type { GatewayContext } from "./context.ts";
 
-/** The request's credential, checked against our checksum; nothing has been looked up yet. Throws 401. */
+/**
+ * The request's credential, checked against our checksum; nothing has been looked up yet. Throws 401, and 429 for one
+ * whose account or identity asks too often.
+ */
 export function requireCredential(context: GatewayContext): VerifiedCredential {
-  return presentedCredential(context) ?? missing();
+  const credential = presentedCredential(context) ?? missing();
+  context.get("gateway").rates.account.admit(credential.partition, context.get("at"));
+  return credential;
 }
 
 /** The same, where a route is public: undefined without a credential. A bad one is 401 all the same. */

@@ -1,11 +1,12 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { type ErrorDetail, errorBody, errorHeaders, errorTable, GatewayError } from "@inference/protocol/errors";
-import { ChainUnavailable } from "../environment.ts";
+import { isChainUnavailable } from "../environment.ts";
 import type { GatewayContext } from "./context.ts";
 
 /** The one place where an error becomes a response. */
 export function errorResponse(context: GatewayContext, error: unknown): Response {
   const detail = errorDetail(error);
+  context.get("gateway").metrics.refused(detail.code);
   if (detail.code === "internal_error") {
     const fields = { request: context.get("requestId"), error: describe(error) };
     context.get("gateway").environment.log("alert", "internal_error", fields);
@@ -21,7 +22,7 @@ export function errorDetail(error: unknown): ErrorDetail {
   if (error instanceof LedgerUnavailable) {
     return { code: "ledger_unavailable", message: "The ledger cannot take requests at the moment.", retryAfterS: 2 };
   }
-  if (error instanceof ChainUnavailable || (error instanceof Error && error.name === "ChainUnavailable")) {
+  if (isChainUnavailable(error)) {
     return { code: "chain_unavailable", message: "The chain cannot be read at the moment.", retryAfterS: 2 };
   }
   return { code: "internal_error", message: "Something went wrong here. Nothing was charged." };

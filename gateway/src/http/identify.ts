@@ -21,6 +21,40 @@ export async function requireApiKey(context: GatewayContext): Promise<KeyHolder>
   return { account: credential.subject, partition: credential.partition, keyId };
 }
 
+/** Whose receipts somebody may read: those of a partition, or of one key in it. */
+export type Reader = { partition: Partition; keyId: string | null };
+
+/**
+ * What the credential may read of one budget. An API key reads its own; a wallet's session all that its keys spent of
+ * the balance, or what sessions spent of the capacity; an agent's session the latter. Throws 401 for a bad one, 403
+ * for a budget that it has not.
+ */
+export async function requireReader(context: GatewayContext, budget?: "balance" | "capacity"): Promise<Reader> {
+  const readers = await requireReaders(context);
+  const found = budget === undefined ? readers[0] : readers.find(({ partition }) => budgetOf(partition) === budget);
+  return (
+    found ?? fail("wrong_identity", `This credential has no ${budget}: leave \`budget\` out.`, { param: "budget" })
+  );
+}
+
+/** Everything that the credential may read. */
+export async function requireReaders(context: GatewayContext): Promise<Reader[]> {
+  const credential = requireCredential(context);
+  const { keyId, session } = await lookUpCredential(context, credential);
+  if (credential.payer.kind === "key") {
+    if (keyId === null) throw credentialError(credential.payer, "unknown");
+    return [{ partition: credential.partition, keyId }];
+  }
+  if (session === null) throw credentialError(credential.payer, "unknown");
+  const capacity = { partition: credential.partition, keyId: null };
+  if (session.agentToken !== null) return [capacity];
+  return [{ partition: accountPartition(lowerAddress(session.address)), keyId: null }, capacity];
+}
+
+function budgetOf(partition: Partition): "balance" | "capacity" {
+  return partition.startsWith("account:") ? "balance" : "capacity";
+}
+
 /**
  * The account of the wallet whose session was sent. Throws 401 for a bad one, 403 for an agent's and for an API key.
  */

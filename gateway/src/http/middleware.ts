@@ -2,41 +2,56 @@ import { makeRequestId } from "@inference/protocol/id";
 import type { MiddlewareHandler } from "hono";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import type { GatewayEnv } from "./context.ts";
+import { clientName } from "./client-address.ts";
+import type { GatewayContext, GatewayEnv } from "./context.ts";
+import { errorResponse } from "./errors.ts";
 import { makeHeldBodies } from "./held-bodies.ts";
 
-const EXPOSED = "x-request-id, retry-after, x-should-retry, x-ignored-parameters";
+const EXPOSED = "x-request-id, retry-after, x-should-retry, x-ignored-parameters, idempotent-replayed, x-next-cursor";
 
 /**
- * Gives every request its time and its id, and every response the id and the CORS headers, errors included. Any origin
- * may call, without cookies.
+ * Gives every request its time and its id, and every response the id and the CORS headers, errors included; counts it,
+ * and refuses addresses that ask too often. Any origin may call, without cookies.
  */
 export function everyRequest(gateway: Gateway): MiddlewareHandler<GatewayEnv> {
   const { clock, random } = gateway.environment;
   const bodies = makeHeldBodies(limits.heldBodyBytes);
+  const elsewhere = gateway.metrics.route("elsewhere");
   return async function everyRequest(context, next) {
     const at = clock.now();
     const requestId = makeRequestId(at, random.bytes(10));
     context.set("gateway", gateway);
     context.set("at", at);
     context.set("requestId", requestId);
+    context.set("route", elsewhere);
     if (context.req.method === "OPTIONS") {
       context.res = preflight(context.req.header("access-control-request-headers"));
     } else {
       const held = bodies.open();
       context.set("held", held);
       try {
+        admitAddress(context);
         await next();
+      } catch (error) {
+        context.res = errorResponse(context, error);
       } finally {
         held.release();
       }
     }
+    gateway.metrics.answered(context.get("route"), context.res.status, clock.now() - at);
     if (context.get("hasCommonHeaders") === true) return;
     const { headers } = context.res;
     for (const [name, value] of Object.entries(commonHeaders(requestId))) {
       if (name !== "cache-control" || !headers.has(name)) headers.set(name, value);
     }
   };
+}
+
+/** Throws 429 `rate_limited`. Where nobody knows the client's address, nobody is refused for it. */
+function admitAddress(context: GatewayContext): void {
+  const { rates, config } = context.get("gateway");
+  const name = clientName(context, config.operator.addressHeader);
+  if (name !== undefined) rates.address.admit(name, context.get("at"));
 }
 
 /**

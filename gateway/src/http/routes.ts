@@ -1,12 +1,15 @@
 import { inferenceRoutes } from "../inference/routes.ts";
 import type { GatewayContext } from "./context.ts";
+import { getActivity } from "./routes/activity.ts";
 import { deleteAuth, getNonce, postAuth } from "./routes/auth.ts";
 import { getCredits } from "./routes/credits.ts";
+import { getDocs, getLlmsText, getOpenApi } from "./routes/docs.ts";
 import { getGeneration } from "./routes/generation.ts";
 import { getHealth } from "./routes/health.ts";
 import { handleInference } from "./routes/inference.ts";
 import { getKey } from "./routes/key.ts";
-import { deleteKey, listKeys, patchKey, postKey } from "./routes/keys.ts";
+import { deleteKey, listKeys, patchKey, postKey, postRoll } from "./routes/keys.ts";
+import { getMetrics } from "./routes/metrics.ts";
 import { getModel, listModels } from "./routes/models.ts";
 import { getStatus } from "./routes/status.ts";
 
@@ -34,11 +37,17 @@ export const routes: readonly Route[] = [
   { method: "GET", path: "/auth/nonce", handle: getNonce },
   { method: "POST", path: "/api/v1/keys", handle: postKey },
   { method: "GET", path: "/api/v1/keys", handle: listKeys },
+  { method: "POST", path: "/api/v1/keys/:id/roll", handle: postRoll },
   { method: "PATCH", path: "/api/v1/keys/:id", handle: patchKey },
   { method: "DELETE", path: "/api/v1/keys/:id", handle: deleteKey },
   { method: "GET", path: "/api/v1/key", handle: getKey },
   { method: "GET", path: "/api/v1/credits", handle: getCredits },
   { method: "GET", path: "/api/v1/generation", handle: getGeneration },
+  { method: "GET", path: "/api/v1/activity", handle: getActivity },
   { method: "GET", path: "/api/v1/status", handle: getStatus },
   { method: "GET", path: "/healthz", handle: getHealth },
+  { method: "GET", path: "/metrics", handle: getMetrics },
+  { method: "GET", path: "/openapi.json", handle: getOpenApi },
+  { method: "GET", path: "/docs", handle: getDocs },
+  { method: "GET", path: "/llms.txt", handle: getLlmsText },
 ];

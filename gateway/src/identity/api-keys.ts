@@ -18,7 +18,7 @@ export async function createApiKey(
   signed: SignedMessage,
   atMs: number,
 ): Promise<{ key: string; view: KeyView }> {
-  const { signer, resource } = await verifyKeyRequest(gateway, signed, atMs);
+  const { signer, resource } = await verifyKeyRequest(gateway, signed, null, atMs);
   const terms = parseKeyTerms(resource, atMs);
   const { environment, credentials } = gateway;
   const partition = accountPartition(signer.address);
@@ -28,7 +28,7 @@ export async function createApiKey(
   const { status } = await environment.ledger.run(() =>
     send(partition, { type: "createKey", at: atMs, keyId, digest, label, ...terms, nonce, nonceExpiresAt }),
   );
-  if (status === "nonce_used") fail("siwe_nonce_used", "This message was used before: sign one with a new nonce.");
+  if (status === "nonce_used") usedBefore();
   if (status === "too_many_keys") {
     const message = `This account has ${MAX_KEYS_PER_ACCOUNT} keys, the most there can be: revoke one first.`;
     fail("invalid_request", message, { metadata: { max_keys: MAX_KEYS_PER_ACCOUNT } });
@@ -53,6 +53,26 @@ export async function changeApiKey(
   return readApiKey(gateway, partition, keyId, at);
 }
 
+/**
+ * Another secret for a key, whose old one opens nothing from here on. Its id, limits and history stay. The account is
+ * the signer's: throws 404 for a key of another.
+ */
+export async function rollApiKey(
+  gateway: Gateway,
+  { keyId, signed, at }: { keyId: string; signed: SignedMessage; at: number },
+): Promise<{ key: string; view: KeyView }> {
+  const { signer } = await verifyKeyRequest(gateway, signed, keyId, at);
+  const partition = accountPartition(signer.address);
+  const { text, digest, label } = gateway.credentials.issue("ik", signer.address);
+  const { nonce, nonceExpiresAt } = signer;
+  const { status } = await gateway.environment.ledger.run(() =>
+    send(partition, { type: "rollKey", at, keyId, digest, label, nonce, nonceExpiresAt }),
+  );
+  if (status === "nonce_used") usedBefore();
+  if (status === "unknown") unknownKey(keyId);
+  return { key: text, view: await readApiKey(gateway, partition, keyId, at) };
+}
+
 /** No request is admitted with the key from here on. Revoking it again is harmless. */
 export async function revokeApiKey(gateway: Gateway, partition: Partition, keyId: string, atMs: number): Promise<void> {
   const { status } = await gateway.environment.ledger.run(() =>
@@ -69,6 +89,10 @@ export async function readApiKey(
 ): Promise<KeyView> {
   const view = await gateway.environment.ledger.read(partition, { type: "key", at: atMs, keyId });
   return view ?? unknownKey(keyId);
+}
+
+function usedBefore(): never {
+  return fail("siwe_nonce_used", "This message was used before: sign one with a new nonce.");
 }
 
 function unknownKey(keyId: string): never {

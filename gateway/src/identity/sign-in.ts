@@ -20,7 +20,7 @@ export async function signIn(gateway: Gateway, request: SignIn, atMs: number): P
   const { environment, credentials } = gateway;
   const { address, nonce, nonceExpiresAt } = await verifySignIn(gateway, request, atMs);
   const agentToken = request.agentToken === null ? null : lowerAddress(request.agentToken);
-  if (agentToken !== null) await requireOwner(gateway, agentToken, address);
+  if (agentToken !== null) await gateway.agentOwners.requireNow(agentToken, address);
   const identity = agentToken ?? address;
   const { text: token, digest } = credentials.issue("is", identity);
   const expiresAt = atMs + limits.sessionMs;
@@ -51,14 +51,6 @@ export async function signOut(
   const { status } = await ledger.run(() => send(partition, { type: "revokeSession", at: atMs, digest: payer.digest }));
   if (status === "unknown") fail("invalid_session", "This session is not valid: sign in again.");
   await cacheSession(gateway, token, null);
-}
-
-async function requireOwner({ environment }: Gateway, agentToken: Address, address: Address): Promise<void> {
-  const owner = await environment.chain.agentOwner(agentToken);
-  if (owner === null) fail("not_agent_owner", `${agentToken} is no agent token that the registry knows.`);
-  if (lowerAddress(owner) !== address) {
-    fail("not_agent_owner", `${address} does not own the agent token ${agentToken}: sign in with the owner's wallet.`);
-  }
 }
 
 type CachedSession = { value: { address: Address; agentToken: Address | null }; expiresAt: number };

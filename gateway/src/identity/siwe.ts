@@ -7,7 +7,7 @@ import { checkPlainSignature, type Hex } from "./signature.ts";
 
 /**
  * Signed messages. One message serves one purpose: what it asks for is in the text that the wallet showed. A message
- * that names the key endpoint makes a key and signs nobody in; any other signs in and makes no key.
+ * that names the key endpoint makes or rolls a key and signs nobody in; any other signs in and makes no key.
  */
 export type SignedMessage = { message: string; signature: Hex };
 
@@ -30,19 +30,23 @@ export async function verifySignIn(gateway: Gateway, signed: SignedMessage, atMs
 }
 
 /**
- * The same for a message that asks for an API key. `resource` is its one resource: the endpoint and the key's terms.
+ * The same for a message that asks for an API key's secret. Its one resource is the endpoint with a new key's terms, or
+ * the path that rolls a key.
+ *
+ * @param rolledKeyId The key to be rolled; null for a new one.
  */
 export async function verifyKeyRequest(
   gateway: Gateway,
   signed: SignedMessage,
+  rolledKeyId: string | null,
   atMs: number,
 ): Promise<{ signer: Signer; resource: string }> {
   const message = readMessage(gateway.config, signed.message, atMs);
   const endpoint = keyEndpoint(gateway.config);
   const [resource, ...others] = message.resources;
-  if (resource === undefined || others.length > 0 || !isEndpoint(resource, endpoint)) {
-    const example = `${endpoint}?name=laptop&limit=5.00&limit_reset=daily`;
-    fail("siwe_malformed", `A message for an API key has exactly one resource, the key's terms, like ${example}.`);
+  if (resource === undefined || others.length > 0 || !isMeant(resource, endpoint, rolledKeyId)) {
+    const terms = rolledKeyId === null ? "?name=laptop&limit=5.00&limit_reset=daily" : rollPath(rolledKeyId);
+    fail("siwe_malformed", `A message for this has exactly one resource, what is asked for, like ${endpoint}${terms}.`);
   }
   return { signer: await requireSignature(gateway, message, signed), resource };
 }
@@ -120,9 +124,18 @@ function keyEndpoint(config: GatewayConfig): string {
   return `${config.baseUrl}/api/v1/keys`;
 }
 
-/** Whether a resource is the endpoint to the letter, with or without a query. */
-function isEndpoint(resource: string, endpoint: string): boolean {
-  return resource.startsWith(endpoint) && /^(\?[^#]*)?$/.test(resource.slice(endpoint.length));
+/**
+ * Whether a resource is this to the letter: the endpoint, with or without a query, or the path below it that rolls a
+ * key.
+ */
+function isMeant(resource: string, endpoint: string, rolledKeyId: string | null): boolean {
+  if (!resource.startsWith(endpoint)) return false;
+  const rest = resource.slice(endpoint.length);
+  return rolledKeyId === null ? /^(\?[^#]*)?$/.test(rest) : rest === rollPath(rolledKeyId);
+}
+
+function rollPath(keyId: string): string {
+  return `/${keyId}/roll`;
 }
 
 /** Whether a resource means the endpoint, however it is written. */

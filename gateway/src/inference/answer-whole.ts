@@ -10,7 +10,9 @@ import { utf8Length } from "../metering/utf8-length.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { scrub } from "../upstream/scrub.ts";
 import { answerHeaders } from "./answer-headers.ts";
+import { conclude, type Ending } from "./conclusion.ts";
 import { durableOrLate, type Exchange, endExchange } from "./exchange.ts";
+import { keepAnswer } from "./idempotency.ts";
 import type { InferenceRequest } from "./inference.ts";
 
 /**
@@ -50,31 +52,27 @@ async function answerJson(
   exchange.upstreamId = typeof answer.id === "string" ? answer.id.slice(0, 200) : null;
   const usage = parseUsage(answer.usage, exchange.order.quote.bound);
   if (isEmpty(request, answer, usage)) throw unusable("is empty");
-  const { conclusion, durable } = endExchange(
-    gateway,
-    exchange,
-    blocked
-      ? { kind: "nothing", why: "blocked by the provider" }
-      : {
-          kind: "answer",
-          usage,
-          delivered: deliveredIn(answer),
-          complete: true,
-          stream: false,
-          clientGone: request.clientGone?.aborted ?? false,
-        },
-  );
+  const ending: Ending = blocked
+    ? blockedEnding
+    : {
+        kind: "answer",
+        usage,
+        delivered: deliveredIn(answer),
+        complete: true,
+        stream: false,
+        clientGone: request.clientGone?.aborted ?? false,
+      };
   checkModel(gateway, exchange, answer.model);
-  await chargeKept(gateway, durable);
+  const { chargeNanoUsd } = conclude(exchange.order.quote, ending);
   const shown: string[] = [];
   for (const field of request.route.answerFields) {
     if (field === "usage") {
       // Ours or none: what cannot be read here is nothing for a client to reckon with.
-      if (typeof usage === "object") shown.push(`"usage":${usageJson(usage, conclusion.chargeNanoUsd)}`);
+      if (typeof usage === "object") shown.push(`"usage":${usageJson(usage, chargeNanoUsd)}`);
     } else if (field in answer) shown.push(`${JSON.stringify(field)}:${JSON.stringify(answer[field])}`);
   }
-  const headers = answerHeaders(request, exchange.order, "application/json");
-  return new Response(`{${shown.join(",")}}`, { status: 200, headers });
+  const sent = { headers: answerHeaders(request, exchange.order, "application/json"), body: `{${shown.join(",")}}` };
+  return settleAndSend(gateway, exchange, request, ending, sent);
 }
 
 /** Nothing of what was asked for is in it. A chat may come to nothing and have used tokens all the same. */
@@ -96,34 +94,43 @@ async function answerBinary(
     throw unusable(`has an unexpected content type`);
   }
   if (bytes.length === 0) throw unusable("is empty");
-  const { durable } = endExchange(
-    gateway,
-    exchange,
-    blocked
-      ? { kind: "nothing", why: "blocked by the provider" }
-      : {
-          kind: "answer",
-          usage: "missing",
-          delivered: { bytes: bytes.length, events: 1 },
-          complete: true,
-          stream: false,
-          clientGone: false,
-        },
-  );
-  await chargeKept(gateway, durable);
-  return new Response(bytes as BodyInit, { status: 200, headers: answerHeaders(request, exchange.order, contentType) });
+  const ending: Ending = blocked
+    ? blockedEnding
+    : {
+        kind: "answer",
+        usage: "missing",
+        delivered: { bytes: bytes.length, events: 1 },
+        complete: true,
+        stream: false,
+        clientGone: false,
+      };
+  const sent = { headers: answerHeaders(request, exchange.order, contentType), body: bytes };
+  return settleAndSend(gateway, exchange, request, ending, sent);
 }
 
+const blockedEnding: Ending = { kind: "nothing", why: "blocked by the provider" };
+
 /** An answer whose charge was lost with the ledger is not sent. */
-async function chargeKept(gateway: Gateway, durable: Promise<boolean>): Promise<void> {
+async function settleAndSend(
+  gateway: Gateway,
+  exchange: Exchange,
+  request: InferenceRequest,
+  ending: Ending,
+  { headers, body }: { headers: Record<string, string>; body: string | Uint8Array },
+): Promise<Response> {
+  // Before it is settled: who asks again finds it served only when its answer is there.
+  const mayBeAskedAgain = request.idempotencyKey !== null && ending.kind === "answer";
+  if (mayBeAskedAgain) await keepAnswer(gateway, request, { headers, body });
+  const { durable } = endExchange(gateway, exchange, ending);
   if (!(await durableOrLate(gateway, durable))) throw new LedgerUnavailable("the charge could not be written down");
+  return new Response(body as BodyInit, { status: 200, headers });
 }
 
 /** Who asked for one model and is answered by another was charged the wrong prices. */
-function checkModel(gateway: Gateway, { id, order }: Exchange, answered: unknown): void {
+function checkModel(gateway: Gateway, { id, order, upstreamKey }: Exchange, answered: unknown): void {
   if (typeof answered !== "string" || answered === order.model.id) return;
   const { environment, config } = gateway;
-  const said = scrub(answered, [config.upstream.apiKey]);
+  const said = scrub(answered, [config.upstream.apiKey, upstreamKey]);
   environment.log("alert", "other_model", { request: id, asked: order.model.id, answered: said });
 }
 

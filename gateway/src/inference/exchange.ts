@@ -1,9 +1,11 @@
+import type { Tally } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { NanoUsd } from "@inference/protocol/money";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import type { TokenUsage } from "../metering/quote.ts";
+import type { Spender } from "../upstream/key-records.ts";
 import { type Conclusion, conclude, type Ending } from "./conclusion.ts";
 import type { Order } from "./order.ts";
 
@@ -14,6 +16,10 @@ export type Exchange = {
   at: number;
   owner: Partition;
   keyId: string | null;
+  /** Whose capacity pays; null for an account's balance. */
+  spender: Spender | null;
+  /** The key at the provider that the request is sent with. */
+  upstreamKey: string;
   route: string;
   order: Order;
   /** Aborts what is between us and the provider. */
@@ -35,11 +41,14 @@ export function endExchange(
   const conclusion = conclude(exchange.order.quote, ending);
   if (exchange.ended) return { conclusion, durable: Promise.resolve(true) };
   exchange.ended = true;
+  gateway.queue.leave(exchange.order.model.id);
   const { log } = gateway.environment;
   if (conclusion.alert !== null) log("alert", "usage", { request: exchange.id, alert: conclusion.alert });
   // Until its end is durable the sweeper leaves it alone: a full disk can delay a settle beyond the lease.
   const over = (): unknown => gateway.live.delete(exchange.id);
-  const durable = resolveHold(gateway, exchange, conclusion, receiptDetail(exchange, ending, conclusion)).then(
+  const receipt = receiptDetail(exchange, ending, conclusion);
+  gateway.metrics.ended(conclusion, gateway.environment.clock.now() - exchange.at);
+  const durable = resolveHold(gateway, exchange, conclusion, receipt).then(
     () => {
       over();
       return true;
@@ -60,16 +69,18 @@ async function resolveHold(
   gateway: Gateway,
   exchange: Pick<Exchange, "id" | "owner">,
   { outcome, chargeNanoUsd, lossNanoUsd }: Conclusion,
-  detail: string,
+  receipt: ReceiptDetail,
 ): Promise<void> {
   const { ledger, clock } = gateway.environment;
   const { id, owner } = exchange;
   const at = clock.now();
+  const detail = JSON.stringify(receipt);
+  const tally = tallyOf(receipt);
   const { status } = await ledger.run(
     function* () {
       return outcome === "settle"
-        ? yield* send(owner, { type: "settle", id, at, chargeNanoUsd, lossNanoUsd, detail })
-        : yield* send(owner, { type: "release", id, at, lossNanoUsd, detail });
+        ? yield* send(owner, { type: "settle", id, at, chargeNanoUsd, lossNanoUsd, detail, tally })
+        : yield* send(owner, { type: "release", id, at, lossNanoUsd, detail, tally });
     },
     { untilDurable: true },
   );
@@ -129,9 +140,14 @@ export type ReceiptDetail = HoldDetail & {
   why: string | null;
 };
 
-function receiptDetail(exchange: Exchange, ending: Ending, conclusion: Conclusion): string {
+/** What a receipt adds to the totals of its day. */
+export function tallyOf({ model, usage }: ReceiptDetail): Tally {
+  return { model, promptTokens: usage?.promptTokens ?? 0, completionTokens: usage?.completionTokens ?? 0 };
+}
+
+function receiptDetail(exchange: Exchange, ending: Ending, conclusion: Conclusion): ReceiptDetail {
   const { order, route, upstreamId } = exchange;
-  const detail: ReceiptDetail = {
+  return {
     route,
     model: order.model.id,
     snapshot: order.quote.snapshotId,
@@ -142,7 +158,6 @@ function receiptDetail(exchange: Exchange, ending: Ending, conclusion: Conclusio
     cancelled: ending.kind === "answer" && ending.clientGone,
     why: ending.kind === "nothing" ? ending.why : null,
   };
-  return JSON.stringify(detail);
 }
 
 /**

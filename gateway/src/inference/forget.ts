@@ -5,9 +5,10 @@ import { send } from "@inference/ledger/saga";
 import type { Gateway } from "../gateway.ts";
 
 /**
- * Forgets what nothing can ask for any more: the outcomes of requests after 48 hours, and nonces and sessions as long
- * after their end. Receipts and uses stay for ever. Goes page by page, each a commit of its own, with room for requests
- * between them; the ledger checks every row again. Answers how many it forgot.
+ * Forgets what nothing can ask for any more: the outcomes of requests after 48 hours, nonces and sessions as long after
+ * their end, and receipts once the operator's time for them is over. Totals and uses stay for ever. Goes page by page,
+ * each a commit of its own, with room for requests between them; the ledger checks every row again. Answers how many it
+ * forgot.
  */
 export async function forgetAll(gateway: Gateway, stopped: AbortSignal): Promise<number> {
   let forgotten = 0;
@@ -15,19 +16,20 @@ export async function forgetAll(gateway: Gateway, stopped: AbortSignal): Promise
   return forgotten;
 }
 
-const tables: readonly ForgettableTable[] = ["hold", "nonce", "session"];
+const tables: readonly ForgettableTable[] = ["hold", "nonce", "session", "claim", "receipt"];
 const ROWS_A_PAGE = 256;
 const PAUSE_MS = 50;
 
 async function forgetTable(gateway: Gateway, table: ForgettableTable, stopped: AbortSignal): Promise<number> {
   const { clock, ledger } = gateway.environment;
+  const keepMs = table === "receipt" ? gateway.config.operator.receiptMs : OUTCOME_RETENTION_MS;
   let forgotten = 0;
   let after: RowPosition | null = null;
   while (!stopped.aborted) {
     const at = clock.now();
-    const page = await ledger.overdue(table, at - OUTCOME_RETENTION_MS, { after, limit: ROWS_A_PAGE });
+    const page = await ledger.overdue(table, at - keepMs, { after, limit: ROWS_A_PAGE });
     const byPartition = Map.groupBy(page.rows, ({ partition }) => partition);
-    forgotten += await ledger.run(() => forgetRows(table, at, byPartition));
+    forgotten += await ledger.run(() => forgetRows(table, { at, keepMs }, byPartition));
     if (page.next === null) return forgotten;
     after = page.next;
     await pause(gateway);
@@ -35,10 +37,14 @@ async function forgetTable(gateway: Gateway, table: ForgettableTable, stopped: A
   return forgotten;
 }
 
-function* forgetRows(table: ForgettableTable, at: number, byPartition: ReadonlyMap<Partition, RowPosition[]>) {
+function* forgetRows(
+  table: ForgettableTable,
+  time: { at: number; keepMs: number },
+  byPartition: ReadonlyMap<Partition, RowPosition[]>,
+) {
   let forgotten = 0;
   for (const [partition, rows] of byPartition) {
-    const reply = yield* send(partition, { type: "forget", at, table, ids: rows.map(({ id }) => id) });
+    const reply = yield* send(partition, { type: "forget", ...time, table, ids: rows.map(({ id }) => id) });
     forgotten += reply.forgotten;
   }
   return forgotten;

@@ -1,20 +1,18 @@
-import { LedgerUnavailable } from "@inference/ledger/client";
 import { GatewayError } from "@inference/protocol/errors";
-import { limits } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { VerifiedCredential } from "../identity/credentials.ts";
 import { nothingDelivered } from "../metering/quote.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { providerError } from "../upstream/provider-error.ts";
+import { admitInTurn } from "./admit-in-turn.ts";
 import { answerStream } from "./answer-stream.ts";
 import { answerWhole } from "./answer-whole.ts";
+import { askProvider } from "./ask-provider.ts";
 import type { Ending } from "./conclusion.ts";
-import { durableOrLate, type Exchange, endExchange, holdDetail, startDeadline } from "./exchange.ts";
-import type { Order } from "./order.ts";
-import { credentialError, refusalError } from "./refusal.ts";
+import { durableOrLate, type Exchange, endExchange, startDeadline } from "./exchange.ts";
+import { answerClaimed, earlierAnswer } from "./idempotency.ts";
 import type { InferenceRoute } from "./routes.ts";
-import { reserveRequest } from "./saga.ts";
 
 /** An authenticated request whose body was read and parsed as JSON, and not looked at yet. */
 export type InferenceRequest = {
@@ -23,6 +21,8 @@ export type InferenceRequest = {
   route: InferenceRoute;
   credential: VerifiedCredential;
   body: unknown;
+  /** The client's name for the request, under which it is served once. */
+  idempotencyKey: string | null;
   /** Aborted when the client goes. */
   clientGone: AbortSignal | null;
   /** For the answer, beside its own. */
@@ -34,6 +34,8 @@ export type InferenceRequest = {
  * refused; nothing is charged then.
  */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
+  const earlier = request.idempotencyKey === null ? null : await earlierAnswer(gateway, request);
+  if (earlier !== null) return earlier;
   const order = request.route.parse(request.body, {
     snapshot: gateway.prices.current(),
     aliases: gateway.config.upstream.aliases,
@@ -41,7 +43,11 @@ export async function serveInference(gateway: Gateway, request: InferenceRequest
     chatExtras: gateway.config.upstream.chatExtras,
     chatOutputField: gateway.config.upstream.chatOutputField,
   });
-  const exchange = await admit(gateway, request, order);
+  gateway.breaker.admit(order.model.id, request.at);
+  const admitted = await admitInTurn(gateway, request, order);
+  if ("claimed" in admitted) return answerClaimed(gateway, admitted.claimed);
+  const exchange = admitted;
+  gateway.metrics.admitted(gateway.environment.clock.now() - request.at);
   const deadline = startDeadline(gateway, exchange, request.clientGone);
   try {
     const response = await forward(gateway, exchange);
@@ -59,48 +65,10 @@ export async function serveInference(gateway: Gateway, request: InferenceRequest
   }
 }
 
-async function admit(gateway: Gateway, request: InferenceRequest, order: Order): Promise<Exchange> {
-  const { ledger, random } = gateway.environment;
-  const { id, at, credential, route } = request;
-  const reservation = {
-    id,
-    at,
-    owner: credential.partition,
-    payer: credential.payer,
-    amountNanoUsd: order.quote.maxNanoUsd,
-    leaseMs: limits.leaseMs,
-    detail: holdDetail(route.name, order),
-  };
-  const admission = await ledger.run(() => reserveRequest(reservation));
-  switch (admission.status) {
-    case "reserved":
-      break;
-    case "refused":
-      throw refusalError(admission.refusal, order.quote, (random.bytes(1)[0] ?? 0) / 255);
-    case "unauthenticated":
-      throw credentialError(credential.payer, admission.fault);
-    case "clock_skew":
-      throw new LedgerUnavailable("the ledger's clock is not ours");
-    case "conflict":
-      throw new Error(`request id ${id} came twice`);
-  }
-  gateway.live.add(id);
-  return {
-    id,
-    at,
-    owner: credential.partition,
-    keyId: admission.keyId,
-    route: route.name,
-    order,
-    abort: new AbortController(),
-    upstreamId: null,
-    ended: false,
-  };
-}
-
 async function forward(gateway: Gateway, exchange: Exchange): Promise<UpstreamResponse> {
   const { log } = gateway.environment;
-  const response = await gateway.provider.infer(exchange.order, exchange.abort.signal);
+  const { spender, upstreamKey } = exchange;
+  const response = await askProvider(gateway, exchange);
   if (response.status === 200) {
     const encoding = response.header("content-encoding");
     if (encoding === null || encoding.toLowerCase() === "identity") return response;
@@ -108,8 +76,11 @@ async function forward(gateway: Gateway, exchange: Exchange): Promise<UpstreamRe
     throw new GatewayError({ code: "upstream_error", message });
   }
   const body = await errorText(response);
-  const refusal = providerError(response.status, body, [gateway.config.upstream.apiKey]);
+  const refusal = providerError(response.status, body, [gateway.config.upstream.apiKey, upstreamKey]);
   if (refusal.alert !== null) log("alert", "provider", { request: exchange.id, alert: refusal.alert });
+  // A key of an identity's own can be replaced; the master key is the operator's.
+  const isOwn = spender !== null && upstreamKey !== gateway.config.upstream.apiKey;
+  if (isOwn && response.status === 401) gateway.environment.background(gateway.keyRecords.forget(spender));
   if (refusal.modelGone) gateway.environment.background(gateway.prices.modelGone());
   throw new GatewayError(refusal.detail);
 }

@@ -1,4 +1,4 @@
-import type { Payer, Refusal, ReserveReply } from "@inference/ledger/commands";
+import type { Claim, Payer, Refusal, ReserveReply } from "@inference/ledger/commands";
 import { ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { type Saga, send } from "@inference/ledger/saga";
 import type { NanoUsd } from "@inference/protocol/money";
@@ -16,6 +16,7 @@ export type Reservation = {
   leaseMs: number;
   /** JSON: what settling it needs, should this process not live to do it. */
   detail: string;
+  claim?: Claim;
 };
 
 export type Admission =
@@ -24,9 +25,10 @@ export type Admission =
   | Exclude<ReserveReply, { status: "reserved" | "refused" }>;
 
 export function* reserveRequest(reservation: Reservation): Saga<Admission> {
-  const { id, at, owner, payer, amountNanoUsd, leaseMs, detail } = reservation;
+  const { owner, ...hold } = reservation;
+  const { id, at, payer, amountNanoUsd, leaseMs } = hold;
   const followers = payer.kind === "key" ? [ceilingPartition] : [];
-  const reply = yield* send(owner, { type: "reserve", id, at, amountNanoUsd, leaseMs, payer, followers, detail });
+  const reply = yield* send(owner, { type: "reserve", ...hold, followers });
   if (reply.status !== "reserved") return reply;
   for (const follower of followers) {
     const followed = yield* send(follower, { type: "reserveCeiling", id, at, amountNanoUsd, leaseMs, owner });

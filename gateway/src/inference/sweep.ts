@@ -10,7 +10,7 @@ import type { TokenBound } from "../metering/bound.ts";
 import { chargeForUsage } from "../metering/charge.ts";
 import type { TokenUsage } from "../metering/quote.ts";
 import { parseUsage } from "../metering/usage.ts";
-import type { HoldDetail, ReceiptDetail } from "./exchange.ts";
+import { type HoldDetail, type ReceiptDetail, tallyOf } from "./exchange.ts";
 import { openRecords, type Records } from "./records.ts";
 
 /**
@@ -112,12 +112,13 @@ async function sweepHold(
   const basis = recorded === undefined ? "checkpoint" : "record";
   const chargeNanoUsd = Math.min(bill, hold.amountNanoUsd);
   const lossNanoUsd = bill - chargeNanoUsd;
-  const receipt = JSON.stringify(receiptDetail(detail, basis, recorded?.usage ?? null, hold.upstreamId));
+  const receipt = receiptDetail(detail, basis, recorded?.usage ?? null, hold.upstreamId);
+  const end = { id: hold.id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
   await ledger.run(
     function* () {
       return chargeNanoUsd > 0
-        ? yield* send(partition, { type: "settle", id: hold.id, at, chargeNanoUsd, lossNanoUsd, detail: receipt })
-        : yield* send(partition, { type: "release", id: hold.id, at, lossNanoUsd, detail: receipt });
+        ? yield* send(partition, { type: "settle", ...end, chargeNanoUsd })
+        : yield* send(partition, { type: "release", ...end });
     },
     { untilDurable: true },
   );

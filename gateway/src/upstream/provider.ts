@@ -5,11 +5,12 @@ import { joinBytes } from "../join-bytes.ts";
 import { fillRecordUrl, type RecordedAnswer } from "./record-url.ts";
 
 /**
- * The one provider, and the only place where its key is used. A request to it is built from nothing: our headers, a
- * path from our table, a body of ours.
+ * The one provider, and the only place where an inference key is used. A request to it is built from nothing: our
+ * headers, a path from our table, a body of ours.
  */
 export type Provider = {
-  infer(order: Order, signal: AbortSignal): Promise<UpstreamResponse>;
+  /** @param key The upstream key to use: the master key, or one that was made under it. */
+  infer(order: Order, key: string, signal: AbortSignal): Promise<UpstreamResponse>;
   /** One of the provider's free reads, as text. Throws `UpstreamFailure` unless it answered 200. */
   read(path: string, signal: AbortSignal): Promise<string>;
   /** The provider's record of an answer; null while it has none. */
@@ -31,12 +32,12 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
     return { status: response.status, text };
   }
   return {
-    async infer(order, signal) {
+    async infer(order, key, signal) {
       const request = {
         method: "POST" as const,
         url: `${config.baseUrl}${order.upstreamPath}`,
         headers: {
-          ...headers(order.stream ? "text/event-stream" : "*/*"),
+          ...headers(order.stream ? "text/event-stream" : "*/*", key),
           "content-type": "application/json",
         },
         body: order.upstreamBody,

@@ -9,7 +9,6 @@ import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 /** What a request may take of the gateway before anybody has paid for it: time, memory and connections. */
 const USD = 1_000_000_000;
 const CHAT = "/v1/chat/completions";
-const chat = { model: "sim-small", messages: [{ role: "user", content: "hello" }], max_tokens: 10 };
 
 let stack: Stack;
 let account: TestAccount;
@@ -76,15 +75,4 @@ describe("a large body", () => {
       assertError(answer, 400, "invalid_request");
     }
   });
-});
-
-test("an Idempotency-Key is refused where it would be relied on, and by its name", async () => {
-  const headers = {
-    authorization: `Bearer ${account.key}`,
-    "content-type": "application/json",
-    "idempotency-key": "once",
-  };
-  const answer = await sendHttp(stack.url, { path: CHAT, body: JSON.stringify(chat), headers });
-  assert.equal(assertError(answer, 400, "unsupported_parameter").param, "Idempotency-Key");
-  assert.equal((await stack.balance(account.address)).settledNanoUsd, 0);
 });

@@ -490,7 +490,7 @@ test("what a process left open is the next one's to end, owners only", async () 
   database.close();
 });
 
-test("what is over is forgotten after 48 hours, what is open or young is not, receipts never", async () => {
+test("what is over is forgotten after 48 hours, what is open or young is not, nor receipts", async () => {
   const { ledger, database, clock } = await openWithAccount();
   const count = (table: string): number =>
     Number(database.prepare(`SELECT COUNT(*) AS count FROM ${table}_row`).get()?.count);

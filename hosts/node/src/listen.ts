@@ -11,7 +11,10 @@ export async function listen(
   app: App,
   { HOST, PORT }: { HOST: string; PORT: number },
 ): Promise<{ url: string; close(): Promise<void> }> {
-  const listener = getRequestListener(app.fetch, { errorHandler: malformedResponse });
+  const listener = getRequestListener(
+    (request, { incoming }) => app.fetch(request, { peerAddress: incoming.socket.remoteAddress }),
+    { errorHandler: malformedResponse },
+  );
   // Without a host it is refused all the same, but in our words.
   const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => void listener(incoming, outgoing));
   // An expectation nobody has heard of changes nothing about the request.

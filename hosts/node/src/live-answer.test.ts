@@ -59,7 +59,7 @@ async function withStream<T>(
 ): Promise<T> {
   const { provider } = stack.gateway;
   const { infer } = provider;
-  provider.infer = async (_order, signal): Promise<UpstreamResponse> => ({
+  provider.infer = async (_order, _key, signal): Promise<UpstreamResponse> => ({
     status: 200,
     header: (name) => (name === "content-type" ? "text/event-stream" : null),
     body: (async function* () {

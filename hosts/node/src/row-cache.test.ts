@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import type { Change, CounterRow, HoldRow, OutboxRow, ReceiptRow } from "@inference/ledger/tables";
+import type { Change, CounterRow, HoldRow, NonceRow, OutboxRow, ReceiptRow } from "@inference/ledger/tables";
 import { openDatabase } from "./database.ts";
 import { openRowCache, type RowCache } from "./row-cache.ts";
 
@@ -194,6 +194,25 @@ test("unresolved holds come oldest lease first, ended ones not at all", () => {
   assert.deepEqual(ids(31, 10), ["b", "c", "a"]);
   assert.deepEqual(ids(30, 10), ["b", "c"], "a lease lapses after its last millisecond");
   assert.deepEqual(ids(31, 1), ["b"]);
+});
+
+test("the newest rows come first, those on their way to the disk among them, those that are gone not", () => {
+  const { cache } = open();
+  const put = (n: number, row: NonceRow | null) => cache.write("account:a", [{ table: "nonce", id: `n${n}`, row }]);
+  for (let n = 0; n < 6; n++) put(n, { id: `n${n}`, expiresAt: n });
+  cache.commit();
+  put(6, { id: "n6", expiresAt: 6 });
+  put(3, null);
+  put(2, { id: "n2", expiresAt: 22 });
+  const newest = (before: string, limit: number) =>
+    cache
+      .partition("account:a")
+      .newest("nonce", { before, limit })
+      .map(({ id, expiresAt }) => `${id} ${expiresAt}`);
+  assert.deepEqual(newest("~", 3), ["n6 6", "n5 5", "n4 4"]);
+  assert.deepEqual(newest("n4", 3), ["n2 22", "n1 1", "n0 0"]);
+  assert.deepEqual(newest("n0", 3), []);
+  assert.deepEqual(cache.partition("account:b").newest("nonce", { before: "~", limit: 3 }), []);
 });
 
 test("a walk through what is overdue finds each row once, page by page, and stops at the first young hold", () => {

@@ -66,10 +66,10 @@ export function openRowCache(database: DatabaseSync): RowCache {
   );
   const undelivered = database.prepare("SELECT * FROM outbox_row ORDER BY partition, id");
   const oldest = {
-    hold: database.prepare(
-      "SELECT id, partition, admitted_at AS at FROM hold_row WHERE (id, partition) > (?, ?) ORDER BY id, partition LIMIT ?",
-    ),
+    claim: database.prepare(walkByPartition("claim")),
+    hold: database.prepare(walkByTime("hold")),
     nonce: database.prepare(walkByPartition("nonce")),
+    receipt: database.prepare(walkByTime("receipt")),
     session: database.prepare(walkByPartition("session")),
   };
   const partitions = new Map<Partition, CachedPartition>();
@@ -93,6 +93,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
       rows: {
         get: (table, id) => get(fresh, table, id),
         list: (table, { after = "", limit }) => list(fresh, table, after, limit) as never,
+        newest: (table, { before, limit }) => newest(fresh, table, before, limit) as never,
       },
     };
     partitions.set(name, fresh);
@@ -111,18 +112,20 @@ export function openRowCache(database: DatabaseSync): RowCache {
     return row as Tables[T];
   }
 
-  /** The rows after an id: those on disk, and over them those that are on their way there. */
+  /** The rows after an id, in the order of their ids. */
   function list(partition: CachedPartition, table: TableName, after: string, limit: number): Row[] {
-    const changed = [...(partition.tables[table]?.values() ?? [])].filter(
-      (entry) => entry.id > after && (entry.pending || entry.beingWritten > 0),
-    );
+    const changed = onTheirWay(partition, table).filter(({ id }) => id > after);
     const stored = statements[table].list.all(partition.name, after, limit + changed.length);
-    const found = stored.map((columns) => tableSql[table].toRow(columns));
-    if (changed.length === 0) return found;
-    const byId = new Map<string, Row | null>(found.map((row) => [row.id, row]));
-    for (const { id, row } of changed) byId.set(id, row);
-    const rows = [...byId.values()].filter((row) => row !== null);
-    return rows.sort((one, other) => (one.id < other.id ? -1 : 1)).slice(0, limit);
+    const found = withChanges(table, stored, changed);
+    return found.sort((one, other) => (one.id < other.id ? -1 : 1)).slice(0, limit);
+  }
+
+  /** The rows before an id, the last first. */
+  function newest(partition: CachedPartition, table: TableName, before: string, limit: number): Row[] {
+    const changed = onTheirWay(partition, table).filter(({ id }) => id < before);
+    const stored = statements[table].newest.all(partition.name, before, limit + changed.length);
+    const found = withChanges(table, stored, changed);
+    return found.sort((one, other) => (one.id > other.id ? -1 : 1)).slice(0, limit);
   }
 
   function remember(partition: CachedPartition, table: TableName, id: string, row: Row | null): Entry {
@@ -214,14 +217,15 @@ export function openRowCache(database: DatabaseSync): RowCache {
       })),
     overdue(table, before, { after, limit }) {
       const { id = "", partition = "" } = after ?? {};
-      const position = table === "hold" ? [id, partition] : [partition, id];
+      const isInTime = table in timeOrdered;
+      const position = isInTime ? [id, partition] : [partition, id];
       const page = oldest[table].all(...position, limit);
       const found = page
         .filter(({ at }) => Number(at) < before)
         .map((row) => ({ partition: String(row.partition), id: String(row.id) }));
       const last = page.at(-1);
-      // Holds lie in the order of their time: after one that is not overdue, none is.
-      const isEnd = page.length < limit || (table === "hold" && found.length < page.length);
+      // Where rows lie in the order of their time, none is overdue after one that is not.
+      const isEnd = page.length < limit || (isInTime && found.length < page.length);
       const next = last === undefined || isEnd ? null : { partition: String(last.partition), id: String(last.id) };
       return { rows: found, next };
     },
@@ -244,9 +248,27 @@ function newestId(database: DatabaseSync): string {
   return String(database.prepare(`SELECT coalesce(max(id), '') AS id FROM (${newest})`).get()?.id);
 }
 
-function walkByPartition(table: "nonce" | "session"): string {
+function walkByTime(table: "hold" | "receipt"): string {
+  return `SELECT id, partition, admitted_at AS at FROM ${table}_row WHERE (id, partition) > (?, ?)
+    ORDER BY id, partition LIMIT ?`;
+}
+
+function walkByPartition(table: "claim" | "nonce" | "session"): string {
   return `SELECT partition, id, expires_at AS at FROM ${table}_row WHERE (partition, id) > (?, ?)
     ORDER BY partition, id LIMIT ?`;
+}
+
+/** The entries whose rows are not on disk as they are. */
+function onTheirWay({ tables }: CachedPartition, table: TableName): Entry[] {
+  return [...(tables[table]?.values() ?? [])].filter((entry) => !isAtRest(entry));
+}
+
+/** What is on disk, and over it what is on its way there. */
+function withChanges(table: TableName, stored: Record<string, unknown>[], changed: readonly Entry[]): Row[] {
+  const byId = new Map<string, Row | null>();
+  for (const columns of stored) byId.set(String(columns.id), tableSql[table].toRow(columns));
+  for (const { id, row } of changed) byId.set(id, row);
+  return [...byId.values()].filter((row) => row !== null);
 }
 
 function isAtRest({ pending, beingWritten }: Entry): boolean {
@@ -259,7 +281,7 @@ function forget({ partition, table, id }: Entry): void {
 
 function staysInMemory(table: TableName, row: Row): boolean {
   if (table === "hold") return (row as HoldRow).state === "open" || (row as HoldRow).state === "orphaned";
-  return table !== "receipt" && table !== "use" && table !== "credit";
+  return table !== "receipt" && table !== "use" && table !== "credit" && table !== "claim";
 }
 
 /** Makes room: drops a tenth of the partitions, those not used since the last time first. */

@@ -74,6 +74,13 @@ const wrong: Record<string, [value: string, because: RegExp]> = {
   SETTLEMENT_START_BLOCK: ["-1", /whole number/],
   CONFIRMATIONS: ["latest", /./],
   CHAIN_POLL_MS: ["999999999", /at most/],
+  METRICS_TOKEN: ["short", /at least 16/],
+  CLIENT_ADDRESS_HEADER: ["x forwarded", /name of a header/],
+  ACCOUNT_REQUESTS_PER_MINUTE: ["-1", /whole number/],
+  ADDRESS_REQUESTS_PER_MINUTE: ["1.5", /whole number/],
+  UPSTREAM_BREAKER_FAILURES: ["some", /whole number/],
+  UPSTREAM_MODEL_REQUESTS: ["many", /whole number/],
+  RECEIPT_RETENTION_DAYS: ["1", /at least 2/],
   PORT: ["http", /port number/],
   DATABASE_SYNCHRONOUS: ["OFF", /./],
 };

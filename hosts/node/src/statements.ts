@@ -4,14 +4,14 @@ import { tableSql } from "@inference/ledger/sql";
 import type { TableName } from "@inference/ledger/tables";
 
 /** The prepared statements of one ledger table. */
-export type TableStatements = Record<"select" | "upsert" | "remove" | "list", StatementSync> & {
+export type TableStatements = Record<"select" | "upsert" | "remove" | "list" | "newest", StatementSync> & {
   /** Changes some columns: a bit for each, the first column's the lowest. Few combinations occur. */
   update(bits: number): StatementSync;
 };
 
 export function prepareStatements(database: DatabaseSync): Record<TableName, TableStatements> {
   const prepare = (table: TableName): TableStatements => {
-    const { select, upsert, update, remove, list } = tableSql[table];
+    const { select, upsert, update, remove, list, newest } = tableSql[table];
     const numbers = columnsOf(table).map((_column, number) => number);
     const updates = new Map<number, StatementSync>();
     return {
@@ -27,6 +27,7 @@ export function prepareStatements(database: DatabaseSync): Record<TableName, Tab
       },
       remove: database.prepare(remove),
       list: database.prepare(list),
+      newest: database.prepare(newest),
     };
   };
   return Object.fromEntries(tableNames.map((table) => [table, prepare(table)])) as Record<TableName, TableStatements>;

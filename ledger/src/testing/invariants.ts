@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Command, Reply } from "../commands.ts";
+import type { Claim, Command, Reply } from "../commands.ts";
 import { ceilingPartition, type Partition } from "../partition.ts";
 import { answer } from "../reads.ts";
 import type { CounterRow, HoldRow } from "../tables.ts";
@@ -23,11 +23,14 @@ import { type Model, windowName } from "./model.ts";
  * | L10 | rows hold strings, safe integers, amounts and null, each where it belongs (the host refuses others) |
  * | L11 | wherever a saga stops, the sweeper ends what it left, and account and ceiling agree to the nano-dollar |
  * | L12 | what is read is what is counted |
+ * | L13 | the totals of a day and key are its receipts, counted once each |
+ * | L14 | of the requests under one name, while it lasts, at most one is open or settled |
  */
 export function makeAuditor(host: MemoryHost, model: Model) {
   const ended = new Map<string, string>();
   const answers = new Map<string, string>();
   const known = new Set<string>();
+  const named = new Map<string, { id: string; expiresAt: number }[]>();
 
   function check(partition: Partition, command: Command, reply: Reply): void {
     if (command.type === "reserve" || command.type === "reserveCeiling") checkAdmission(partition, command, reply);
@@ -35,7 +38,24 @@ export function makeAuditor(host: MemoryHost, model: Model) {
     const holds = host.rows(partition).list("hold", { limit: 10_000 });
     for (const hold of holds) checkHold(partition, hold);
     checkCounters(partition, holds);
+    checkTotals(partition);
     if (partition.startsWith("account:")) checkBalance(partition);
+  }
+
+  function checkTotals(partition: Partition): void {
+    const rows = host.rows(partition);
+    const expected = new Map<string, number[]>();
+    for (const { admittedAt, keyId, chargeNanoUsd } of rows.list("receipt", { limit: 10_000 })) {
+      const id = `${windowName("day", admittedAt)} ${keyId ?? ""} `;
+      const [requests = 0, charge = 0] = expected.get(id) ?? [];
+      expected.set(id, [requests + 1, charge + chargeNanoUsd]);
+    }
+    const actual = rows.list("total", { limit: 10_000 }).map((row) => [row.id, [row.requests, row.chargeNanoUsd]]);
+    assert.deepEqual(
+      actual,
+      [...expected].sort(([one], [other]) => (one < other ? -1 : 1)),
+      `L13: ${partition}`,
+    );
   }
 
   /** An id that is forgotten is as if it had never been; that its old commands come too late, the model says. */
@@ -60,6 +80,7 @@ export function makeAuditor(host: MemoryHost, model: Model) {
     answers.set(key, text);
     if (status === "refused" || known.has(key)) return;
     known.add(key);
+    if (command.type === "reserve" && command.claim !== undefined) checkClaim(partition, command, command.claim);
     // Nothing needs no room.
     if (command.amountNanoUsd === 0) return;
     const rows = host.rows(partition);
@@ -79,6 +100,16 @@ export function makeAuditor(host: MemoryHost, model: Model) {
       BigInt(share) * 5n <= BigInt(model.ceiling()),
       `L3: ${command.owner} holds ${share} of ${model.ceiling()}`,
     );
+  }
+
+  function checkClaim(partition: Partition, { id, at }: { id: string; at: number }, claim: Claim): void {
+    const name = `${partition} ${claim.id}`;
+    const earlier = named.get(name) ?? [];
+    for (const other of earlier.filter(({ expiresAt }) => expiresAt > at)) {
+      const state = host.rows(partition).get("hold", other.id)?.state;
+      assert.ok(state === undefined || state === "released", `L14: ${id} beside ${other.id}, which is ${state}`);
+    }
+    named.set(name, [...earlier, { id, expiresAt: claim.expiresAt }]);
   }
 
   function checkHold(partition: Partition, { id, state, chargeNanoUsd, amountNanoUsd }: HoldRow): void {

@@ -71,6 +71,13 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
           .sort()
           .slice(0, limit)
           .flatMap((id) => decode(table, id, tables[table].get(id)) ?? []),
+      newest: (table, { before, limit }) =>
+        [...tables[table].keys()]
+          .filter((id) => id < before)
+          .sort()
+          .reverse()
+          .slice(0, limit)
+          .flatMap((id) => decode(table, id, tables[table].get(id)) ?? []),
     };
   }
 

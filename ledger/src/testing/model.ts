@@ -1,4 +1,4 @@
-import type { Command, Commands, Refusal } from "../commands.ts";
+import type { Claim, Command, Commands, Refusal } from "../commands.ts";
 import type { Partition } from "../partition.ts";
 
 /**
@@ -31,9 +31,11 @@ export function makeModel() {
   const settled: Settled[] = [];
   const credits: { account: Partition; id: string; amount: number }[] = [];
   const keys: Key[] = [];
+  const spentNonces = new Set<string>();
   const sessions: { identity: Partition; digest: string; expiresAt: number; revoked: boolean }[] = [];
   const capacities = new Map<string, number>();
   const uses: CommandOf<"journal">[] = [];
+  const claims: { partition: Partition; claim: Claim; by: string }[] = [];
   let ceiling = 0;
 
   const find = (partition: Partition, id: string) =>
@@ -132,7 +134,7 @@ export function makeModel() {
 
   function admit(partition: Partition, command: CommandOf<"reserve" | "reserveCeiling">, clock: number): unknown {
     const { id, at, amountNanoUsd: amount } = command;
-    const who = command.type === "reserve" ? [command.payer, command.followers] : command.owner;
+    const who = command.type === "reserve" ? [command.payer, command.followers, command.claim] : command.owner;
     const content = JSON.stringify([at, amount, command.leaseMs, who]);
     const known = find(partition, id);
     if (known !== undefined) {
@@ -143,6 +145,9 @@ export function makeModel() {
     if (at > clock + 60_000 || at < clock - 60_000) return { status: "clock_skew" };
     const wrong = command.type === "reserve" ? fault(partition, command) : undefined;
     if (wrong !== undefined) return { status: "unauthenticated", fault: wrong };
+    const claim = command.type === "reserve" ? command.claim : undefined;
+    const taken = claim === undefined ? undefined : takenBy(partition, claim, at);
+    if (taken !== undefined) return taken;
     const key =
       command.type === "reserve"
         ? keys.find(({ account, digest }) => account === partition && digest === command.payer.digest)
@@ -153,7 +158,18 @@ export function makeModel() {
     const leaseUntil = at + command.leaseMs;
     const hold: ModelHold = { partition, id, content, keyId, at, leaseUntil, amount, state: "open", charge: 0 };
     holds.push(refusal === undefined ? hold : { ...hold, state: "refused", refusal });
+    if (refusal === undefined && claim !== undefined) claims.push({ partition, claim, by: id });
     return refusal === undefined ? reserved(hold, command.type) : { status: "refused", refusal };
+  }
+
+  /** By the last request under the name, unless that failed or the name was for a time that is over. */
+  function takenBy(partition: Partition, claim: Claim, at: number): unknown {
+    const last = claims.findLast((other) => other.partition === partition && other.claim.id === claim.id);
+    if (last === undefined || last.claim.expiresAt <= at) return undefined;
+    const hold = find(partition, last.by);
+    if (hold === undefined || hold.state === "released") return undefined;
+    const known = isHeld(hold) ? "in_progress" : "completed";
+    return { status: "claimed", by: last.by, state: last.claim.fingerprint === claim.fingerprint ? known : "mismatch" };
   }
 
   const reserved = ({ keyId, leaseUntil }: ModelHold, type: string) => ({
@@ -180,11 +196,22 @@ export function makeModel() {
   function createKey(account: Partition, command: CommandOf<"createKey">): unknown {
     const known = keys.find((key) => key.account === account && key.keyId === command.keyId);
     if (known?.nonce === command.nonce && known.digest === command.digest) return { status: "created" };
-    const isSpent = keys.some((key) => key.account === account && key.nonce === command.nonce);
+    const isSpent = spentNonces.has(`${account} ${command.nonce}`);
     if (known !== undefined || isSpent) return { status: "nonce_used" };
     if (keys.filter((key) => key.account === account && !key.revoked).length >= 100) return { status: "too_many_keys" };
+    spentNonces.add(`${account} ${command.nonce}`);
     keys.push({ ...command, account, disabled: false, revoked: false });
     return { status: "created" };
+  }
+
+  function rollKey(account: Partition, { keyId, digest, nonce }: CommandOf<"rollKey">): unknown {
+    const key = keys.find((other) => other.account === account && other.keyId === keyId && !other.revoked);
+    if (key === undefined) return { status: "unknown" };
+    if (key.nonce === nonce && key.digest === digest) return { status: "rolled" };
+    if (spentNonces.has(`${account} ${nonce}`)) return { status: "nonce_used" };
+    spentNonces.add(`${account} ${nonce}`);
+    Object.assign(key, { digest, nonce });
+    return { status: "rolled" };
   }
 
   function updateKey(account: Partition, { keyId, limitNanoUsd: limit, disabled }: CommandOf<"updateKey">): unknown {
@@ -260,6 +287,8 @@ export function makeModel() {
         return createKey(partition, command);
       case "updateKey":
         return updateKey(partition, command);
+      case "rollKey":
+        return rollKey(partition, command);
       case "revokeKey": {
         const key = keys.find(({ account, keyId }) => account === partition && keyId === command.keyId);
         if (key !== undefined) key.revoked = true;

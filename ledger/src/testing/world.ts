@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DAY_MS, windowEnd } from "@inference/protocol/window";
 import fc from "fast-check";
-import type { Command, Commands, Payer, ReplyOf } from "../commands.ts";
+import type { Claim, Command, Commands, Payer, ReplyOf } from "../commands.ts";
 import { askOwner } from "../follower.ts";
 import { accountPartition, ceilingPartition, identityPartition, type Partition } from "../partition.ts";
 import { type Saga, send } from "../saga.ts";
@@ -32,6 +32,8 @@ const index = fc.nat({ max: 997 });
 const skew = fc.oneof({ weight: 12, arbitrary: fc.constant(0) }, fc.constantFrom(-60_001, -60_000, 60_000, 60_001));
 const payerKind = fc.oneof({ weight: 5, arbitrary: fc.constant("key" as const) }, fc.constant("session" as const));
 const charge = fc.constantFrom("zero", "one", "half", "all", "over");
+/** Few names and bodies, so that requests meet under them. */
+const claim = fc.option(fc.record({ name: fc.nat({ max: 3 }), body: fc.nat({ max: 7 }) }), { freq: 2 });
 const tick = fc.constantFrom(
   "1",
   "500",
@@ -61,6 +63,7 @@ const operation = fc.oneof(
       amount,
       skew,
       steps: fc.nat({ max: 3 }),
+      claim,
     }),
   },
   {
@@ -104,6 +107,7 @@ const operation = fc.oneof(
       disabled: fc.option(fc.boolean()),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant("rollKey" as const), key: index, nonce: index }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant("revokeKey" as const), key: index }) },
   {
     weight: 3,
@@ -121,6 +125,7 @@ const operation = fc.oneof(
   { weight: 2, arbitrary: fc.record({ op: fc.constant("forget" as const), who: index }) },
 );
 export type Operation = typeof operation extends fc.Arbitrary<infer O> ? O : never;
+type ClaimTerms = { name: number; body: number };
 export type Run = { start: number; scale: number; operations: Operation[] };
 
 export const runs = (length: number): fc.Arbitrary<Run> =>
@@ -134,6 +139,7 @@ export const runs = (length: number): fc.Arbitrary<Run> =>
 export function play({ start, scale, operations }: Run): string[] {
   let now = start;
   let made = 0;
+  let rolled = 0;
   let running: { id: string; saga: RunningSaga<boolean> }[] = [];
   const trace: string[] = [];
   const sent: { partition: Partition; command: Command }[] = [];
@@ -168,7 +174,14 @@ export function play({ start, scale, operations }: Run): string[] {
     running.splice(index, 1);
   }
 
-  function request(owner: Partition, payer: Payer, amountNanoUsd: number, at: number, steps: number): void {
+  function request(
+    owner: Partition,
+    payer: Payer,
+    amountNanoUsd: number,
+    at: number,
+    steps: number,
+    claimed: ClaimTerms | null = null,
+  ): void {
     made += 1;
     const id = requestName(made);
     const followers = payer.kind === "key" ? [ceilingPartition] : [];
@@ -181,6 +194,7 @@ export function play({ start, scale, operations }: Run): string[] {
       payer,
       followers,
       detail: "{}",
+      ...(claimed === null ? {} : { claim: claimOf(claimed, at) }),
     };
     running.push({ id, saga: host.begin(reserving(owner, reserve)) });
     for (let left = steps; left > 0; left--) step(running.findIndex((entry) => entry.id === id));
@@ -226,6 +240,7 @@ export function play({ start, scale, operations }: Run): string[] {
           operation.amount * scale,
           now + operation.skew,
           operation.steps,
+          operation.claim,
         );
         return;
       }
@@ -332,6 +347,15 @@ export function play({ start, scale, operations }: Run): string[] {
         });
         return;
       }
+      case "rollKey": {
+        const key = pick(model.keys, operation.key);
+        if (key === undefined) return;
+        rolled += 1;
+        const nonce = operation.nonce % 7 === 0 ? key.nonce : `nonce of roll ${rolled}`;
+        const secret = { digest: `digest of roll ${rolled}`, label: "", nonce, nonceExpiresAt: now + 600_000 };
+        host.apply(key.account, { type: "rollKey", at: now, keyId: key.keyId, ...secret });
+        return;
+      }
       case "revokeKey": {
         const key = pick(model.keys, operation.key);
         if (key !== undefined) host.apply(key.account, { type: "revokeKey", at: now, keyId: key.keyId });
@@ -431,6 +455,11 @@ export function play({ start, scale, operations }: Run): string[] {
   for (const operation of operations) perform(operation);
   drain();
   return trace;
+}
+
+/** Most requests under a name ask for the same. */
+function claimOf({ name, body }: ClaimTerms, at: number): Claim {
+  return { id: `claim ${name}`, fingerprint: body === 0 ? "another body" : "the body", expiresAt: at + DAY_MS };
 }
 
 function* reserving(owner: Partition, reserve: Commands["reserve"]["command"]): Saga<boolean> {

@@ -4,7 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 export type Budget = {
   /** What may still be spent today. */
   leftWei(chainId: number): bigint;
-  spend(chainId: number, amountWei: bigint): void;
+  /**
+   * Counts the most that a transaction can take, before it is sent: it may be mined though nobody saw it. What is
+   * returned puts what it took in the place of that.
+   */
+  reserve(chainId: number, mostWei: bigint): (tookWei: bigint) => void;
   close(): void;
 };
 
@@ -19,10 +23,16 @@ export function openBudget(options: { file: string; dailyBudgetWei: bigint; now(
   const read = database.prepare("SELECT wei FROM spent WHERE day = ? AND chain_id = ?");
   const write = database.prepare("INSERT OR REPLACE INTO spent VALUES (?, ?, ?)");
   const today = (): number => Math.floor(now() / DAY_MS);
-  const spentWei = (chainId: number): bigint => BigInt((read.get(today(), chainId) as { wei?: string })?.wei ?? 0);
+  const spentWei = (day: number, chainId: number): bigint =>
+    BigInt((read.get(day, chainId) as { wei?: string })?.wei ?? 0);
   return {
-    leftWei: (chainId) => dailyBudgetWei - spentWei(chainId),
-    spend: (chainId, amountWei) => void write.run(today(), chainId, String(spentWei(chainId) + amountWei)),
+    leftWei: (chainId) => dailyBudgetWei - spentWei(today(), chainId),
+    reserve(chainId, mostWei) {
+      const day = today();
+      const add = (wei: bigint) => void write.run(day, chainId, String(spentWei(day, chainId) + wei));
+      add(mostWei);
+      return (tookWei) => add(tookWei - mostWei);
+    },
     close: () => database.close(),
   };
 }

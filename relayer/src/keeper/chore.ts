@@ -9,6 +9,8 @@ export type Chore = {
   call: { address: Address; abi: Abi; functionName: string; args: readonly unknown[] };
   /** What is to be sent along, in the chain's coin; nothing if absent. */
   valueWei?(): Promise<bigint>;
+  /** What the call must return to be worth its gas, in token units; anything if absent. */
+  atLeast?: bigint;
   /** Errors of the contract that say that its time has not come. */
   notDue: readonly string[];
 };

@@ -8,6 +8,8 @@ import { contractOn, type KeeperChain, timeOfBlock, timeOn } from "./keeper-chai
 /** How long dollars may wait after their time has come, and be on their way, in seconds. */
 const FLUSH_LATE = 2n * 3_600n;
 const IN_FLIGHT_LATE = 24n * 3_600n;
+/** How long less than is worth a payment lies before it is booked: anyone can send dust, again and again. */
+const DUST_WAITS = 24n * 3_600n;
 
 type Route = { primary: KeeperChain; secondary: KeeperChain };
 
@@ -39,16 +41,23 @@ export function flushDuty(secondary: KeeperChain): Duty {
 }
 
 /** Books the dollars of a secondary chain that have arrived on the primary one. */
-export function bookingDuty({ primary, secondary }: Route): Duty {
+export function bookingDuty({ primary, secondary }: Route, minPayment: bigint): Duty {
   const minter = minterOn(primary);
   const { eid } = secondary.settings;
+  let lyingSince: bigint | undefined;
   return async () => {
     const inbox = await primary.reader.readContract({ ...minter, functionName: "inboxOf", args: [eid] });
     const address = await primary.reader.readContract({ ...minter, functionName: "STABLECOIN" });
     const dollars = { address, abi: erc20Abi, functionName: "balanceOf", args: [inbox] } as const;
-    if ((await primary.reader.readContract(dollars)) === 0n) return { chores: [], delays: [] };
+    if ((await primary.reader.readContract(dollars)) === 0n) {
+      lyingSince = undefined;
+      return { chores: [], delays: [] };
+    }
+    const time = await timeOn(primary);
+    lyingSince ??= time;
+    const atLeast = time - lyingSince < DUST_WAITS ? minPayment : 0n;
     const call = { ...minter, functionName: "book", args: [eid] };
-    return { chores: [{ name: "book", chain: primary, call, notDue: ["NothingArrived"] }], delays: [] };
+    return { chores: [{ name: "book", chain: primary, call, atLeast, notDue: ["NothingArrived"] }], delays: [] };
   };
 }
 

@@ -9,8 +9,8 @@ import { contractOn, type KeeperChain } from "./keeper-chain.ts";
 /** The market's answers to a price beyond the floor, and to a history that is too short. */
 const MARKET_NOT_DUE = ["SPL", "OLD"];
 
-/** Agents' fees: converts what was taken of them. */
-export function conversionDuty(chain: KeeperChain): Duty {
+/** Agents' fees: converts what was taken of them. Anyone can be an agent and have a fee: dust is not worth the gas. */
+export function conversionDuty(chain: KeeperChain, minPayment: bigint): Duty {
   const converter = { address: contractOn(chain, "agentFeeConverter"), abi: agentFeeConverter.abi } as const;
   const taken = createEventReader(chain, { ...converter, eventName: "FeeTaken" });
 
@@ -21,7 +21,8 @@ export function conversionDuty(chain: KeeperChain): Duty {
       const pending = { ...converter, functionName: "pending", args: [agent, feeToken] } as const;
       if ((await chain.reader.readContract(pending)) === 0n) continue;
       const call = { ...converter, functionName: "convert", args: [agent, feeToken] };
-      chores.push({ name: "convert", chain, call, notDue: ["NothingToConvert", "NotListed", ...MARKET_NOT_DUE] });
+      const notDue = ["NothingToConvert", "NotListed", ...MARKET_NOT_DUE];
+      chores.push({ name: "convert", chain, call, atLeast: minPayment, notDue });
     }
     return { chores, delays: [] };
   };

@@ -1,4 +1,5 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
 import { after, afterEach, before, test } from "node:test";
 import { agentFeeConverter } from "@inference/contracts/generated/agent-fee-converter";
 import { agentRegistry } from "@inference/contracts/generated/agent-registry";
@@ -6,10 +7,11 @@ import { dollarPool } from "@inference/contracts/generated/dollar-pool";
 import { inferencePool } from "@inference/contracts/generated/inference-pool";
 import { inferenceSettlement } from "@inference/contracts/generated/inference-settlement";
 import { tokenBackingOutbox } from "@inference/contracts/generated/token-backing-outbox";
+import { tokenBridge } from "@inference/contracts/generated/token-bridge";
 import { tokenMinter } from "@inference/contracts/generated/token-minter";
 import { fundDollars } from "@inference/contracts/local-chains";
 import { fundLocalToken } from "@inference/contracts/local-token";
-import { type Address, erc20Abi, pad, parseEventLogs, zeroHash } from "viem";
+import { type Address, encodePacked, erc20Abi, keccak256, pad, parseEventLogs, zeroAddress, zeroHash } from "viem";
 import type { Log } from "../log.ts";
 import { until } from "../testing/network.ts";
 import {
@@ -26,6 +28,8 @@ import type { KeeperSettings } from "./settings.ts";
 
 const DOLLAR = 1_000_000n;
 const DAY_SECONDS = 86_400;
+/** ITokenBridge.Kind. */
+const ACTIVATION = 1;
 let chains: ThreeChains;
 const running = new Set<Keeper>();
 const events: { level: string; event: string; [field: string]: unknown }[] = [];
@@ -115,6 +119,25 @@ test("what would cost more than is left of the day's budget waits for the next d
   equal(await pending(site), 10n * DOLLAR);
 });
 
+test("what a transaction can take counts before it is sent, and what it took when it is in a block", async () => {
+  const site = chains.sites.secondary2;
+  await passTime(site, 3_700);
+  await mint(site, 10n * DOLLAR);
+  const settings = chains.settings();
+  await site.client.setAutomine(false);
+  start(settings);
+  const count = (blockTag: "latest" | "pending") =>
+    site.client.getTransactionCount({ address: keeper.address, blockTag });
+  await until(async () => (await count("pending")) > (await count("latest")));
+  const most = countedIn(settings, site);
+  ok(most > 0n);
+  await site.client.setAutomine(true);
+  await site.client.mine({ blocks: 1 });
+  await until(() => told("done").some(({ chore, chain }) => chore === "flush" && chain === "secondary2"));
+  ok(countedIn(settings, site) < most);
+  equal(countedIn(settings, site), await spentOn(site));
+});
+
 test("what the settlement owes the provider is paid, unless it is less than is worth a payment", async () => {
   const site = chains.sites.primary;
   await mintAndActivate(site, 10n * DOLLAR);
@@ -162,6 +185,57 @@ test("agents' fees are converted and their treasuries' dollars spent, when the m
   equal(await balanceOf(site, site.stablecoin, treasury), 0n);
 });
 
+test("dust costs the keeper nothing: fees of a unit stay, and a unit in an inbox is booked a day later", async () => {
+  const site = chains.sites.primary;
+  const { agent } = await createAgent(site);
+  await fundDollars(site, { issuer: deployer, to: alice.address, dollars: 1n });
+  const dollar = { address: site.stablecoin, abi: erc20Abi, account: alice } as const;
+  const converter = { address: site.at("agentFeeConverter"), abi: agentFeeConverter.abi } as const;
+  await approve(site, site.stablecoin, converter.address, 5n);
+  const fee = { ...converter, account: alice, functionName: "notifyFee", args: [agent, site.stablecoin, 5n] } as const;
+  await site.sent(await site.client.writeContract(fee));
+  const inbox = site.at(`backingInbox${chains.sites.secondary2.eid}`);
+  await site.sent(await site.client.writeContract({ ...dollar, functionName: "transfer", args: [inbox, 1n] }));
+  start();
+  await rounds();
+  deepEqual(told("done"), []);
+  await passTime(site, DAY_SECONDS + 60);
+  await until(() => told("done").length > 0);
+  await rounds();
+  deepEqual(
+    told("done").map(({ chore }) => chore),
+    ["book"],
+  );
+  equal(await balanceOf(site, site.stablecoin, inbox), 0n);
+  const pending = { ...converter, functionName: "pending", args: [agent, site.stablecoin] } as const;
+  equal(await site.client.readContract(pending), 1n);
+});
+
+test("a message without cover is told of after an hour, and delivered when it has it", async () => {
+  const { primary, secondary1 } = chains.sites;
+  const credit = () =>
+    primary.client.readContract({
+      ...{ address: primary.at("inferenceSettlement"), abi: inferenceSettlement.abi },
+      functionName: "creditNanoUsd",
+      args: [settler.address],
+    });
+  const eid = secondary1.eid;
+  const minter = { address: primary.at("tokenMinter"), abi: tokenMinter.abi } as const;
+  const [line] = await primary.client.readContract({ ...minter, functionName: "lineOf", args: [eid] });
+  await activateFromAfar(primary, { eid, amount: line + 1n });
+  start();
+  await rounds();
+  equal(told("late").length, 0);
+  await passTime(primary, 3_660);
+  await until(() => told("late").some(({ what, chain }) => what === "waiting" && chain === "primary"));
+  equal(await credit(), 0n);
+  await fundDollars(primary, { issuer: deployer, to: alice.address, dollars: 1n });
+  await approve(primary, primary.stablecoin, minter.address, 1n);
+  const gift = { ...minter, account: alice, functionName: "fundFloat", args: [eid, 1n] } as const;
+  await primary.sent(await primary.client.writeContract(gift));
+  await until(async () => (await credit()) === (line + 1n) * 1_000n);
+});
+
 function start(settings: KeeperSettings = chains.settings(), now: () => number = Date.now): Keeper {
   const log: Log = (level, event, fields = {}) => void events.push({ level, event, ...fields });
   const started = startKeeper(settings, { now, log });
@@ -203,6 +277,35 @@ async function spentOn({ client }: ChainSite): Promise<bigint> {
     return gasUsed * effectiveGasPrice + sent.value;
   }
   throw new Error("the keeper has sent nothing");
+}
+
+/** What the keeper's file says that it has spent today. */
+function countedIn({ databaseFile }: KeeperSettings, { chain: { chainId } }: ChainSite): bigint {
+  const database = new DatabaseSync(databaseFile, { readOnly: true });
+  const row = database.prepare("SELECT wei FROM spent WHERE chain_id = ?").get(chainId) as { wei: string } | undefined;
+  database.close();
+  return BigInt(row?.wei ?? 0);
+}
+
+/** A message as LayerZero's endpoint hands it over, of the settler's own tokens. */
+async function activateFromAfar(site: ChainSite, { eid, amount }: { eid: number; amount: bigint }): Promise<void> {
+  const { client, layerZero } = site;
+  await client.impersonateAccount({ address: layerZero.endpoint });
+  await client.setBalance({ address: layerZero.endpoint, value: 10n ** 18n });
+  const bridge = { address: site.at("tokenBridge"), abi: tokenBridge.abi } as const;
+  const message = encodePacked(
+    ["uint8", "address", "address", "uint96"],
+    [ACTIVATION, settler.address, settler.address, amount],
+  );
+  const origin = { srcEid: eid, sender: pad(bridge.address), nonce: 1n };
+  const hash = await client.writeContract({
+    ...bridge,
+    account: layerZero.endpoint,
+    functionName: "lzReceive",
+    args: [origin, keccak256(message), message, zeroAddress, "0x"],
+  });
+  await client.stopImpersonatingAccount({ address: layerZero.endpoint });
+  await site.sent(hash);
 }
 
 async function mint(site: ChainSite, amount: bigint): Promise<void> {

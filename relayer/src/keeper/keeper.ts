@@ -66,11 +66,11 @@ function dutiesOn(chains: readonly KeeperChain[], minPayment: bigint): Duty[] {
   const having = (name: string): KeeperChain[] => chains.filter((chain) => hasContract(chain, name));
   return [
     ...secondaries.map((secondary) => flushDuty(secondary)),
-    ...secondaries.map((secondary) => bookingDuty({ primary, secondary })),
+    ...secondaries.map((secondary) => bookingDuty({ primary, secondary }, minPayment)),
     ...secondaries.map((secondary) => transitDuty({ primary, secondary })),
     ...having("tokenBridge").map(waitingDuty),
     paymentDuty(primary, minPayment),
-    ...having("agentFeeConverter").map(conversionDuty),
+    ...having("agentFeeConverter").map((chain) => conversionDuty(chain, minPayment)),
     ...(hasContract(primary, "agentRegistry") ? [purchaseDuty(primary, minPayment)] : []),
   ];
 }
@@ -79,7 +79,7 @@ type Alert = (event: string, fields: Record<string, unknown>) => void;
 
 /** Simulated first: what would revert is not sent, and costs nothing. */
 async function perform(
-  { name, chain, call, valueWei, notDue }: Chore,
+  { name, chain, call, valueWei, atLeast = 0n, notDue }: Chore,
   { budget, alert, log }: { budget: Budget; alert: Alert; log: Log },
 ): Promise<void> {
   const { reader, writer, settings } = chain;
@@ -87,7 +87,8 @@ async function perform(
   let value = 0n;
   try {
     value = (await valueWei?.()) ?? 0n;
-    await reader.simulateContract({ ...call, value, account: writer.account });
+    const { result } = await reader.simulateContract({ ...call, value, account: writer.account });
+    if (typeof result === "bigint" && result < atLeast) return;
   } catch (error) {
     if (!notDue.includes(revertOf(error))) alert("failed", { ...fields, reason: reasonOf(error) });
     return;
@@ -105,9 +106,11 @@ async function perform(
     });
     return;
   }
+  const spend = budget.reserve(settings.chainId, mostWei);
   const hash = await writer.writeContract({ ...call, value, gas: limit, maxFeePerGas });
   const { status, gasUsed, effectiveGasPrice } = await receiptOf(reader, hash);
-  budget.spend(settings.chainId, gasUsed * effectiveGasPrice + value);
+  // A call that reverted has given its value back.
+  spend(gasUsed * effectiveGasPrice + (status === "success" ? value : 0n));
   log("info", status === "success" ? "done" : "reverted", { ...fields, hash });
 }
 

@@ -4,7 +4,7 @@ import { createEventReader } from "./event-reader.ts";
 import { contractOn, type KeeperChain } from "./keeper-chain.ts";
 
 const NANO_USD_PER_TOKEN_UNIT = 1_000n;
-/** A payee whose dollars are blocked, or who is nobody yet, is paid when that ends. */
+/** Somebody else has had it paid. A payee who is blocked is for the operator to know. */
 const NOT_DUE = ["NothingOwed"];
 
 /** What the settlement owes: to the provider's payee, and to agents' Safes and treasuries. */

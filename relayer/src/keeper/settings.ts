@@ -10,7 +10,7 @@ export type KeeperSettings = {
   pollMs: number;
   /** What may be spent on each chain in a UTC day, fees of bridges included, in the chain's coin. */
   dailyBudgetWei: bigint;
-  /** What is owed or held must be worth a payment, in token units (1e-6 dollar). */
+  /** What is owed, held, arrived or minted must be worth a transaction, in token units (1e-6 dollar). */
   minPayment: bigint;
   /** The primary chain first. */
   chains: readonly KeeperChainSettings[];

@@ -4,7 +4,6 @@ pragma solidity 0.8.37;
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {TestBase} from "forge-std/Base.sol";
-import {StdUtils} from "forge-std/StdUtils.sol";
 
 import {InferenceSettlement} from "../../../src/InferenceSettlement.sol";
 import {InferenceToken} from "../../../src/InferenceToken.sol";
@@ -19,10 +18,11 @@ import {IAgentTreasury} from "../../../src/agents/interfaces/IAgentTreasury.sol"
 import {IBackerVault} from "../../../src/agents/interfaces/IBackerVault.sol";
 import {IInferenceSettlement} from "../../../src/interfaces/IInferenceSettlement.sol";
 import {PlainDollar} from "../../helpers/Dollars.sol";
+import {QuietUtils} from "../../helpers/QuietUtils.sol";
 import {IRouter} from "./IUniswap.sol";
 
 /// @notice Everything that anybody can do with agents, and what an observer of it must have seen.
-contract AgentsHandler is TestBase, StdUtils {
+contract AgentsHandler is TestBase, QuietUtils {
     using SafeCast for uint256;
 
     struct System {

@@ -17,7 +17,7 @@ import {UniswapTest} from "./UniswapTest.sol";
 /// @notice The agents' side of the primary chain, deployed as it will be: real Uniswap pools, real Safes, everything of
 /// ours through the factory.
 abstract contract AgentsTest is UniswapTest {
-    string private constant SAFE = "../node_modules/@safe-global/safe-smart-account/build/artifacts/contracts/";
+    string internal constant SAFE = "../node_modules/@safe-global/safe-smart-account/build/artifacts/contracts/";
     uint256 internal constant STAKE_PRICE_USD = 300;
     uint256 internal constant STOCK_PRICE_USD = 50;
     uint32 internal constant WINDOW = 30 minutes;

@@ -193,16 +193,87 @@ describe("GET /api/v1/generation", () => {
     assert.equal((await get(path)).status, 200);
   });
 
-  test("wants our id", async () => {
+  test("is found by the id in the answer's body too", async () => {
+    const { fixture, wallet, key, get } = await openAccount();
+    await reserve(fixture, wallet, key, USD);
+    settle(fixture, wallet, 1, DETAIL);
+    assert.equal((await get("/api/v1/generation?id=chatcmpl-1")).body.data?.id, REQUEST);
+    assertError(await get("/api/v1/generation?id=chatcmpl-2"), 404, "not_found");
+  });
+
+  test("wants an id, of no more letters than one has", async () => {
     const { get } = await openAccount();
-    for (const query of ["", "?id=", "?id=chatcmpl-1"]) {
+    for (const query of ["", "?id=", `?id=${"x".repeat(201)}`]) {
       assertError(await get(`/api/v1/generation${query}`), 400, "invalid_request");
     }
+    assertError(await get(`/api/v1/generation?id=${"x".repeat(200)}`), 404, "not_found");
   });
 });
 
-describe("what an API key reads", () => {
-  const paths = ["/api/v1/key", "/api/v1/credits", `/api/v1/generation?id=${REQUEST}`];
+describe("whose receipts a credential reads", () => {
+  const generation = `/api/v1/generation?id=${REQUEST}`;
+  const ids = ({ body }: Answer): unknown[] => (body.data ?? []).map(({ id }) => id);
+
+  test("an API key those of its own requests, not those of the account's other keys", async () => {
+    const { fixture, wallet, key, id, get } = await openAccount();
+    const other = await fixture.makeKey(wallet);
+    await reserve(fixture, wallet, key, USD);
+    settle(fixture, wallet, 1, DETAIL);
+    assert.deepEqual(ids(await get("/api/v1/activity")), [REQUEST]);
+    const asOther = (path: string) => fixture.call("GET", path, { bearer: other.key });
+    assertError(await asOther(generation), 404, "not_found");
+    for (const query of ["", `?key_id=${id}`, "?group_by=key", `?group_by=day&key_id=${id}`]) {
+      assert.deepEqual((await asOther(`/api/v1/activity${query}`)).body.data, [], query);
+    }
+    assertError(await get("/api/v1/activity?budget=capacity"), 403, "wrong_identity");
+  });
+
+  test("a wallet's session those of all its keys, and of one if it asks so; another wallet's none of them", async () => {
+    const { fixture, wallet, key, id } = await openAccount();
+    await fixture.makeKey(wallet);
+    await reserve(fixture, wallet, key, USD);
+    settle(fixture, wallet, 1, DETAIL);
+    const bearer = await fixture.signIn(wallet);
+    const get = (path: string) => fixture.call("GET", path, { bearer });
+    assert.equal((await get(generation)).body.data?.id, REQUEST);
+    assert.deepEqual(ids(await get("/api/v1/activity")), [REQUEST]);
+    assert.deepEqual(ids(await get(`/api/v1/activity?key_id=${id}`)), [REQUEST]);
+    assert.deepEqual(ids(await get("/api/v1/activity?key_id=key_none")), []);
+    assert.deepEqual(ids(await get("/api/v1/activity?budget=capacity")), []);
+    const stranger = await fixture.signIn(makeWallet());
+    assertError(await fixture.call("GET", generation, { bearer: stranger }), 404, "not_found");
+    assert.deepEqual(ids(await fixture.call("GET", "/api/v1/activity", { bearer: stranger })), []);
+  });
+
+  test("an agent's session what the agent's capacity served, and nothing of its owner's balance", async () => {
+    const { fixture, wallet, key } = await openAccount();
+    await reserve(fixture, wallet, key, USD);
+    settle(fixture, wallet, 1, DETAIL);
+    const agentToken = "0x00000000000000000000000000000000000000Ab";
+    fixture.chain.agentOwner = async () => wallet.address;
+    const bearer = await fixture.signIn(wallet, { agentToken });
+    assert.deepEqual(ids(await fixture.call("GET", "/api/v1/activity", { bearer })), []);
+    assertError(await fixture.call("GET", generation, { bearer }), 404, "not_found");
+    assertError(await fixture.call("GET", "/api/v1/activity?budget=balance", { bearer }), 403, "wrong_identity");
+  });
+
+  for (const path of [generation, "/api/v1/activity"]) {
+    test(`${path}: no credential, a forged, unknown or ended one is 401`, async () => {
+      const { fixture, wallet, key } = await openAccount();
+      const call = (bearer?: string) => fixture.call("GET", path, bearer === undefined ? {} : { bearer });
+      assertError(await call(), 401, "missing_credentials");
+      assertError(await call(`${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`), 401, "invalid_api_key");
+      const { text: unknown } = fixture.gateway.credentials.issue("ik", wallet.address);
+      assertError(await call(unknown), 401, "invalid_api_key");
+      const session = await fixture.signIn(wallet);
+      await fixture.call("DELETE", "/auth", { bearer: session });
+      assertError(await call(session), 401, "invalid_session");
+    });
+  }
+});
+
+describe("what an API key alone reads", () => {
+  const paths = ["/api/v1/key", "/api/v1/credits"];
   for (const path of paths) {
     test(`${path}: no credential, a forged or unknown key is 401; a session is 403`, async () => {
       const { fixture, wallet, key } = await openAccount();

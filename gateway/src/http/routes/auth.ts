@@ -10,10 +10,11 @@ import type { GatewayContext } from "../context.ts";
 import { requireSessionToken } from "../identify.ts";
 import { signedMessage } from "../signed-message.ts";
 
-const signInBody = z.strictObject({
+export const signInBody = z.strictObject({
   ...signedMessage,
   agentToken: z
     .custom<`0x${string}`>((value) => typeof value === "string" && isAddress(value), "expected an address")
+    .meta({ type: "string", pattern: "^0x[0-9a-fA-F]{40}$", description: "Asks for a session of this agent's owner." })
     .nullish(),
 });
 

@@ -14,7 +14,7 @@ export function handleInference(route: InferenceRoute) {
   const maxBytes = route.name === "chat" ? limits.chatBodyBytes : limits.otherBodyBytes;
   return async function inference(context: GatewayContext): Promise<Response> {
     const credential = requireCredential(context);
-    refuseIdempotencyKey(context);
+    const idempotencyKey = readIdempotencyKey(context);
     const prove = () => lookUpCredential(context, credential);
     const body = parseJsonBody(await readJsonText(context, maxBytes, prove));
     const id = context.get("requestId");
@@ -24,6 +24,7 @@ export function handleInference(route: InferenceRoute) {
       route,
       credential,
       body,
+      idempotencyKey,
       clientGone: context.req.raw.signal,
       headers: commonHeaders(id),
     });
@@ -32,10 +33,10 @@ export function handleInference(route: InferenceRoute) {
   };
 }
 
-/** Who sends one relies on not paying twice, which nothing here would see to: better to say so than to ignore it. */
-function refuseIdempotencyKey(context: GatewayContext): void {
-  if (context.req.header("idempotency-key") === undefined) return;
-  const message =
-    "`Idempotency-Key` is not supported yet: leave the header out. The same request sent again is paid again.";
-  fail("unsupported_parameter", message, { param: "Idempotency-Key" });
+/** The client's own name for the request, if it has given one. */
+function readIdempotencyKey(context: GatewayContext): string | null {
+  const key = context.req.header("idempotency-key");
+  if (key === undefined || /^[\x20-\x7e]{1,255}$/.test(key)) return key ?? null;
+  const message = "`Idempotency-Key` must be 1 to 255 printable ASCII characters.";
+  return fail("invalid_request", message, { param: "Idempotency-Key" });
 }

@@ -2,7 +2,7 @@ import { fail } from "@inference/protocol/errors";
 import { parseUsd } from "@inference/protocol/money";
 import * as z from "zod";
 import { limits } from "../../config.ts";
-import { changeApiKey, createApiKey, revokeApiKey } from "../../identity/api-keys.ts";
+import { changeApiKey, createApiKey, revokeApiKey, rollApiKey } from "../../identity/api-keys.ts";
 import { keyName } from "../../identity/key-terms.ts";
 import { parseJsonBody } from "../../inference/orders/parse-json-body.ts";
 import { validate } from "../../inference/orders/validate.ts";
@@ -13,18 +13,18 @@ import { toKeyObject } from "../key-object.ts";
 import { parseKeepingDigits } from "../money.ts";
 import { signedMessage } from "../signed-message.ts";
 
-const creation = z.strictObject(signedMessage);
-const change = z.strictObject({
+export const keyCreationBody = z.strictObject(signedMessage);
+export const keyChangeBody = z.strictObject({
   name: keyName.optional(),
   disabled: z.boolean().optional(),
   /** Text by now, also where the body has a number. */
-  limit: z.string().optional(),
+  limit: z.string().optional().describe("In US dollars, as a number or as text like 5.00; it can be lowered only."),
 });
 
 /** POST /api/v1/keys: a key on the terms of a signed message. The answer shows it this once. */
 export async function postKey(context: GatewayContext): Promise<Response> {
   const { gateway, at } = context.var;
-  const body = validate(creation, parseJsonBody(await readJsonText(context, limits.authBodyBytes)));
+  const body = validate(keyCreationBody, parseJsonBody(await readJsonText(context, limits.authBodyBytes)));
   const { key, view } = await createApiKey(gateway, body, at);
   return context.json({ key, data: toKeyObject(view) }, 201, { "cache-control": "no-store" });
 }
@@ -38,13 +38,21 @@ export async function listKeys(context: GatewayContext): Promise<Response> {
   return context.json({ data: views.map(toKeyObject) });
 }
 
+/** POST /api/v1/keys/{id}/roll: another secret for a key, for a signed message. The answer shows it this once. */
+export async function postRoll(context: GatewayContext): Promise<Response> {
+  const { gateway, at } = context.var;
+  const signed = validate(keyCreationBody, parseJsonBody(await readJsonText(context, limits.authBodyBytes)));
+  const { key, view } = await rollApiKey(gateway, { keyId: context.req.param("id") ?? "", signed, at });
+  return context.json({ key, data: toKeyObject(view) }, 200, { "cache-control": "no-store" });
+}
+
 /** PATCH /api/v1/keys/{id}: renames, disables or enables a key, or lowers its limit. */
 export async function patchKey(context: GatewayContext): Promise<Response> {
   const { gateway, at } = context.var;
   const { partition } = await requirePersonalSession(context);
   const text = await readJsonText(context, limits.authBodyBytes);
   parseJsonBody(text);
-  const { name, disabled, limit } = validate(change, parseKeepingDigits(text, "limit"));
+  const { name, disabled, limit } = validate(keyChangeBody, parseKeepingDigits(text, "limit"));
   if (name === undefined && disabled === undefined && limit === undefined) {
     fail("invalid_request", "Nothing to change: send `name`, `disabled` or `limit`.");
   }

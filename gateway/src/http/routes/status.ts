@@ -42,7 +42,7 @@ function following({ environment }: Gateway) {
 }
 
 /** Null while there are none that may be charged by. */
-function pricesInForce({ prices }: Gateway, atMs: number) {
+export function pricesInForce({ prices }: Pick<Gateway, "prices">, atMs: number) {
   try {
     const snapshot = prices.current();
     return {

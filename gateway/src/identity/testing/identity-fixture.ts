@@ -59,9 +59,19 @@ const config: GatewayConfig = {
     blockedHeader: null,
     recordUrl: null,
     recordKey: "",
+    adminKey: null,
   },
   drainMs: 0,
   contracts: { [PRIMARY]: { InferenceSettlement: "0x00000000000000000000000000000000000000a1" } },
+  operator: {
+    metricsToken: null,
+    addressHeader: null,
+    accountRequestsPerMinute: null,
+    addressRequestsPerMinute: null,
+    breaker: null,
+    queue: null,
+    receiptMs: 400 * 86_400_000,
+  },
 };
 
 export function openFixture(): Fixture {
@@ -70,7 +80,7 @@ export function openFixture(): Fixture {
   const keyValue: Fixture["keyValue"] = new Map();
   const chain: ChainReader = {
     agentOwner: async () => null,
-    capacityToday: async () => 0,
+    capacityToday: async () => ({ capacityNanoUsd: 0, at: time.now }),
     acceptsSignature: async () => false,
     pendingActivations: () => [],
     following: () => ({ state: "following", block: 0, lagBlocks: 0 }),

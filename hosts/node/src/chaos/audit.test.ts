@@ -60,6 +60,14 @@ const tampered: Record<string, [change: string, found: RegExp]> = {
     /not the sum/,
   ],
   "a journal whose total is off": ["UPDATE counter_row SET settled_nano_usd = 61 WHERE id = 'uses@0'", /not the sum/],
+  "a total that forgot a charge": [
+    "UPDATE total_row SET charge_nano_usd = charge_nano_usd - 1 WHERE charge_nano_usd > 0",
+    /total is not what its receipts come to/,
+  ],
+  "a total that counts a request twice": [
+    "UPDATE total_row SET requests = requests + 1 WHERE partition LIKE 'identity:%'",
+    /total is not what its receipts come to/,
+  ],
   "a limit below what is spent": [
     "UPDATE budget_row SET limit_nano_usd = 1 WHERE id = 'ceiling'",
     /a budget is exceeded/,

@@ -79,6 +79,13 @@ const checks: Record<string, string> = {
     FROM (SELECT partition, id, settled_nano_usd AS settled, held_nano_usd AS held, open_holds AS open FROM counter_row
       UNION ALL SELECT partition, id, -settled, -held, -open FROM (${expected}))
     GROUP BY partition, id HAVING SUM(settled) <> 0 OR SUM(held) <> 0 OR SUM(open) <> 0`,
+  "a total is not what its receipts come to": `
+    SELECT partition, day_and_key, SUM(requests) AS requests, SUM(charge) AS charge
+    FROM (SELECT partition, substr(id, 1, 11 + instr(substr(id, 12), ' ')) AS day_and_key, requests,
+        charge_nano_usd AS charge FROM total_row
+      UNION ALL SELECT partition, date(admitted_at / 1000, 'unixepoch') || ' ' || coalesce(key_id, '') || ' ', -1,
+        -charge_nano_usd FROM receipt_row)
+    GROUP BY partition, day_and_key HAVING SUM(requests) <> 0 OR SUM(charge) <> 0`,
   "a budget is exceeded": `
     SELECT counter.partition, counter.id, settled_nano_usd, held_nano_usd, limit_nano_usd
     FROM counter_row AS counter JOIN budget_row AS budget ON budget.partition = counter.partition

@@ -38,6 +38,15 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
       chainIds: [1],
       drainMs: 0,
       contracts: {},
+      operator: {
+        metricsToken: null,
+        addressHeader: null,
+        accountRequestsPerMinute: null,
+        addressRequestsPerMinute: null,
+        breaker: null,
+        queue: null,
+        receiptMs: 400 * 86_400_000,
+      },
       upstream: {
         baseUrl: "http://provider.test",
         apiKey: "none",
@@ -49,6 +58,7 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
         blockedHeader: null,
         recordUrl: null,
         recordKey: "",
+        adminKey: null,
       },
     },
     environment,

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import type { OperatorConfig } from "@inference/gateway/config";
 import type { ChainReader, Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { makeApp } from "@inference/gateway/http/app";
@@ -49,12 +50,17 @@ export type StackOptions = {
   now?: () => number;
   /** Makes every timer of the gateway this many times shorter. */
   hurry?: number;
+  /** Serves each identity with a key of its own at the provider. */
+  subKeys?: boolean;
+  /** What an operator set otherwise than to no limit. */
+  operator?: Partial<OperatorConfig>;
 };
 
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  const { ceilingNanoUsd = 1_000_000_000_000, drainMs = 10_000, now = Date.now, hurry = 1 } = options;
+  const { ceilingNanoUsd = 1_000_000_000_000, drainMs = 10_000, now = Date.now, hurry = 1, subKeys = false } = options;
   const canary = `canary-${randomBytes(16).toString("hex")}`;
-  const simulator = await startProviderSimulator({ port: 0, masterKey: canary, adminKey: `${canary}-admin` });
+  const adminKey = `${canary}-admin`;
+  const simulator = await startProviderSimulator({ port: 0, masterKey: canary, adminKey });
   const folder = mkdtempSync(join(tmpdir(), "gateway-"));
   const file = join(folder, "gateway.sqlite");
   const thread = await startCommitThread(file, "FULL");
@@ -95,6 +101,16 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       chainIds: [31337],
       drainMs,
       contracts: {},
+      operator: {
+        metricsToken: null,
+        addressHeader: null,
+        accountRequestsPerMinute: null,
+        addressRequestsPerMinute: null,
+        breaker: null,
+        queue: null,
+        receiptMs: 400 * 86_400_000,
+        ...options.operator,
+      },
       upstream: {
         baseUrl: simulator.url,
         apiKey: canary,
@@ -105,6 +121,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         chatOutputField: "max_completion_tokens",
         recordUrl: null,
         recordKey: canary,
+        adminKey: subKeys ? adminKey : null,
         blockedHeader: "x-venice-is-content-violation",
       },
     },
@@ -186,7 +203,7 @@ async function makeAccount(
 
 const noChain: ChainReader = {
   agentOwner: async () => null,
-  capacityToday: async () => 0,
+  capacityToday: async () => ({ capacityNanoUsd: 0, at: Date.now() }),
   acceptsSignature: async () => false,
   pendingActivations: () => [],
   following: () => ({ state: "following", block: 0, lagBlocks: 0 }),

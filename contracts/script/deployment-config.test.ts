@@ -1,0 +1,85 @@
+import { doesNotThrow, equal, match, throws } from "node:assert/strict";
+import { test } from "node:test";
+import { type Address, zeroAddress } from "viem";
+import { checkDeploymentConfig, type DeploymentConfig } from "./deployment-config.ts";
+
+const address = (digit: string): Address => `0x${digit.repeat(40)}`;
+const layerZero = {
+  endpoint: address("1"),
+  sendLibrary: address("2"),
+  receiveLibrary: address("3"),
+  executor: address("4"),
+  verifiers: [address("5"), address("6")],
+  confirmations: 20,
+  maxMessageBytes: 10_000,
+};
+const side = { stablecoin: address("7"), proposer: address("8"), guardian: address("9") };
+const primary = { settler: address("a"), provider: address("b") };
+const chains = {
+  here: { ...side, chainId: 1, primary, layerZero: { ...layerZero, eid: 30_101 } },
+  there: { ...side, chainId: 2, dollarOft: address("c"), layerZero: { ...layerZero, eid: 30_102 } },
+};
+const config: DeploymentConfig = {
+  deployer: address("d"),
+  timelockDelaySeconds: 172_800n,
+  dailyMintCap: 100_000_000_000n,
+  messageGas: 150_000n,
+  chains,
+};
+
+test("a wait in hours or in milliseconds is not taken for seconds", () => {
+  doesNotThrow(() => checkDeploymentConfig(config));
+  for (const timelockDelaySeconds of [0n, 48n, 172_799n, 172_800_000n]) {
+    refuses({ timelockDelaySeconds }, /^timelockDelaySeconds must be from 172800 \(48 hours\) to 2592000\.$/);
+  }
+});
+
+test("terms with which no message could ever be sent are refused before they are written down for ever", () => {
+  refuses({ dailyMintCap: 0n }, /dailyMintCap must be above zero/);
+  refuses({ dailyMintCap: 2n ** 96n }, /below 2\^96/);
+  refuses({ messageGas: 0n }, /messageGas must be at least 81000/);
+  for (const maxMessageBytes of [0, 52]) {
+    const here = { ...chains.here, layerZero: { ...chains.here.layerZero, maxMessageBytes } };
+    refuses({ chains: { ...chains, here } }, /chains\.here\.layerZero\.maxMessageBytes must be at least 53/);
+  }
+});
+
+test("a chain alone needs no terms of messages", () => {
+  const { layerZero: _, ...here } = chains.here;
+  doesNotThrow(() => checkDeploymentConfig({ ...config, dailyMintCap: 0n, messageGas: 0n, chains: { here } }));
+});
+
+test("nobody is paid or guards by mistake; a settler that was revoked may be nobody", () => {
+  const withPrimary = (change: object) => {
+    return { chains: { ...chains, here: { ...chains.here, primary: { ...primary, ...change } } } };
+  };
+  refuses(withPrimary({ provider: zeroAddress }), /chains\.here: the provider is nobody\./);
+  for (const role of ["guardian", "proposer"] as const) {
+    const there = { ...chains.there, [role]: zeroAddress };
+    refuses({ chains: { ...chains, there } }, new RegExp(`chains\\.there: the ${role} is nobody\\.`));
+  }
+  doesNotThrow(() => checkDeploymentConfig({ ...config, ...withPrimary({ settler: zeroAddress }) }));
+});
+
+test("the settler's key can neither revoke, nor propose, nor be paid", () => {
+  for (const [role, holder] of Object.entries({ ...primary, guardian: side.guardian, proposer: side.proposer })) {
+    if (role === "settler") continue;
+    const here = { ...chains.here, primary: { ...primary, settler: holder } };
+    const wrong = refuses({ chains: { ...chains, here } }, /the settler is the/);
+    equal(wrong, `chains.here: the settler is the ${role}, too.`);
+  }
+});
+
+/** Returns what is said. */
+function refuses(change: object, pattern: RegExp): string {
+  let message = "";
+  throws(
+    () => checkDeploymentConfig({ ...config, ...change }),
+    (error: Error) => {
+      message = error.message;
+      match(message, pattern);
+      return true;
+    },
+  );
+  return message;
+}

@@ -1,0 +1,37 @@
+import type { ErrorCode } from "@inference/protocol/errors";
+import type * as z from "zod";
+
+/** One route as it is documented, with the schemas that check it. */
+export type Operation = {
+  method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** With parameters in braces. */
+  path: string;
+  id: string;
+  group: (typeof operationGroups)[number];
+  /** A few words; then, where there is more to say, sentences. */
+  title: string;
+  about?: string;
+  /** What may be sent as the bearer token; nothing where anyone may ask. */
+  credentials: readonly Credential[];
+  pathParameters?: Readonly<Record<string, string>>;
+  query?: z.ZodObject;
+  /** Headers that may be sent, and what each is for. */
+  headers?: Readonly<Record<string, string>>;
+  body?: NamedSchema;
+  answers: readonly OperationAnswer[];
+  errors: readonly ErrorCode[];
+};
+
+export const operationGroups = ["Inference", "Spending", "Keys", "Signing in", "Operation", "Documentation"] as const;
+
+export type Credential = "API key" | "session" | "operator's token";
+
+/** A schema under the name it has in the document. */
+export type NamedSchema = { name: string; schema: z.ZodType };
+
+export type OperationAnswer = {
+  status: 200 | 201 | 204 | 503;
+  about: string;
+  /** By media type; a schema where it is JSON. */
+  content: Readonly<Record<string, NamedSchema | null>>;
+};

@@ -1,0 +1,151 @@
+import { errorTable } from "@inference/protocol/errors";
+import { type Html, html, prose } from "./html.ts";
+import type { JsonSchema, OpenApi } from "./openapi.ts";
+import { type Operation, operationGroups } from "./operation.ts";
+import { style } from "./page-style.ts";
+import { distinct, type Field, fieldsOf, typeText } from "./schema-text.ts";
+import type { Snippet } from "./snippets.ts";
+
+/** /docs: the reference as one page, which needs no script and nothing from elsewhere. */
+export function makePage(
+  openApi: OpenApi,
+  operations: readonly Operation[],
+  { baseUrl, snippets }: { baseUrl: string; snippets: readonly Snippet[] },
+): string {
+  const { title, version, description } = openApi.info;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}: reference</title>
+<style>${{ html: style }}</style>
+</head>
+<body>
+<nav aria-label="Contents">
+<a class="home" href="#start">${title}</a>
+<a href="#start">First request</a>
+${operationGroups.map((group) => groupLinks(group, operations))}
+<a href="#errors">Errors</a>
+<p><a href="/openapi.json">OpenAPI 3.1</a> · <a href="/llms.txt">llms.txt</a></p>
+</nav>
+<main>
+<header id="start"><h1>${title}</h1><p class="lead">${prose(description)}</p>
+<p>Base URL <code>${baseUrl}/api/v1</code> · version ${version}</p></header>
+<section><h2>First request</h2>
+<p>${prose(FIRST)}</p>
+${snippets.map(snippetPart)}
+</section>
+${operationGroups.map((group) => [
+  html`<section><h2 id="${anchor(group)}">${group}</h2>`,
+  operations.filter((operation) => operation.group === group).map((operation) => operationPart(operation, openApi)),
+  html`</section>`,
+])}
+<section><h2 id="errors">Errors</h2>
+<p>${prose(ERRORS)}</p>
+${errorPart()}
+</section>
+</main>
+</body>
+</html>
+`.html;
+}
+
+const FIRST =
+  "Any OpenAI client works with its base URL set to this gateway's. Put an API key into the environment as " +
+  "`INFERENCE_API_KEY`. Models and their prices are at `/api/v1/models`.";
+const ERRORS =
+  "Every error is OpenAI's object, `error`, with `message`, `type`, `param` and `code`, and `metadata` with numbers " +
+  "where there are some. `x-should-retry` says whether trying again can help, `retry-after` after how many seconds.";
+
+function anchor(text: string): string {
+  return text.toLowerCase().replaceAll(" ", "-");
+}
+
+function groupLinks(group: Operation["group"], operations: readonly Operation[]): Html {
+  const links = operations
+    .filter((operation) => operation.group === group)
+    .map(({ id, method, path }) => html`<li><a href="#${id}">${verb(method)} ${short(path)}</a></li>`);
+  return html`<a href="#${anchor(group)}">${group}</a><ul>${links}</ul>`;
+}
+
+function short(path: string): string {
+  return path.replace("/api/v1", "");
+}
+
+function verb(method: string): Html {
+  return html`<span class="verb ${method.toLowerCase()}">${method}</span>`;
+}
+
+function snippetPart({ title, install, code }: Snippet, index: number): Html {
+  const needs = install === null ? "" : html`<p class="install"><code>${install}</code></p>`;
+  return html`<details${index === 0 ? " open" : ""}><summary>${title}</summary>${needs}
+<pre><code>${code}</code></pre></details>`;
+}
+
+function operationPart(operation: Operation, openApi: OpenApi): Html {
+  const { id, method, path, title, about, credentials, body, answers, errors } = operation;
+  const who = credentials.length === 0 ? "Anyone may ask." : `With ${credentials.join(" or ")}.`;
+  return html`<article id="${id}">
+<h3>${verb(method)} <code>${path}</code></h3>
+<p><strong>${title}.</strong> ${prose(about ?? "")} <span class="who">${who}</span></p>
+${fieldTable("Parameters", parametersOf(openApi, operation))}
+${body === undefined ? "" : fieldTable("Body", fieldsOf(schemaOf(openApi, body.name)))}
+${answers.map(({ status, about, content }) => [
+  html`<h4>${status}</h4><p>${prose(about)} <span class="media">${Object.keys(content).join(", ")}</span></p>`,
+  Object.values(content).map((schema) =>
+    schema === null ? "" : fieldTable(schema.name, answerFields(schemaOf(openApi, schema.name))),
+  ),
+])}
+<p class="errors">${errors.map((code) => html`<a href="#error-${code}">${code}</a> `)}</p>
+</article>`;
+}
+
+function schemaOf({ components }: OpenApi, name: string): JsonSchema {
+  return components.schemas[name] ?? {};
+}
+
+/** An answer's fields, and in place of its `data` what is in there. */
+function answerFields(schema: JsonSchema): Field[] {
+  const choices = schema.anyOf as JsonSchema[] | undefined;
+  if (choices !== undefined) return distinct(choices.flatMap(answerFields));
+  const { data } = (schema.properties ?? {}) as Record<string, JsonSchema>;
+  const inner = fieldsOf((data?.items ?? data ?? {}) as JsonSchema);
+  const prefix = data?.items === undefined ? "data." : "data[].";
+  return fieldsOf(schema).flatMap((field) =>
+    field.name === "data" && inner.length > 0
+      ? inner.map((each) => ({ ...each, name: `${prefix}${each.name}` }))
+      : [field],
+  );
+}
+
+type Parameter = { name: string; description?: string; required: boolean; schema: JsonSchema };
+
+function parametersOf({ paths }: OpenApi, { path, method }: Operation): Field[] {
+  const described = paths[path]?.[method.toLowerCase()] as { parameters?: Parameter[] } | undefined;
+  return (described?.parameters ?? []).map(({ name, description = "", required, schema }) => ({
+    name,
+    type: typeText(schema),
+    required,
+    about: description,
+  }));
+}
+
+function fieldTable(caption: string, fields: readonly Field[]): Html | string {
+  if (fields.length === 0) return "";
+  const rows = fields.map(
+    ({ name, type, required, about }) => html`<tr><td><code>${name}</code>${required ? "" : html`<i> optional</i>`}</td>
+<td>${type}</td><td>${prose(about)}</td></tr>`,
+  );
+  return html`<details><summary>${caption}</summary><table><tbody>${rows}</tbody></table></details>`;
+}
+
+function errorPart(): Html {
+  const rows = Object.entries(errorTable).map(
+    ([code, { status, type, retry }]) =>
+      html`<tr id="error-${code}"><td>${status}</td><td><code>${code}</code></td><td>${type}</td>
+<td>${retry ? "try again" : ""}</td></tr>`,
+  );
+  return html`<table><thead><tr><th>Status</th><th>Code</th><th>Type</th><th></th></tr></thead>
+<tbody>${rows}</tbody></table>`;
+}

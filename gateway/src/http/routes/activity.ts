@@ -1,0 +1,181 @@
+import type { TotalRow } from "@inference/ledger/tables";
+import { totalTerms } from "@inference/ledger/totals";
+import { fail } from "@inference/protocol/errors";
+import { isRequestId, makeRequestId } from "@inference/protocol/id";
+import { DAY_MS, utcDay } from "@inference/protocol/window";
+import {
+  type ActivityGroup,
+  type ActivityQuery,
+  activityGroups,
+  activityQuery,
+  MAX_ACTIVITY_DAYS,
+} from "@inference/protocol/wire/activity";
+import { validate } from "../../inference/orders/validate.ts";
+import type { GatewayContext } from "../context.ts";
+import { csv } from "../csv.ts";
+import { toGenerationObject } from "../generation-object.ts";
+import { type Reader, requireReader } from "../identify.ts";
+import { type ExactNumber, usd } from "../money.ts";
+
+/**
+ * GET /api/v1/activity: the receipts of whoever asks, the newest first and page by page, or what they come to by day,
+ * model and key. As JSON or CSV. What was spent on a day stays told when its receipts are forgotten.
+ */
+export async function getActivity(context: GatewayContext): Promise<Response> {
+  const query = validate(activityQuery, context.req.query());
+  const reader = await requireReader(context, query.budget);
+  const days = daysOf(query, context.get("at"));
+  const groups = activityGroups.filter((group) => query.group_by?.split(",").includes(group));
+  const wantsCsv = query.format === "csv" || (query.format === undefined && accepts(context, "text/csv"));
+  if (groups.length === 0) return listReceipts(context, reader, query, days, wantsCsv);
+  const rows = addUp(await readTotals(context, reader, query, days), groups);
+  if (!wantsCsv) return context.json({ data: rows });
+  return csvResponse(context, csv([...groups.map((group) => columnOf[group]), ...sums], rows), null);
+}
+
+/** UTC days, both included. */
+type Days = { from: string; to: string };
+
+function daysOf({ from, to }: ActivityQuery, atMs: number): Days {
+  const last = to ?? utcDay(atMs);
+  const first = from ?? utcDay(Date.parse(last) - 29 * DAY_MS);
+  const days = (Date.parse(last) - Date.parse(first)) / DAY_MS + 1;
+  if (days < 1) fail("invalid_request", "`from` is later than `to`: swap them.", { param: "from" });
+  if (days > MAX_ACTIVITY_DAYS) {
+    fail("invalid_request", `These are ${days} days: ask for at most ${MAX_ACTIVITY_DAYS} at a time.`, {
+      param: "from",
+    });
+  }
+  return { from: first, to: last };
+}
+
+async function listReceipts(
+  context: GatewayContext,
+  { partition, keyId }: Reader,
+  { cursor, limit, model, key_id }: ActivityQuery,
+  { from, to }: Days,
+  wantsCsv: boolean,
+): Promise<Response> {
+  if (cursor !== undefined && !isRequestId(cursor)) {
+    fail("invalid_request", "`cursor` is the `next_cursor` of the page before: send it as it was.", {
+      param: "cursor",
+    });
+  }
+  const end = firstId(Date.parse(to) + DAY_MS);
+  const { receipts, next } = await context.var.gateway.environment.ledger.read(partition, {
+    type: "receipts",
+    before: cursor !== undefined && cursor < end ? cursor : end,
+    after: firstId(Date.parse(from)),
+    keyId: keyId ?? key_id ?? null,
+    model: model ?? null,
+    limit,
+  });
+  // A key that asks for another's gets nothing.
+  const own = receipts.filter((receipt) => key_id === undefined || receipt.keyId === key_id);
+  const data = own.map(toGenerationObject);
+  if (!wantsCsv) return context.json({ data, next_cursor: next });
+  return csvResponse(context, csv(receiptColumns, data), next);
+}
+
+/** Before all ids of requests of this time. There were none before 1970. */
+function firstId(atMs: number): string {
+  return makeRequestId(Math.max(0, atMs), new Uint8Array(10));
+}
+
+/** Nobody else is served while they are added up. */
+const MAX_TOTALS = 10_000;
+
+async function readTotals(
+  context: GatewayContext,
+  { partition, keyId }: Reader,
+  { model, key_id }: ActivityQuery,
+  { from, to }: Days,
+): Promise<TotalRow[]> {
+  const { ledger } = context.var.gateway.environment;
+  const filter = { keyId: keyId ?? key_id ?? null, model: model ?? null };
+  const found: TotalRow[] = [];
+  let after: string | null = null;
+  do {
+    const page: { totals: TotalRow[]; next: string | null } = await ledger.read(partition, {
+      type: "totals",
+      from,
+      to,
+      after,
+      ...filter,
+      limit: MAX_TOTALS,
+    });
+    found.push(...page.totals);
+    if (found.length > MAX_TOTALS) {
+      fail("invalid_request", "That is more than can be added up at once: ask for fewer days, or one model or key.");
+    }
+    after = page.next;
+  } while (after !== null);
+  return found.filter((total) => key_id === undefined || totalTerms(total).keyId === key_id);
+}
+
+const columnOf: Record<ActivityGroup, string> = { day: "date", model: "model", key: "key_id" };
+const sums = ["requests", "usage", "usage_nano_usd", "prompt_tokens", "completion_tokens"];
+type Sums = {
+  requests: number;
+  usage: ExactNumber;
+  usage_nano_usd: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+};
+type TotalObject = { date?: string; model?: string | null; key_id?: string | null } & Sums;
+
+/** Under OpenRouter's names. The latest day first, then by what was spent. */
+function addUp(totals: readonly TotalRow[], groups: readonly ActivityGroup[]): TotalObject[] {
+  const byName = new Map<string, TotalObject>();
+  for (const total of totals) {
+    const { day, keyId, model } = totalTerms(total);
+    const values = { day, model: model === "" ? null : model, key: keyId };
+    const terms = Object.fromEntries(groups.map((group) => [columnOf[group], values[group]]));
+    const name = JSON.stringify(terms);
+    const sum = byName.get(name);
+    const spent = (sum?.usage_nano_usd ?? 0) + total.chargeNanoUsd;
+    byName.set(name, {
+      ...terms,
+      requests: (sum?.requests ?? 0) + total.requests,
+      usage: usd(spent),
+      usage_nano_usd: spent,
+      prompt_tokens: (sum?.prompt_tokens ?? 0) + total.promptTokens,
+      completion_tokens: (sum?.completion_tokens ?? 0) + total.completionTokens,
+    });
+  }
+  return [...byName.values()].sort(
+    (one, other) => (other.date ?? "").localeCompare(one.date ?? "") || other.usage_nano_usd - one.usage_nano_usd,
+  );
+}
+
+const receiptColumns: readonly string[] = [
+  "id",
+  "upstream_id",
+  "created_at",
+  "model",
+  "route",
+  "key_id",
+  "outcome",
+  "basis",
+  "streamed",
+  "cancelled",
+  "generation_time",
+  "total_cost",
+  "charge_nano_usd",
+  "tokens_prompt",
+  "tokens_completion",
+  "native_tokens_reasoning",
+  "native_tokens_cached",
+  "price_snapshot",
+];
+
+function csvResponse(context: GatewayContext, text: string, next: string | null): Response {
+  const headers: Record<string, string> = { "content-type": "text/csv; charset=utf-8; header=present" };
+  if (next !== null) headers["x-next-cursor"] = next;
+  return context.body(text, 200, headers);
+}
+
+function accepts(context: GatewayContext, mediaType: string): boolean {
+  const accepted = context.req.header("accept")?.split(",") ?? [];
+  return accepted.some((entry) => entry.split(";", 1)[0]?.trim().toLowerCase() === mediaType);
+}

@@ -1,0 +1,56 @@
+import { type Address, lowerAddress } from "@inference/protocol/credential";
+import { fail } from "@inference/protocol/errors";
+import { limits } from "../config.ts";
+import type { Environment } from "../environment.ts";
+import type { Gate } from "./gate.ts";
+import { makeShared } from "./shared.ts";
+
+/** Who owns agent tokens. Both throw 403 `not_agent_owner`, and `ChainUnavailable` where the chain does not say. */
+export type AgentOwners = {
+  /** That the token is this wallet's now: asked of the chain, at sign-in. */
+  requireNow(agentToken: Address, wallet: Address): Promise<void>;
+  /** That it was a few minutes ago (`limits.agentOwnerMs`): while a session lives. */
+  requireLately(agentToken: Address, wallet: Address): Promise<void>;
+};
+
+/** Tokens whose owner is remembered. */
+const MAX_REMEMBERED = 10_000;
+
+type Ownership = { owner: Address | null; readAt: number };
+
+export function makeAgentOwners(environment: Environment, chainReads: Gate): AgentOwners {
+  const { chain, clock } = environment;
+  const remembered = new Map<Address, Ownership>();
+  const shared = makeShared<Address | null>(environment);
+
+  function read(agentToken: Address): Promise<Address | null> {
+    return shared(agentToken, async () => {
+      // The answer is as old as the question.
+      const readAt = clock.now();
+      const owner = await chainReads(() => chain.agentOwner(agentToken));
+      remembered.delete(agentToken);
+      remembered.set(agentToken, { owner: owner === null ? null : lowerAddress(owner), readAt });
+      const [oldest] = remembered.keys();
+      if (oldest !== undefined && remembered.size > MAX_REMEMBERED) remembered.delete(oldest);
+      return owner;
+    });
+  }
+
+  return {
+    async requireNow(agentToken, wallet) {
+      requireOwner(agentToken, wallet, await read(agentToken));
+    },
+    async requireLately(agentToken, wallet) {
+      const known = remembered.get(agentToken);
+      const age = clock.now() - (known?.readAt ?? 0);
+      const isLately = known !== undefined && age >= 0 && age < limits.agentOwnerMs;
+      requireOwner(agentToken, wallet, isLately ? known.owner : await read(agentToken));
+    },
+  };
+}
+
+function requireOwner(agentToken: Address, wallet: Address, owner: Address | null): void {
+  if (owner === null) fail("not_agent_owner", `${agentToken} is no agent token that the registry knows.`);
+  if (lowerAddress(owner) === wallet) return;
+  fail("not_agent_owner", `${wallet} does not own the agent token ${agentToken}: sign in with the owner's wallet.`);
+}

@@ -1,0 +1,117 @@
+import type { ErrorCode } from "@inference/protocol/errors";
+import type { NanoUsd } from "@inference/protocol/money";
+
+/**
+ * What this process counts, from its start on. Counting is adding to numbers that are there already: nothing is named,
+ * formatted or stored for it. It knows routes, codes and outcomes, and nobody's account, key, address or prompt.
+ */
+export type Metrics = {
+  /** A request was answered; for a stream, its answer began. */
+  answered(route: RouteMetrics, status: number, ms: number): void;
+  refused(code: ErrorCode): void;
+  /** A request's hold was made, so long after it came. */
+  admitted(ms: number): void;
+  /** An admitted request is over, so long after it came. */
+  ended(ending: Ended, ms: number): void;
+  /** The provider answered, so long after it was asked. */
+  upstreamAnswered(status: number, ms: number): void;
+  upstreamFailed(stage: string): void;
+  logged(level: "warn" | "alert", event: string): void;
+  /** The counters of one route, made once. */
+  route(name: string): RouteMetrics;
+  readonly counts: Readonly<Counts>;
+};
+
+/** How a request ended: what `Conclusion` says of it. */
+export type Ended = { outcome: "settle" | "release"; basis: string; chargeNanoUsd: NanoUsd; lossNanoUsd: NanoUsd };
+
+export type RouteMetrics = { name: string; statuses: Map<number, number>; duration: Histogram };
+
+/** Times in ms; a count for each of `boundsMs`, and one for what is longer than all of them. */
+export type Histogram = { counts: number[]; sumMs: number };
+
+export type Counts = {
+  routes: RouteMetrics[];
+  refusals: Map<string, number>;
+  admission: Histogram;
+  /** By outcome and basis. */
+  endings: Map<string, Map<string, number>>;
+  exchange: Histogram;
+  chargedNanoUsd: number;
+  lostNanoUsd: number;
+  upstreamStatuses: Map<number, number>;
+  upstreamFailures: Map<string, number>;
+  upstream: Histogram;
+  /** By level and event. */
+  logs: Map<string, Map<string, number>>;
+};
+
+export const boundsMs = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000];
+
+export function makeMetrics(): Metrics {
+  const counts: Counts = {
+    routes: [],
+    refusals: new Map(),
+    admission: makeHistogram(),
+    endings: new Map(),
+    exchange: makeHistogram(),
+    chargedNanoUsd: 0,
+    lostNanoUsd: 0,
+    upstreamStatuses: new Map(),
+    upstreamFailures: new Map(),
+    upstream: makeHistogram(),
+    logs: new Map(),
+  };
+  return {
+    counts,
+    answered({ statuses, duration }, status, ms) {
+      count(statuses, status);
+      observe(duration, ms);
+    },
+    refused: (code) => count(counts.refusals, code),
+    admitted: (ms) => observe(counts.admission, ms),
+    ended({ outcome, basis, chargeNanoUsd, lossNanoUsd }, ms) {
+      count(within(counts.endings, outcome), basis);
+      observe(counts.exchange, ms);
+      counts.chargedNanoUsd += chargeNanoUsd;
+      counts.lostNanoUsd += lossNanoUsd;
+    },
+    upstreamAnswered(status, ms) {
+      count(counts.upstreamStatuses, status);
+      observe(counts.upstream, ms);
+    },
+    upstreamFailed: (stage) => count(counts.upstreamFailures, stage),
+    logged: (level, event) => count(within(counts.logs, level), event),
+    route(name) {
+      const route: RouteMetrics = { name, statuses: new Map(), duration: makeHistogram() };
+      counts.routes.push(route);
+      return route;
+    },
+  };
+}
+
+function makeHistogram(): Histogram {
+  return { counts: new Array<number>(boundsMs.length + 1).fill(0), sumMs: 0 };
+}
+
+function observe(histogram: Histogram, ms: number): void {
+  // A clock that went back measured nothing.
+  const took = Math.max(0, ms);
+  let bucket = 0;
+  while (took > (boundsMs[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
+  histogram.counts[bucket] = (histogram.counts[bucket] ?? 0) + 1;
+  histogram.sumMs += took;
+}
+
+function count<K>(counts: Map<K, number>, key: K): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+function within<K>(counts: Map<string, Map<K, number>>, name: string): Map<K, number> {
+  let inner = counts.get(name);
+  if (inner === undefined) {
+    inner = new Map();
+    counts.set(name, inner);
+  }
+  return inner;
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GatewayError } from "@inference/protocol/errors";
+import type { Timers } from "../environment.ts";
+import { makeFairQueue } from "./fair-queue.ts";
+
+/** A queue whose waiting ends when the test says so, and the order in which requests got in. */
+function open(limit: { atOnce: number; waiting: number; waitingEach?: number }) {
+  const timeouts = new Set<() => void>();
+  const timers: Timers = {
+    after(_ms, callback) {
+      timeouts.add(callback);
+      return { cancel: () => void timeouts.delete(callback) };
+    },
+  };
+  const queue = makeFairQueue({ waitingEach: 100, ...limit, waitMs: 1_000 }, timers);
+  const order: string[] = [];
+  return {
+    queue,
+    order,
+    timeouts,
+    ask(name: string, { model = "m", gone = null as AbortSignal | null } = {}): void {
+      const account = name.slice(0, 1);
+      try {
+        const room = queue.enter(model, account, gone);
+        if (room === undefined) order.push(name);
+        else {
+          room.then(
+            () => order.push(name),
+            (error: unknown) => order.push(`${name} ${isCrowded(error)}`),
+          );
+        }
+      } catch (error) {
+        order.push(`${name} ${isCrowded(error)}`);
+      }
+    },
+    async leave(times: number, model = "m"): Promise<void> {
+      for (let left = times; left > 0; left--) {
+        queue.leave(model);
+        await Promise.resolve();
+      }
+    },
+  };
+}
+
+function isCrowded(error: unknown): string {
+  assert.ok(error instanceof GatewayError && error.detail.code === "rate_limited" && error.detail.retryAfterS === 5);
+  return "429";
+}
+
+test("as many as there is room for get in at once, as many may wait, and one more is 429", async () => {
+  const { queue, order, ask, leave } = open({ atOnce: 2, waiting: 3 });
+  for (const name of ["a1", "a2", "a3", "a4", "a5", "a6"]) ask(name);
+  assert.deepEqual(order, ["a1", "a2", "a6 429"]);
+  assert.equal(queue.waiting(), 3);
+  await leave(3);
+  assert.deepEqual(order.slice(3), ["a3", "a4", "a5"]);
+});
+
+test("one account fills its own line and leaves room in the queue for others", () => {
+  const { queue, order, ask } = open({ atOnce: 1, waiting: 4, waitingEach: 2 });
+  for (const name of ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]) ask(name);
+  assert.deepEqual([order, queue.waiting()], [["a1", "a4 429", "c1 429"], 4]);
+});
+
+test("accounts take turns, however many of one's requests wait", async () => {
+  const { order, ask, leave } = open({ atOnce: 1, waiting: 100 });
+  ask("x1");
+  for (const name of ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]) ask(name);
+  await leave(2);
+  ask("d1");
+  await leave(10);
+  assert.deepEqual(order, ["x1", "a1", "b1", "c1", "a2", "b2", "d1", "a3", "a4"]);
+});
+
+test("room that nobody waited for is there again, and never more than there was", async () => {
+  const { order, ask, leave } = open({ atOnce: 1, waiting: 1 });
+  for (let round = 1; round <= 3; round++) {
+    ask(`a${round}`);
+    ask(`b${round}`);
+    ask(`c${round}`);
+    await leave(2);
+  }
+  assert.deepEqual(order, ["a1", "c1 429", "b1", "a2", "c2 429", "b2", "a3", "c3 429", "b3"]);
+});
+
+test("models do not wait for one another", () => {
+  const { order, ask } = open({ atOnce: 1, waiting: 0 });
+  for (const [name, model] of [
+    ["a1", "m"],
+    ["a2", "m"],
+    ["a3", "n"],
+  ] as const)
+    ask(name, { model });
+  assert.deepEqual(order, ["a1", "a2 429", "a3"]);
+});
+
+test("who has waited long enough, or has gone, is out of the line and holds no room", async () => {
+  const { queue, order, ask, leave, timeouts } = open({ atOnce: 1, waiting: 3 });
+  const gone = new AbortController();
+  ask("a1");
+  ask("a2");
+  ask("b1", { gone: gone.signal });
+  ask("c1");
+  for (const timeout of [...timeouts].slice(0, 1)) timeout();
+  gone.abort();
+  await Promise.resolve();
+  assert.deepEqual([order, queue.waiting()], [["a1", "a2 429", "b1 429"], 1]);
+  await leave(1);
+  assert.deepEqual([order.at(-1), queue.waiting(), timeouts.size], ["c1", 0, 0]);
+  await leave(1);
+  ask("d1");
+  assert.equal(order.at(-1), "d1");
+});

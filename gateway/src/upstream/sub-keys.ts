@@ -1,0 +1,79 @@
+import { formatUsd, type NanoUsd } from "@inference/protocol/money";
+import type { UpstreamConfig } from "../config.ts";
+import { type Environment, UpstreamFailure, type UpstreamRequest } from "../environment.ts";
+import { readBytes } from "./provider.ts";
+
+/** Keys at the provider under our account, each with a limit that is whole again every UTC day. */
+export type SubKeys = {
+  create(terms: { description: string; limitNanoUsd: NanoUsd; expiresAt: number }): Promise<SubKey>;
+  /** False: the provider knows no such key. */
+  limit(id: string, limitNanoUsd: NanoUsd): Promise<boolean>;
+};
+export type SubKey = { id: string; secret: string };
+
+const CALL_MS = 10_000;
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+/**
+ * The provider's key-management API. Both calls throw `UpstreamFailure` unless it did what was asked.
+ *
+ * @param adminKey The key that may manage keys: it is used here and nowhere else.
+ */
+export function makeSubKeys(
+  config: Pick<UpstreamConfig, "baseUrl">,
+  adminKey: string,
+  { upstream, timers }: Pick<Environment, "upstream" | "timers">,
+): SubKeys {
+  async function call(method: UpstreamRequest["method"], body: string): Promise<{ status: number; text: string }> {
+    const abort = new AbortController();
+    const timer = timers.after(CALL_MS, () => abort.abort());
+    const headers = {
+      authorization: `Bearer ${adminKey}`,
+      accept: "application/json",
+      "accept-encoding": "identity",
+      "content-type": "application/json",
+      "user-agent": "inference-gateway",
+    };
+    try {
+      const url = `${config.baseUrl}/api_keys`;
+      const response = await upstream.send({ method, url, headers, body, signal: abort.signal });
+      const text = new TextDecoder().decode(await readBytes(response.body, MAX_ANSWER_BYTES));
+      return { status: response.status, text };
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  return {
+    async create({ description, limitNanoUsd, expiresAt }) {
+      const terms = { apiKeyType: "INFERENCE", description, expiresAt: new Date(expiresAt).toISOString() };
+      const { status, text } = await call("POST", withLimit(terms, limitNanoUsd));
+      const created = status === 200 ? createdKey(text) : undefined;
+      if (created === undefined) throw new UpstreamFailure("sent", `the provider made no key: it answered ${status}`);
+      return created;
+    },
+    async limit(id, limitNanoUsd) {
+      const { status } = await call("PATCH", withLimit({ id }, limitNanoUsd));
+      if (status !== 200 && status !== 404) {
+        throw new UpstreamFailure("sent", `the provider changed no limit: it answered ${status}`);
+      }
+      return status === 200;
+    },
+  };
+}
+
+/** The limit's digits are written from the integer: no float has held them. */
+function withLimit(terms: object, limitNanoUsd: NanoUsd): string {
+  const limit = `"consumptionLimit":{"usd":${formatUsd(limitNanoUsd)}},"limitPeriod":"EPOCH"`;
+  return `${JSON.stringify(terms).slice(0, -1)},${limit}}`;
+}
+
+function createdKey(text: string): SubKey | undefined {
+  try {
+    const { data } = JSON.parse(text) as { data?: { id?: unknown; apiKey?: unknown } };
+    const { id, apiKey } = data ?? {};
+    return typeof id === "string" && typeof apiKey === "string" ? { id, secret: apiKey } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { forgetAll } from "@inference/gateway/inference/forget";
+import { utcDay } from "@inference/protocol/window";
+import { settledOf } from "./testing/audit.ts";
+import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+
+/** What a client reads of what it has spent: receipts, lists of them, totals, and all that once receipts are gone. */
+const USD = 1_000_000_000;
+const DAY_MS = 86_400_000;
+const NOON = Date.UTC(2026, 10, 21, 12);
+
+type Page = { data: Record<string, unknown>[]; next_cursor: string | null };
+
+let now = NOON;
+let stack: Stack;
+before(async () => {
+  stack = await startStack({ now: () => now, operator: { receiptMs: 30 * DAY_MS } });
+});
+after(() => stack.stop());
+
+async function chat(account: TestAccount, model = "sim-small", tokens = 10): Promise<{ id: string; answerId: string }> {
+  // Ids of requests sort by their time.
+  now += 1;
+  await stack.gateway.prices.refresh();
+  const messages = [{ role: "user", content: `hello [[tokens=${tokens}]]` }];
+  const answer = await stack.call("/v1/chat/completions", {
+    key: account.key,
+    body: { model, messages, max_tokens: 50 },
+  });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  const { id } = (await answer.json()) as { id: string };
+  return { id: answer.headers.get("x-request-id") ?? "", answerId: id };
+}
+
+async function read(account: TestAccount, path: string): Promise<Page> {
+  const answer = await stack.call(path, { key: account.key });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return (await answer.json()) as Page;
+}
+
+async function error(account: TestAccount, path: string): Promise<[number, unknown]> {
+  const answer = await stack.call(path, { key: account.key });
+  return [answer.status, ((await answer.json()) as { error: { code: string } }).error.code];
+}
+
+test("a receipt is found by our id and by the id in the answer's body, whole or streamed, and by nobody else", async () => {
+  const [account, other] = [await stack.account(USD), await stack.account(USD)];
+  const whole = await chat(account);
+  const body = { model: "sim-small", messages: [{ role: "user", content: "hi" }], max_tokens: 20, stream: true };
+  const streamed = await stack.call("/v1/chat/completions", { key: account.key, body });
+  const streamedId = /"id":"([^"]+)"/.exec(await streamed.text())?.[1] ?? "";
+  const settled = await settledOf(stack, account.address);
+  assert.equal(settled.length, 2);
+  for (const [name, id] of [
+    [whole.id, whole.id],
+    [whole.answerId, whole.id],
+    [streamedId, streamed.headers.get("x-request-id")],
+  ]) {
+    const path = `/api/v1/generation?id=${name}`;
+    const { data } = (await read(account, path)) as unknown as { data: { id: string } };
+    assert.equal(data.id, id);
+    assert.deepEqual(await error(other, path), [404, "not_found"]);
+  }
+});
+
+test("the list has every receipt once, the newest first, whatever the page's length", async () => {
+  const account = await stack.account(USD);
+  const made: string[] = [];
+  for (let left = 5; left > 0; left--) made.unshift((await chat(account)).id);
+  for (const limit of [1, 2, 5, 100]) {
+    const seen: unknown[] = [];
+    let cursor: string | null = "";
+    for (let pages = 0; cursor !== null; pages++) {
+      assert.ok(pages <= 5, "pages without end");
+      const more: string = cursor === "" ? "" : `&cursor=${cursor}`;
+      const page: Page = await read(account, `/api/v1/activity?limit=${limit}${more}`);
+      assert.ok(page.data.length <= limit);
+      seen.push(...page.data.map(({ id }) => id));
+      cursor = page.next_cursor;
+    }
+    assert.deepEqual(seen, made);
+  }
+});
+
+test("totals by day, model and key are the receipts', to the nano-dollar, and the balance's", async () => {
+  const account = await stack.account(USD);
+  for (const [model, tokens] of [
+    ["sim-small", 10],
+    ["sim-large", 7],
+    ["sim-small", 20],
+  ] as const)
+    await chat(account, model, tokens);
+  now += DAY_MS;
+  await chat(account, "sim-small", 30);
+  const receipts = (await read(account, "/api/v1/activity")).data;
+  assert.equal(receipts.length, 4);
+  for (const [group, column] of [
+    ["day", "date"],
+    ["model", "model"],
+    ["key", "key_id"],
+  ] as const) {
+    const { data } = await read(account, `/api/v1/activity?group_by=${group}`);
+    const expected = Map.groupBy(receipts, (receipt) =>
+      group === "day" ? String(receipt.created_at).slice(0, 10) : receipt[column],
+    );
+    assert.equal(data.length, expected.size);
+    for (const total of data) {
+      const own = expected.get(total[column]) ?? [];
+      const sumOf = (name: string): number => own.reduce((sum, receipt) => sum + Number(receipt[name]), 0);
+      assert.equal(total.requests, own.length);
+      assert.equal(total.usage_nano_usd, sumOf("charge_nano_usd"));
+      assert.equal(total.prompt_tokens, sumOf("tokens_prompt"));
+      assert.equal(total.completion_tokens, sumOf("tokens_completion"));
+    }
+  }
+  const all = (await read(account, "/api/v1/activity?group_by=day,model,key")).data;
+  assert.deepEqual(
+    all.map(({ date, model, requests }) => [date, model, requests]),
+    [
+      [utcDay(now), "sim-small", 1],
+      [utcDay(now - DAY_MS), "sim-large", 1],
+      [utcDay(now - DAY_MS), "sim-small", 2],
+    ],
+  );
+  const { settledNanoUsd } = await stack.balance(account.address);
+  assert.equal(
+    all.reduce((sum, total) => sum + Number(total.usage_nano_usd), 0),
+    settledNanoUsd,
+  );
+  const small = await read(account, "/api/v1/activity?group_by=model&model=sim-small");
+  assert.deepEqual(
+    small.data.map(({ model, requests }) => [model, requests]),
+    [["sim-small", 3]],
+  );
+  const lastDay = await read(account, `/api/v1/activity?from=${utcDay(now)}&to=${utcDay(now)}`);
+  assert.deepEqual(
+    lastDay.data.map(({ id }) => id),
+    [receipts[0]?.id],
+  );
+});
+
+test("as CSV, by parameter or by Accept, it is the same rows", async () => {
+  const account = await stack.account(USD);
+  for (let left = 3; left > 0; left--) await chat(account);
+  const { data, next_cursor } = await read(account, "/api/v1/activity?limit=2");
+  const asked = { key: account.key };
+  const answer = await stack.call("/api/v1/activity?limit=2&format=csv", asked);
+  assert.match(answer.headers.get("content-type") ?? "", /^text\/csv/);
+  assert.equal(answer.headers.get("x-next-cursor"), next_cursor);
+  const [head = "", ...rows] = (await answer.text()).split("\r\n");
+  const columns = head.split(",");
+  assert.equal(rows.pop(), "");
+  assert.deepEqual(
+    rows.map((row) => row.split(",")),
+    data.map((receipt) => columns.map((column) => String(receipt[column] ?? ""))),
+  );
+  const accepting = await fetch(`${stack.url}/api/v1/activity?group_by=day`, {
+    headers: { authorization: `Bearer ${account.key}`, accept: "text/csv, */*;q=0.1" },
+  });
+  const [names, day] = (await accepting.text()).split("\r\n");
+  assert.equal(names, "date,requests,usage,usage_nano_usd,prompt_tokens,completion_tokens");
+  assert.match(day ?? "", /^\d{4}-\d\d-\d\d,3,0\.\d+,\d+,\d+,30$/);
+});
+
+test("forgetting receipts whose time is over leaves every total, and the balance, as they were", async () => {
+  const account = await stack.account(USD);
+  for (let left = 3; left > 0; left--) await chat(account);
+  const day = utcDay(now);
+  const path = `/api/v1/activity?group_by=day,model,key&from=${day}&to=${day}`;
+  const totals = await read(account, path);
+  const balance = await stack.balance(account.address);
+  assert.equal((await read(account, "/api/v1/activity")).data.length, 3);
+  now += 30 * DAY_MS - 1_000;
+  await forgetAll(stack.gateway, new AbortController().signal);
+  assert.equal((await read(account, `/api/v1/activity?from=${day}&to=${day}`)).data.length, 3, "not a moment sooner");
+  now += 2_000;
+  assert.ok((await forgetAll(stack.gateway, new AbortController().signal)) >= 3);
+  assert.deepEqual(await read(account, `/api/v1/activity?from=${day}&to=${day}`), { data: [], next_cursor: null });
+  assert.deepEqual(await read(account, path), totals);
+  const { settledNanoUsd } = await stack.balance(account.address);
+  assert.equal(settledNanoUsd, balance.settledNanoUsd);
+});
+
+test("nobody reads another's: neither another account's nor another key's", async () => {
+  const [account, other] = [await stack.account(USD), await stack.account(USD)];
+  const { id } = await chat(account);
+  const { data } = (await read(account, `/api/v1/generation?id=${id}`)) as unknown as { data: { key_id: string } };
+  for (const path of [
+    "/api/v1/activity",
+    `/api/v1/activity?key_id=${data.key_id}`,
+    `/api/v1/activity?key_id=${data.key_id}&group_by=key`,
+    `/api/v1/activity?cursor=${id}`,
+  ])
+    assert.deepEqual((await read(other, path)).data, [], path);
+  assert.equal((await stack.call("/api/v1/activity")).status, 401);
+});
+
+for (const [query, code] of [
+  ["from=2026-13-01", "invalid_request"],
+  ["from=2026-11-02&to=2026-11-01", "invalid_request"],
+  ["from=2025-11-20&to=2026-11-21", "invalid_request"],
+  ["limit=0", "invalid_request"],
+  ["limit=1001", "invalid_request"],
+  ["limit=ten", "invalid_request"],
+  ["group_by=week", "invalid_request"],
+  ["cursor=yesterday", "invalid_request"],
+  ["format=xml", "invalid_request"],
+  ["page=2", "unsupported_parameter"],
+] as const) {
+  test(`${query} is 400 ${code}`, async () => {
+    assert.deepEqual(await error(await stack.account(USD), `/api/v1/activity?${query}`), [400, code]);
+  });
+}
+
+test("days before there were any requests are read as any others", async () => {
+  const account = await stack.account(USD);
+  await chat(account);
+  assert.deepEqual((await read(account, "/api/v1/activity?from=0001-01-01&to=0001-12-31")).data, []);
+  assert.deepEqual((await read(account, "/api/v1/activity?from=9999-01-01&to=9999-12-31")).data, []);
+  assert.equal((await read(account, "/api/v1/activity?from=2026-01-01&to=2026-12-31")).data.length, 1);
+});
+
+test("a year is the longest time: 366 days are read, 367 are not", async () => {
+  const account = await stack.account(USD);
+  assert.deepEqual((await read(account, "/api/v1/activity?from=2024-01-01&to=2024-12-31")).data, []);
+  assert.deepEqual(await error(account, "/api/v1/activity?from=2024-01-01&to=2025-01-01"), [400, "invalid_request"]);
+});
+
+test("ten thousand totals are added up at once, and not one more", async () => {
+  const account = await stack.account(USD);
+  const insert = stack.database.prepare(
+    "INSERT INTO total_row (partition, id, requests, charge_nano_usd, prompt_tokens, completion_tokens) VALUES (?, ?, 1, 2, 3, 4)",
+  );
+  const key = String(((await read(account, "/api/v1/key")) as unknown as { data: { id: string } }).data.id);
+  const add = (n: number): unknown => insert.run(`account:${account.address}`, `2026-11-01 ${key} model-${n}`);
+  stack.database.exec("BEGIN IMMEDIATE");
+  for (let n = 0; n < 10_000; n++) add(n);
+  stack.database.exec("COMMIT");
+  const path = "/api/v1/activity?group_by=day&from=2026-11-01&to=2026-11-01";
+  const [total, ...others] = (await read(account, path)).data;
+  assert.deepEqual(
+    [total?.requests, total?.usage_nano_usd, total?.completion_tokens, others],
+    [10_000, 20_000, 40_000, []],
+  );
+  add(10_000);
+  assert.deepEqual(await error(account, path), [400, "invalid_request"]);
+  assert.equal((await read(account, `${path}&model=model-7`)).data[0]?.requests, 1, "one model's are few");
+});

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { audit } from "./audit.ts";
+import { type BookedKey, bookAccount, setCeiling, withBooks } from "./books.ts";
+import { gatewayEnvironment, gatewayUrl, type Running, start, startProvider } from "./processes.ts";
+import type { CrashPoint } from "./victim.ts";
+
+/** Requests with an `Idempotency-Key` whose gateway dies under them, sent again to the next one until it answers. */
+type Cut = CrashPoint & { stream: boolean; ends: "served anew" | "replayed" | "known as paid" };
+
+const cuts: readonly Cut[] = [
+  // Nothing is durable: the request never was.
+  { stream: false, stage: "before", commit: 1, ends: "served anew" },
+  // Held, and then let go, for no answer was seen to leave.
+  { stream: false, stage: "after", commit: 1, ends: "served anew" },
+  { stream: false, stage: "before", commit: 2, ends: "served anew" },
+  { stream: false, stage: "after", commit: 2, ends: "replayed" },
+  { stream: true, stage: "after", commit: 1, ends: "served anew" },
+  { stream: true, stage: "after", commit: 2, ends: "served anew" },
+  { stream: true, stage: "after", commit: 3, ends: "known as paid" },
+];
+
+test("a named request is paid once, whichever of its commits its gateway died at, and its client learns of it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "named-"));
+  const file = join(folder, "gateway.sqlite");
+  const secret = "c6".repeat(32);
+  const provider = await startProvider();
+  const running = new Set<{ kill(): Promise<unknown> }>([provider]);
+  const startVictim = async (): Promise<Running> => {
+    const env = gatewayEnvironment({ databaseFile: file, secret, provider });
+    const victim = await start({ script: "./victim.ts", env });
+    running.add(victim);
+    return victim;
+  };
+  try {
+    const keys = await withBooks(file, async (ledger) => {
+      await setCeiling(ledger, 1_000_000_000);
+      return Promise.all(cuts.map((_, index) => bookAccount(ledger, secret, index + 1, { balanceNanoUsd: 1_000_000 })));
+    });
+    let gateway = await startVictim();
+    for (const [index, cut] of cuts.entries()) {
+      const where = JSON.stringify(cut);
+      const key = keys[index];
+      assert.ok(key !== undefined);
+      gateway.child.send({ stage: cut.stage, commit: cut.commit } satisfies CrashPoint);
+      await new Promise((resolve) => gateway.child.once("message", resolve));
+      await post(gateway, key, cut.stream).catch(() => undefined);
+      assert.equal((await gateway.ended).signal, "SIGKILL", where);
+      gateway = await startVictim();
+      checkEnd(cut, await postUntilAnswered(gateway, key, cut.stream), where);
+      // The last commit of one cut is not to be counted as the next one's.
+      await nothingHeld(gateway, key);
+    }
+    assert.equal((await gateway.kill("SIGTERM")).code, 0, gateway.stderr());
+    const { problems, openHolds } = audit(file);
+    assert.deepEqual([problems, openHolds], [[], 0]);
+    for (const [index, cut] of cuts.entries()) {
+      assert.equal(chargesOf(file, keys[index]).length, 1, JSON.stringify(cut));
+    }
+  } finally {
+    for (const process of running) await process.kill();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+type Said = { status: number; isReplayed: boolean; text: string };
+
+async function post(gateway: Running, { key }: BookedKey, stream: boolean): Promise<Said> {
+  const response = await fetch(`${gatewayUrl(gateway.ready)}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "idempotency-key": "once" },
+    body: JSON.stringify({ model: "sim-small", max_tokens: 100, stream, messages: [{ role: "user", content: "hi" }] }),
+  });
+  const isReplayed = response.headers.get("idempotent-replayed") === "true";
+  return { status: response.status, isReplayed, text: await response.text() };
+}
+
+/** As a client does that is told to wait a second, only faster. */
+async function postUntilAnswered(gateway: Running, key: BookedKey, stream: boolean): Promise<Said> {
+  for (let tries = 0; tries < 500; tries++) {
+    const said = await post(gateway, key, stream);
+    if (!said.text.includes('"code":"idempotency_in_progress"')) return said;
+    await sleep(20);
+  }
+  return assert.fail("it is in progress for ever");
+}
+
+async function nothingHeld(gateway: Running, { key }: BookedKey): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    const headers = { authorization: `Bearer ${key}` };
+    const response = await fetch(`${gatewayUrl(gateway.ready)}/api/v1/credits`, { headers });
+    const { data } = (await response.json()) as { data: { reserved_nano_usd: number } };
+    if (data.reserved_nano_usd === 0) return;
+    await sleep(20);
+  }
+  assert.fail("something is held for ever");
+}
+
+function checkEnd({ ends, stream }: Cut, { status, isReplayed, text }: Said, where: string): void {
+  if (ends === "known as paid") {
+    assert.equal(status, 409, where);
+    assert.match(text, /"code":"idempotency_completed".*"request_id":"req_/, where);
+    return;
+  }
+  assert.deepEqual([status, isReplayed], [200, ends === "replayed"], `${where} ${text}`);
+  assert.match(text, stream ? /data: \[DONE\]/ : /"usage":/, where);
+}
+
+/** What an account was charged, request by request. */
+function chargesOf(file: string, key: BookedKey | undefined): unknown[] {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const sql = "SELECT charge_nano_usd FROM receipt_row WHERE partition = ? AND charge_nano_usd > 0";
+    return database.prepare(sql).all(`account:${key?.address}`);
+  } finally {
+    database.close();
+  }
+}

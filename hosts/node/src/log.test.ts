@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** `alert usage`, for every event that production code logs. */
+function loggedEvents(): string[] {
+  const sources = globSync("{gateway,chain,hosts/*}/src/**/*.ts", { cwd: root });
+  const production = sources.filter((file) => !/\.test\.ts$|\/testing\/|\/chaos\//.test(file));
+  const events = production.flatMap((file) => {
+    const calls = readFileSync(`${root}${file}`, "utf8").matchAll(/\blog\(\s*"(info|warn|alert)",\s*"(\w+)"/g);
+    return [...calls].map(([, level, event]) => `${level} ${event}`);
+  });
+  return [...new Set(events)].sort();
+}
+
+test("every event that is logged is in the operator's page, and no other", () => {
+  const page = readFileSync(`${root}docs/operating.md`, "utf8");
+  const table = page.slice(page.indexOf("<!-- events -->"), page.indexOf("<!-- /events -->"));
+  const rows = [...table.matchAll(/^\| (info|warn|alert) \| `(\w+)` \| \S.+ \|$/gm)];
+  const events = loggedEvents();
+  assert.ok(events.length > 10, "the sources were read");
+  assert.deepEqual(
+    rows.map(([, level, event]) => `${level} ${event}`),
+    events,
+  );
+});
+
+test("nothing that a client sends or gets is logged: a field is an id, a number, or why something failed", () => {
+  const sources = globSync("{gateway,hosts/*}/src/**/*.ts", { cwd: root });
+  for (const file of sources.filter((name) => !/\.test\.ts$|\/testing\/|\/chaos\//.test(name))) {
+    const calls = readFileSync(`${root}${file}`, "utf8").matchAll(/\blog\(\s*"\w+",\s*"\w+",\s*\{([^}]*)\}/g);
+    for (const [, fields = ""] of calls) {
+      assert.doesNotMatch(
+        fields,
+        /\b(body|messages|prompt|content|authorization|apiKey|secret|token)\b/i,
+        `${file}: ${fields}`,
+      );
+    }
+  }
+});

@@ -1,0 +1,275 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { settledOf, until } from "./testing/audit.ts";
+import { sendHttp } from "./testing/http-client.ts";
+import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+
+/** What whoever runs the gateway sees of it and sets for everybody. */
+const USD = 1_000_000_000;
+const TOKEN = "an-operators-token";
+
+const ask = (content: string, model = "sim-small") => ({
+  model,
+  messages: [{ role: "user", content }],
+  max_tokens: 20,
+});
+
+async function code(answer: Response): Promise<string> {
+  return ((await answer.json()) as { error: { code: string } }).error.code;
+}
+
+describe("/metrics", () => {
+  let stack: Stack;
+  before(async () => {
+    stack = await startStack({ operator: { metricsToken: TOKEN } });
+  });
+  after(() => stack.stop());
+
+  const scrape = async (): Promise<Map<string, number>> => {
+    const answer = await stack.call("/metrics", { key: TOKEN });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+    return parse(await answer.text());
+  };
+
+  test("count requests, outcomes and money as they happened", async () => {
+    const account = await stack.account(USD);
+    const asked = { key: account.key, body: ask("hello [[tokens=10]]") };
+    const before = await scrape();
+    for (let left = 3; left > 0; left--) assert.equal((await stack.call("/v1/chat/completions", asked)).status, 200);
+    const refused = await stack.call("/v1/chat/completions", { key: account.key, body: ask("x", "none") });
+    assert.equal(refused.status, 404);
+    const [streamed, failed] = [{ ...ask("[[tokens=5]]"), stream: true }, ask("[[fault=500]]")];
+    await (await stack.call("/v1/chat/completions", { key: account.key, body: streamed })).text();
+    assert.ok((await stack.call("/v1/chat/completions", { key: account.key, body: failed })).status >= 500);
+    assert.equal((await stack.call("/nowhere", asked)).status, 404);
+    const settled = await settledOf(stack, account.address);
+    const after = await scrape();
+    const more = (name: string): number => (after.get(name) ?? 0) - (before.get(name) ?? 0);
+    const chat = 'route="POST /v1/chat/completions"';
+    assert.equal(more(`requests_total{${chat},status="200"}`), 4);
+    assert.equal(more(`requests_total{${chat},status="404"}`), 1);
+    assert.equal(more(`request_seconds_count{${chat}}`), 6);
+    assert.equal(more(`request_seconds_bucket{${chat},le="+Inf"}`), 6);
+    assert.equal(more('requests_total{route="elsewhere",status="404"}'), 1);
+    assert.equal(more('refusals_total{code="model_not_found"}'), 1);
+    assert.equal(more("admission_seconds_count"), 5);
+    assert.equal(more('exchanges_total{outcome="settle",basis="usage"}'), 4);
+    assert.equal(more('exchanges_total{outcome="release",basis="nothing"}'), 1);
+    const charged = settled.reduce((sum, { receipt }) => sum + receipt.chargeNanoUsd, 0);
+    assert.ok(charged > 0);
+    assert.equal(more("charged_nano_usd_total"), charged);
+    assert.equal(more("ceiling_settled_nano_usd"), charged);
+    assert.equal(more('upstream_answers_total{status="200"}'), 4);
+    assert.deepEqual(
+      ["requests_in_flight", "ledger_writable", "chain_following", "chain_halted", "models_cut_off"].map((name) =>
+        after.get(name),
+      ),
+      [0, 1, 1, 0, 0],
+    );
+  });
+
+  test("name no account, key or address, and no model", async () => {
+    const { address, key } = await stack.account(USD);
+    await stack.call("/v1/chat/completions", { key, body: ask("a secret prompt") });
+    const text = await (await stack.call("/metrics", { key: TOKEN })).text();
+    for (const secret of [address, key, "key_", "secret", "127.0.0.1", "sim-", stack.canary]) {
+      assert.ok(!text.includes(secret), secret);
+    }
+    for (const line of text.trimEnd().split("\n")) {
+      assert.match(
+        line,
+        /^(# (HELP|TYPE) \w+ .+|inference_gateway_\w+(\{\w+="[^"\\]*"(,\w+="[^"\\]*")*\})? -?[\d.e+-]+)$/,
+      );
+    }
+  });
+
+  test("are for whoever sends the operator's token", async () => {
+    const { key } = await stack.account(USD);
+    assert.equal(await code(await stack.call("/metrics")), "missing_credentials");
+    for (const wrong of [key, "x", `${TOKEN}x`]) {
+      const answer = await stack.call("/metrics", { key: wrong });
+      assert.deepEqual([answer.status, await code(answer)], [401, "invalid_api_key"]);
+    }
+  });
+
+  test("are not there without a token in the settings", async () => {
+    const plain = await startStack();
+    try {
+      const answer = await plain.call("/metrics", { key: TOKEN });
+      assert.deepEqual([answer.status, await code(answer)], [404, "not_found"]);
+    } finally {
+      await plain.stop();
+    }
+  });
+});
+
+describe("requests a minute", () => {
+  test("an account has as many as were set, and one more is 429 with the time to wait; another has its own", async () => {
+    let now = Date.UTC(2026, 10, 21, 12);
+    const stack = await startStack({ now: () => now, operator: { accountRequestsPerMinute: 30 } });
+    try {
+      const [account, other] = [await stack.account(USD), await stack.account(USD)];
+      const statuses = async ({ key }: TestAccount, times: number): Promise<number[]> => {
+        const answers = Array.from({ length: times }, () => stack.call("/api/v1/key", { key }));
+        return (await Promise.all(answers)).map(({ status }) => status).sort();
+      };
+      assert.deepEqual(await statuses(account, 31), [...Array<number>(30).fill(200), 429]);
+      const paid = await stack.call("/v1/chat/completions", { key: account.key, body: ask("hi") });
+      assert.deepEqual(
+        [paid.status, paid.headers.get("retry-after"), paid.headers.get("x-should-retry"), await code(paid)],
+        [429, "2", "true", "rate_limited"],
+      );
+      assert.deepEqual(await statuses(other, 1), [200]);
+      now += 2_000;
+      assert.deepEqual(await statuses(account, 2), [200, 429]);
+      assert.deepEqual(await settledOf(stack, account.address), [], "what is refused costs nothing");
+    } finally {
+      await stack.stop();
+    }
+  });
+
+  test("an address has as many as were set, whatever it asks for, and the answer is an error like any other", async () => {
+    const stack = await startStack({ now: () => 1_800_000_000_000, operator: { addressRequestsPerMinute: 5 } });
+    try {
+      const { key } = await stack.account(USD);
+      const answers = [];
+      for (const path of ["/healthz", "/nowhere", "/api/v1/key", "/v1/models", "/api/v1/key", "/healthz"]) {
+        answers.push(await stack.call(path, { key }));
+      }
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 404, 200, 200, 200, 429],
+      );
+      const last = answers.at(-1);
+      assert.match(last?.headers.get("x-request-id") ?? "", /^req_/);
+      assert.equal(last?.headers.get("access-control-allow-origin"), "*");
+      assert.equal(last?.headers.get("retry-after"), "12");
+      const preflight = await stack.call("/v1/chat/completions", { method: "OPTIONS" });
+      assert.equal(preflight.status, 204, "a browser's question is not counted");
+    } finally {
+      await stack.stop();
+    }
+  });
+
+  test("behind a proxy it is the address that the proxy wrote last", async () => {
+    const operator = { addressRequestsPerMinute: 1, addressHeader: "x-forwarded-for" };
+    const stack = await startStack({ now: () => 1_800_000_000_000, operator });
+    try {
+      const from = async (forwarded: string): Promise<number> =>
+        (await sendHttp(stack.url, { path: "/healthz", headers: { "x-forwarded-for": forwarded } })).status;
+      assert.equal(await from("203.0.113.1"), 200);
+      assert.equal(await from("198.51.100.9, 203.0.113.1"), 429, "what the client wrote itself does not count");
+      assert.equal(await from("203.0.113.1, 203.0.113.2"), 200);
+      assert.equal(await from("2001:db8::1"), 200);
+      assert.equal(await from("2001:db8::2"), 429, "one network");
+    } finally {
+      await stack.stop();
+    }
+  });
+});
+
+describe("a provider that is down", () => {
+  const breaker = { failures: 10, openMs: 5_000 };
+  test("is asked so many times, then left alone without a hold, then tried again by one", async () => {
+    let now = Date.UTC(2026, 10, 21, 12);
+    const stack = await startStack({ now: () => now, operator: { breaker } });
+    try {
+      const { key, address } = await stack.account(USD);
+      const chat = (content: string, model?: string) =>
+        stack.call("/v1/chat/completions", { key, body: ask(content, model) });
+      for (let left = breaker.failures; left > 0; left--) {
+        assert.equal((await chat("[[fault=503]]")).status, 503);
+      }
+      const before = stack.simulator.simulator.records.select(() => true, 1_000).length;
+      const refused = await chat("hello");
+      assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "5"]);
+      assert.equal(await code(refused), "upstream_unavailable");
+      assert.equal(stack.simulator.simulator.records.select(() => true, 1_000).length, before, "nobody was asked");
+      assert.equal((await settledOf(stack, address)).length, breaker.failures, "nothing was held");
+      assert.equal((await chat("hello", "sim-large")).status, 200, "another model is served");
+      now += breaker.openMs;
+      assert.equal((await chat("hello")).status, 200);
+      assert.equal((await chat("hello")).status, 200);
+    } finally {
+      await stack.stop();
+    }
+  });
+});
+
+describe("a model that is asked for more than the provider serves at once", () => {
+  const slow = "[[tokens=20]][[drip=10]]";
+
+  test("is served in turns, account by account, with nobody above the limit; the rest is 429", async () => {
+    const stack = await startStack({ operator: { queue: { atOnce: 2, waiting: 5 } } });
+    try {
+      const [greedy, modest] = [await stack.account(USD), await stack.account(USD)];
+      let mostAtOnce = 0;
+      const finished: string[] = [];
+      const chat = async (name: string, { key }: TestAccount): Promise<number> => {
+        const body = { ...ask(slow), stream: true };
+        const answer = await stack.call("/v1/chat/completions", { key, body });
+        mostAtOnce = Math.max(mostAtOnce, stack.gateway.live.size);
+        await answer.text();
+        finished.push(`${name} ${answer.status}`);
+        return answer.status;
+      };
+      const first = ["g1", "g2", "g3", "g4", "g5", "g6"].map((name) => chat(name, greedy));
+      await until("four to wait", () => (stack.gateway.queue.waiting() === 4 ? true : undefined));
+      const second = [chat("m1", modest)];
+      await until("five to wait", () => (stack.gateway.queue.waiting() === 5 ? true : undefined));
+      const past = await stack.call("/v1/chat/completions", { key: modest.key, body: ask("one more") });
+      assert.deepEqual([past.status, past.headers.get("retry-after")], [429, "5"]);
+      assert.equal(await code(past), "rate_limited");
+      assert.deepEqual(await Promise.all([...first, ...second]), Array<number>(7).fill(200));
+      assert.equal(mostAtOnce, 2);
+      const place = finished.indexOf("m1 200");
+      assert.ok(place <= 3, `the modest account came ${place + 1}th: ${finished.join(", ")}`);
+      const all = [...(await settledOf(stack, greedy.address)), ...(await settledOf(stack, modest.address))];
+      assert.equal(all.length, 7);
+      assert.equal((await stack.call("/v1/chat/completions", { key: modest.key, body: ask("now") })).status, 200);
+    } finally {
+      await stack.stop();
+    }
+  });
+
+  test("gives room back whatever becomes of a request: refused, failed, left", async () => {
+    const stack = await startStack({ operator: { queue: { atOnce: 1, waiting: 1 } } });
+    try {
+      const [account, poor] = [await stack.account(USD), await stack.account(1)];
+      const chat = (key: string, content: string, signal?: AbortSignal) =>
+        stack.call("/v1/chat/completions", {
+          key,
+          body: { ...ask(content), stream: true },
+          ...(signal === undefined ? {} : { signal }),
+        });
+      assert.equal((await chat(poor.key, "hello")).status, 402);
+      assert.equal((await chat(account.key, "[[fault=500]]")).status, 502);
+      assert.equal((await chat(account.key, "[[fault=reset-before-headers]]")).status, 502);
+      const leaving = new AbortController();
+      const first = chat(account.key, slow);
+      await until("one to be served", () => (stack.gateway.live.size === 1 ? true : undefined));
+      const left = chat(account.key, slow, leaving.signal);
+      await until("one to wait", () => (stack.gateway.queue.waiting() === 1 ? true : undefined));
+      leaving.abort();
+      await assert.rejects(left, { name: "AbortError" });
+      await until("nobody to wait", () => (stack.gateway.queue.waiting() === 0 ? true : undefined));
+      await (await first).text();
+      await (await chat(account.key, "hello")).text();
+      assert.equal((await settledOf(stack, account.address)).length, 4, "who left the line held nothing");
+    } finally {
+      await stack.stop();
+    }
+  });
+});
+
+/** Samples by their names, without the prefix. */
+function parse(text: string): Map<string, number> {
+  const samples = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(
+    samples.map((line) => {
+      const at = line.lastIndexOf(" ");
+      return [line.slice("inference_gateway_".length, at), Number(line.slice(at + 1))];
+    }),
+  );
+}

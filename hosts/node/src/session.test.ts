@@ -1,0 +1,440 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { identityPartition } from "@inference/ledger/partition";
+import { type Address, lowerAddress } from "@inference/protocol/credential";
+import { formatSiweMessage } from "@inference/protocol/siwe";
+import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import { rowsOf, until } from "./testing/audit.ts";
+import { type PoolChain, signForSafe, startPoolChain } from "./testing/pool-chain.ts";
+import { type Stack, startStack } from "./testing/stack.ts";
+
+/** Sessions that spend, over HTTP, in front of a real pool, agents and Safes on a chain. */
+const USD = 1_000_000_000;
+const MINUTE = 60_000;
+const CHAT = "/v1/chat/completions";
+/** A prompt of 100 tokens and 100 of answer: 75,000 nano-dollars exactly. */
+const chat = {
+  model: "sim-small",
+  messages: [{ role: "user", content: "[[prompt=100]] [[tokens=100]]" }],
+  max_tokens: 100,
+};
+const CHARGE = 75_000;
+
+let chain: PoolChain;
+let stack: Stack;
+/** The gateway's time. */
+let now = windowStart("day", Date.now()) + DAY_MS + DAY_MS / 2;
+before(async () => {
+  chain = await startPoolChain();
+  stack = await startStack({ chain: chain.chain, now: () => now });
+});
+after(async () => {
+  await stack?.stop();
+  await chain?.[Symbol.asyncDispose]();
+});
+
+/** Both clocks, the gateway's and the chain's. */
+async function goTo(atMs: number): Promise<void> {
+  now = atMs;
+  await chain.mineAt(atMs);
+  await stack.gateway.prices.refresh();
+}
+const noonTomorrow = () => windowStart("day", now) + DAY_MS + DAY_MS / 2;
+
+function makeWallet(): PrivateKeyAccount {
+  return privateKeyToAccount(generatePrivateKey());
+}
+
+function messageOf(address: Address): string {
+  return formatSiweMessage({
+    domain: "gateway.test",
+    address,
+    uri: "http://gateway.test",
+    version: "1",
+    chainId: 31_337,
+    nonce: randomBytes(8).toString("hex"),
+    issuedAt: now,
+    resources: [],
+  });
+}
+
+type Signer = Pick<PrivateKeyAccount, "address" | "signMessage">;
+
+async function signIn(wallet: Signer, agentToken?: Address): Promise<string> {
+  const message = messageOf(wallet.address);
+  const body = { message, signature: await wallet.signMessage({ message }), agentToken };
+  const answer = await stack.call("/auth", { body });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return ((await answer.json()) as { token: string }).token;
+}
+
+type Said = { status: number; code?: string; metadata?: Record<string, unknown>; headers: Headers };
+
+async function ask(key: string, body: object = chat, path = CHAT): Promise<Said> {
+  const answer = await stack.call(path, { key, body });
+  const text = await answer.text();
+  const { error } = (text.startsWith("{") ? JSON.parse(text) : {}) as { error?: { code: string; metadata?: object } };
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    ...(error === undefined ? {} : { code: error.code, metadata: error.metadata as Record<string, unknown> }),
+  };
+}
+
+async function capacityOf(identity: Address): Promise<{ limit: number | null; settled: number; held: number }> {
+  const view = await stack.ledger.read(identityPartition(identity), { type: "capacity", at: now });
+  return { limit: view.limitNanoUsd, settled: view.settledNanoUsd, held: view.heldNanoUsd };
+}
+
+const readsOf = (to: Address): number => chain.asked.filter((call) => call.to === lowerAddress(to)).length;
+const record = async (name: string): Promise<Record<string, unknown> | null> =>
+  JSON.parse((await stack.gateway.environment.keyValue.get(name)) ?? "null") as Record<string, unknown> | null;
+
+describe("a personal session", () => {
+  test("spends its wallet's capacity of the day, to the nano-dollar, under both prefixes, and nothing else", async () => {
+    const wallet = makeWallet();
+    await goTo(noonTomorrow());
+    await chain.stake(wallet.address, 1);
+    const session = await signIn(wallet);
+    const { status, code, metadata } = await ask(session);
+    assert.deepEqual([status, code], [402, "capacity_exhausted"], "a stake counts from the next day");
+    assert.equal(metadata?.resets_at, new Date(windowStart("day", now) + DAY_MS).toISOString());
+
+    await goTo(noonTomorrow());
+    const tomorrow = await signIn(wallet);
+    for (const path of [CHAT, "/api/v1/chat/completions"]) assert.equal((await ask(tomorrow, chat, path)).status, 200);
+    assert.deepEqual(await capacityOf(wallet.address), { limit: USD, settled: 2 * CHARGE, held: 0 });
+    const receipts = rowsOf(stack, "receipt", identityPartition(wallet.address));
+    assert.deepEqual(
+      receipts.map(({ outcome, chargeNanoUsd, keyId }) => [outcome, chargeNanoUsd, keyId]),
+      [
+        ["settled", CHARGE, null],
+        ["settled", CHARGE, null],
+      ],
+    );
+    // Neither the balance of the wallet's account, nor the ceiling, nor the journal knows of it.
+    const ids = new Set(receipts.map(({ id }) => id));
+    assert.deepEqual(
+      rowsOf(stack, "hold", "ceiling").filter(({ id }) => ids.has(id)),
+      [],
+    );
+    assert.deepEqual(
+      rowsOf(stack, "use", `journal:${utcDay(now)}`).filter(({ id }) => ids.has(id)),
+      [],
+    );
+    assert.deepEqual((await stack.balance(wallet.address)).settledNanoUsd, 0);
+  });
+
+  test("has its record under the wallet's address, with the capacity and what it was synced to", async () => {
+    const wallet = makeWallet();
+    await chain.stake(wallet.address, 3);
+    await goTo(noonTomorrow());
+    assert.equal((await ask(await signIn(wallet))).status, 200);
+    assert.deepEqual(await record(`vkey:${lowerAddress(wallet.address)}`), {
+      upstreamKey: "master",
+      capacityNanoUsd: 3 * USD,
+      day: utcDay(now),
+      readAt: now,
+    });
+  });
+
+  test("is admitted to the last nano-dollar of concurrent requests, and not beyond", async () => {
+    const wallet = makeWallet();
+    const session = await signIn(wallet);
+    await chain.stake(wallet.address, 1);
+    await goTo(noonTomorrow());
+    const again = await signIn(wallet);
+    assert.equal((await ask(again)).status, 200);
+    // Each holds 0.30 dollars for its answer alone: three fit beside what is settled.
+    const messages = [{ role: "user", content: "[[delay=300]] [[tokens=1]]" }];
+    const dear = { model: "sim-large", max_tokens: 30_000, messages };
+    const said = await Promise.all(Array.from({ length: 6 }, () => ask(again, dear)));
+    assert.deepEqual(said.map(({ status, code }) => code ?? status).sort(), [
+      200,
+      200,
+      200,
+      ...Array(3).fill("budget_reserved"),
+    ]);
+    const { limit, settled, held } = await capacityOf(wallet.address);
+    assert.ok(held === 0 && settled <= (limit ?? 0));
+    assert.equal((await ask(session)).code, "session_expired");
+  });
+
+  test("pays for a stream what it used, and for a named request once", async () => {
+    const wallet = makeWallet();
+    await chain.stake(wallet.address, 1);
+    await goTo(noonTomorrow());
+    const session = await signIn(wallet);
+    const stream = await stack.call(CHAT, { key: session, body: { ...chat, stream: true } });
+    assert.match(await stream.text(), /data: \[DONE\]/);
+    await until("the stream to be settled", async () =>
+      (await capacityOf(wallet.address)).settled === CHARGE ? true : undefined,
+    );
+    const headers = {
+      "content-type": "application/json",
+      authorization: `Bearer ${session}`,
+      "idempotency-key": "once",
+    };
+    const post = () => fetch(`${stack.url}${CHAT}`, { method: "POST", headers, body: JSON.stringify(chat) });
+    const first = await post();
+    chain.fail("refusing");
+    now += 11 * MINUTE;
+    const again = await post();
+    chain.fail(null);
+    assert.equal(again.headers.get("idempotent-replayed"), "true");
+    assert.equal(await again.text(), await first.text());
+    assert.deepEqual(await capacityOf(wallet.address), { limit: USD, settled: 2 * CHARGE, held: 0 });
+  });
+
+  test("that is revoked is over at once", async () => {
+    const wallet = makeWallet();
+    await chain.stake(wallet.address, 1);
+    await goTo(noonTomorrow());
+    const session = await signIn(wallet);
+    assert.equal((await ask(session)).status, 200);
+    assert.equal((await stack.call("/auth", { method: "DELETE", key: session })).status, 204);
+    assert.deepEqual([(await ask(session)).status, (await ask(session)).code], [401, "invalid_session"]);
+  });
+});
+
+describe("a capacity", () => {
+  test("is read once for all who wait for it, again after a minute, and not before", async () => {
+    const wallet = makeWallet();
+    await chain.stake(wallet.address, 1);
+    await goTo(noonTomorrow());
+    const session = await signIn(wallet);
+    const before = readsOf(chain.pool);
+    const said = await Promise.all(Array.from({ length: 10 }, () => ask(session)));
+    assert.ok(said.every(({ status }) => status === 200));
+    assert.equal(readsOf(chain.pool), before + 1);
+    now += MINUTE - 1;
+    assert.equal((await ask(session)).status, 200);
+    assert.equal(readsOf(chain.pool), before + 1);
+    now += 1;
+    assert.equal((await ask(session)).status, 200);
+    assert.equal(readsOf(chain.pool), before + 2);
+  });
+
+  test("serves ten minutes of its day where the chain does not answer, and then 503 says so", async () => {
+    const wallet = makeWallet();
+    await chain.stake(wallet.address, 1);
+    await goTo(noonTomorrow());
+    const session = await signIn(wallet);
+    assert.equal((await ask(session)).status, 200);
+    chain.fail("refusing");
+    try {
+      now += 10 * MINUTE - 1;
+      await stack.gateway.prices.refresh();
+      assert.equal((await ask(session)).status, 200);
+      now += 1;
+      const { status, code, headers } = await ask(session);
+      assert.deepEqual([status, code, headers.get("retry-after")], [503, "chain_unavailable", "2"]);
+      assert.equal((await capacityOf(wallet.address)).held, 0);
+      // Who pays out of an account waits for no chain.
+      const { key } = await stack.account(USD);
+      assert.equal((await ask(key)).status, 200);
+    } finally {
+      chain.fail(null);
+    }
+    assert.equal((await ask(session)).status, 200);
+  });
+
+  test("is waited for two seconds at most, and then the last one serves", async () => {
+    const wallet = makeWallet();
+    await chain.stake(wallet.address, 1);
+    await goTo(noonTomorrow());
+    const [session, fresh] = [await signIn(wallet), await signIn(makeWallet())];
+    assert.equal((await ask(session)).status, 200);
+    now += MINUTE;
+    chain.fail("silent");
+    try {
+      const start = performance.now();
+      const said = await Promise.all([ask(session), ask(session), ask(fresh)]);
+      assert.deepEqual(
+        said.map(({ status }) => status),
+        [200, 200, 503],
+      );
+      assert.ok(performance.now() - start < 3_000);
+    } finally {
+      chain.fail(null);
+    }
+  });
+
+  test("is asked of the node 64 times at once and no more: who has a record goes on with it", async () => {
+    const known = makeWallet();
+    await chain.stake(known.address, 1);
+    await goTo(noonTomorrow());
+    const session = await signIn(known);
+    assert.equal((await ask(session)).status, 200);
+    const strangers = await Promise.all(Array.from({ length: 65 }, () => signIn(makeWallet())));
+    now += MINUTE;
+    chain.fail("silent");
+    try {
+      const all = strangers.map((stranger) => ask(stranger));
+      const refused = await Promise.race(all);
+      assert.deepEqual([refused.status, refused.code, refused.headers.get("retry-after")], [503, "overloaded", "1"]);
+      assert.equal((await ask(session)).status, 200);
+      const codes = (await Promise.all(all)).map(({ code }) => code);
+      assert.deepEqual(codes.sort(), [...Array(64).fill("chain_unavailable"), "overloaded"]);
+    } finally {
+      chain.fail(null);
+    }
+  });
+
+  test("of a day is not taken for the next one's: at midnight it is read again, from a block of that day", async () => {
+    const wallet = makeWallet();
+    await chain.stake(wallet.address, 1);
+    await goTo(noonTomorrow());
+    const midnight = windowStart("day", now) + DAY_MS;
+    await goTo(midnight - 2_000);
+    const session = await signIn(wallet);
+    assert.equal((await ask(session)).status, 200);
+    await chain.stake(wallet.address, 2);
+    // A second into the day, and the chain has no block of it yet.
+    now = midnight + 1_000;
+    assert.deepEqual([(await ask(session)).status, (await ask(session)).code], [503, "chain_unavailable"]);
+    await chain.mineAt(midnight + 2_000);
+    now = midnight + 2_000;
+    assert.equal((await ask(session)).status, 200);
+    assert.deepEqual(await capacityOf(wallet.address), { limit: 3 * USD, settled: CHARGE, held: 0 });
+  });
+
+  test("of the next day is none of this one's, where the chain's clock is ahead", async () => {
+    const wallet = makeWallet();
+    await chain.stake(wallet.address, 1);
+    await goTo(noonTomorrow());
+    const midnight = windowStart("day", now) + DAY_MS;
+    now = midnight - 500;
+    await stack.gateway.prices.refresh();
+    const session = await signIn(wallet);
+    await chain.mineAt(midnight + 1_000);
+    assert.deepEqual([(await ask(session)).status, (await ask(session)).code], [503, "chain_unavailable"]);
+    now = midnight;
+    assert.equal((await ask(session)).status, 200);
+  });
+});
+
+describe("an agent's session", () => {
+  test("spends its token's capacity, and its owner's own session the owner's: never one the other's", async () => {
+    const owner = makeWallet();
+    const agent = await chain.makeAgent(owner.address);
+    await chain.stake(owner.address, 2);
+    await chain.stake(agent, 5);
+    await goTo(noonTomorrow());
+    const [personal, forAgent] = [await signIn(owner), await signIn(owner, agent)];
+    assert.equal((await ask(forAgent)).status, 200);
+    assert.equal((await ask(personal)).status, 200);
+    assert.equal((await ask(forAgent)).status, 200);
+    assert.deepEqual(await capacityOf(agent), { limit: 5 * USD, settled: 2 * CHARGE, held: 0 });
+    assert.deepEqual(await capacityOf(owner.address), { limit: 2 * USD, settled: CHARGE, held: 0 });
+    assert.equal((await record(`vkey:agent:${lowerAddress(agent)}`))?.capacityNanoUsd, 5 * USD);
+    assert.equal((await record(`vkey:${lowerAddress(owner.address)}`))?.capacityNanoUsd, 2 * USD);
+    // What one lacks, the other does not give: an answer of 2.40 dollars at most fits into five, and not into two.
+    const dear = { ...chat, model: "sim-extended", n: 4, max_tokens: 40_000 };
+    assert.deepEqual(
+      [(await ask(personal, dear)).code, (await ask(forAgent, dear)).status],
+      ["capacity_exhausted", 200],
+    );
+  });
+
+  test("is capped by its owner's reservation, from the next day on", async () => {
+    const agent = await chain.makeAgent(chain.deployer.address);
+    await chain.stake(agent, 5);
+    await goTo(noonTomorrow());
+    await chain.reserve(agent, 2);
+    for (const limit of [5 * USD, 2 * USD]) {
+      assert.equal((await ask(await signIn(chain.deployer, agent))).status, 200);
+      assert.equal((await capacityOf(agent)).limit, limit);
+      await goTo(noonTomorrow());
+    }
+  });
+
+  test("is given to the token's owner of the moment", async () => {
+    const buyer = makeWallet();
+    const agent = await chain.makeAgent(chain.deployer.address);
+    await chain.stake(agent, 1);
+    await goTo(noonTomorrow());
+    assert.equal((await ask(await signIn(chain.deployer, agent))).status, 200);
+    await chain.giveAgent(agent, buyer.address);
+    // A sign-in asks the chain anew, whatever is remembered.
+    const message = messageOf(chain.deployer.address);
+    const body = { message, signature: await chain.deployer.signMessage({ message }), agentToken: agent };
+    assert.equal((await stack.call("/auth", { body })).status, 403);
+    assert.equal((await ask(await signIn(buyer, agent))).status, 200);
+  });
+
+  test("lives on for five minutes after its token was given away, and no longer", async () => {
+    const buyer = makeWallet();
+    const agent = await chain.makeAgent(chain.deployer.address);
+    await chain.stake(agent, 1);
+    await goTo(noonTomorrow());
+    const session = await signIn(chain.deployer, agent);
+    const read = readsOf(agent);
+    await chain.giveAgent(agent, buyer.address);
+    now += 5 * MINUTE - 1;
+    assert.equal((await ask(session)).status, 200);
+    assert.equal(readsOf(agent), read);
+    now += 1;
+    const refused = await ask(session);
+    assert.deepEqual([refused.status, refused.code], [403, "not_agent_owner"]);
+    assert.equal(readsOf(agent), read + 1);
+    assert.equal((await ask(await signIn(buyer, agent))).status, 200);
+  });
+
+  test("is told 503, never 403, where the chain does not say who owns the token", async () => {
+    const owner = makeWallet();
+    const agent = await chain.makeAgent(owner.address);
+    await chain.stake(agent, 1);
+    await goTo(noonTomorrow());
+    const session = await signIn(owner, agent);
+    assert.equal((await ask(session)).status, 200);
+    chain.fail("refusing");
+    try {
+      now += 5 * MINUTE;
+      const { status, code } = await ask(session);
+      assert.deepEqual([status, code], [503, "chain_unavailable"]);
+    } finally {
+      chain.fail(null);
+    }
+    assert.equal((await ask(session)).status, 200);
+  });
+
+  test("is for a token that was born in the registry, and not for one that only looks like it", async () => {
+    const owner = makeWallet();
+    const lookalike = await chain.makeLookalike(owner.address);
+    await chain.stake(lookalike, 1);
+    const message = messageOf(owner.address);
+    const signature = await owner.signMessage({ message });
+    const answer = await stack.call("/auth", { body: { message, signature, agentToken: lookalike } });
+    const { error } = (await answer.json()) as { error: { code: string } };
+    assert.deepEqual([answer.status, error.code], [403, "not_agent_owner"]);
+  });
+
+  test("is a Safe's where a Safe owns the token", async () => {
+    const [owner, stranger] = [makeWallet(), makeWallet()];
+    const safe = await chain.makeSafe(owner.address);
+    const agent = await chain.makeAgent(safe);
+    await chain.stake(agent, 1);
+    await chain.stake(safe, 4);
+    await goTo(noonTomorrow());
+    const signInAs = async (signer: PrivateKeyAccount, agentToken?: Address): Promise<Response> => {
+      const message = messageOf(safe);
+      const signature = await signForSafe(safe, signer, message);
+      return stack.call("/auth", { body: { message, signature, agentToken } });
+    };
+    const [forAgent, personal] = [await signInAs(owner, agent), await signInAs(owner)];
+    assert.deepEqual([forAgent.status, personal.status], [200, 200]);
+    const { token } = (await forAgent.json()) as { token: string };
+    assert.equal((await ask(token)).status, 200);
+    assert.equal((await ask(((await personal.json()) as { token: string }).token)).status, 200);
+    assert.deepEqual(await capacityOf(agent), { limit: USD, settled: CHARGE, held: 0 });
+    assert.deepEqual(await capacityOf(safe), { limit: 4 * USD, settled: CHARGE, held: 0 });
+    // Its owner's own key is not the Safe's.
+    assert.equal((await signInAs(stranger, agent)).status, 401);
+    const message = messageOf(owner.address);
+    const body = { message, signature: await owner.signMessage({ message }), agentToken: agent };
+    assert.equal((await stack.call("/auth", { body })).status, 403);
+  });
+});

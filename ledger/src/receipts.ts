@@ -1,0 +1,61 @@
+import type { Queries, ReceiptQuery, TotalQuery } from "./reads.ts";
+import type { ReadRows, ReceiptRow, Tables } from "./tables.ts";
+import { totalTerms } from "./totals.ts";
+
+/**
+ * What an account is told of its requests. Nobody waits for a walk through all of them: a page reads so many rows at
+ * most, whatever is looked for, and says where the next one begins.
+ */
+const ROWS_A_PAGE = 1_000;
+
+/** The newest receipt whose answer the provider calls so. */
+export function answeredReceipt(rows: ReadRows, upstreamId: string): ReceiptRow | null {
+  const latest = rows.newest("receipt", { before: AFTER_ALL, limit: ROWS_A_PAGE });
+  return latest.find((receipt) => receiptTerms(receipt).upstreamId === upstreamId) ?? null;
+}
+
+export function receiptPage(rows: ReadRows, query: ReceiptQuery): Queries["receipts"]["answer"] {
+  const read = rows.newest("receipt", { before: query.before, limit: ROWS_A_PAGE });
+  const isIn = ({ id }: ReceiptRow): boolean => id > query.after;
+  const matches = (receipt: ReceiptRow): boolean =>
+    (query.keyId === null || receipt.keyId === query.keyId) &&
+    (query.model === null || receiptTerms(receipt).model === query.model);
+  const { page, next } = fill(read, { isIn, matches, limit: query.limit });
+  return { receipts: page, next };
+}
+
+export function totalPage(rows: ReadRows, query: TotalQuery): Queries["totals"]["answer"] {
+  // A day is the beginning of its totals' ids, and so before all of them.
+  const read = rows.list("total", { after: query.after ?? query.from, limit: ROWS_A_PAGE });
+  const isIn = (total: Tables["total"]): boolean => totalTerms(total).day <= query.to;
+  const matches = (total: Tables["total"]): boolean => {
+    const { keyId, model } = totalTerms(total);
+    return (query.keyId === null || keyId === query.keyId) && (query.model === null || model === query.model);
+  };
+  const { page, next } = fill(read, { isIn, matches, limit: query.limit });
+  return { totals: page, next };
+}
+
+/** Later than any id of a request. */
+const AFTER_ALL = "~";
+
+/** The first matching rows, and the last row that was looked at if there may be more. */
+function fill<R extends { id: string }>(
+  read: readonly R[],
+  { isIn, matches, limit }: { isIn(row: R): boolean; matches(row: R): boolean; limit: number },
+): { page: R[]; next: string | null } {
+  const page: R[] = [];
+  let last: R | undefined;
+  for (const row of read) {
+    if (!isIn(row)) return { page, next: null };
+    if (page.length === limit) return { page, next: last?.id ?? null };
+    last = row;
+    if (matches(row)) page.push(row);
+  }
+  return { page, next: read.length === ROWS_A_PAGE ? (last?.id ?? null) : null };
+}
+
+/** What a receipt's detail says of its model and its answer. */
+function receiptTerms({ detail }: ReceiptRow): { model?: string; upstreamId?: string | null } {
+  return JSON.parse(detail) as { model?: string; upstreamId?: string | null };
+}

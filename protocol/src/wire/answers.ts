@@ -1,0 +1,247 @@
+import * as z from "zod";
+import { errorTable } from "../errors.ts";
+import { jsonObject } from "./json.ts";
+
+/**
+ * What the gateway answers with, for its documentation: the tests hold real answers against these. Amounts are JSON
+ * numbers in dollars, printed exactly, each with the integer in nano-dollars beside it.
+ */
+const usd = z.number().min(0).describe("US dollars.");
+const nanoUsd = z.int().min(0).describe("Nano-dollars, 1e-9 USD.");
+const time = z.iso.datetime();
+const count = z.int().min(0);
+const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
+
+export const errorAnswer = z.strictObject({
+  error: z.strictObject({
+    message: z.string().describe("What is wrong, and what to do about it."),
+    type: z.string(),
+    param: z.string().nullable().describe("The field that it is about."),
+    code: z.enum(Object.keys(errorTable) as [string, ...string[]]),
+    metadata: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+      .optional()
+      .describe("Numbers a program can use: what was needed, what is left, when it resets."),
+  }),
+});
+
+const usage = z.strictObject({
+  prompt_tokens: count,
+  completion_tokens: count,
+  total_tokens: count,
+  prompt_tokens_details: z.strictObject({ cached_tokens: count, cache_write_tokens: count }),
+  completion_tokens_details: z.strictObject({ reasoning_tokens: count }),
+  cost: usd,
+  cost_nano_usd: nanoUsd,
+});
+
+export const chatAnswer = z.looseObject({
+  id: z.string(),
+  object: z.literal("chat.completion"),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(
+    z.looseObject({
+      index: count,
+      finish_reason: z.string().nullable(),
+      message: z.looseObject({ role: z.literal("assistant"), content: z.string().nullable() }),
+    }),
+  ),
+  usage: usage.optional(),
+});
+
+export const chatChunk = z.looseObject({
+  id: z.string(),
+  object: z.literal("chat.completion.chunk"),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(z.looseObject({ index: count, delta: jsonObject, finish_reason: z.string().nullable().optional() })),
+  usage: usage.nullish(),
+});
+
+export const embeddingsAnswer = z.looseObject({
+  object: z.literal("list"),
+  model: z.string(),
+  data: z.array(
+    z.looseObject({
+      object: z.literal("embedding"),
+      index: count,
+      embedding: z.union([z.array(z.number()), z.string()]).describe("Numbers, or their bytes in base64."),
+    }),
+  ),
+  usage: usage.optional(),
+});
+
+export const imagesAnswer = z.looseObject({
+  created: z.int(),
+  data: z.array(z.looseObject({ b64_json: z.string().optional(), url: z.string().optional() })),
+});
+
+export const imageGenerateAnswer = z.looseObject({
+  id: z.string(),
+  images: z.array(z.string()).describe("Each in base64."),
+});
+
+export const modelAnswer = z.looseObject({
+  id: z.string(),
+  object: z.literal("model"),
+  created: z.int(),
+  owned_by: z.string(),
+  type: z.enum(["text", "embedding", "image", "tts"]),
+  context_length: z.int().nullable(),
+  pricing: jsonObject.describe("Exact decimal strings in dollars, per token, character or image."),
+});
+
+export const modelsAnswer = z.strictObject({ object: z.literal("list"), data: z.array(modelAnswer) });
+
+const generation = z.strictObject({
+  id: z.string().describe("The answer's `x-request-id`."),
+  upstream_id: z.string().nullable().describe("The `id` in the answer's body."),
+  model: z.string().nullable(),
+  route: z.string().nullable(),
+  key_id: z.string().nullable(),
+  created_at: time,
+  generation_time: count.describe("Milliseconds."),
+  streamed: z.boolean().nullable(),
+  cancelled: z.boolean(),
+  outcome: z.enum(["settled", "released"]),
+  basis: z
+    .enum(["nothing", "usage", "flat", "delivered", "hold", "record", "checkpoint"])
+    .describe("What the charge rests on."),
+  total_cost: usd,
+  charge_nano_usd: nanoUsd,
+  held_nano_usd: nanoUsd.describe("The most it could have cost."),
+  price_snapshot: z.string().nullable(),
+  tokens_prompt: count.nullable(),
+  tokens_completion: count.nullable(),
+  native_tokens_prompt: count.nullable(),
+  native_tokens_completion: count.nullable(),
+  native_tokens_reasoning: count.nullable(),
+  native_tokens_cached: count.nullable(),
+});
+
+export const generationAnswer = z.strictObject({ data: generation });
+
+const activityTotal = z.strictObject({
+  date: z.iso.date().optional(),
+  model: z.string().nullable().optional(),
+  key_id: z.string().nullable().optional(),
+  requests: count,
+  usage: usd,
+  usage_nano_usd: nanoUsd,
+  prompt_tokens: count,
+  completion_tokens: count,
+});
+
+export const activityAnswer = z.union([
+  z.strictObject({
+    data: z.array(generation),
+    next_cursor: z.string().nullable().describe("Where the next page begins. A page may be short and not be the last."),
+  }),
+  z.strictObject({ data: z.array(activityTotal) }).describe("With `group_by`."),
+]);
+
+const key = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  label: z.string().describe("First and last letters of the key."),
+  disabled: z.boolean(),
+  limit: usd.nullable(),
+  limit_nano_usd: nanoUsd.nullable(),
+  limit_remaining: usd.nullable(),
+  limit_remaining_nano_usd: nanoUsd.nullable(),
+  limit_reset: z.enum(["daily", "monthly"]).nullable(),
+  resets_at: time.nullable(),
+  usage: usd,
+  usage_nano_usd: nanoUsd,
+  reserved: usd,
+  reserved_nano_usd: nanoUsd,
+  created_at: time,
+  expires_at: time.nullable(),
+});
+
+export const keyAnswer = z.strictObject({ data: key });
+export const keysAnswer = z.strictObject({ data: z.array(key) });
+export const newKeyAnswer = z.strictObject({ key: z.string().describe("Shown this once."), data: key });
+export const deletedAnswer = z.strictObject({ deleted: z.literal(true) });
+
+export const ownKeyAnswer = z.strictObject({
+  data: z.strictObject({
+    ...key.shape,
+    usage_daily: usd,
+    usage_daily_nano_usd: nanoUsd,
+    usage_monthly: usd,
+    usage_monthly_nano_usd: nanoUsd,
+    budgets: z.array(
+      z.strictObject({
+        name: z.enum(["balance", "key", "ceiling"]),
+        window: z.enum(["day", "month", "lifetime"]),
+        limit: usd.nullable(),
+        limit_nano_usd: nanoUsd.nullable(),
+        usage: usd,
+        usage_nano_usd: nanoUsd,
+        reserved: usd,
+        reserved_nano_usd: nanoUsd,
+        remaining: usd.nullable(),
+        remaining_nano_usd: nanoUsd.nullable(),
+        resets_at: time.nullable(),
+      }),
+    ),
+    binds_first: z.enum(["balance", "key", "ceiling"]).nullable().describe("The budget with the least left."),
+    is_free_tier: z.literal(false),
+    is_management_key: z.literal(false),
+  }),
+});
+
+export const creditsAnswer = z.strictObject({
+  data: z.strictObject({
+    total_credits: usd,
+    total_credits_nano_usd: nanoUsd,
+    total_usage: usd,
+    total_usage_nano_usd: nanoUsd,
+    reserved: usd,
+    reserved_nano_usd: nanoUsd,
+    available: usd,
+    available_nano_usd: nanoUsd,
+    pending: z
+      .array(z.strictObject({ amount: usd, amount_nano_usd: nanoUsd, block: count, transaction: z.string() }))
+      .nullable()
+      .describe("Activations that are not final yet; null while the chain cannot be read."),
+  }),
+});
+
+export const sessionAnswer = z.strictObject({ token: z.string() });
+export const nonceAnswer = z.strictObject({ nonce: z.string() });
+
+export const healthAnswer = z.strictObject({
+  status: z.enum(["ok", "unavailable"]),
+  checks: z.strictObject({ ledger: z.enum(["ok", "unavailable"]), prices: z.enum(["ok", "unavailable"]) }),
+  chain: z.enum(["starting", "following", "halted"]),
+});
+
+export const statusAnswer = z.strictObject({
+  data: z.looseObject({
+    version: z.string(),
+    base_url: z.string(),
+    ceiling: z.strictObject({
+      limit: usd,
+      limit_nano_usd: nanoUsd,
+      settled: usd,
+      settled_nano_usd: nanoUsd,
+      held: usd,
+      held_nano_usd: nanoUsd,
+      left: usd,
+      left_nano_usd: nanoUsd,
+      resets_at: time.nullable(),
+    }),
+    primary_chain_id: z.int().nullable(),
+    chain_ids: z.array(z.int()),
+    contracts: z.record(z.string(), z.record(z.string(), address)),
+    following: z.strictObject({
+      state: z.enum(["starting", "following", "halted"]),
+      block: z.int().nullable(),
+      lag_blocks: z.int().nullable(),
+    }),
+    prices: z.strictObject({ snapshot: z.string(), age_s: count, models: count }).nullable(),
+  }),
+});
