@@ -34,7 +34,7 @@ const mayDepend: Record<string, readonly string[]> = {
   gateway: ["hono", "viem", "zod"],
   chain: ["viem"],
   "hosts/node": ["@hono/node-server", "undici", "zod"],
-  "hosts/cloudflare": ["zod"],
+  "hosts/cloudflare": ["esbuild", "viem"],
   relayer: ["viem"],
   devnet: ["viem"],
   conformance: [

@@ -1,86 +1,177 @@
 import { DurableObject } from "cloudflare:workers";
-import type { DurableObjectState, SqlStorage } from "@cloudflare/workers-types";
-import { apply, type Outcome } from "@inference/ledger/apply";
+import type { DurableObjectState } from "@cloudflare/workers-types";
+import type { Gateway } from "@inference/gateway/gateway";
+import { forgetAll } from "@inference/gateway/inference/forget";
+import { sweep } from "@inference/gateway/inference/sweep";
+import { apply } from "@inference/ledger/apply";
+import type { LedgerClient } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import { outboxChange } from "@inference/ledger/delivery";
 import type { Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
-import { createStatements } from "@inference/ledger/schema";
-import { tableSql } from "@inference/ledger/sql";
-import type { Change, OutboxRow, ReadRows } from "@inference/ledger/tables";
+import { send } from "@inference/ledger/saga";
+import type { Change, HoldRow, OutboxRow } from "@inference/ledger/tables";
 import type { Bindings } from "./bindings.ts";
+import { openEdgeGateway } from "./edge-gateway.ts";
+import { makeEdgeLedger } from "./ledger.ts";
+import { log } from "./log.ts";
+import { type OwnRows, openOwnRows } from "./own-rows.ts";
 
 /**
  * One partition of the ledger: an object with an SQLite of its own. A command reads and writes without waiting in
  * between, so that its writes are one transaction, and the output gate keeps its reply back until they are durable.
- * Deliveries to other partitions go out from the alarm, again and again until they are acknowledged.
+ *
+ * Its one alarm is for all that it has to do by itself: deliveries until they are acknowledged, holds whose lease
+ * lapsed, rows whose time is over. Alarms come at least once and are given up when they fail too often, so none ever
+ * fails, each sets the next one, and a call that finds none where there should be one sets it.
  */
 export class PartitionObject extends DurableObject<Bindings> {
-  readonly #sql: SqlStorage;
+  readonly #rows: OwnRows;
+  readonly #ledger: LedgerClient;
+  #gateway: Gateway | undefined;
+  /** When the alarm rings next; null: it is not set. */
+  #alarmAt: number | null = null;
+  /** The alarm is running: it sets the next one when it has done. */
+  #isAtWork = false;
 
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env);
-    this.#sql = ctx.storage.sql;
-    const tables = this.#sql.exec("SELECT count(*) AS n FROM sqlite_master WHERE name = 'hold_row'").one();
-    if (tables.n === 0) ctx.storage.transactionSync(() => this.#createTables());
+    this.#rows = ctx.storage.transactionSync(() => openOwnRows(ctx.storage.sql));
+    const isOwn = (partition: Partition) => ctx.id.equals(env.PARTITION.idFromName(partition));
+    this.#ledger = makeEdgeLedger(env, {
+      isOwn,
+      rows: this.#rows,
+      execute: (partition, command) => this.execute(partition, command),
+      read: (partition, query) => this.read(partition, query),
+    });
+    ctx.blockConcurrencyWhile(async () => {
+      this.#alarmAt = await ctx.storage.getAlarm();
+    });
   }
 
   /** Applies a command. Repeating one is harmless, so a caller that got no reply may call again. */
   async execute(partition: Partition, command: Command): Promise<Reply> {
-    const outcome: Outcome = this.ctx.storage.transactionSync(() => {
-      const result = apply(partition, this.#rows(partition), command, Date.now());
-      for (const change of result.changes) this.#write(partition, change);
-      for (const delivery of result.deliveries) this.#write(partition, outboxChange(delivery));
-      return result;
+    const now = Date.now();
+    const { reply, changes, deliveries, alerts } = this.ctx.storage.transactionSync(() => {
+      const outcome = apply(partition, this.#rows.of(partition), command, now);
+      this.#rows.write(partition, [...outcome.changes, ...outcome.deliveries.map(outboxChange)]);
+      return outcome;
     });
-    for (const alert of outcome.alerts) console.error(JSON.stringify({ level: "alert", event: "ledger", alert }));
-    if (outcome.deliveries.length > 0) await this.ctx.storage.setAlarm(Date.now());
-    return outcome.reply;
+    const unset = this.#isUnset();
+    // In one commit with what was written: nothing is waited for in between.
+    const ringing = changes.length > 0 ? this.#ring(deliveries.length > 0 ? now : firstDue(changes, now)) : undefined;
+    for (const alert of alerts) log("alert", "ledger", { message: alert });
+    await ringing;
+    if (unset) await this.#ringNext();
+    return reply;
   }
 
   async read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>> {
-    return answer(this.#rows(partition), query);
+    if (this.#isUnset()) await this.#ringNext();
+    return answer(this.#rows.of(partition), query);
   }
 
   async alarm(): Promise<void> {
-    const rows = this.#sql.exec("SELECT * FROM outbox_row ORDER BY id LIMIT 100").toArray();
+    this.#alarmAt = null;
+    this.#isAtWork = true;
     try {
-      for (const stored of rows) {
-        const { id, target, command } = tableSql.outbox.toRow(stored) as OutboxRow;
-        const { PARTITION } = this.env;
-        const reply = await PARTITION.get(PARTITION.idFromName(target)).execute(target, JSON.parse(command) as Command);
-        if ("status" in reply && reply.status === "too_much") continue;
-        await this.execute(String(stored.partition), { type: "acknowledge", id });
+      for (const work of [() => this.#deliver(), () => this.#sweep(), () => this.#forget()]) {
+        await work().catch((error: unknown) => log("alert", "job_failed", { error: String(error) }));
       }
     } finally {
-      // Whatever happened, what is left is tried again: an alarm that fails too often is given up by the runtime.
-      const left = this.#sql.exec("SELECT count(*) AS n FROM outbox_row").one().n;
-      if (left !== 0) await this.ctx.storage.setAlarm(Date.now() + RETRY_MS);
+      this.#isAtWork = false;
+      await this.#ringNext();
     }
   }
 
-  #createTables(): void {
-    for (const statement of createStatements()) this.#sql.exec(statement);
+  /** Sets the alarm, unless it rings before. */
+  async #ring(at: number): Promise<void> {
+    if (this.#isAtWork || (!this.#isUnset() && this.#alarmAt !== null && this.#alarmAt <= at)) return;
+    this.#alarmAt = at;
+    await this.ctx.storage.setAlarm(at);
   }
 
-  #rows(partition: Partition): ReadRows {
-    return {
-      get: (table, id) => {
-        const stored = this.#sql.exec(tableSql[table].select, partition, id).toArray()[0];
-        return (stored === undefined ? undefined : tableSql[table].toRow(stored)) as never;
-      },
-      list: (table, { after = "", limit }) =>
-        this.#sql
-          .exec(tableSql[table].list, partition, after, limit)
-          .toArray()
-          .map((stored) => tableSql[table].toRow(stored)) as never,
-    };
+  /** Sets it by what is written, whatever it was set for. */
+  async #ringNext(): Promise<void> {
+    const now = Date.now();
+    const due: number[] = [];
+    if (this.#rows.outbox("", 1).length > 0) due.push(now + DELIVER_AGAIN_MS);
+    const lease = this.#rows.firstLease();
+    // A hold that stays, because its owner's is open or the ledger did not answer, is looked at again.
+    if (lease !== undefined) due.push(lease < now ? now + SWEEP_AGAIN_MS : lease + 1);
+    if (this.#rows.isForgettable()) due.push(await this.#forgetAt(now));
+    if (due.length > 0) await this.#ring(Math.min(...due));
   }
 
-  #write(partition: Partition, { table, id, row }: Change): void {
-    if (row === null) this.#sql.exec(tableSql[table].remove, partition, id);
-    else this.#sql.exec(tableSql[table].upsert, ...tableSql[table].toColumns(partition, row));
+  /** Also where it should have rung long ago: the runtime has given it up. */
+  #isUnset(): boolean {
+    return !this.#isAtWork && (this.#alarmAt === null || this.#alarmAt < Date.now() - GIVEN_UP_MS);
+  }
+
+  async #deliver(): Promise<void> {
+    const until = Date.now() + DELIVER_MS;
+    let page = this.#rows.outbox("", DELIVERIES_AT_ONCE);
+    for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
+      await Promise.all(page.map((entry) => this.#deliverOne(entry)));
+      page = Date.now() < until ? this.#rows.outbox(last.row.id, DELIVERIES_AT_ONCE) : [];
+    }
+  }
+
+  async #deliverOne({ partition, row: { id, target, command } }: { partition: Partition; row: OutboxRow }) {
+    try {
+      const reply = await this.#ledger.run(() => send(target, JSON.parse(command) as Command));
+      // What does not fit in now may fit in later.
+      if ("status" in reply && reply.status === "too_much") return;
+      await this.execute(partition, { type: "acknowledge", id });
+    } catch (error) {
+      log("warn", "delivery_failed", { id, error: String(error) });
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    if (this.#rows.lapsedHolds(Date.now(), 1).length > 0) await sweep(this.#jobs());
+  }
+
+  async #forget(): Promise<void> {
+    const now = Date.now();
+    if (!this.#rows.isForgettable() || (await this.#forgetAt(now)) > now) return;
+    const stopped = AbortSignal.timeout(FORGET_MS);
+    await forgetAll(this.#jobs(), stopped);
+    await this.ctx.storage.put(FORGET_AT, stopped.aborted ? now : now + FORGET_EVERY_MS);
+  }
+
+  /** Kept, so that an object which is often evicted forgets as well. */
+  async #forgetAt(now: number): Promise<number> {
+    const known = await this.ctx.storage.get<number>(FORGET_AT);
+    if (known !== undefined) return known;
+    await this.ctx.storage.put(FORGET_AT, now + FORGET_EVERY_MS);
+    return now + FORGET_EVERY_MS;
+  }
+
+  #jobs(): Gateway {
+    const background = (work: Promise<unknown>) => this.ctx.waitUntil(work);
+    this.#gateway ??= openEdgeGateway(this.env, { ledger: this.#ledger, background }).gateway;
+    return this.#gateway;
   }
 }
 
-const RETRY_MS = 2_000;
+/** When what a command wrote wants looking after, if it delivers nothing. */
+function firstDue(changes: readonly Change[], now: number): number {
+  const leases = changes.flatMap(({ table, row }) => {
+    const hold = table === "hold" ? (row as HoldRow | null) : null;
+    return hold?.state === "open" || hold?.state === "orphaned" ? [hold.leaseUntil + 1] : [];
+  });
+  return Math.min(now + FORGET_EVERY_MS, ...leases);
+}
+
+const DELIVER_AGAIN_MS = 2_000;
+const SWEEP_AGAIN_MS = 5_000;
+/** Rows are kept for days: that they are a day older when they go costs less than an alarm an hour would. */
+const FORGET_EVERY_MS = 24 * 3_600_000;
+const FORGET_AT = "forgetAt";
+/** An alarm may run for 15 minutes: its parts end before, and what is left is the next one's. */
+const DELIVER_MS = 60_000;
+const FORGET_MS = 5 * 60_000;
+const DELIVERIES_AT_ONCE = 16;
+/** The runtime tries a failing alarm for about two minutes. */
+const GIVEN_UP_MS = 3 * 60_000;

@@ -1,94 +1,72 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ExecutionContext } from "@cloudflare/workers-types";
-import { createChainReader } from "@inference/chain/reader";
-import { createChainClient } from "@inference/chain/rpc";
 import { limits } from "@inference/gateway/config";
-import type { Environment } from "@inference/gateway/environment";
-import { type Gateway, makeGateway } from "@inference/gateway/gateway";
+import type { Gateway } from "@inference/gateway/gateway";
 import { type App, makeApp } from "@inference/gateway/http/app";
-import { configOf, gatewaySettings, parseSettings } from "@inference/gateway/settings";
 import type { Bindings } from "./bindings.ts";
+import type { FollowedChain } from "./chain-look.ts";
+import { openEdgeGateway } from "./edge-gateway.ts";
 import { makeEdgeLedger } from "./ledger.ts";
-import { upstream } from "./upstream.ts";
+import { log } from "./log.ts";
 
+export { ChainObject } from "./chain-object.ts";
 export { PartitionObject } from "./partition-object.ts";
-
-/** After its client has gone, a Worker has 30 s in all; a little less is left for settling. */
-const DRAIN_MS = 22_000;
 
 /** The event that the code at hand belongs to: work in the background must be told to it. */
 const currentEvent = new AsyncLocalStorage<ExecutionContext>();
 
-type Running = { gateway: Gateway; app: App };
+type Running = { gateway: Gateway; app: App; chain: FollowedChain; refreshPrices(): Promise<void> | undefined };
 let running: Running | undefined;
 
 export default {
   async fetch(request: Request, bindings: Bindings, event: ExecutionContext): Promise<Response> {
     running ??= start(bindings);
-    const { gateway, app } = running;
-    return currentEvent.run(event, async () => {
-      await refreshPrices(gateway);
-      return app.fetch(request);
-    });
+    const answer = currentEvent.run(event, serve, request, running, event);
+    // A client that leaves takes its event with it, and neither `catch` nor `finally` runs then: unless it is waited for.
+    event.waitUntil(answer);
+    return answer;
   },
 };
 
-function start(bindings: Bindings): Running {
-  const settings = parseSettings(gatewaySettings, bindings as Record<string, string | undefined>);
-  const client = createChainClient({
-    url: settings.PRIMARY_RPC_URL,
-    fetch: fetch.bind(globalThis),
-    random: Math.random,
-  });
-  const environment: Environment = {
-    clock: { now: Date.now },
-    random: { bytes: (length) => crypto.getRandomValues(new Uint8Array(length)) },
-    ledger: makeEdgeLedger(bindings),
-    keyValue: {
-      get: (key) => bindings.KEY_VALUE.get(key),
-      async put(key, value, options) {
-        const expiresAt = options?.expiresAt;
-        await bindings.KEY_VALUE.put(
-          key,
-          value,
-          expiresAt === undefined ? {} : { expiration: Math.ceil(expiresAt / 1000) },
-        );
-      },
-      delete: (key) => bindings.KEY_VALUE.delete(key),
-    },
-    chain: createChainReader({
-      clients: new Map([[settings.PRIMARY_CHAIN_ID, client]]),
-      primaryChainId: settings.PRIMARY_CHAIN_ID,
-      pool: settings.POOL_ADDRESS,
-      registry: settings.REGISTRY_ADDRESS,
-      // Nothing watches the chain from here yet: credits come with the next host's jobs.
-      watcher: {
-        pendingActivations: () => [],
-        status: () => ({ state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null }),
-      },
-    }),
-    upstream,
-    log: (level, event, fields = {}) => console.log(JSON.stringify({ level, event, ...fields })),
-    background: (work) => currentEvent.getStore()?.waitUntil(work),
-    timers: {
-      after(ms, callback) {
-        const timer = setTimeout(callback, ms);
-        return { cancel: () => clearTimeout(timer) };
-      },
-    },
-  };
-  const gateway = makeGateway(
-    configOf(settings, { drainMs: DRAIN_MS, pricesFile: settings.PRICES_FILE ?? null }),
-    environment,
-  );
-  return { gateway, app: makeApp(gateway) };
+async function serve(request: Request, { app, chain, refreshPrices }: Running, event: ExecutionContext) {
+  const prices = refreshPrices();
+  const look = chain.look();
+  event.waitUntil(look);
+  if (prices !== undefined) await prices;
+  // What shows the chain is read with GET; what is paid for never waits for it.
+  if (request.method === "GET") await look;
+  return app.fetch(request, { peerAddress: request.headers.get("cf-connecting-ip") ?? undefined });
 }
 
-let pricesAt = 0;
+function start(bindings: Bindings): Running {
+  const background = (work: Promise<unknown>): void => currentEvent.getStore()?.waitUntil(work);
+  const { gateway, chain } = openEdgeGateway(bindings, { ledger: makeEdgeLedger(bindings), background });
+  return { gateway, chain, app: makeApp(gateway), refreshPrices: makePriceRefresh(gateway) };
+}
 
-/** A Worker has no timers of its own: a request that finds old prices reads them again. */
-async function refreshPrices(gateway: Gateway): Promise<void> {
-  if (Date.now() - pricesAt < limits.catalogueRefreshMs) return;
-  await gateway.prices.refresh();
-  pricesAt = Date.now();
+/**
+ * A Worker has no timers of its own: a request that finds prices old has them read again, and waits for them only where
+ * there are none yet. Who needs a price and finds none says so itself.
+ */
+function makePriceRefresh({ environment, prices }: Gateway): Running["refreshPrices"] {
+  let readAt = Number.NEGATIVE_INFINITY;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let first: Promise<void> | undefined;
+  async function refresh(): Promise<void> {
+    try {
+      await prices.refresh();
+      readAt = Date.now();
+    } catch (error) {
+      log("warn", "prices_failed", { error: String(error) });
+    }
+  }
+  return () => {
+    const now = Date.now();
+    if (now - readAt >= limits.catalogueRefreshMs && now - triedAt >= limits.goneModelRefreshMs) {
+      triedAt = now;
+      first = refresh();
+      environment.background(first);
+    }
+    return now - readAt < limits.catalogueMaxAgeMs ? undefined : first;
+  };
 }

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { accountPartition } from "@inference/ledger/partition";
+import { type Edge, startEdge } from "./testing/edge.ts";
+
+/**
+ * A Worker ties what is asked of the network, and timers, to the request that asked. Requests that wait for one another
+ * must not be left waiting for one that is over.
+ */
+let edge: Edge;
+before(async () => {
+  edge = await startEdge({ UPSTREAM_MODEL_REQUESTS: "1" });
+});
+after(() => edge?.stop());
+
+test("where the provider takes one request at a time they take turns, each woken by the one before", async () => {
+  const address = "0x00000000000000000000000000000000000000e2";
+  const { key } = await edge.fund(address);
+  const startedAt = performance.now();
+  const responses = await Promise.all(
+    Array.from({ length: 6 }, (_, index) =>
+      edge.chat(key, { stream: index % 2 === 0, messages: [{ role: "user", content: "[[tokens=5]][[delay=200]]" }] }),
+    ),
+  );
+  for (const response of responses) assert.equal(response.status, 200, await response.text());
+  assert.ok(performance.now() - startedAt >= 6 * 200, "they did not run at once");
+  const { heldNanoUsd } = await edge.ask(accountPartition(address), { type: "balance", at: Date.now() });
+  assert.equal(heldNanoUsd, 0);
+});

@@ -1,0 +1,41 @@
+import type { ActivationWatcher, WatcherStatus } from "@inference/chain/activation-watcher";
+import { createPending } from "@inference/chain/pending";
+import { type ChainClient, createChainClient } from "@inference/chain/rpc";
+import { chainPartition } from "@inference/ledger/partition";
+import type { Bindings } from "./bindings.ts";
+import type { ChainLook } from "./chain-object.ts";
+import { log } from "./log.ts";
+
+/** What the chain's object saw, as it was told here last: for display, and to keep the object going. */
+export type FollowedChain = Pick<ActivationWatcher, "status" | "pendingActivations"> & {
+  /** Asks the object again, unless that was a moment ago. Never throws: what was known stays. */
+  look(): Promise<void>;
+};
+
+export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain {
+  const pending = createPending();
+  let status: WatcherStatus = { state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null };
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  return {
+    async look() {
+      if (Date.now() - lookedAt < LOOK_AGAIN_MS) return;
+      lookedAt = Date.now();
+      try {
+        const object = CHAIN.get(CHAIN.idFromName(chainPartition(chainId)));
+        const seen = (await object.look()) as ChainLook;
+        status = seen.status;
+        pending.replace(seen.pending);
+      } catch (error) {
+        log("warn", "chain_look_failed", { error: String(error) });
+      }
+    },
+    status: () => status,
+    pendingActivations: pending.of,
+  };
+}
+
+const LOOK_AGAIN_MS = 1_000;
+
+export function chainClientOf(url: string): ChainClient {
+  return createChainClient({ url, fetch: fetch.bind(globalThis), random: Math.random });
+}

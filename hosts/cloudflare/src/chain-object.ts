@@ -1,0 +1,67 @@
+import { DurableObject } from "cloudflare:workers";
+import type { DurableObjectState } from "@cloudflare/workers-types";
+import {
+  type ActivationWatcher,
+  createActivationWatcher,
+  type PollResult,
+  type WatcherStatus,
+} from "@inference/chain/activation-watcher";
+import type { Activation } from "@inference/ledger/commands";
+import type { Bindings } from "./bindings.ts";
+import { chainClientOf } from "./chain-look.ts";
+import { settingsOf } from "./edge-gateway.ts";
+import { makeEdgeLedger } from "./ledger.ts";
+import { log } from "./log.ts";
+
+/** How far the chain was read, and what is on it and not final. */
+export type ChainLook = { status: WatcherStatus; pending: readonly Activation[] };
+
+/**
+ * Who watches the primary chain: one object, polling from its alarm. What it read lies in the ledger, so that nothing
+ * is lost with it. The alarm never fails and always sets the next one; every look sets one that is missing.
+ */
+export class ChainObject extends DurableObject<Bindings> {
+  readonly #watcher: ActivationWatcher;
+  readonly #pollMs: number;
+
+  constructor(ctx: DurableObjectState, env: Bindings) {
+    super(ctx, env);
+    const settings = settingsOf(env);
+    this.#pollMs = settings.CHAIN_POLL_MS;
+    this.#watcher = createActivationWatcher({
+      client: chainClientOf(settings.PRIMARY_RPC_URL),
+      ...(settings.WITNESS_RPC_URL === undefined ? {} : { witness: chainClientOf(settings.WITNESS_RPC_URL) }),
+      chainId: settings.PRIMARY_CHAIN_ID,
+      settlement: settings.SETTLEMENT_ADDRESS,
+      startBlock: settings.SETTLEMENT_START_BLOCK,
+      confirmations: settings.CONFIRMATIONS,
+      stalledAfterMs: settings.CHAIN_STALLED_AFTER_MS,
+      ledger: makeEdgeLedger(env),
+      now: Date.now,
+      onAlert: (message) => log("alert", "chain", { message }),
+    });
+  }
+
+  async look(): Promise<ChainLook> {
+    const alarmAt = await this.ctx.storage.getAlarm();
+    const isLate = alarmAt !== null && alarmAt < Date.now() - GIVEN_UP_MS;
+    if (alarmAt === null || isLate) await this.ctx.storage.setAlarm(Date.now() + this.#pollMs);
+    return { status: this.#watcher.status(), pending: this.#watcher.allPending() };
+  }
+
+  async alarm(): Promise<void> {
+    const until = Date.now() + POLLING_MS;
+    try {
+      let result: PollResult;
+      do result = await this.#watcher.poll();
+      while (result.outcome === "advanced" && result.more && Date.now() < until);
+    } finally {
+      await this.ctx.storage.setAlarm(Date.now() + this.#pollMs);
+    }
+  }
+}
+
+/** How long one alarm goes on while there is more to read. */
+const POLLING_MS = 60_000;
+/** The runtime tries a failing alarm for about two minutes. */
+const GIVEN_UP_MS = 3 * 60_000;

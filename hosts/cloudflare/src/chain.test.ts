@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+
+let chain: PrimaryChain;
+let edge: Edge;
+
+const address = "0x00000000000000000000000000000000000000ca";
+const account = accountPartition(address);
+
+before(async () => {
+  chain = await startPrimaryChain();
+  edge = await startEdge({
+    PRIMARY_RPC_URL: chain.rpcUrl,
+    SETTLEMENT_ADDRESS: chain.settlement,
+    SETTLEMENT_START_BLOCK: String(chain.startBlock),
+    CHAIN_POLL_MS: "100",
+  });
+});
+
+after(async () => {
+  await edge?.stop();
+  await chain?.stop();
+});
+
+async function balance(): Promise<number | null> {
+  const { limitNanoUsd } = await edge.ask(account, { type: "balance", at: Date.now() });
+  return limitNanoUsd;
+}
+
+test("the first request starts the watcher, whose alarms credit what is final, once, and keep the ceiling", async () => {
+  await chain.finalize();
+  await eventually(async () => {
+    const { limitNanoUsd } = await edge.ask(ceilingPartition, { type: "ceiling", at: Date.now() });
+    assert.equal(limitNanoUsd, 50_000_000_000);
+  }, 15_000);
+  const { key } = await edge.fund(address);
+  const before = (await balance()) ?? 0;
+  await chain.activate(address, 3_000_000n);
+  await eventually(async () => {
+    const response = await fetch(`${edge.url}/api/v1/credits`, { headers: { authorization: `Bearer ${key}` } });
+    const text = await response.text();
+    assert.match(text, /3000000000/, "shown before it is final");
+  }, 10_000);
+  assert.equal(await balance(), before);
+  await chain.finalize();
+  await eventually(async () => assert.equal(await balance(), before + 3_000_000_000), 10_000);
+});
+
+test("a watcher whose process died goes on from its cursor with its alarm, asked by nobody", async () => {
+  const before = (await balance()) ?? 0;
+  await chain.activateTwice(address, 1_000_000n);
+  await chain.finalize();
+  await edge.restart();
+  await eventually(async () => assert.equal(await balance(), before + 2_000_000_000), 15_000);
+});
+
+test("the Worker tells how far its chain was read", async () => {
+  await eventually(async () => {
+    const health = (await (await fetch(`${edge.url}/healthz`)).json()) as { chain: string };
+    assert.equal(health.chain, "following");
+  }, 10_000);
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { startAnvil } from "@inference/chain/testing/anvil";
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import type { Address } from "@inference/protocol/credential";
+import { privateKeyToAddress } from "viem/accounts";
+import { type Edge, startEdge } from "./testing/edge.ts";
+
+/**
+ * The suite that the other host passes, against this one, by its URL. Without the file that sets the clock, which a URL
+ * does not give, and without connections full of bytes, which the runtime answers itself where they are no HTTP.
+ */
+const suite = fileURLToPath(new URL("../../../conformance/src/", import.meta.url));
+const files = readdirSync(suite).filter((name) => name.endsWith(".test.ts") && !/^(time|table)\./.test(name));
+// 20,000 requests.
+if (process.env.DEEP === "1") files.push("fuzz/http.fuzz.test.ts");
+
+const wallets = Array.from({ length: 8 }, (_, index) => `0x${(index + 1).toString(16).padStart(64, "0")}` as const);
+const [first = "0x"] = wallets;
+const agentToken: Address = "0x00000000000000000000000000000000000a9e47";
+
+let anvil: Awaited<ReturnType<typeof startAnvil>>;
+let edge: Edge;
+
+before(async () => {
+  anvil = await startAnvil();
+  // A contract that answers everything with its owner's address.
+  await anvil.rpc("anvil_setCode", [agentToken, `0x73${privateKeyToAddress(first).slice(2)}5f5260205ff3`]);
+  edge = await startEdge({ PRIMARY_RPC_URL: anvil.rpcUrl, BASE_URL: "http://gateway.test" });
+  // A provider that locks a key out after bad requests is not what is looked at here.
+  const config = { method: "POST", body: JSON.stringify({ errorBudget: null, record: "off" }) };
+  await fetch(`${edge.simulator.controlUrl}/config`, config);
+  await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000_000_000 });
+  for (const wallet of wallets) {
+    const credit = { type: "credit", id: "conformance", amountNanoUsd: 10_000_000_000_000, detail: "{}" } as const;
+    await edge.put(accountPartition(privateKeyToAddress(wallet)), { ...credit, at: Date.now() });
+  }
+});
+
+after(async () => {
+  await edge?.stop();
+  await anvil?.stop();
+});
+
+test("the conformance suite passes, unchanged, and nothing in it alerts an operator", async () => {
+  assert.ok(files.length >= 5, files.join(", "));
+  const child = spawn(
+    process.execPath,
+    ["--test", "--test-concurrency=1", "--test-reporter=spec", ...files.map((file) => `${suite}${file}`)],
+    {
+      env: {
+        PATH: process.env.PATH,
+        NODE_NO_WARNINGS: "1",
+        CONFORMANCE_URL: edge.url,
+        CONFORMANCE_WALLETS: wallets.join(","),
+        CONFORMANCE_AGENT: agentToken,
+      },
+    },
+  );
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (data: Buffer) => {
+      said += data.toString();
+    });
+  }
+  const [code] = await once(child, "exit");
+  assert.equal(code, 0, said.slice(Math.max(0, said.indexOf("failing tests"))).slice(0, 5_000));
+  assert.match(said, /pass \d{3}/);
+  assert.doesNotMatch(edge.said(), /"level":"alert","event":"(?!chain")/);
+});

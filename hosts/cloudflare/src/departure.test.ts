@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import type { Address } from "@inference/protocol/credential";
+import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+
+/**
+ * Production ends a Worker 30 s after its client has gone, whatever it is at; local workerd does not. So what must be
+ * over by then is held against the clock here.
+ */
+const CUT_MS = 30_000;
+
+let edge: Edge;
+before(async () => {
+  edge = await startEdge();
+});
+after(() => edge?.stop());
+
+/** Each takes 45 s, and its client leaves after one. */
+const departures: [name: string, address: Address, leave: (key: string) => Promise<void>][] = [
+  [
+    "a stream",
+    "0x00000000000000000000000000000000000000d1",
+    async (key) => {
+      const content = "[[tokens=450]][[drip=100]]";
+      const leave = new AbortController();
+      const body = { stream: true, max_tokens: 500, messages: [{ role: "user", content }] };
+      const response = await edge.chat(key, body, { signal: leave.signal });
+      assert.equal(response.status, 200);
+      setTimeout(() => leave.abort(), 1_000);
+      await assert.rejects(response.text());
+    },
+  ],
+  [
+    "a whole answer",
+    "0x00000000000000000000000000000000000000d2",
+    async (key) => {
+      const body = { max_tokens: 500, messages: [{ role: "user", content: "[[tokens=450]][[delay=45000]]" }] };
+      void edge.chat(key, body, { headers: { "x-test-leaves-after-ms": "1000" } }).catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    },
+  ],
+];
+
+test("what takes 45 s is given up 25 s after its client left, and is final before its Worker is cut", {
+  concurrency: true,
+}, async (context) => {
+  await Promise.all(departures.map(([name, address, leave]) => context.test(name, () => assertFinal(address, leave))));
+});
+
+async function assertFinal(address: Address, leave: (key: string) => Promise<void>): Promise<void> {
+  const { key } = await edge.fund(address);
+  await leave(key);
+  const leftAt = performance.now();
+  const balance = () => edge.ask(accountPartition(address), { type: "balance", at: Date.now() });
+
+  await new Promise((resolve) => setTimeout(resolve, 22_000));
+  const { heldNanoUsd } = await balance();
+  assert.ok(heldNanoUsd > 0, "it is read on: its usage could still come");
+
+  await eventually(async () => {
+    const { heldNanoUsd, settledNanoUsd } = await balance();
+    assert.equal(heldNanoUsd, 0);
+    assert.ok(settledNanoUsd > 0, "what the provider may bill is charged");
+  }, CUT_MS);
+  const finalMs = performance.now() - leftAt;
+  assert.ok(finalMs > 23_000 && finalMs < CUT_MS, `final after ${Math.round(finalMs)} ms`);
+  await eventually(async () => {
+    const ceiling = await edge.ask(ceilingPartition, { type: "ceiling", at: Date.now() });
+    assert.equal(ceiling.heldNanoUsd, 0);
+  }, CUT_MS);
+}

@@ -1,0 +1,52 @@
+import { createChainReader } from "@inference/chain/reader";
+import type { Environment } from "@inference/gateway/environment";
+import { type Gateway, makeGateway } from "@inference/gateway/gateway";
+import { configOf, type GatewaySettings, gatewaySettings, parseSettings } from "@inference/gateway/settings";
+import type { Bindings } from "./bindings.ts";
+import { chainClientOf, type FollowedChain, followChain } from "./chain-look.ts";
+import { makeKeyValue } from "./key-value.ts";
+import { log } from "./log.ts";
+import { upstream } from "./upstream.ts";
+
+/**
+ * After its client has gone a Worker has 30 s in all, for whatever it said it waits for: the provider is read for 25 of
+ * them, and the rest is for settling.
+ */
+const DRAIN_MS = 25_000;
+
+/** The gateway as it is put together at the edge: in the Worker, and in each object for the object's own jobs. */
+export function openEdgeGateway(
+  bindings: Bindings,
+  host: Pick<Environment, "ledger" | "background">,
+): { gateway: Gateway; chain: FollowedChain } {
+  const settings = settingsOf(bindings);
+  const chain = followChain(bindings, settings.PRIMARY_CHAIN_ID);
+  const environment: Environment = {
+    ...host,
+    clock: { now: Date.now },
+    random: { bytes: (length) => crypto.getRandomValues(new Uint8Array(length)) },
+    keyValue: makeKeyValue(bindings.KEY_VALUE),
+    chain: createChainReader({
+      clients: new Map([[settings.PRIMARY_CHAIN_ID, chainClientOf(settings.PRIMARY_RPC_URL)]]),
+      primaryChainId: settings.PRIMARY_CHAIN_ID,
+      pool: settings.POOL_ADDRESS,
+      registry: settings.REGISTRY_ADDRESS,
+      watcher: chain,
+    }),
+    upstream,
+    log,
+    timers: {
+      after(ms, callback) {
+        const timer = setTimeout(callback, ms);
+        return { cancel: () => clearTimeout(timer) };
+      },
+    },
+  };
+  const config = configOf(settings, { drainMs: DRAIN_MS, pricesFile: settings.PRICES_FILE ?? null });
+  return { gateway: makeGateway(config, environment), chain };
+}
+
+/** Throws `SettingsError` naming all that is missing or wrong. */
+export function settingsOf(bindings: Bindings): GatewaySettings {
+  return parseSettings(gatewaySettings, bindings as Record<string, string | undefined>);
+}

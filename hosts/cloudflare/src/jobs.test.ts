@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
+import { utcDay } from "@inference/protocol/window";
+import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+
+let edge: Edge;
+let digest: string;
+
+const address = "0x00000000000000000000000000000000000000ba";
+const account = accountPartition(address);
+const AMOUNT = 1_000_000;
+
+before(async () => {
+  edge = await startEdge();
+  ({ digest } = await edge.fund(address));
+});
+
+after(() => edge?.stop());
+
+type Left = { leaseMs: number; delivered?: number; upstreamId?: string; snapshot?: string };
+
+/** A request that got this far, and was never heard of again. */
+async function leaveHold(id: string, options: Left): Promise<void> {
+  const { leaseMs, delivered, upstreamId = null, snapshot = "none" } = options;
+  const hold = { id, at: Date.now(), amountNanoUsd: AMOUNT, leaseMs };
+  const detail = JSON.stringify({ route: "chat", model: "sim-small", snapshot, stream: true });
+  const followers = [ceilingPartition];
+  const reply = await edge.put(account, {
+    type: "reserve",
+    ...hold,
+    payer: { kind: "key", digest },
+    followers,
+    detail,
+  });
+  assert.equal(reply.status, "reserved");
+  await edge.put(ceilingPartition, { type: "reserveCeiling", ...hold, owner: account });
+  if (delivered === undefined) return;
+  const checkpoint = { type: "checkpoint", id, deliveredNanoUsd: delivered, upstreamId } as const;
+  assert.deepEqual(await edge.put(account, checkpoint), { status: "written" });
+}
+
+async function heldAndSettled(partition: string): Promise<[held: number, settled: number]> {
+  const type = partition === ceilingPartition ? "ceiling" : "balance";
+  const { heldNanoUsd, settledNanoUsd } = await edge.ask(partition, { type, at: Date.now() });
+  return [heldNanoUsd, settledNanoUsd];
+}
+
+/** Of the account and the ceiling alike. */
+async function assertBooks(expected: [held: number, settled: number], withinMs: number): Promise<void> {
+  await eventually(async () => {
+    assert.deepEqual(await heldAndSettled(account), expected);
+    assert.deepEqual(await heldAndSettled(ceilingPartition), expected);
+  }, withinMs);
+}
+
+test("a hold whose lease lapsed is ended by its object's alarm, by what its checkpoint proves", async () => {
+  await leaveHold("req_a1", { leaseMs: 1_000, delivered: 700 });
+  await leaveHold("req_a2", { leaseMs: 1_000 });
+  assert.deepEqual(await heldAndSettled(account), [2 * AMOUNT, 0]);
+  await assertBooks([0, 700], 15_000);
+  const receipt = await edge.ask(account, { type: "receipt", id: "req_a1" });
+  assert.equal(receipt?.chargeNanoUsd, 700);
+  assert.equal((await edge.ask(account, { type: "receipt", id: "req_a2" }))?.outcome, "released");
+  await eventually(async () => {
+    assert.deepEqual(await edge.ask(journalPartition(utcDay(Date.now())), { type: "journal" }), {
+      settledNanoUsd: 700,
+    });
+  });
+});
+
+test("a hold that only the ceiling has, because its request died in between, is given back", async () => {
+  const orphan = { id: "req_b", at: Date.now(), amountNanoUsd: AMOUNT, leaseMs: 500 };
+  await edge.put(ceilingPartition, { type: "reserveCeiling", ...orphan, owner: account });
+  assert.deepEqual(await heldAndSettled(ceilingPartition), [AMOUNT, 700]);
+  await assertBooks([0, 700], 15_000);
+  // And its owner never takes it any more.
+  const reply = await edge.put(account, {
+    type: "reserve",
+    ...orphan,
+    payer: { kind: "key", digest },
+    followers: [],
+    detail: "{}",
+  });
+  assert.equal(reply.status, "conflict");
+});
+
+test("leases that lapsed while the process was dead are seen to after its start", async () => {
+  await leaveHold("req_c", { leaseMs: 2_000, delivered: 100 });
+  await edge.restart();
+  await assertBooks([0, 800], 20_000);
+});
+
+test("an alarm that was lost is set again by the next question to its object", async () => {
+  await leaveHold("req_d", { leaseMs: 3_000, delivered: 50 });
+  await edge.call(account, "loseAlarm");
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await assertBooks([0, 850], 20_000);
+});
+
+test("a delivery that fails more often than the runtime tries an alarm is made at last, once", async () => {
+  await edge.call(ceilingPartition, "refuse", 8 * 2);
+  await leaveHold("req_e", { leaseMs: 60_000 });
+  const end = { type: "settle", id: "req_e", at: Date.now(), chargeNanoUsd: 30, lossNanoUsd: 0, detail: "{}" } as const;
+  assert.deepEqual(await edge.put(account, end), { status: "settled" });
+  // Its caller got no reply, and asks again.
+  assert.deepEqual(await edge.put(account, end), { status: "settled" });
+  await assertBooks([0, 880], 40_000);
+  assert.equal(await edge.call(ceilingPartition, "refusalsLeft"), 0);
+});
+
+test("what is over is forgotten, and what is not stays", async () => {
+  const at = Date.now();
+  const nonces = [
+    { nonce: "longoverlongover", expiresAt: at - 49 * 3_600_000 },
+    { nonce: "justoverjustover", expiresAt: at - 3_600_000 },
+  ];
+  for (const nonce of nonces) {
+    assert.deepEqual(await edge.put(account, { type: "consumeNonce", at, ...nonce }), { status: "consumed" });
+  }
+  await edge.call(account, "forgetNow");
+  await eventually(async () => {
+    const again = await edge.put(account, { type: "consumeNonce", at, ...(nonces[0] as (typeof nonces)[0]) });
+    assert.deepEqual(again, { status: "consumed" });
+  });
+  const kept = await edge.put(account, { type: "consumeNonce", at, ...(nonces[1] as (typeof nonces)[0]) });
+  assert.deepEqual(kept, { status: "nonce_used" });
+});
+
+test("a hold whose answer the provider has a record of is settled with it, at the prices it was made at", async () => {
+  const response = await fetch(`${edge.simulator.url}/chat/completions`, {
+    method: "POST",
+    headers: { authorization: "Bearer master-key", "content-type": "application/json" },
+    body: JSON.stringify({ model: "sim-small", messages: [{ role: "user", content: "[[prompt=40]][[tokens=100]]" }] }),
+  });
+  const { id: upstreamId } = (await response.json()) as { id: string };
+  const status = (await (await fetch(`${edge.url}/api/v1/status`)).json()) as {
+    data: { prices: { snapshot: string } };
+  };
+  const [, before] = await heldAndSettled(account);
+  const { snapshot } = status.data.prices;
+  await leaveHold("req_f", { leaseMs: 500, delivered: 1, upstreamId, snapshot });
+  // 40 tokens at 0.15 and 100 at 0.60 dollars a million.
+  await assertBooks([0, before + 66_000], 15_000);
+});

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
+import { startProviderSimulator } from "@inference/provider-simulator/server";
+import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
+import { eventually } from "../testing/edge.ts";
+
+let chain: PrimaryChain;
+let simulator: Awaited<ReturnType<typeof startProviderSimulator>>;
+const folder = mkdtempSync(join(tmpdir(), "devnet-"));
+
+/** What a devnet leaves in its folder while it runs. */
+before(async () => {
+  chain = await startPrimaryChain();
+  simulator = await startProviderSimulator({ masterKey: "master-key" });
+  const privateKey = generatePrivateKey();
+  await chain.activate(privateKeyToAddress(privateKey), 5_000_000n);
+  await chain.finalize();
+  const ready = {
+    chains: [{ name: "primary", chainId: 31_337, rpcUrl: chain.rpcUrl }],
+    contracts: { primary: { inferenceSettlement: chain.settlement } },
+    wallets: [{ privateKey, activated: true }],
+    provider: { url: simulator.url },
+  };
+  const secrets = { gatewaySecret: "22".repeat(32), providerKey: "master-key", providerAdminKey: "admin-key" };
+  writeFileSync(join(folder, "ready.json"), JSON.stringify(ready));
+  writeFileSync(join(folder, "secrets.json"), JSON.stringify(secrets));
+});
+
+after(async () => {
+  await simulator?.close();
+  await chain?.stop();
+  rmSync(folder, { recursive: true });
+});
+
+function startDev(environment: Record<string, string>): { child: ChildProcess; said(): string } {
+  const child = spawn(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url))], {
+    env: { NODE_NO_WARNINGS: "1", WORKER_PORT: "0", ...environment },
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => (said += data.toString()));
+  return { child, said: () => said };
+}
+
+test("beside a devnet it prints a URL and a key that work, stops when told, and goes on where it stopped", async () => {
+  let spent = 0;
+  for (const start of ["first", "second"]) {
+    const { child, said } = startDev({ DEVNET_DIR: folder });
+    try {
+      await eventually(async () => assert.match(said(), /Stop/), 30_000);
+      const [, url = "", key = ""] = /^Gateway {2}(\S+)[\s\S]*API key {2}(\S+)/m.exec(said()) ?? [];
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      const body = JSON.stringify({ model: "sim-small", messages: [{ role: "user", content: "Say hello." }] });
+      const response = await fetch(`${url}/api/v1/chat/completions`, { method: "POST", headers, body });
+      assert.equal(response.status, 200, start);
+      spent += ((await response.json()) as { usage: { cost_nano_usd: number } }).usage.cost_nano_usd;
+      const { data } = (await (await fetch(`${url}/api/v1/credits`, { headers })).json()) as {
+        data: { total_credits_nano_usd: number; total_usage_nano_usd: number };
+      };
+      assert.equal(data.total_credits_nano_usd, 5_000_000_000, start);
+      assert.equal(data.total_usage_nano_usd, spent, start);
+    } finally {
+      child.kill("SIGTERM");
+    }
+    assert.deepEqual(await once(child, "exit"), [0, null], said());
+  }
+});
+
+test("without a devnet, or on a port that is taken, it says what to do in one line", async () => {
+  const nowhere = startDev({ DEVNET_DIR: join(folder, "nowhere") });
+  assert.deepEqual(await once(nowhere.child, "exit"), [1, null]);
+  assert.match(nowhere.said(), /^No devnet is running in \S+: run `npm start` .*\n$/);
+  const taken = new URL(chain.rpcUrl).port;
+  const refused = startDev({ DEVNET_DIR: folder, WORKER_PORT: taken });
+  assert.deepEqual(await once(refused.child, "exit"), [1, null]);
+  assert.match(refused.said(), /^Port \d+ cannot be used: .*\n$/);
+});

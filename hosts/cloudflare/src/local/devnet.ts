@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { gatewaySettings } from "@inference/gateway/settings";
+
+/** What is read of a devnet that runs: its `ready.json` and `secrets.json`. */
+type Ready = {
+  chains: { name: string; chainId: number; rpcUrl: string }[];
+  contracts: Record<string, Record<string, string>>;
+  wallets: { privateKey: `0x${string}`; activated: boolean }[];
+  provider: { url: string };
+};
+type Secrets = { gatewaySecret: string; providerKey: string; providerAdminKey: string };
+
+export type DevnetSite = {
+  settings: Record<string, string>;
+  /** Of the wallet that has credit there. */
+  privateKey: `0x${string}`;
+  chainId: number;
+  /** Where this devnet's objects are kept: another one has other books. */
+  folder: string;
+};
+
+/**
+ * The settings of a gateway beside the devnet's own: the same chain and provider, books of its own.
+ *
+ * @param environment Settings in it come before the devnet's.
+ */
+export function readDevnet(folder: string, environment: Readonly<Record<string, string | undefined>>): DevnetSite {
+  const ready = readJson<Ready>(join(folder, "ready.json"));
+  const secrets = readJson<Secrets>(join(folder, "secrets.json"));
+  const chain = ready?.chains.find(({ name }) => name === "primary");
+  const contracts = ready?.contracts.primary;
+  const wallet = ready?.wallets.find(({ activated }) => activated);
+  if (ready === undefined || secrets === undefined || !chain || !contracts || !wallet) {
+    throw new Error(`No devnet is running in ${folder}: run \`npm start\` in another terminal, and wait for its URL.`);
+  }
+  const own = Object.fromEntries(
+    Object.keys(gatewaySettings.shape).flatMap((name) => {
+      const value = environment[name];
+      return value ? [[name, value]] : [];
+    }),
+  );
+  return {
+    settings: {
+      CHAIN_POLL_MS: "500",
+      GATEWAY_SECRET: secrets.gatewaySecret,
+      ...(own.UPSTREAM_BASE_URL === undefined ? simulator(ready.provider.url, secrets) : {}),
+      ...own,
+      PRIMARY_RPC_URL: chain.rpcUrl,
+      PRIMARY_CHAIN_ID: String(chain.chainId),
+      SETTLEMENT_ADDRESS: contracts.inferenceSettlement ?? "",
+      TOKEN_ADDRESS: contracts.inferenceToken ?? "",
+      MINTER_ADDRESS: contracts.tokenMinter ?? "",
+      STABLECOIN_ADDRESS: contracts.stablecoin ?? "",
+    },
+    privateKey: wallet.privateKey,
+    chainId: chain.chainId,
+    folder: booksOf(folder, secrets.gatewaySecret),
+  };
+}
+
+/** A devnet that began anew has another secret, and another chain: the books of the one before go. */
+function booksOf(folder: string, secret: string): string {
+  const name = `edge-${createHash("sha256").update(secret).digest("hex").slice(0, 8)}`;
+  for (const other of readdirSync(folder)) {
+    if (/^edge-[0-9a-f]{8}$/.test(other) && other !== name) rmSync(join(folder, other), { recursive: true });
+  }
+  return join(folder, name);
+}
+
+function simulator(url: string, { providerKey, providerAdminKey }: Secrets): Record<string, string> {
+  return {
+    UPSTREAM_BASE_URL: url,
+    UPSTREAM_API_KEY: providerKey,
+    UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
+    UPSTREAM_RECORD_URL: `${url}/billing/usage-history?pageSize=1000&startTimestamp={since}`,
+    UPSTREAM_RECORD_KEY: providerAdminKey,
+    UPSTREAM_BLOCKED_HEADER: "x-venice-is-content-violation",
+  };
+}
+
+function readJson<T>(file: string): T | undefined {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as T) : undefined;
+}

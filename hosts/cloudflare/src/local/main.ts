@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { privateKeyToAccount } from "viem/accounts";
+import { createSiweMessage, generateSiweNonce } from "viem/siwe";
+import { type DevnetSite, readDevnet } from "./devnet.ts";
+import { type RunningWorker, startWorker } from "./workerd.ts";
+
+/** `npm run dev:cloudflare`: the gateway as a Worker, on this machine, beside a devnet that runs. */
+let worker: RunningWorker | undefined;
+let isStopping = false;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    isStopping = true;
+    void Promise.resolve(worker?.stop()).then(() => process.exit(0));
+  });
+}
+try {
+  const site = readDevnet(process.env.DEVNET_DIR || ".devnet", process.env);
+  worker = await startWorker({ settings: site.settings, folder: site.folder, port: readPort() });
+  show(worker.url, await makeKey(worker.url, site));
+  await worker.ended;
+  if (!isStopping) throw new Error(`workerd ended unasked: ${worker.said()}`);
+} catch (error) {
+  if (isStopping) process.exit(0);
+  await worker?.stop();
+  fail(error instanceof Error ? error.message : String(error));
+}
+
+function readPort(): number {
+  const text = process.env.WORKER_PORT || "8789";
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new Error(`WORKER_PORT must be a port number from 0 to 65535 (0 for any free one), not ${text}.`);
+}
+
+/** An API key of the activated wallet's account, for one signed message, once its credit is there. */
+async function makeKey(url: string, { privateKey, chainId }: DevnetSite): Promise<string> {
+  const wallet = privateKeyToAccount(privateKey);
+  const message = createSiweMessage({
+    domain: new URL(url).host,
+    address: wallet.address,
+    uri: url,
+    version: "1",
+    chainId,
+    nonce: generateSiweNonce(),
+    issuedAt: new Date(),
+    resources: [`${url}/api/v1/keys?name=dev`],
+  });
+  const signature = await wallet.signMessage({ message });
+  const { key } = await call<{ key: string }>(`${url}/api/v1/keys`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ message, signature }),
+  });
+  const headers = { authorization: `Bearer ${key}` };
+  for (let tries = 0; tries < 150; tries += 1) {
+    const { data } = await call<{ data: { total_credits_nano_usd: number } }>(`${url}/api/v1/credits`, { headers });
+    if (data.total_credits_nano_usd > 0) return key;
+    await sleep(100);
+  }
+  throw new Error("The activation has not been credited in 15 s: does the devnet's chain still run?");
+}
+
+async function call<T>(url: string, init: RequestInit): Promise<T> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`The Worker answered ${new URL(url).pathname} with ${response.status}: ${text}`);
+  return JSON.parse(text) as T;
+}
+
+function show(url: string, key: string): void {
+  const body = JSON.stringify({ model: "sim-small", messages: [{ role: "user", content: "Say hello." }] });
+  process.stdout.write(
+    `\nGateway  ${url} (a Worker)\nAPI key  ${key}\n\n` +
+      `curl ${url}/api/v1/chat/completions -H 'authorization: Bearer ${key}' ` +
+      `-H 'content-type: application/json' -d '${body}'\n\nStop     Ctrl-C\n`,
+  );
+}
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}

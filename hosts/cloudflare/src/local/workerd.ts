@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { bundleWorker, WORKER } from "../deploy/bundle.ts";
+import { workerShape } from "../deploy/worker-shape.ts";
+
+const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
+
+export type RunningWorker = {
+  url: string;
+  /** The last of what it has said. */
+  said(): string;
+  /** Resolves when it has ended, asked or unasked. */
+  ended: Promise<unknown>;
+  /** Ends it at once: nothing of it runs on. */
+  stop(): Promise<void>;
+};
+
+type WorkerOptions = {
+  /** Settings and secrets. `BASE_URL` is where it listens, unless it says otherwise. */
+  settings: Readonly<Record<string, string>>;
+  /** Where its objects are kept, for the next start. */
+  folder: string;
+  /** 0 for any free one. */
+  port?: number;
+  /** The Worker's module, and that of its key-value store, if they are others. */
+  entry?: URL;
+  keyValue?: URL;
+};
+
+/** Bundles the Worker and runs it on local workerd, with its objects on disk and its key-value store in memory. */
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const { settings, folder, port = 0, entry = WORKER, keyValue = KEY_VALUE } = options;
+  mkdirSync(join(folder, "objects"), { recursive: true });
+  for (const [file, from] of Object.entries({ "worker.js": entry, "key-value.js": keyValue })) {
+    writeFileSync(join(folder, file), (await bundleWorker(from)).code);
+  }
+  const chosen = await takePort(port);
+  const url = `http://127.0.0.1:${chosen}`;
+  // It holds secrets.
+  writeFileSync(join(folder, "config.capnp"), capnp({ BASE_URL: url, ...settings }, chosen), { mode: 0o600 });
+  const child = spawn(workerd, ["serve", "config.capnp", "--experimental"], { cwd: folder });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (data: Buffer) => {
+      said = (said + data.toString()).slice(-MAX_SAID);
+    });
+  }
+  try {
+    await answers(url, child);
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw new Error(`workerd did not start: ${said}`, { cause: error });
+  }
+  return {
+    url,
+    said: () => said,
+    ended,
+    async stop() {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+const KEY_VALUE = new URL("key-value-service.ts", import.meta.url);
+const MAX_SAID = 1_000_000;
+
+function capnp(settings: Readonly<Record<string, string>>, port: number): string {
+  const { objects, compatibilityDate, compatibilityFlags, keyValue } = workerShape;
+  const quote = JSON.stringify;
+  const namespaces = objects.map(
+    ({ className }) => `(className = ${quote(className)}, uniqueKey = ${quote(className)}, enableSql = true)`,
+  );
+  const bindings = [
+    ...objects.map(
+      ({ binding, className }) => `(name = ${quote(binding)}, durableObjectNamespace = ${quote(className)})`,
+    ),
+    `(name = ${quote(keyValue)}, kvNamespace = "key-value")`,
+    ...Object.entries(settings).map(([name, value]) => `(name = ${quote(name)}, text = ${quote(value)})`),
+  ];
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "gateway", worker = .gateway),
+    (name = "key-value", worker = .keyValue),
+    (name = "objects", disk = (path = "objects", writable = true)),
+    (name = "internet", network = (allow = ["public", "private", "local"], tlsOptions = (trustBrowserCas = true))),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "gateway")],
+);
+const gateway :Workerd.Worker = (
+  modules = [(name = "worker", esModule = embed "worker.js")],
+  compatibilityDate = ${quote(compatibilityDate)},
+  compatibilityFlags = ${quote(compatibilityFlags)},
+  durableObjectNamespaces = [${namespaces.join(", ")}],
+  durableObjectStorage = (localDisk = "objects"),
+  bindings = [
+    ${bindings.join(",\n    ")}
+  ],
+);
+const keyValue :Workerd.Worker = (
+  modules = [(name = "worker", esModule = embed "key-value.js")],
+  compatibilityDate = ${quote(compatibilityDate)},
+);
+`;
+}
+
+async function answers(url: string, child: ChildProcess): Promise<void> {
+  for (let tries = 0; tries < 400; tries += 1) {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
+    try {
+      await fetch(`${url}/api/v1/nothing`);
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+  throw new Error("it does not answer");
+}
+
+/** A port that is free now. */
+function takePort(wanted: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", (error) => reject(new Error(`Port ${wanted} cannot be used: ${error.message}.`)));
+    server.listen(wanted, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : wanted));
+    });
+  });
+}
