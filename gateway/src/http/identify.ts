@@ -86,7 +86,10 @@ export function requireSessionToken(context: GatewayContext): { token: string; c
   return { token, credential };
 }
 
-/** What the credential's partition knows of it. Throws 401 or 403 for one that is not good now. */
+/**
+ * What the credential's partition knows of it. Throws 401 or 403 for one that is not good now, which that of an agent's
+ * former owner is not.
+ */
 export async function lookUpCredential(
   context: GatewayContext,
   { partition, payer }: VerifiedCredential,
@@ -95,5 +98,9 @@ export async function lookUpCredential(
   const found: { fault: CredentialFault } | { keyId: string | null; session: SessionRow | null } =
     await gateway.environment.ledger.read(partition, { type: "credential", at, payer });
   if ("fault" in found) throw credentialError(payer, found.fault);
+  const { address, agentToken } = found.session ?? {};
+  if (address !== undefined && agentToken) {
+    await gateway.agentOwners.requireLately(lowerAddress(agentToken), lowerAddress(address));
+  }
   return found;
 }

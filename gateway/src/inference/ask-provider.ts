@@ -2,13 +2,17 @@ import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Sends the request to the provider, and keeps count of how the provider does. Throws `UpstreamFailure`. */
+/**
+ * Sends the request to the provider, and keeps count of how the provider does. Throws `UpstreamFailure`, and 503 while
+ * the provider fails for the model: that is looked at once more here, for a request may have waited for its turn.
+ */
 export async function askProvider(
   { provider, breaker, metrics, environment: { clock } }: Gateway,
   { order, upstreamKey, abort }: Exchange,
 ): Promise<UpstreamResponse> {
   const askedAt = clock.now();
   const model = order.model.id;
+  breaker.admit(model, askedAt);
   try {
     const response = await provider.infer(order, upstreamKey, abort.signal);
     metrics.upstreamAnswered(response.status, clock.now() - askedAt);
@@ -16,11 +20,10 @@ export async function askProvider(
     else breaker.succeeded(model);
     return response;
   } catch (error) {
-    if (error instanceof UpstreamFailure) {
-      metrics.upstreamFailed(error.stage);
-      // What we broke off ourselves says nothing about the provider.
-      if (!abort.signal.aborted) breaker.failed(model, clock.now());
-    }
+    if (error instanceof UpstreamFailure) metrics.upstreamFailed(error.stage);
+    // What we broke off ourselves says nothing about the provider.
+    if (error instanceof UpstreamFailure && !abort.signal.aborted) breaker.failed(model, clock.now());
+    else breaker.gaveUp(model);
     throw error;
   }
 }

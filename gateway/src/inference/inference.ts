@@ -43,7 +43,7 @@ export async function serveInference(gateway: Gateway, request: InferenceRequest
     chatExtras: gateway.config.upstream.chatExtras,
     chatOutputField: gateway.config.upstream.chatOutputField,
   });
-  gateway.breaker.admit(order.model.id, request.at);
+  gateway.breaker.check(order.model.id, gateway.environment.clock.now());
   const admitted = await admitInTurn(gateway, request, order);
   if ("claimed" in admitted) return answerClaimed(gateway, admitted.claimed);
   const exchange = admitted;

@@ -58,6 +58,23 @@ test("a try that fails, or is never heard of again, keeps it open as long again"
   }
 });
 
+test("who only looks takes nobody's turn to try", () => {
+  const breaker = failing(LIMIT.failures);
+  const later = NOW + LIMIT.openMs;
+  assert.throws(() => breaker.check("a", later - 1), GatewayError);
+  for (let left = 100; left > 0; left--) breaker.check("a", later);
+  assert.equal(wait(breaker, "a", later), 0);
+  assert.throws(() => breaker.check("a", later), GatewayError);
+});
+
+test("a try that was given up here leaves it to the next one", () => {
+  const breaker = failing(LIMIT.failures);
+  const later = NOW + LIMIT.openMs;
+  assert.equal(wait(breaker, "a", later), 0);
+  breaker.gaveUp("a");
+  assert.deepEqual([wait(breaker, "a", later), wait(breaker, "a", later) > 0], [0, true]);
+});
+
 test("one model's failures cut off no other", () => {
   const breaker = failing(LIMIT.failures);
   assert.equal(wait(breaker, "b", NOW), 0);

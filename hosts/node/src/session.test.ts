@@ -374,12 +374,18 @@ describe("an agent's session", () => {
     const read = readsOf(agent);
     await chain.giveAgent(agent, buyer.address);
     now += 5 * MINUTE - 1;
+    const reads = ["/api/v1/activity", "/api/v1/generation?id=req_00000000000000000000000000"];
+    const statusesOfReads = () =>
+      Promise.all(reads.map(async (path) => (await stack.call(path, { key: session })).status));
     assert.equal((await ask(session)).status, 200);
+    assert.deepEqual(await statusesOfReads(), [200, 404]);
     assert.equal(readsOf(agent), read);
     now += 1;
     const refused = await ask(session);
     assert.deepEqual([refused.status, refused.code], [403, "not_agent_owner"]);
     assert.equal(readsOf(agent), read + 1);
+    // What was served for the agent is the new owner's to read.
+    assert.deepEqual(await statusesOfReads(), [403, 403]);
     assert.equal((await ask(await signIn(buyer, agent))).status, 200);
   });
 

@@ -17,6 +17,8 @@ export function handleInference(route: InferenceRoute) {
     const idempotencyKey = readIdempotencyKey(context);
     const prove = () => lookUpCredential(context, credential);
     const body = parseJsonBody(await readJsonText(context, maxBytes, prove));
+    // An answer kept for an agent is its owner's of today.
+    if (idempotencyKey !== null && credential.payer.kind === "session") await prove();
     const id = context.get("requestId");
     const response = await serveInference(context.get("gateway"), {
       id,
