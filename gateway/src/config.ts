@@ -100,6 +100,9 @@ export const limits = {
   /** How long a request's `Idempotency-Key` is its own, and its answer kept if it is whole and not larger than this. */
   idempotencyMs: 24 * 3_600_000,
   replayedBytes: 1024 * 1024,
+  /** What is kept a UTC day, for one account or identity and for all of them. */
+  keptBytesEach: 64 * 1024 * 1024,
+  keptBytes: 1024 * 1024 * 1024,
   messageMs: 10 * 60_000,
   /** How long an identity's capacity is not read again, and how long it serves where the chain does not answer. */
   capacityFreshMs: 60_000,

@@ -4,6 +4,7 @@ import { type Limiter, makeLimiter } from "./http/limiter.ts";
 import { type AgentOwners, makeAgentOwners } from "./identity/agent-owners.ts";
 import { type Credentials, makeCredentials } from "./identity/credentials.ts";
 import { type Gate, makeGate } from "./identity/gate.ts";
+import { type KeptBytes, makeKeptBytes } from "./inference/kept-bytes.ts";
 import { makePriceList, type PriceList } from "./metering/price-list.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
 import { type Breaker, makeBreaker } from "./upstream/breaker.ts";
@@ -30,6 +31,8 @@ export type Gateway = {
   metrics: Metrics;
   /** Requests a minute, by account or identity and by client address. */
   rates: { account: Limiter; address: Limiter };
+  /** Of answers to requests with an `Idempotency-Key`. */
+  keptBytes: KeptBytes;
   /** The ids of the requests that this process is working on: their holds are not the sweeper's. */
   live: Set<string>;
 };
@@ -64,6 +67,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
       account: makeLimiter(config.operator.accountRequestsPerMinute),
       address: makeLimiter(config.operator.addressRequestsPerMinute),
     },
+    keptBytes: makeKeptBytes({ each: limits.keptBytesEach, all: limits.keptBytes }),
     live: new Set(),
   };
 }

@@ -13,7 +13,7 @@ export function earlierClaim(rows: Rows, claim: Claim, atMs: number): Claimed | 
   const earlier = rows.get("claim", claim.id);
   if (earlier === undefined || earlier.expiresAt <= atMs) return undefined;
   const hold = rows.get("hold", earlier.requestId);
-  // A request that was refused or cost nothing has given the name back.
+  // A request that was refused, or whose hold was released, has given the name back.
   if (hold === undefined || hold.state === "released") return undefined;
   const { requestId: by } = earlier;
   if (earlier.fingerprint !== claim.fingerprint) return { status: "claimed", by, state: "mismatch" };

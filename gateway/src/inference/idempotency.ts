@@ -62,13 +62,13 @@ export async function answerClaimed(gateway: Gateway, { by, state }: Claimed): P
 
 /** Keeps an answer for as long as its key is claimed, with the headers that it is sent with. */
 export async function keepAnswer(
-  { environment, sealer }: Gateway,
-  { id, at }: InferenceRequest,
+  { environment, sealer, keptBytes }: Gateway,
+  { id, at, credential }: InferenceRequest,
   answer: { headers: Record<string, string>; body: string | Uint8Array },
 ): Promise<void> {
   const { headers, body } = answer;
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  if (bytes.length > limits.replayedBytes) return;
+  if (bytes.length > limits.replayedBytes || !keptBytes.take(credential.partition, bytes.length, at)) return;
   const name = answerName(id);
   try {
     const sealed = await sealer.seal(name, Buffer.concat([Buffer.from(`${JSON.stringify(headers)}\n`), bytes]));

@@ -13,14 +13,17 @@ export function openKeyValue(file: string, now: () => number): KeyValueStore & {
   database.exec(`CREATE TABLE IF NOT EXISTS key_value (
     key TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER
   ) STRICT, WITHOUT ROWID`);
+  database.exec("CREATE INDEX IF NOT EXISTS ending ON key_value (expires_at) WHERE expires_at IS NOT NULL");
   const select = database.prepare("SELECT value, expires_at FROM key_value WHERE key = ?");
   const upsert = database.prepare(
     `INSERT INTO key_value (key, value, expires_at) VALUES (?, ?, ?)
      ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
   );
   const remove = database.prepare("DELETE FROM key_value WHERE key = ?");
-  const removeOver = database.prepare("DELETE FROM key_value WHERE expires_at <= ?");
-  let tidiedAt = now();
+  const removeOver = database.prepare(
+    `DELETE FROM key_value
+     WHERE key IN (SELECT key FROM key_value WHERE expires_at <= ? ORDER BY expires_at LIMIT ${TIDIED_BY_A_PUT})`,
+  );
   return {
     async get(key) {
       const row = select.get(key);
@@ -30,9 +33,7 @@ export function openKeyValue(file: string, now: () => number): KeyValueStore & {
     },
     async put(key, value, options) {
       upsert.run(key, value, options?.expiresAt ?? null);
-      if (now() - tidiedAt < TIDY_MS) return;
-      tidiedAt = now();
-      removeOver.run(tidiedAt);
+      removeOver.run(now());
     },
     async delete(key) {
       remove.run(key);
@@ -41,5 +42,5 @@ export function openKeyValue(file: string, now: () => number): KeyValueStore & {
   };
 }
 
-/** How long what is over may stay in the file. */
-const TIDY_MS = 3_600_000;
+/** More than a put adds: what is over goes, and no put waits for much of it. */
+const TIDIED_BY_A_PUT = 4;

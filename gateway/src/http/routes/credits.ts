@@ -1,5 +1,5 @@
 import type { Address } from "@inference/protocol/credential";
-import { ChainUnavailable } from "../../environment.ts";
+import { isChainUnavailable } from "../../environment.ts";
 import type { Gateway } from "../../gateway.ts";
 import type { GatewayContext } from "../context.ts";
 import { requireApiKey } from "../identify.ts";
@@ -37,7 +37,7 @@ function pending({ environment }: Gateway, account: Address) {
       transaction,
     }));
   } catch (error) {
-    if (error instanceof ChainUnavailable) return null;
+    if (isChainUnavailable(error)) return null;
     throw error;
   }
 }
