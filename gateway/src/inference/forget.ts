@@ -2,6 +2,7 @@ import type { ForgettableTable, RowPosition } from "@inference/ledger/client";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
+import { forgettableTables } from "@inference/ledger/walks";
 import type { Gateway } from "../gateway.ts";
 
 /**
@@ -12,11 +13,10 @@ import type { Gateway } from "../gateway.ts";
  */
 export async function forgetAll(gateway: Gateway, stopped: AbortSignal): Promise<number> {
   let forgotten = 0;
-  for (const table of tables) forgotten += await forgetTable(gateway, table, stopped);
+  for (const table of forgettableTables) forgotten += await forgetTable(gateway, table, stopped);
   return forgotten;
 }
 
-const tables: readonly ForgettableTable[] = ["hold", "nonce", "session", "claim", "receipt"];
 const ROWS_A_PAGE = 256;
 const PAUSE_MS = 50;
 

@@ -1,9 +1,10 @@
 import type { SqlStorage } from "@cloudflare/workers-types";
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import type { Partition } from "@inference/ledger/partition";
-import { createStatements, sqlName, timeOrderedTables } from "@inference/ledger/schema";
+import { createStatements, sqlName } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
-import type { Change, HoldRow, OutboxRow, ReadRows } from "@inference/ledger/tables";
+import type { Change, OutboxRow, ReadRows } from "@inference/ledger/tables";
+import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 
 /** The rows of the one partition that an object is, in its own SQLite. */
 export type OwnRows = {
@@ -18,8 +19,6 @@ export type OwnRows = {
   /** Whether there is anything that will be forgotten some day. */
   isForgettable(): boolean;
 };
-
-const forgettable: readonly ForgettableTable[] = ["hold", "receipt", "nonce", "session", "claim"];
 
 export function openOwnRows(sql: SqlStorage): OwnRows {
   if (sql.exec("SELECT count(*) AS n FROM sqlite_master WHERE name = 'hold_row'").one().n === 0) {
@@ -51,26 +50,10 @@ export function openOwnRows(sql: SqlStorage): OwnRows {
         partition: String(stored.partition),
         row: tableSql.outbox.toRow(stored) as OutboxRow,
       })),
-    lapsedHolds: (at, limit) =>
-      select(
-        `SELECT * FROM hold_row WHERE state IN ('open', 'orphaned') AND lease_until < ? ORDER BY lease_until LIMIT ?`,
-        at,
-        limit,
-      ).map((stored) => ({ partition: String(stored.partition), hold: tableSql.hold.toRow(stored) as HoldRow })),
-    overdue(table, before, { after, limit }) {
-      const at = table === "hold" || table === "receipt" ? "admitted_at" : "expires_at";
-      const order = isInTime(table) ? "id, partition" : "partition, id";
-      const { partition = "", id = "" } = after ?? {};
-      const position = isInTime(table) ? [id, partition] : [partition, id];
-      const page = select(
-        `SELECT partition, id, ${at} AS at FROM ${sqlName(table)} WHERE (${order}) > (?, ?) ORDER BY ${order} LIMIT ?`,
-        ...position,
-        limit,
-      ).map((stored) => ({ partition: String(stored.partition), id: String(stored.id), at: Number(stored.at) }));
-      const rows = page.filter((row) => row.at < before);
-      // Where rows lie in the order of their time, none is overdue after one that is not.
-      const isEnd = page.length < limit || (isInTime(table) && rows.length < page.length);
-      return { rows, next: isEnd ? null : (page.at(-1) ?? null) };
+    lapsedHolds: (at, limit) => select(LAPSED_HOLDS, at, limit).map(toLapsedHold),
+    overdue(table, before, page) {
+      const walk = overdueWalks[table];
+      return walk.toPage(select(walk.select, ...walk.bind(page)), before, page.limit);
     },
     firstLease() {
       const [first] = select(
@@ -78,10 +61,7 @@ export function openOwnRows(sql: SqlStorage): OwnRows {
       );
       return first === undefined ? undefined : Number(first.lease_until);
     },
-    isForgettable: () => forgettable.some((table) => select(`SELECT 1 FROM ${sqlName(table)} LIMIT 1`).length > 0),
+    isForgettable: () =>
+      forgettableTables.some((table) => select(`SELECT 1 FROM ${sqlName(table)} LIMIT 1`).length > 0),
   };
-}
-
-function isInTime(table: ForgettableTable): boolean {
-  return timeOrderedTables.includes(table);
 }

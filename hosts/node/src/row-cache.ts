@@ -1,9 +1,10 @@
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ForgettableTable, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import type { Partition } from "@inference/ledger/partition";
 import { sqlName, timeOrderedTables } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
 import type { Change, HoldRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
+import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 import { type EncodedRows, encodeRow, writeEncoded } from "./encoded-rows.ts";
 import { prepareStatements } from "./statements.ts";
 import { openWrittenIds } from "./written-ids.ts";
@@ -61,17 +62,11 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const statements = prepareStatements(database);
   const begin = database.prepare("BEGIN IMMEDIATE");
   const end = database.prepare("COMMIT");
-  const lapsed = database.prepare(
-    `SELECT * FROM hold_row WHERE state IN ('open', 'orphaned') AND lease_until < ? ORDER BY lease_until LIMIT ?`,
-  );
+  const lapsed = database.prepare(LAPSED_HOLDS);
   const undelivered = database.prepare("SELECT * FROM outbox_row ORDER BY partition, id");
-  const oldest = {
-    claim: database.prepare(walkByPartition("claim")),
-    hold: database.prepare(walkByTime("hold")),
-    nonce: database.prepare(walkByPartition("nonce")),
-    receipt: database.prepare(walkByTime("receipt")),
-    session: database.prepare(walkByPartition("session")),
-  };
+  const overdue = Object.fromEntries(
+    forgettableTables.map((table) => [table, database.prepare(overdueWalks[table].select)]),
+  ) as Record<ForgettableTable, StatementSync>;
   const partitions = new Map<Partition, CachedPartition>();
   const writtenIds = openWrittenIds(newestId(database));
   /** Entries without a row, in the order in which they went. */
@@ -210,24 +205,10 @@ export function openRowCache(database: DatabaseSync): RowCache {
       gone.clear();
       partitions.clear();
     },
-    unresolvedHolds: (leaseBefore, limit) =>
-      lapsed.all(leaseBefore, limit).map((stored) => ({
-        partition: String(stored.partition),
-        hold: tableSql.hold.toRow(stored) as HoldRow,
-      })),
-    overdue(table, before, { after, limit }) {
-      const { id = "", partition = "" } = after ?? {};
-      const isInTime = table in timeOrdered;
-      const position = isInTime ? [id, partition] : [partition, id];
-      const page = oldest[table].all(...position, limit);
-      const found = page
-        .filter(({ at }) => Number(at) < before)
-        .map((row) => ({ partition: String(row.partition), id: String(row.id) }));
-      const last = page.at(-1);
-      // Where rows lie in the order of their time, none is overdue after one that is not.
-      const isEnd = page.length < limit || (isInTime && found.length < page.length);
-      const next = last === undefined || isEnd ? null : { partition: String(last.partition), id: String(last.id) };
-      return { rows: found, next };
+    unresolvedHolds: (leaseBefore, limit) => lapsed.all(leaseBefore, limit).map(toLapsedHold),
+    overdue(table, before, page) {
+      const walk = overdueWalks[table];
+      return walk.toPage(overdue[table].all(...walk.bind(page)), before, page.limit);
     },
     outbox: () =>
       undelivered.all().map((stored) => ({
@@ -246,16 +227,6 @@ const timeOrdered: { [T in TableName]?: number } = Object.fromEntries(
 function newestId(database: DatabaseSync): string {
   const newest = timeOrderedTables.map((table) => `SELECT max(id) AS id FROM ${sqlName(table)}`).join(" UNION ALL ");
   return String(database.prepare(`SELECT coalesce(max(id), '') AS id FROM (${newest})`).get()?.id);
-}
-
-function walkByTime(table: "hold" | "receipt"): string {
-  return `SELECT id, partition, admitted_at AS at FROM ${table}_row WHERE (id, partition) > (?, ?)
-    ORDER BY id, partition LIMIT ?`;
-}
-
-function walkByPartition(table: "claim" | "nonce" | "session"): string {
-  return `SELECT partition, id, expires_at AS at FROM ${table}_row WHERE (partition, id) > (?, ?)
-    ORDER BY partition, id LIMIT ?`;
 }
 
 /** The entries whose rows are not on disk as they are. */

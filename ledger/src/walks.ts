@@ -1,0 +1,55 @@
+import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "./client.ts";
+import { sqlName, timeOrderedTables } from "./schema.ts";
+import { tableSql } from "./sql.ts";
+import type { HoldRow } from "./tables.ts";
+
+/** What is looked for through all partitions of a file or an object, and not in one: the same for every host. */
+type Stored = Readonly<Record<string, unknown>>;
+
+/** Unresolved holds whose lease lapses first. Bind: the time, the most rows. */
+export const LAPSED_HOLDS = `SELECT * FROM hold_row WHERE state IN ('open', 'orphaned') AND lease_until < ?
+  ORDER BY lease_until LIMIT ?`;
+
+export function toLapsedHold(stored: Stored): LapsedHold {
+  return { partition: String(stored.partition), hold: tableSql.hold.toRow(stored) as HoldRow };
+}
+
+/** The tables whose rows are forgotten some day. */
+export const forgettableTables: readonly ForgettableTable[] = ["hold", "nonce", "session", "claim", "receipt"];
+
+/** A walk through one of them, page by page, in the order in which its rows lie. */
+export type OverdueWalk = {
+  /** Bind: what `bind` gives. */
+  select: string;
+  bind(page: OverdueQuery): [string, string, number];
+  toPage(stored: readonly Stored[], before: number, limit: number): OverduePage;
+};
+
+export const overdueWalks = Object.fromEntries(
+  forgettableTables.map((table) => [table, makeOverdueWalk(table)]),
+) as Record<ForgettableTable, OverdueWalk>;
+
+function makeOverdueWalk(table: ForgettableTable): OverdueWalk {
+  const isInTime = timeOrderedTables.includes(table);
+  const order = isInTime ? "id, partition" : "partition, id";
+  const at = isInTime ? "admitted_at" : "expires_at";
+  return {
+    select: `SELECT partition, id, ${at} AS at FROM ${sqlName(table)} WHERE (${order}) > (?, ?)
+      ORDER BY ${order} LIMIT ?`,
+    bind({ after, limit }) {
+      const { partition = "", id = "" } = after ?? {};
+      return isInTime ? [id, partition, limit] : [partition, id, limit];
+    },
+    toPage(stored, before, limit) {
+      const rows = stored.filter((row) => Number(row.at) < before).map(toPosition);
+      const last = stored.at(-1);
+      // Where rows lie in the order of their time, none is overdue after one that is not.
+      const isEnd = stored.length < limit || (isInTime && rows.length < stored.length);
+      return { rows, next: last === undefined || isEnd ? null : toPosition(last) };
+    },
+  };
+}
+
+function toPosition({ partition, id }: Stored): { partition: string; id: string } {
+  return { partition: String(partition), id: String(id) };
+}
