@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
 import { type JsonReader, readJson } from "@inference/contracts/json-reader";
 import { type Address, type Hex, isHex } from "viem";
-import { SettingsError } from "../settings.ts";
+import { readJsonFile, SettingsError } from "../settings.ts";
 
 /** What the keeper is told: a JSON file named by KEEPER_FILE, and its key in the environment. */
 export type KeeperSettings = {
@@ -66,9 +65,5 @@ function readChain(at: JsonReader): KeeperChainSettings {
 
 function readFile(name: string | undefined): unknown {
   if (name === undefined || name === "") throw new SettingsError("KEEPER_FILE must name the keeper's JSON file.");
-  try {
-    return JSON.parse(readFileSync(name, "utf8"));
-  } catch (error) {
-    throw new SettingsError(`KEEPER_FILE: ${name} cannot be read: ${String(error)}`);
-  }
+  return readJsonFile("KEEPER_FILE", name);
 }
