@@ -30,6 +30,7 @@ import type { ChainConfig, DeploymentConfig } from "./deployment-config.ts";
 import { LOCAL_CHAIN_NAMES, type LocalChainName, type LocalWorld, prepareLocalChains } from "./local-chains.ts";
 import { receiptOf } from "./receipt.ts";
 import { simulate } from "./simulate.ts";
+import { verifyChain } from "./verify-deployment.ts";
 
 const account = (addressIndex: number) =>
   mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
@@ -133,10 +134,26 @@ test("every peer, library, verifier set, role and owner that is not as the file 
   deepEqual(await layerZero({ confirmations: 7 }), ["getAppUlnConfig", "getAppUlnConfig"]);
   deepEqual(await wrongOf(() => ({}), { dailyMintCap: 1n, messageGas: 2n }), ["DAILY_MINT_CAP", "options"]);
   deepEqual(await wrongOf(() => ({}), { timelockDelaySeconds: 1n }), ["getMinDelay"]);
-  const otherOft = ({ secondary1 }: Record<string, ChainConfig>) => ({
-    secondary1: { ...secondary1, dollarOft: stranger.address },
+  const dollars = (change: object) =>
+    wrongOf(({ secondary1 }) => ({ secondary1: { ...secondary1, ...change } as ChainConfig }));
+  const { dollarPool: counterpart, stablecoin } = world.sites.primary;
+  deepEqual(await dollars({ dollarOft: stranger.address }), ["peers"]);
+  deepEqual(await dollars({ dollarOftOnPrimary: stablecoin }), ["token"]);
+  deepEqual(await dollars({ dollarOftOnPrimary: stranger.address }), ["token"]);
+  deepEqual(await onPrimary(() => ({ stablecoin: counterpart })), ["STABLECOIN", "token", "token", "STABLECOIN"]);
+});
+
+test("a dollar's way that is another on the secondary chain than in the file is named there", async () => {
+  const secondary1 = { ...world.config.chains.secondary1, dollarOft: stranger.address } as ChainConfig;
+  const config = { ...world.config, chains: { ...world.config.chains, secondary1 } };
+  const plan = planDeployment(config).find(({ name }) => name === "secondary1");
+  const reader = createPublicClient({ transport: http(rpcUrls.secondary1) });
+  // The stranger answers nothing, as a pool that knows no peers, and so nothing is said of his.
+  await rejects(plan === undefined ? Promise.resolve() : verifyChain(config, plan, reader), (error: WiringError) => {
+    deepEqual(error.wrong.length, 1);
+    match(String(error.wrong), /^OFT\(\)/);
+    return true;
   });
-  deepEqual(await wrongOf(otherOft), ["OFT"]);
 });
 
 test("the deployer has no role on any chain, and its factories deploy nothing more", async () => {

@@ -17,7 +17,10 @@ const side = { stablecoin: address("7"), proposer: address("8"), guardian: addre
 const primary = { settler: address("a"), provider: address("b") };
 const chains = {
   here: { ...side, chainId: 1, primary, layerZero: { ...layerZero, eid: 30_101 } },
-  there: { ...side, chainId: 2, dollarOft: address("c"), layerZero: { ...layerZero, eid: 30_102 } },
+  there: {
+    ...{ ...side, chainId: 2, dollarOft: address("c"), dollarOftOnPrimary: address("e") },
+    layerZero: { ...layerZero, eid: 30_102 },
+  },
 };
 const config: DeploymentConfig = {
   deployer: address("d"),

@@ -29,6 +29,8 @@ export interface ChainConfig {
   readonly layerZero?: LayerZeroConfig | undefined;
   /** On a secondary chain: the LayerZero OFT that carries its dollars to the primary chain. */
   readonly dollarOft?: Address | undefined;
+  /** Given with it: its counterpart, a contract on the primary chain, which pays there in the primary chain's dollar. */
+  readonly dollarOftOnPrimary?: Address | undefined;
   /** Absent: no agents are born on the chain. */
   readonly agents?: AgentsConfig | undefined;
 }
@@ -130,6 +132,7 @@ function readChain(at: JsonReader): ChainConfig {
     })),
     layerZero: at.optional("layerZero", readLayerZero),
     dollarOft: at.has("dollarOft") ? at.address("dollarOft") : undefined,
+    dollarOftOnPrimary: at.has("dollarOftOnPrimary") ? at.address("dollarOftOnPrimary") : undefined,
     agents: at.optional("agents", readAgents),
   };
 }
@@ -192,13 +195,16 @@ function wrongChains({ chains }: DeploymentConfig): string[] {
 }
 
 function wrongChain(config: DeploymentConfig, [name, chain]: [string, ChainConfig]): string[] {
-  const { primary, layerZero, dollarOft } = chain;
+  const { primary, layerZero } = chain;
   const isOneOfMany = Object.keys(config.chains).length > 1;
   const wrong: string[] = [];
   const refuse = (isWrong: boolean, what: string): void => void (isWrong && wrong.push(`chains.${name}${what}`));
   refuse(isOneOfMany && layerZero === undefined, ".layerZero must be given, where there is more than one chain.");
-  refuse(primary === undefined && dollarOft === undefined, ".dollarOft must be given, on a secondary chain.");
-  refuse(primary !== undefined && dollarOft !== undefined, ".dollarOft has no place on the primary chain.");
+  for (const field of ["dollarOft", "dollarOftOnPrimary"] as const) {
+    const isGiven = chain[field] !== undefined;
+    refuse(primary === undefined && !isGiven, `.${field} must be given, on a secondary chain.`);
+    refuse(primary !== undefined && isGiven, `.${field} has no place on the primary chain.`);
+  }
   if (layerZero !== undefined) {
     const { verifiers, confirmations, maxMessageBytes } = layerZero;
     const distinct = new Set(verifiers.map((verifier) => verifier.toLowerCase())).size;

@@ -163,7 +163,7 @@ function configOf(
       agents: { stakingToken, uniswapFactory, safeProxyFactory, safeSingleton, safeFallbackHandler, listings },
       ...(name === "primary"
         ? { primary: { settler: roles.settler, provider: protocolSafe } }
-        : { dollarOft: dollarPool }),
+        : { dollarOft: dollarPool, dollarOftOnPrimary: sites.primary.dollarPool }),
     };
   };
   return {

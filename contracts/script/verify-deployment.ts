@@ -1,5 +1,5 @@
 /** Reads back every wire, library, verifier set, peer, role and owner of a chain's contracts. */
-import type { PublicClient } from "viem";
+import { BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError, type PublicClient } from "viem";
 import type { ChainPlan } from "./contract-plan.ts";
 import type { DeploymentConfig } from "./deployment-config.ts";
 import type { Wire } from "./wire.ts";
@@ -16,12 +16,25 @@ export async function verifyChain(config: DeploymentConfig, plan: ChainPlan, rea
   if (wrong.length > 0) throw new WiringError(plan.name, wrong);
 }
 
-async function mismatch(reader: Reader, { expected, part, args = [], ...call }: Wire): Promise<string | undefined> {
-  const whole = await reader.readContract({ ...call, args });
+async function mismatch(reader: Reader, wire: Wire): Promise<string | undefined> {
+  const { expected, part, args = [], mayRevert = false, ...call } = wire;
+  const what = `${call.functionName}${part === undefined ? "" : `.${part}`}(${args.join(", ")}) of ${call.address}`;
+  let whole: unknown;
+  try {
+    whole = await reader.readContract({ ...call, args });
+  } catch (error) {
+    if (!hasReverted(error)) throw error;
+    return mayRevert ? undefined : `${what} has no answer`;
+  }
   const actual = part === undefined ? whole : (whole as Record<string | number, unknown>)[part];
-  if (plain(actual) === plain(expected)) return undefined;
-  const name = part === undefined ? call.functionName : `${call.functionName}.${part}`;
-  return `${name}(${args.join(", ")}) of ${call.address} is ${plain(actual)}, not ${plain(expected)}`;
+  return plain(actual) === plain(expected) ? undefined : `${what} is ${plain(actual)}, not ${plain(expected)}`;
+}
+
+/** Whether the node has answered that the contract, if there is one, does not. */
+function hasReverted(error: unknown): boolean {
+  const isRefusal = (cause: unknown) =>
+    cause instanceof ContractFunctionRevertedError || cause instanceof ContractFunctionZeroDataError;
+  return error instanceof BaseError && error.walk(isRefusal) !== null;
 }
 
 /** The same text for the same value, whatever the letters of an address. */

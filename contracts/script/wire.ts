@@ -9,4 +9,6 @@ export interface Wire {
   /** Of an answer with several parts, the one that is meant. */
   readonly part?: string | number;
   readonly expected: unknown;
+  /** Of a contract of others, which need not have the function: a call that reverts says nothing then. */
+  readonly mayRevert?: true;
 }

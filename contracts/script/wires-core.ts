@@ -1,5 +1,5 @@
 /** The wires and roles of factory, timelock, token, door, outbox and settlement. */
-import { type Address, keccak256, parseAbi, stringToHex, zeroAddress, zeroHash } from "viem";
+import { type Address, keccak256, pad, parseAbi, stringToHex, zeroAddress, zeroHash } from "viem";
 import { create3Factory } from "../generated/create3-factory.ts";
 import { inferenceSettlement } from "../generated/inference-settlement.ts";
 import { inferenceToken } from "../generated/inference-token.ts";
@@ -14,7 +14,7 @@ export function coreWires(config: DeploymentConfig, plan: ChainPlan): Wire[] {
   return [
     ...factoryAndTimelock(config, plan),
     ...tokenAndMinter(config, plan),
-    ...(plan.chain.primary === undefined ? outbox(config, plan) : settlement(plan)),
+    ...(plan.chain.primary === undefined ? outbox(config, plan) : [...settlement(plan), ...dollarsIn(config, plan)]),
   ];
 }
 
@@ -87,10 +87,11 @@ function settlement(plan: ChainPlan): Wire[] {
 
 function outbox(config: DeploymentConfig, plan: ChainPlan): Wire[] {
   const at = (name: string): Address => addressIn(plan, name);
-  const { stablecoin, layerZero, dollarOft } = plan.chain;
+  const { stablecoin, layerZero, dollarOft, dollarOftOnPrimary } = plan.chain;
   const waiting = { address: at("TokenBackingOutbox"), abi: tokenBackingOutbox.abi };
   const adapter = { address: at(adapterName(plan.chain)), abi: oftDollarBridge.abi };
   const [toPrimary] = pathwaysOf(config, plan.chain);
+  const carrier = { address: dollarOft ?? zeroAddress, abi: oftAbi };
   const inbox = create3Address(plan.factory, inboxName(layerZero?.eid ?? 0));
   return [
     { ...waiting, functionName: "MINTER", expected: at("TokenMinter") },
@@ -101,5 +102,28 @@ function outbox(config: DeploymentConfig, plan: ChainPlan): Wire[] {
     { ...adapter, functionName: "STABLECOIN", expected: stablecoin },
     { ...adapter, functionName: "PRIMARY_EID", expected: toPrimary?.eid },
     { ...adapter, functionName: "INBOX", expected: inbox },
+    { ...carrier, ...peer(toPrimary?.eid, dollarOftOnPrimary) },
   ];
+}
+
+/** Of others: what is wrong there would strand the dollars of a batch, or pay the inbox in a dollar that nobody takes. */
+const oftAbi = parseAbi([
+  "function token() view returns (address)",
+  "function peers(uint32 eid) view returns (bytes32)",
+]);
+
+/** Where the dollars of the secondary chains come out. */
+function dollarsIn(config: DeploymentConfig, plan: ChainPlan): Wire[] {
+  return pathwaysOf(config, plan.chain).flatMap(({ there: { dollarOft, dollarOftOnPrimary }, eid }): Wire[] => {
+    const carrier = { address: dollarOftOnPrimary ?? zeroAddress, abi: oftAbi };
+    return [
+      { ...carrier, functionName: "token", expected: plan.chain.stablecoin },
+      { ...carrier, ...peer(eid, dollarOft) },
+    ];
+  });
+}
+
+/** An OFT knows its peers itself; Stargate's pools leave that to a contract of their own. */
+function peer(eid: number | undefined, address: Address | undefined): Omit<Wire, "address" | "abi"> {
+  return { functionName: "peers", args: [eid], expected: pad(address ?? zeroAddress), mayRevert: true };
 }
