@@ -120,6 +120,7 @@ function schemaOf(path: string): OpenaiSchema | undefined {
   if (route === "embeddings") return "embeddings";
   if (route === "images/generations") return "images";
   if (route === "models") return "models";
+  if (/^models\/(traits|compatibility_mapping)$/.test(route)) return undefined;
   return route.startsWith("models/") ? "model" : undefined;
 }
 

@@ -8,6 +8,7 @@ import { type KeptBytes, makeKeptBytes } from "./inference/kept-bytes.ts";
 import { makePriceList, type PriceList } from "./metering/price-list.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
 import { type Breaker, makeBreaker } from "./upstream/breaker.ts";
+import { type CatalogueReads, makeCatalogueReads } from "./upstream/catalogue-reads.ts";
 import { type FairQueue, makeFairQueue } from "./upstream/fair-queue.ts";
 import { type KeyRecords, makeKeyRecords } from "./upstream/key-records.ts";
 import { makeProvider, type Provider } from "./upstream/provider.ts";
@@ -28,6 +29,7 @@ export type Gateway = {
   breaker: Breaker;
   queue: FairQueue;
   prices: PriceList;
+  catalogueReads: CatalogueReads;
   metrics: Metrics;
   /** Requests a minute, by account or identity and by client address. */
   rates: { account: Limiter; address: Limiter };
@@ -60,6 +62,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     contractSignatures: makeGate(limits.contractSignaturesAtOnce, "checks of contract wallets' signatures"),
     provider,
     prices: makePriceList(config, environment, provider),
+    catalogueReads: makeCatalogueReads(environment, provider),
     breaker: makeBreaker(config.operator.breaker),
     queue: makeFairQueue(queueLimits(config), environment.timers),
     metrics,

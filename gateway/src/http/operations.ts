@@ -1,6 +1,7 @@
 import type { ErrorCode } from "@inference/protocol/errors";
 import { activityQuery } from "@inference/protocol/wire/activity";
 import * as answers from "@inference/protocol/wire/answers";
+import { catalogueQuery } from "@inference/protocol/wire/catalogue";
 import { chatRequest } from "@inference/protocol/wire/chat";
 import { embeddingsRequest } from "@inference/protocol/wire/embeddings";
 import { imageGenerateRequest } from "@inference/protocol/wire/image-generate";
@@ -35,6 +36,15 @@ const withSignature: ErrorCode[] = [
   "siwe_chain_unsupported",
   "siwe_malformed",
   "chain_unavailable",
+];
+const catalogueErrors: ErrorCode[] = [
+  "invalid_request",
+  "unsupported_parameter",
+  "invalid_api_key",
+  "not_found",
+  "upstream_error",
+  "upstream_unavailable",
+  ...reading,
 ];
 const paid: ErrorCode[] = [
   ...withBody,
@@ -135,6 +145,40 @@ export const operations: readonly Operation[] = [
     credentials: [],
     answers: [ok("The models.", json("ModelsAnswer", answers.modelsAnswer))],
     errors: ["invalid_api_key", "upstream_unavailable", ...reading],
+  },
+  {
+    method: "GET",
+    path: "/api/v1/models/traits",
+    id: "getModelTraits",
+    group: "Inference",
+    title: "Models by what they are good for",
+    about: "As the provider has it, for models that can be served. Use the id: a trait is no name of a model here.",
+    credentials: [],
+    query: catalogueQuery,
+    answers: [ok("A model for each trait.", json("ModelNamesAnswer", answers.modelNamesAnswer))],
+    errors: catalogueErrors,
+  },
+  {
+    method: "GET",
+    path: "/api/v1/models/compatibility_mapping",
+    id: "getModelCompatibility",
+    group: "Inference",
+    title: "Models by the names of others'",
+    about: "As the provider has it, for models that can be served. Use the id: such a name is no name of a model here.",
+    credentials: [],
+    query: catalogueQuery,
+    answers: [ok("A model for each name.", json("ModelNamesAnswer", answers.modelNamesAnswer))],
+    errors: catalogueErrors,
+  },
+  {
+    method: "GET",
+    path: "/api/v1/image/styles",
+    id: "getImageStyles",
+    group: "Inference",
+    title: "What `style_preset` of an image may be",
+    credentials: [],
+    answers: [ok("The styles.", json("ImageStylesAnswer", answers.imageStylesAnswer))],
+    errors: catalogueErrors,
   },
   {
     method: "GET",

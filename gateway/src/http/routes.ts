@@ -2,6 +2,7 @@ import { inferenceRoutes } from "../inference/routes.ts";
 import type { GatewayContext } from "./context.ts";
 import { getActivity } from "./routes/activity.ts";
 import { deleteAuth, getNonce, postAuth } from "./routes/auth.ts";
+import { getImageStyles, getModelCompatibility, getModelTraits } from "./routes/catalogue.ts";
 import { getCredits } from "./routes/credits.ts";
 import { getDocs, getLlmsText, getOpenApi } from "./routes/docs.ts";
 import { getGeneration } from "./routes/generation.ts";
@@ -25,6 +26,9 @@ const prefixes = ["/api/v1", "/v1"] as const;
 const underBothPrefixes: readonly Route[] = [
   ...inferenceRoutes.map((route): Route => ({ method: "POST", path: route.path, handle: handleInference(route) })),
   { method: "GET", path: "/models", handle: listModels },
+  { method: "GET", path: "/models/traits", handle: getModelTraits },
+  { method: "GET", path: "/models/compatibility_mapping", handle: getModelCompatibility },
+  { method: "GET", path: "/image/styles", handle: getImageStyles },
   // A model's id may have a slash in it.
   { method: "GET", path: "/models/:id{.+}", handle: getModel },
 ];

@@ -1,7 +1,7 @@
 import { fail } from "@inference/protocol/errors";
 import type { PriceSnapshot } from "@inference/protocol/model";
 import { type GatewayConfig, limits } from "../config.ts";
-import type { Environment } from "../environment.ts";
+import { type Environment, UpstreamFailure } from "../environment.ts";
 import type { Provider } from "../upstream/provider.ts";
 import { parseCatalogue } from "./catalogue.ts";
 
@@ -66,7 +66,9 @@ export function makePriceList(config: GatewayConfig, environment: Environment, p
     const abort = new AbortController();
     const timer = timers.after(READ_MS, () => abort.abort());
     try {
-      return await provider.read("/models?type=all", abort.signal);
+      const text = await provider.read("/models?type=all", abort.signal);
+      if (text === null) throw new UpstreamFailure("sent", "the provider has no catalogue");
+      return text;
     } finally {
       timer.cancel();
     }

@@ -11,8 +11,8 @@ import { fillRecordUrl, type RecordedAnswer } from "./record-url.ts";
 export type Provider = {
   /** @param key The upstream key to use: the master key, or one that was made under it. */
   infer(order: Order, key: string, signal: AbortSignal): Promise<UpstreamResponse>;
-  /** One of the provider's free reads, as text. Throws `UpstreamFailure` unless it answered 200. */
-  read(path: string, signal: AbortSignal): Promise<string>;
+  /** One of the provider's free reads, as text; null if it has none such. Throws `UpstreamFailure` if it is not told. */
+  read(path: string, signal: AbortSignal): Promise<string | null>;
   /** The provider's record of an answer; null while it has none. */
   record(answer: RecordedAnswer, signal: AbortSignal): Promise<string | null>;
 };
@@ -53,6 +53,7 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
     },
     async read(path, signal) {
       const { status, text } = await get(`${config.baseUrl}${path}`, config.apiKey, signal);
+      if (status === 404) return null;
       if (status !== 200) throw new UpstreamFailure("sent", `the provider answered ${path} with ${status}`);
       return text;
     },

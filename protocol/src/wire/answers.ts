@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { errorTable } from "../errors.ts";
+import { modelTypes } from "./catalogue.ts";
 import { jsonObject } from "./json.ts";
 
 /**
@@ -87,12 +88,20 @@ export const modelAnswer = z.looseObject({
   object: z.literal("model"),
   created: z.int(),
   owned_by: z.string(),
-  type: z.enum(["text", "embedding", "image", "tts"]),
+  type: z.enum(modelTypes),
   context_length: z.int().nullable(),
   pricing: jsonObject.describe("Exact decimal strings in dollars, per token, character or image."),
 });
 
 export const modelsAnswer = z.strictObject({ object: z.literal("list"), data: z.array(modelAnswer) });
+
+export const modelNamesAnswer = z.strictObject({
+  object: z.literal("list"),
+  type: z.enum(modelTypes),
+  data: z.record(z.string(), z.string()).describe("A name, and the id of the model that it stands for."),
+});
+
+export const imageStylesAnswer = z.strictObject({ object: z.literal("list"), data: z.array(z.string()) });
 
 const generation = z.strictObject({
   id: z.string().describe("The answer's `x-request-id`."),

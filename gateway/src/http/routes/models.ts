@@ -20,7 +20,7 @@ export async function getModel(context: GatewayContext): Promise<Response> {
 }
 
 /** Clients try a key by listing the models: a bad one must not look good. */
-async function checkPresentedCredential(context: GatewayContext): Promise<void> {
+export async function checkPresentedCredential(context: GatewayContext): Promise<void> {
   const credential = presentedCredential(context);
   if (credential !== undefined) await lookUpCredential(context, credential);
 }

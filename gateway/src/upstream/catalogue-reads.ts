@@ -1,0 +1,60 @@
+import { GatewayError } from "@inference/protocol/errors";
+import { limits } from "../config.ts";
+import { type Environment, UpstreamFailure } from "../environment.ts";
+import { makeShared } from "../identity/shared.ts";
+import type { Provider } from "./provider.ts";
+
+/**
+ * What the provider gives away beside its catalogue: lists that change as seldom. Each is read once for all who ask,
+ * and kept as long as the prices are, so that nobody asks the provider through us more often than that.
+ */
+export type CatalogueReads = {
+  /**
+   * @param path One of our own: as many are kept as there are.
+   * @returns The answer, parsed; null if the provider has no such list.
+   * @throws GatewayError `upstream_unavailable` if it cannot be had, and the last one is too old.
+   */
+  read(path: string): Promise<unknown>;
+};
+
+const READ_MS = 5_000;
+
+export function makeCatalogueReads(
+  { clock, timers, log, background }: Environment,
+  provider: Pick<Provider, "read">,
+): CatalogueReads {
+  const kept = new Map<string, { answer: unknown; atMs: number; triedAtMs: number }>();
+  const shared = makeShared<unknown>({ background });
+
+  async function readAgain(path: string): Promise<unknown> {
+    const abort = new AbortController();
+    const timer = timers.after(READ_MS, () => abort.abort());
+    const atMs = clock.now();
+    try {
+      const text = await provider.read(path, abort.signal);
+      const answer: unknown = text === null ? null : JSON.parse(text);
+      kept.set(path, { answer, atMs, triedAtMs: atMs });
+      return answer;
+    } catch (error) {
+      if (!(error instanceof UpstreamFailure || error instanceof SyntaxError)) throw error;
+      log("warn", "catalogue_read_failed", { path, error: String(error) });
+      const last = kept.get(path);
+      if (last !== undefined && atMs - last.atMs <= limits.catalogueMaxAgeMs) {
+        last.triedAtMs = atMs;
+        return last.answer;
+      }
+      const message = "The provider does not tell this at the moment.";
+      throw new GatewayError({ code: "upstream_unavailable", message, retryAfterS: 5 });
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  return {
+    async read(path) {
+      const known = kept.get(path);
+      const isFresh = known !== undefined && Math.abs(clock.now() - known.triedAtMs) < limits.catalogueRefreshMs;
+      return isFresh ? known.answer : shared(path, () => readAgain(path));
+    },
+  };
+}

@@ -1,0 +1,9 @@
+import * as z from "zod";
+
+/** The kinds of models that some route serves, as the provider's catalogue calls them. */
+export const modelTypes = ["text", "embedding", "image", "tts"] as const;
+
+/** The query of `GET /models/traits` and `GET /models/compatibility_mapping`. */
+export const catalogueQuery = z.strictObject({
+  type: z.enum(modelTypes).default("text").describe("Of which models: `text` unless it is said."),
+});
