@@ -15,7 +15,7 @@ import { openTarget, type Target } from "./target.ts";
  */
 const MINUTE = 60_000;
 /** Each costs a check of its signature. */
-const REPLAYS = process.env.DEEP === "1" ? 10_000 : 1_000;
+const REPLAYS = 10_000;
 
 let target: Target;
 let site: Site;
