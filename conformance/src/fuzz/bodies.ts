@@ -168,6 +168,7 @@ export function spoiled(body: object): fc.Arbitrary<unknown> {
       else if (action === "remove") delete parent[last];
       else if (Array.isArray(found)) found.push(value);
       else if (typeof found === "object" && found !== null) Object.assign(found, { [key]: value });
+      else if (Array.isArray(parent)) parent.push(value);
       else parent[key] = value;
       return copy.body;
     });
