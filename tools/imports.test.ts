@@ -20,7 +20,7 @@ const mayImport: Record<string, readonly string[]> = {
   "provider-simulator": [],
   conformance: [],
   // Its HTTP side sees a URL; books without a chain and the ledger alone need what they measure.
-  bench: ["protocol", "ledger", "gateway", "hosts/node"],
+  bench: ["protocol", "ledger", "gateway", "hosts/node", "hosts/cloudflare"],
   tools: ["hosts/node"],
 };
 const packages: Record<string, string> = {
@@ -49,7 +49,7 @@ const mayDepend: Record<string, readonly string[]> = {
     "playwright-core",
     "viem",
   ],
-  bench: ["undici"],
+  bench: ["esbuild", "undici"],
 };
 /** Inside the gateway, imports point one way: each folder may import those after it. */
 const gatewayOrder = ["http", "docs", "operator", "inference", "upstream", "identity", "metering"];

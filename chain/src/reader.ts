@@ -5,6 +5,7 @@ import type { Address } from "@inference/protocol/credential";
 import { MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
 import { encodeFunctionData } from "viem";
 import type { ActivationWatcher, WatcherStatus } from "./activation-watcher.ts";
+import { type Books, readBooks } from "./books.ts";
 import { type Block, callAt, type Hex, parseWord, quantity, readBlock } from "./chain-view.ts";
 import { acceptsSignature, type SignatureQuery } from "./contract-signature.ts";
 import type { PendingActivation } from "./pending.ts";
@@ -20,6 +21,8 @@ export type ChainReader = {
   /** An identity's dollars for the UTC day of the latest block; nothing where there is no pool. */
   capacityToday(identity: Address): Promise<Capacity>;
   acceptsSignature(query: SignatureQuery): Promise<boolean>;
+  /** Null where no settlement contract is set. */
+  books(): Promise<Books | null>;
   pendingActivations(account: Address): PendingActivation[];
   following(): Pick<WatcherStatus, "state" | "block" | "lagBlocks">;
 };
@@ -30,6 +33,7 @@ export type Capacity = { capacityNanoUsd: NanoUsd; at: number };
 export type ChainReaderOptions = {
   clients: ReadonlyMap<number, ChainClient>;
   primaryChainId: number;
+  settlement?: Address | undefined;
   pool?: Address | undefined;
   registry?: Address | undefined;
   watcher: Pick<ActivationWatcher, "pendingActivations" | "status">;
@@ -42,6 +46,7 @@ const GAS = 200_000;
 export function createChainReader({
   clients,
   primaryChainId,
+  settlement,
   pool,
   registry,
   watcher,
@@ -81,6 +86,7 @@ export function createChainReader({
       return { capacityNanoUsd, at: block.at };
     },
 
+    books: async () => (settlement === undefined ? null : readBooks(primary(), settlement)),
     acceptsSignature: async (query) => acceptsSignature(clientOf(query.chainId), query),
     pendingActivations: (account) => watcher.pendingActivations(account),
     following() {

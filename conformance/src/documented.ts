@@ -46,7 +46,7 @@ export const documentedRoutes: readonly DocumentedRoute[] = [
   { method: "POST", path: "/api/v1/keys/{id}/roll", use: "signed" },
   { method: "PATCH", path: "/api/v1/keys/{id}", use: "personal" },
   { method: "DELETE", path: "/api/v1/keys/{id}", use: "personal" },
-  { method: "GET", path: "/api/v1/key", use: "key" },
+  { method: "GET", path: "/api/v1/key", use: "reader" },
   { method: "GET", path: "/api/v1/credits", use: "key" },
   { method: "GET", path: "/api/v1/generation", use: "reader" },
   { method: "GET", path: "/api/v1/activity", use: "reader" },

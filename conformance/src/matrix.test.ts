@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Account, openAccount, readKey, readReceipt, spentBy } from "./account.ts";
-import { type DocumentedRoute, documentedRoutes, paidBodies, type Use, undocumentedPaths } from "./documented.ts";
+import { type DocumentedRoute, documentedRoutes, paidBodies, undocumentedPaths } from "./documented.ts";
 import { checkExchange, type Exchange } from "./exchange.ts";
 import { codeOf, sendRaw } from "./raw.ts";
 import { openTarget, type Target } from "./target.ts";
@@ -233,7 +233,7 @@ function outcomeOf({ path, method, use }: DocumentedRoute, kind: Kind): string {
   if (use === "operator") return "404 not_found|401 (missing_credentials|invalid_api_key)";
   // Ending a session again is harmless.
   if (use === "session" && kind === "an ended session") return done;
-  if (refusal !== undefined && !refusesByKind(use, kind)) return refusal;
+  if (refusal !== undefined) return refusal;
   if (use === "models") return "200";
   if (use === "paid") return kind === "a key" ? "200" : "200|402 capacity_exhausted";
   // The receipt is named in the query, and there is none.
@@ -243,14 +243,6 @@ function outcomeOf({ path, method, use }: DocumentedRoute, kind: Kind): string {
 }
 
 const wrongIdentity = "403 wrong_identity";
-
-/** The kind of a credential is looked at before whether it is still good. */
-function refusesByKind(use: Use, kind: Kind): boolean {
-  const lapsed = ["a revoked key", "an expired key", "a disabled key", "an ended session"].includes(kind);
-  if (!lapsed) return false;
-  if (use === "key") return !isKey(kind);
-  return (use === "session" || use === "personal") && isKey(kind);
-}
 
 function isKey(kind: Kind): boolean {
   return kind.endsWith(" key");

@@ -29,7 +29,7 @@ export interface ChainConfig {
   readonly layerZero?: LayerZeroConfig | undefined;
   /** On a secondary chain: the LayerZero OFT that carries its dollars to the primary chain. */
   readonly dollarOft?: Address | undefined;
-  /** Given with it: its counterpart, a contract on the primary chain, which pays there in the primary chain's dollar. */
+  /** Given with it: its counterpart on the primary chain, which pays there in that chain's dollar. */
   readonly dollarOftOnPrimary?: Address | undefined;
   /** Absent: no agents are born on the chain. */
   readonly agents?: AgentsConfig | undefined;

@@ -106,7 +106,7 @@ function outbox(config: DeploymentConfig, plan: ChainPlan): Wire[] {
   ];
 }
 
-/** Of others: what is wrong there would strand the dollars of a batch, or pay the inbox in a dollar that nobody takes. */
+/** Of others: what is wrong there strands the dollars of a batch, or pays the inbox in a dollar that nobody takes. */
 const oftAbi = parseAbi([
   "function token() view returns (address)",
   "function peers(uint32 eid) view returns (bytes32)",

@@ -26,7 +26,7 @@ export type OperatorConfig = {
   /** Requests a minute, of an account or identity and of a client's address; null: as many as there are. */
   accountRequestsPerMinute: number | null;
   addressRequestsPerMinute: number | null;
-  /** The provider's failures in a row after which a model is not asked for, and for how long; null: it always is. */
+  /** Failures in a row, one of each account, after which a model is not asked for, and for how long; null: it is. */
   breaker: { failures: number; openMs: number } | null;
   /** Requests of one model at the provider at a time, and those that may wait for it; null: as many as there are. */
   queue: { atOnce: number; waiting: number } | null;
@@ -72,9 +72,11 @@ export const limits = {
   unprovenBodyBytes: 64 * 1024,
   /** Of all requests whose answers have not begun: what they may hold of this process's memory. */
   heldBodyBytes: 256 * 1024 * 1024,
-  /** Asking a contract about a signature costs calls on the operator's node, and anybody may ask. */
-  contractSignaturesAtOnce: 8,
-  /** So does asking for owners and capacities. */
+  /** Asking a contract about a signature costs calls on the operator's node, and anybody may: so much of one client. */
+  contractSignatures: { atOnce: 8, each: 2 },
+  /** So does asking for an agent's owner at a sign-in, which takes a signature of any wallet, */
+  agentSignIns: { atOnce: 8, each: 2 },
+  /** and asking for owners and capacities, which is for sessions, and those sign-ins. */
   chainReadsAtOnce: 64,
   /** From admission until a hold that nobody ended has lapsed. */
   leaseMs: 15 * 60_000,
@@ -109,6 +111,8 @@ export const limits = {
   capacityServesMs: 10 * 60_000,
   /** How long an agent's owner is not read again while a session of theirs lives. */
   agentOwnerMs: 5 * 60_000,
+  /** How long the contracts' books are not read again. */
+  booksMs: 10_000,
   /** How long the sweeper waits for the provider's record of an orphaned request. */
   orphanGraceMs: 30_000,
   /** How long one sweep may begin with holds; what is left is the next one's. */

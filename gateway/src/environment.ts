@@ -48,10 +48,31 @@ export type ChainReader = {
     message: string;
     signature: `0x${string}`;
   }): Promise<boolean>;
+  /** The contracts' books in the primary chain's latest block; null where there are none. */
+  books(): Promise<Books | null>;
   /** Activations seen on the chain that are not final yet. */
   pendingActivations(account: Address): PendingActivation[];
   /** How far activations have been read. */
   following(): ChainFollowing;
+};
+
+/**
+ * What the token's contracts keep, where `backing` is to be the sum of the four below it. All chains together may have
+ * more than an amount of ours can be.
+ */
+export type Books = {
+  block: number;
+  /** The block's time. */
+  at: number;
+  backingNanoUsd: bigint;
+  /** Of tokens on the primary chain. */
+  supplyNanoUsd: bigint;
+  /** Activated, and not settled on the chain. */
+  creditNanoUsd: bigint;
+  /** Settled, and not paid out. */
+  owedNanoUsd: bigint;
+  /** What the secondary chains' tokens are backed with. */
+  linesNanoUsd: bigint;
 };
 
 /** `halted`: something on the chain contradicts our books, and nothing is credited until an operator has looked. */

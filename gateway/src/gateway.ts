@@ -1,12 +1,15 @@
 import { type GatewayConfig, limits } from "./config.ts";
 import type { Environment } from "./environment.ts";
+import { type HeldBodies, makeHeldBodies } from "./http/held-bodies.ts";
 import { type Limiter, makeLimiter } from "./http/limiter.ts";
+import { makeRefusedCredentials, type RefusedCredentials } from "./http/refused-credentials.ts";
 import { type AgentOwners, makeAgentOwners } from "./identity/agent-owners.ts";
 import { type Credentials, makeCredentials } from "./identity/credentials.ts";
 import { type Gate, makeGate } from "./identity/gate.ts";
 import { type KeptBytes, makeKeptBytes } from "./inference/kept-bytes.ts";
 import { makePriceList, type PriceList } from "./metering/price-list.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
+import { makeRecentBooks, type RecentBooks } from "./operator/recent-books.ts";
 import { type Breaker, makeBreaker } from "./upstream/breaker.ts";
 import { type CatalogueReads, makeCatalogueReads } from "./upstream/catalogue-reads.ts";
 import { type FairQueue, makeFairQueue } from "./upstream/fair-queue.ts";
@@ -19,8 +22,9 @@ export type Gateway = {
   config: GatewayConfig;
   environment: Environment;
   credentials: Credentials;
-  /** Through which contracts are asked about signatures. */
+  /** Through which contracts are asked about signatures, and who signed whether an agent is theirs. */
   contractSignatures: Gate;
+  agentSignIns: Gate;
   agentOwners: AgentOwners;
   keyRecords: KeyRecords;
   /** For what lies in the key-value store and is nobody's to read. */
@@ -31,8 +35,11 @@ export type Gateway = {
   prices: PriceList;
   catalogueReads: CatalogueReads;
   metrics: Metrics;
+  books: RecentBooks;
   /** Requests a minute, by account or identity and by client address. */
   rates: { account: Limiter; address: Limiter };
+  refused: RefusedCredentials;
+  heldBodies: HeldBodies;
   /** Of answers to requests with an `Idempotency-Key`. */
   keptBytes: KeptBytes;
   /** The ids of the requests that this process is working on: their holds are not the sweeper's. */
@@ -51,7 +58,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
   const provider = makeProvider(config.upstream, environment.upstream);
   const credentials = makeCredentials(config.secret, environment.random);
   const sealer = makeSealer(config.secret, environment.random);
-  const chainReads = makeGate(limits.chainReadsAtOnce, "readings of the chain");
+  const chainReads = makeGate({ atOnce: limits.chainReadsAtOnce }, "readings of the chain");
   return {
     config,
     environment,
@@ -59,17 +66,21 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     agentOwners: makeAgentOwners(environment, chainReads),
     keyRecords: makeKeyRecords(config, environment, { credentials, chainReads, sealer }),
     sealer,
-    contractSignatures: makeGate(limits.contractSignaturesAtOnce, "checks of contract wallets' signatures"),
+    contractSignatures: makeGate(limits.contractSignatures, "checks of contract wallets' signatures"),
+    agentSignIns: makeGate(limits.agentSignIns, "sign-ins for agents"),
     provider,
     prices: makePriceList(config, environment, provider),
     catalogueReads: makeCatalogueReads(environment, provider),
     breaker: makeBreaker(config.operator.breaker),
     queue: makeFairQueue(queueLimits(config), environment.timers),
     metrics,
+    books: makeRecentBooks(environment),
     rates: {
       account: makeLimiter(config.operator.accountRequestsPerMinute),
       address: makeLimiter(config.operator.addressRequestsPerMinute),
     },
+    refused: makeRefusedCredentials(),
+    heldBodies: makeHeldBodies({ all: limits.heldBodyBytes, small: limits.unprovenBodyBytes }),
     keptBytes: makeKeptBytes({ each: limits.keptBytesEach, all: limits.keptBytes }),
     live: new Set(),
   };

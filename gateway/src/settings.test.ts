@@ -46,7 +46,7 @@ test("an operator's limits have defaults, and 0 takes each of them away", () => 
     addressHeader: null,
     accountRequestsPerMinute: 30_000,
     addressRequestsPerMinute: 60_000,
-    breaker: { failures: 20, openMs: 5_000 },
+    breaker: { failures: 10, openMs: 5_000 },
     queue: { atOnce: 512, waiting: 1_024 },
     receiptMs: 400 * 86_400_000,
   });

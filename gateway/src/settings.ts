@@ -109,8 +109,10 @@ export const gatewaySettings = z.object({
     .default(60_000)
     .describe("The most requests from one client address; 0 for any number."),
   UPSTREAM_BREAKER_FAILURES: whole(1e6)
-    .default(20)
-    .describe("The provider's failures in a row after which a model is not asked for; 0 for no number of them."),
+    .default(10)
+    .describe(
+      "The provider's failures in a row after which a model is not asked for, one of each account; 0 for no number of them.",
+    ),
   UPSTREAM_BREAKER_MS: whole(3_600_000)
     .default(5_000)
     .describe("For how long it is not asked for, before one request tries it again."),
@@ -119,7 +121,9 @@ export const gatewaySettings = z.object({
     .describe("The most requests of one model at the provider at a time; accounts take turns. 0 for any number."),
   UPSTREAM_MODEL_WAITING: whole(1e6)
     .default(1_024)
-    .describe("The most requests of one model that wait for their turn; those past it are refused."),
+    .describe(
+      "The most requests of one model that wait for their turn; past it the newest of the longest line is refused.",
+    ),
   RECEIPT_RETENTION_DAYS: whole(36_500)
     .refine((days) => days >= 2, "must be at least 2")
     .default(400)

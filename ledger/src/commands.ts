@@ -233,7 +233,7 @@ export type Commands = {
     command: {
       type: "forget";
       at: number;
-      table: "hold" | "nonce" | "session" | "claim" | "receipt";
+      table: "hold" | "nonce" | "session" | "claim" | "receipt" | "key";
       ids: readonly string[];
       /** How long a receipt is kept; at least as long as the outcome of its request, and that long without it. */
       keepMs?: number;

@@ -3,9 +3,11 @@ import { test } from "node:test";
 import { ceilingPartition } from "./partition.ts";
 import {
   account,
+  createKey,
   follow,
   identity,
   makeExample,
+  midnight,
   noon,
   release,
   reserve,
@@ -86,4 +88,82 @@ test("nonces and sessions are kept until nothing could use them", () => {
   assert.equal(forget("nonce", "n1", over), 1);
   assert.equal(forget("session", "session1", over + 24 * hours - 1), 0);
   assert.equal(forget("session", "session1", over + 24 * hours), 1);
+});
+
+const day = 24 * hours;
+const payer = { kind: "key", digest: "digest of key2" } as const;
+
+test("a key is forgotten 48 h after it was revoked, with its secret, its limit and what it counted", () => {
+  const host = makeExample();
+  const tally = { model: "m", promptTokens: 1, completionTokens: 2 };
+  host.apply(account, createKey("key2", { window: "day", limitNanoUsd: 100 }));
+  for (const [id, at] of [
+    ["r1", noon],
+    ["r2", noon + day],
+    ["r3", noon + 3 * day],
+  ] as const) {
+    host.clock.now = at;
+    host.apply(account, reserve(id, 10, { payer, at }));
+    host.apply(account, { ...settle(id, 10), at, tally });
+  }
+  const revokedAt = noon + 3 * day;
+  host.apply(account, { type: "revokeKey", at: revokedAt, keyId: "key2" });
+  const told = () => ({
+    totals: host.rows(account).list("total", { limit: 9 }),
+    receipts: host.rows(account).list("receipt", { limit: 9 }),
+    balance: host.rows(account).get("counter", "balance@0"),
+  });
+  const before = told();
+  assert.equal(before.totals.length, 3);
+  const forget = (id: string, at: number) => {
+    host.clock.now = at;
+    return host.apply(account, { type: "forget", at, table: "key", ids: [id] }).forgotten;
+  };
+  assert.equal(forget("key2", revokedAt + 48 * hours), 0);
+  assert.equal(forget("key2", revokedAt + 48 * hours + 1), 1);
+  const left = (["key", "secret", "budget", "counter"] as const).flatMap((table) =>
+    host.rows(account).list(table, { limit: 99 }),
+  );
+  assert.deepEqual(
+    left.filter((row) => JSON.stringify(row).includes("key2")),
+    [],
+  );
+  assert.deepEqual(told(), before);
+  assert.equal(host.rows(account).get("account", "account")?.keys, 1);
+  assert.equal(forget("key1", revokedAt + 4_800 * hours), 0, "a key that is good is none of those");
+});
+
+test("a revoked key under which a request is still open is kept until that has ended", () => {
+  const host = makeExample();
+  host.apply(account, createKey("key2", { window: "day" }));
+  host.apply(account, reserve("r1", 10, { payer }));
+  host.apply(account, { type: "revokeKey", at: noon, keyId: "key2" });
+  host.clock.now = over;
+  const forget = () => host.apply(account, { type: "forget", at: over, table: "key", ids: ["key2"] }).forgotten;
+  assert.equal(forget(), 0);
+  host.apply(account, settle("r1", 5));
+  assert.equal(forget(), 1);
+});
+
+test("a request on the other side of midnight, by a clock a little off, is found with its key", () => {
+  const host = makeExample();
+  const [before, after] = [midnight - 1, midnight + 1];
+  host.clock.now = before;
+  host.apply(account, createKey("key2", { window: "day", at: after }));
+  host.apply(account, reserve("r1", 10, { payer, at: before }));
+  host.apply(account, reserve("r2", 10, { payer, at: after }));
+  host.apply(account, { type: "revokeKey", at: before, keyId: "key2" });
+  const at = after + 48 * hours;
+  const forget = () => host.apply(account, { type: "forget", at, table: "key", ids: ["key2"] }).forgotten;
+  host.clock.now = at;
+  for (const id of ["r1", "r2"]) {
+    assert.equal(forget(), 0, id);
+    host.apply(account, settle(id, 5));
+  }
+  assert.equal(forget(), 1);
+  const counters = host.rows(account).list("counter", { limit: 99 });
+  assert.deepEqual(
+    counters.filter(({ id }) => id.startsWith("key:key2")),
+    [],
+  );
 });

@@ -1,6 +1,8 @@
+import { windowEnd } from "@inference/protocol/window";
+import { counterId, counterOf } from "./budget.ts";
 import type { Commands, ReplyOf } from "./commands.ts";
 import type { Draft } from "./draft.ts";
-import { MAX_KEYS_PER_ACCOUNT } from "./limits.ts";
+import { MAX_CLOCK_SKEW_MS, MAX_KEYS_PER_ACCOUNT } from "./limits.ts";
 import { spendNonce } from "./session.ts";
 
 /**
@@ -77,4 +79,30 @@ export function revokeKey(draft: Draft, command: CommandOf<"revokeKey">): ReplyO
   draft.put("key", { ...key, revokedAt: command.at });
   draft.put("account", { ...account, keys: account.keys - 1 });
   return { status: "revoked" };
+}
+
+/** Whether a request that was admitted with the key has yet to end. */
+export function isInUse(draft: Draft, keyId: string): boolean {
+  return countersOf(draft, keyId).some((id) => counterOf(draft, id).openHolds > 0);
+}
+
+/** Removes all that is kept of a revoked key. What was spent with it stays told: receipts and totals name its id. */
+export function forgetKey(draft: Draft, keyId: string): void {
+  const key = draft.get("key", keyId);
+  for (const id of countersOf(draft, keyId)) if (draft.get("counter", id) !== undefined) draft.remove("counter", id);
+  if (key !== undefined) draft.remove("secret", key.digest);
+  draft.remove("budget", `key:${keyId}`);
+  draft.remove("key", keyId);
+}
+
+/** The ids of a revoked key's counters, one for each window in which it was good. */
+function countersOf(draft: Draft, keyId: string): string[] {
+  const key = draft.get("key", keyId);
+  if (key === undefined || key.revokedAt === null) return [];
+  const ids: string[] = [];
+  // A request may have been admitted at a time a little before the key's, or after its end.
+  const last = key.revokedAt + MAX_CLOCK_SKEW_MS;
+  let at: number | null = key.createdAt - MAX_CLOCK_SKEW_MS;
+  for (; at !== null && at <= last; at = windowEnd(key.window, at)) ids.push(counterId(`key:${keyId}`, key, at));
+  return ids;
 }

@@ -148,6 +148,7 @@ test("a receipt is found by what the provider calls the answer, in its own parti
     (await host.read(partition, { type: "answered", upstreamId }))?.id;
   assert.equal(await find(account, "answer r1"), "r1");
   assert.equal(await find(account, "answer none"), undefined);
+  assert.equal(await find(account, "one"), undefined, "what else it says is not its answer's id");
   assert.equal(await find(identity, "answer r1"), undefined);
 });
 

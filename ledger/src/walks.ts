@@ -15,10 +15,12 @@ export function toLapsedHold(stored: Stored): LapsedHold {
 }
 
 /** The tables whose rows are forgotten some day. */
-export const forgettableTables: readonly ForgettableTable[] = ["hold", "nonce", "session", "claim", "receipt"];
+export const forgettableTables: readonly ForgettableTable[] = ["hold", "nonce", "session", "claim", "receipt", "key"];
 
 /** A walk through one of them, page by page, in the order in which its rows lie. */
 export type OverdueWalk = {
+  /** A row, if there is one that will be forgotten some day. */
+  any: string;
   /** Bind: what `bind` gives. */
   select: string;
   bind(page: OverdueQuery): [string, string, number];
@@ -32,8 +34,9 @@ export const overdueWalks = Object.fromEntries(
 function makeOverdueWalk(table: ForgettableTable): OverdueWalk {
   const isInTime = timeOrderedTables.includes(table);
   const order = isInTime ? "id, partition" : "partition, id";
-  const at = isInTime ? "admitted_at" : "expires_at";
+  const at = isInTime ? "admitted_at" : table === "key" ? "revoked_at" : "expires_at";
   return {
+    any: `SELECT 1 FROM ${sqlName(table)} WHERE ${at} IS NOT NULL LIMIT 1`,
     select: `SELECT partition, id, ${at} AS at FROM ${sqlName(table)} WHERE (${order}) > (?, ?)
       ORDER BY ${order} LIMIT ?`,
     bind({ after, limit }) {
@@ -41,7 +44,7 @@ function makeOverdueWalk(table: ForgettableTable): OverdueWalk {
       return isInTime ? [id, partition, limit] : [partition, id, limit];
     },
     toPage(stored, before, limit) {
-      const rows = stored.filter((row) => Number(row.at) < before).map(toPosition);
+      const rows = stored.filter((row) => row.at !== null && Number(row.at) < before).map(toPosition);
       const last = stored.at(-1);
       // Where rows lie in the order of their time, none is overdue after one that is not.
       const isEnd = stored.length < limit || (isInTime && rows.length < stored.length);

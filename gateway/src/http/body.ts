@@ -1,19 +1,20 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import { joinBytes } from "../join-bytes.ts";
+import { clientName } from "./client-address.ts";
 import type { GatewayContext } from "./context.ts";
+import type { Sender } from "./held-bodies.ts";
+
+type Prove = (mustPay: boolean) => Promise<unknown>;
 
 /**
  * A request's JSON text, read within a limit and a time. Errors: 415 for another media type or an encoded body, 413
  * above the limit, 408 for a body that does not come, 503 where memory is short, 400 for bytes that are not UTF-8.
  *
- * @param prove Called before more than `limits.unprovenBodyBytes` are read: throws if nobody vouches for the sender.
+ * @param prove Called before more than `limits.unprovenBodyBytes` are read, and before anything is while memory is
+ *   scarce: throws if nobody vouches for the sender, or they could not pay where that is what it takes.
  */
-export async function readJsonText(
-  context: GatewayContext,
-  maxBytes: number,
-  prove?: () => Promise<unknown>,
-): Promise<string> {
+export async function readJsonText(context: GatewayContext, maxBytes: number, prove?: Prove): Promise<string> {
   const { req } = context;
   const mediaType = req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (mediaType !== "application/json") {
@@ -25,10 +26,9 @@ export async function readJsonText(
   }
   const announced = Number(req.header("content-length") ?? Number.NaN);
   if (announced > maxBytes) tooLarge(maxBytes);
-  const bytes =
-    announced <= limits.unprovenBodyBytes
-      ? await readAnnounced(context, announced)
-      : await readCounting(context, maxBytes, prove);
+  const isSmall = announced <= limits.unprovenBodyBytes;
+  if (isSmall && context.get("gateway").heldBodies.isScarce()) await prove?.(true);
+  const bytes = isSmall ? await readAnnounced(context, announced) : await readCounting(context, maxBytes, prove);
   try {
     return utf8.decode(bytes);
   } catch {
@@ -40,33 +40,36 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A small body of known length. */
 function readAnnounced(context: GatewayContext, length: number): Promise<ArrayBuffer> {
-  context.get("held").take(length);
+  context.get("gateway").heldBodies.take(context.get("held"), length, senderOf(context));
   return withinTime(context, context.req.arrayBuffer().catch(brokenOff));
 }
 
 /** A large body, or one of unknown length: counted as it comes, so that announcing bytes takes no memory. */
-async function readCounting(
-  context: GatewayContext,
-  maxBytes: number,
-  prove: (() => Promise<unknown>) | undefined,
-): Promise<Uint8Array> {
+async function readCounting(context: GatewayContext, maxBytes: number, prove: Prove | undefined): Promise<Uint8Array> {
   const reader = context.req.raw.body?.getReader();
   if (reader === undefined) return new Uint8Array();
   const held = context.get("held");
+  const { heldBodies } = context.get("gateway");
+  const sender = senderOf(context);
 
   async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array> {
     const chunks: Uint8Array[] = [];
     let length = 0;
     let proven = false;
+    let pays = prove === undefined;
     for (;;) {
+      if (!pays && heldBodies.isScarce()) {
+        await prove?.(true);
+        pays = true;
+      }
       const { done, value } = await reader.read().catch(brokenOff);
       if (done) return joinBytes(chunks);
       length += value.length;
       if (length > maxBytes) tooLarge(maxBytes);
-      held.take(value.length);
+      heldBodies.take(held, value.length, sender);
       chunks.push(value);
-      if (proven || length <= limits.unprovenBodyBytes) continue;
-      await prove?.();
+      if (proven || pays || length <= limits.unprovenBodyBytes) continue;
+      await prove?.(false);
       proven = true;
     }
   }
@@ -78,6 +81,17 @@ async function readCounting(
     reader.cancel().catch(() => undefined);
     throw error;
   }
+}
+
+/** A credential that was refused lately speaks for itself alone. */
+function senderOf(context: GatewayContext): Sender {
+  const { gateway, credential } = context.var;
+  if (credential === undefined) {
+    const client = clientName(context, gateway.config.operator.addressHeader);
+    return { name: client ?? "somebody", hasCredential: false };
+  }
+  const { partition, payer } = credential;
+  return { name: gateway.refused.has(payer.digest) ? payer.digest : partition, hasCredential: true };
 }
 
 /** One deadline for a whole body: who sends a byte now and then does not move it. */

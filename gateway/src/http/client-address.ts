@@ -1,26 +1,37 @@
 import type { GatewayContext } from "./context.ts";
 
 /**
- * Who a request comes from, as its address tells: the peer, or what the proxy in front of us wrote last. An IPv6 client
- * has 2^64 addresses, and is named by what they have in common. Undefined where nobody knows.
+ * Who a request comes from, as its address tells: what the proxy in front of us wrote last, or the peer where there is
+ * no proxy, or it wrote no address. Undefined where nobody knows.
  */
 export function clientName(context: GatewayContext, header: string | null): string | undefined {
-  const address = header === null ? context.env?.peerAddress : context.req.header(header)?.split(",").at(-1)?.trim();
-  return address === undefined || address === "" ? undefined : networkOf(address);
+  const written = header === null ? undefined : context.req.header(header)?.split(",").at(-1)?.trim();
+  return networkOf(written ?? "") ?? networkOf(context.env?.peerAddress ?? "");
 }
 
-export function networkOf(address: string): string {
-  if (!address.includes(":")) return address;
-  const text = address.toLowerCase().replace(/^\[|\]$|%.*$/g, "");
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(text)?.[1];
-  if (mapped !== undefined) return mapped;
-  const [head = "", tail] = text.split("::");
-  const first = head === "" ? [] : head.split(":");
-  const last = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - first.length - last.length);
-  const groups = [...first, ...Array.from({ length: zeros }, () => "0"), ...last];
-  return groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ""))
-    .join(":");
+/**
+ * What an address, with or without a port, counts as: an IPv4 address by itself, an IPv6 one as its network of 64 bits,
+ * for a client has all of that. Undefined for what is no address.
+ */
+export function networkOf(text: string): string | undefined {
+  const v4 = /^(\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?$/.exec(text)?.[1];
+  if (v4 !== undefined) return v4;
+  // In brackets there may be a port after it; a zone is the machine's own name for a link.
+  const bare = (/^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? text).replace(/%.*$/, "");
+  const url = `http://[${bare}]/`;
+  if (!/^[\da-f:.]+$/i.test(bare) || !URL.canParse(url)) return undefined;
+  const groups = groupsOf(new URL(url).hostname.slice(1, -1));
+  const isMapped = groups.slice(0, 6).join(":") === "0:0:0:0:0:ffff";
+  return isMapped ? groups.slice(6).flatMap(bytesOf).join(".") : groups.slice(0, 4).join(":");
+}
+
+/** All eight of an address that a URL has in its shortest form: lower case, and `::` for the longest run of zeros. */
+function groupsOf(address: string): string[] {
+  const [first = [], last = []] = address.split("::").map((part) => (part === "" ? [] : part.split(":")));
+  return [...first, ...Array<string>(8 - first.length - last.length).fill("0"), ...last];
+}
+
+function bytesOf(group: string): number[] {
+  const value = Number.parseInt(group, 16);
+  return [value >> 8, value & 0xff];
 }

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { Gateway } from "../gateway.ts";
+import type { VerifiedCredential } from "../identity/credentials.ts";
 import type { RouteMetrics } from "../operator/metrics.ts";
 import type { HeldBody } from "./held-bodies.ts";
 
@@ -10,6 +11,8 @@ export type GatewayEnv = {
     gateway: Gateway;
     /** Our id of the request: the `x-request-id` header, and the id of its receipt. */
     requestId: string;
+    /** The credential that was sent, if it is one of ours. */
+    credential?: VerifiedCredential;
     /** The request's one time. */
     at: number;
     /** What the request's body takes of the memory for all of them. */

@@ -8,7 +8,11 @@ import type { GatewayContext } from "./context.ts";
  */
 export function requireCredential(context: GatewayContext): VerifiedCredential {
   const credential = presentedCredential(context) ?? missing();
-  context.get("gateway").rates.account.admit(credential.partition, context.get("at"));
+  const { gateway, at } = context.var;
+  const { partition, payer } = credential;
+  context.set("credential", credential);
+  // One that was refused is counted by itself.
+  gateway.rates.account.admit(gateway.refused.has(payer.digest) ? payer.digest : partition, at);
   return credential;
 }
 

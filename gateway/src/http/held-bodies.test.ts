@@ -1,29 +1,114 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "@inference/protocol/errors";
-import { makeHeldBodies } from "./held-bodies.ts";
+import { type HeldBody, makeHeldBodies, type Sender } from "./held-bodies.ts";
 
-function isOverloaded(error: unknown): boolean {
-  return error instanceof GatewayError && error.detail.code === "overloaded" && error.detail.retryAfterS === 2;
+/** An eighth is 80, and an eighth of that is 10. */
+const LIMITS = { all: 640, small: 8 };
+const payer = (name: string): Sender => ({ name, hasCredential: true });
+const address = (name: string): Sender => ({ name, hasCredential: false });
+
+function open() {
+  const bodies = makeHeldBodies(LIMITS);
+  return {
+    bodies,
+    /** Undefined if it does not fit. */
+    take(bytes: number, sender: Sender, body: HeldBody = { bytes: 0, sender: null }): HeldBody | undefined {
+      try {
+        bodies.take(body, bytes, sender);
+        return body;
+      } catch (error) {
+        assert.ok(error instanceof GatewayError && error.detail.code === "overloaded");
+        assert.equal(error.detail.retryAfterS, 2);
+        return undefined;
+      }
+    },
+  };
 }
 
-test("bodies fit together or are refused, and what is refused takes nothing", () => {
-  const bodies = makeHeldBodies(100);
-  const [first, second] = [bodies.open(), bodies.open()];
-  first.take(60);
-  second.take(40);
-  assert.throws(() => second.take(1), isOverloaded);
-  first.release();
-  second.take(60);
-  assert.throws(() => first.take(1), isOverloaded);
+function taken(body: HeldBody | undefined): HeldBody {
+  assert.ok(body !== undefined, "it does not fit");
+  return body;
+}
+
+test("one sender takes an eighth, and leaves the others theirs", () => {
+  const { bodies, take } = open();
+  const first = taken(take(50, payer("a")));
+  taken(take(30, payer("a")));
+  assert.equal(take(1, payer("a")), undefined);
+  assert.equal(take(1, payer("a"), first), undefined);
+  taken(take(80, payer("b")));
+  bodies.keep(first, 0);
+  taken(take(50, payer("a")));
+  assert.equal(take(1, payer("a")), undefined);
 });
 
-test("a body is given back once", () => {
-  const bodies = makeHeldBodies(100);
-  const [first, second] = [bodies.open(), bodies.open()];
-  first.take(100);
-  first.release();
-  first.release();
-  second.take(100);
-  assert.throws(() => first.take(1), isOverloaded);
+test("what is refused takes nothing, and what is given back is given back once", () => {
+  const { bodies, take } = open();
+  const body = taken(take(80, payer("a")));
+  for (let left = 10; left > 0; left--) assert.equal(take(9, payer("a"), body), undefined);
+  for (let left = 10; left > 0; left--) bodies.keep(body, 0);
+  assert.equal(body.bytes, 0);
+  taken(take(80, payer("a")));
+  assert.equal(take(1, payer("a")), undefined);
+});
+
+test("large bodies of any number of senders leave an eighth for small ones, and all together what there is", () => {
+  const { take } = open();
+  for (let sender = 1; sender <= 7; sender++) taken(take(80, payer(String(sender))));
+  assert.equal(take(9, payer("large")), undefined);
+  for (let sender = 1; sender <= 10; sender++) taken(take(8, payer(`small ${sender}`)));
+  assert.equal(take(1, payer("one more")), undefined);
+});
+
+test("a body that grows large byte by byte counts as one from its first byte on", () => {
+  const { take } = open();
+  for (let sender = 1; sender <= 6; sender++) taken(take(80, payer(String(sender))));
+  taken(take(75, payer("7")));
+  const growing = taken(take(5, payer("growing")));
+  taken(take(3, payer("growing"), growing));
+  assert.equal(take(1, payer("growing"), growing), undefined);
+  const { take: takeElsewhere } = open();
+  const alone = taken(takeElsewhere(5, payer("a")));
+  taken(takeElsewhere(75, payer("a"), alone));
+});
+
+test("who comes without a credential has an eighth with all others, and an eighth of that alone", () => {
+  const { bodies, take } = open();
+  const first = taken(take(10, address("1")));
+  assert.equal(take(1, address("1")), undefined);
+  for (let client = 2; client <= 8; client++) taken(take(10, address(String(client))));
+  assert.equal(take(1, address("9")), undefined);
+  taken(take(80, payer("a")));
+  bodies.keep(first, 0);
+  taken(take(10, address("9")));
+});
+
+test("what is left of a body makes room for others as it shrinks, and never grows", () => {
+  const { bodies, take } = open();
+  const body = taken(take(80, payer("a")));
+  bodies.keep(body, 20);
+  bodies.keep(body, 70);
+  assert.equal(body.bytes, 20);
+  taken(take(60, payer("a")));
+  assert.equal(take(1, payer("a")), undefined);
+});
+
+test("it is scarce once half is taken, until less is", () => {
+  const { bodies, take } = open();
+  for (let sender = 1; sender <= 3; sender++) taken(take(80, payer(String(sender))));
+  const last = taken(take(79, payer("4")));
+  assert.equal(bodies.isScarce(), false);
+  taken(take(1, payer("4"), last));
+  assert.equal(bodies.isScarce(), true);
+  bodies.keep(last, 0);
+  assert.equal(bodies.isScarce(), false);
+});
+
+test("a body of nobody's is given back as nothing", () => {
+  const { bodies, take } = open();
+  bodies.keep({ bytes: 0, sender: null }, 0);
+  for (let sender = 1; sender <= 7; sender++) taken(take(80, payer(String(sender))));
+  for (let sender = 1; sender <= 10; sender++) taken(take(8, payer(`small ${sender}`)));
+  assert.equal(take(1, payer("one more")), undefined);
 });

@@ -1,33 +1,74 @@
 import { fail } from "@inference/protocol/errors";
 
-/** The memory that request bodies take, counted as their bytes arrive: together they never take more than there is. */
-export type HeldBodies = { open(): HeldBody };
-
-/** One request's part of it. */
-export type HeldBody = {
-  /** Throws 503 `overloaded` if so many more bytes do not fit at the moment. */
-  take(bytes: number): void;
-  release(): void;
+/**
+ * The memory that request bodies take: together they never take more than there is, and nobody so much of it that there
+ * is none for the others.
+ *
+ * - an eighth is the most of one sender
+ * - an eighth is kept for small bodies, so that any number of large ones leaves ordinary requests alone
+ * - an eighth is the most of all together that come without a credential, and an eighth of that the most of one of them
+ */
+export type HeldBodies = {
+  /** Counts so many more bytes of a body. Throws 503 `overloaded` if they do not fit at the moment. */
+  take(body: HeldBody, bytes: number, sender: Sender): void;
+  /** Gives back what a body had beyond so many bytes. */
+  keep(body: HeldBody, bytes: number): void;
+  /** Half of it is taken: the rest is for those who are seen to pay. */
+  isScarce(): boolean;
 };
 
-export function makeHeldBodies(maxBytes: number): HeldBodies {
+/** One request's part of it. */
+export type HeldBody = { bytes: number; sender: Sender | null };
+
+/** An account or identity; where there is no credential, a client's address. */
+export type Sender = { name: string; hasCredential: boolean };
+
+export type HeldLimits = {
+  all: number;
+  /** The most bytes of a small body. */
+  small: number;
+};
+
+const SHARES = 8;
+
+export function makeHeldBodies({ all, small }: HeldLimits): HeldBodies {
+  const share = Math.floor(all / SHARES);
+  const bySender = new Map<string, number>();
   let total = 0;
+  let large = 0;
+  let anonymous = 0;
+
+  const largeOf = (bytes: number): number => (bytes > small ? bytes : 0);
+
+  function fits({ bytes }: HeldBody, more: number, { name, hasCredential }: Sender): boolean {
+    const ofSender = (bySender.get(name) ?? 0) + more;
+    if (total + more > all || ofSender > share) return false;
+    if (large + largeOf(bytes + more) - largeOf(bytes) > all - share) return false;
+    return hasCredential || (anonymous + more <= share && ofSender <= Math.floor(share / SHARES));
+  }
+
+  function change(body: HeldBody, bytes: number, sender: Sender): void {
+    const more = bytes - body.bytes;
+    total += more;
+    large += largeOf(bytes) - largeOf(body.bytes);
+    if (!sender.hasCredential) anonymous += more;
+    const ofSender = (bySender.get(sender.name) ?? 0) + more;
+    if (ofSender > 0) bySender.set(sender.name, ofSender);
+    else bySender.delete(sender.name);
+    body.bytes = bytes;
+  }
+
   return {
-    open() {
-      let own = 0;
-      return {
-        take(bytes) {
-          if (total + bytes > maxBytes) {
-            fail("overloaded", "Too many large requests are in flight: try again in a moment.", { retryAfterS: 2 });
-          }
-          total += bytes;
-          own += bytes;
-        },
-        release() {
-          total -= own;
-          own = 0;
-        },
-      };
+    take(body, bytes, sender) {
+      if (!fits(body, bytes, sender)) {
+        fail("overloaded", "Too many large requests are in flight: try again in a moment.", { retryAfterS: 2 });
+      }
+      body.sender = sender;
+      change(body, body.bytes + bytes, sender);
     },
+    keep(body, bytes) {
+      if (body.sender !== null && bytes < body.bytes) change(body, bytes, body.sender);
+    },
+    isScarce: () => total >= all / 2,
   };
 }

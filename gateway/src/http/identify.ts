@@ -2,7 +2,7 @@ import type { CredentialFault } from "@inference/ledger/commands";
 import { accountPartition, type Partition } from "@inference/ledger/partition";
 import type { SessionRow } from "@inference/ledger/tables";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
-import { fail } from "@inference/protocol/errors";
+import { errorTable, fail, GatewayError } from "@inference/protocol/errors";
 import type { VerifiedCredential } from "../identity/credentials.ts";
 import { credentialError } from "../inference/refusal.ts";
 import type { GatewayContext } from "./context.ts";
@@ -11,44 +11,47 @@ import { requireCredential } from "./credential.ts";
 /** Who a request is from, looked up in the partition that knows: a revoked or expired credential ends here. */
 export type KeyHolder = { account: Address; partition: Partition; keyId: string };
 
+export type SessionHolder = { partition: Partition; session: SessionRow };
+
+/** Whose the credential is that was sent. Throws 401 or 403 for one that is not good now. */
+export async function requireHolder(context: GatewayContext): Promise<KeyHolder | SessionHolder> {
+  const credential = requireCredential(context);
+  const { subject, partition, payer } = credential;
+  const { keyId, session } = await lookUpCredential(context, credential);
+  if (keyId !== null) return { account: subject, partition, keyId };
+  if (session !== null) return { partition, session };
+  throw credentialError(payer, "unknown");
+}
+
 /** The account of the API key that was sent. Throws 401 for a bad one, 403 for a session. */
 export async function requireApiKey(context: GatewayContext): Promise<KeyHolder> {
-  const credential = requireCredential(context);
+  const holder = await requireHolder(context);
   const message = "This route is read with an API key, and this is a session: send the key.";
-  if (credential.payer.kind !== "key") fail("wrong_identity", message);
-  const { keyId } = await lookUpCredential(context, credential);
-  if (keyId === null) throw credentialError(credential.payer, "unknown");
-  return { account: credential.subject, partition: credential.partition, keyId };
+  return "keyId" in holder ? holder : fail("wrong_identity", message);
 }
 
 /** Whose receipts somebody may read: those of a partition, or of one key in it. */
 export type Reader = { partition: Partition; keyId: string | null };
 
 /**
- * What the credential may read of one budget. An API key reads its own; a wallet's session all that its keys spent of
- * the balance, or what sessions spent of the capacity; an agent's session the latter. Throws 401 for a bad one, 403
- * for a budget that it has not.
+ * Everything that the credential may read. An API key reads its own; a wallet's session all that its keys spent of the
+ * balance, and what sessions spent of the capacity; an agent's session the latter. Throws 401 for a bad one.
  */
-export async function requireReader(context: GatewayContext, budget?: "balance" | "capacity"): Promise<Reader> {
-  const readers = await requireReaders(context);
+export async function requireReaders(context: GatewayContext): Promise<Reader[]> {
+  const holder = await requireHolder(context);
+  if ("keyId" in holder) return [holder];
+  const { partition, session } = holder;
+  const capacity = { partition, keyId: null };
+  if (session.agentToken !== null) return [capacity];
+  return [{ partition: accountPartition(lowerAddress(session.address)), keyId: null }, capacity];
+}
+
+/** The one of one budget; the first without one. Throws 403 for a budget that it has not. */
+export function readerOf(readers: readonly Reader[], budget: "balance" | "capacity" | undefined): Reader {
   const found = budget === undefined ? readers[0] : readers.find(({ partition }) => budgetOf(partition) === budget);
   return (
     found ?? fail("wrong_identity", `This credential has no ${budget}: leave \`budget\` out.`, { param: "budget" })
   );
-}
-
-/** Everything that the credential may read. */
-export async function requireReaders(context: GatewayContext): Promise<Reader[]> {
-  const credential = requireCredential(context);
-  const { keyId, session } = await lookUpCredential(context, credential);
-  if (credential.payer.kind === "key") {
-    if (keyId === null) throw credentialError(credential.payer, "unknown");
-    return [{ partition: credential.partition, keyId }];
-  }
-  if (session === null) throw credentialError(credential.payer, "unknown");
-  const capacity = { partition: credential.partition, keyId: null };
-  if (session.agentToken !== null) return [capacity];
-  return [{ partition: accountPartition(lowerAddress(session.address)), keyId: null }, capacity];
 }
 
 function budgetOf(partition: Partition): "balance" | "capacity" {
@@ -61,9 +64,9 @@ function budgetOf(partition: Partition): "balance" | "capacity" {
 export async function requirePersonalSession(
   context: GatewayContext,
 ): Promise<{ account: Address; partition: Partition }> {
-  const { credential } = requireSessionToken(context);
-  const { session } = await lookUpCredential(context, credential);
-  if (session === null) throw credentialError(credential.payer, "unknown");
+  const holder = await requireHolder(context);
+  if ("keyId" in holder) notASession();
+  const { session } = holder;
   if (session.agentToken !== null) {
     fail(
       "wrong_identity",
@@ -74,16 +77,25 @@ export async function requirePersonalSession(
 }
 
 /** A session token of ours, which may have ended by now. Throws 401 for a bad one, 403 for an API key. */
-export function requireSessionToken(context: GatewayContext): { token: string; credential: VerifiedCredential } {
+export async function requireSessionToken(
+  context: GatewayContext,
+): Promise<{ token: string; credential: VerifiedCredential }> {
   const credential = requireCredential(context);
-  const message = "This takes a session, and this is an API key: sign in with POST /auth and send its token.";
-  if (credential.payer.kind !== "session") fail("wrong_identity", message);
+  if (credential.payer.kind !== "session") {
+    await lookUpCredential(context, credential);
+    notASession();
+  }
   const [, token = ""] =
     context.req
       .header("authorization")
       ?.trim()
       .split(/[ \t]+/) ?? [];
   return { token, credential };
+}
+
+function notASession(): never {
+  const message = "This takes a session, and this is an API key: sign in with POST /auth and send its token.";
+  return fail("wrong_identity", message);
 }
 
 /**
@@ -95,12 +107,24 @@ export async function lookUpCredential(
   { partition, payer }: VerifiedCredential,
 ): Promise<{ keyId: string | null; session: SessionRow | null }> {
   const { gateway, at } = context.var;
-  const found: { fault: CredentialFault } | { keyId: string | null; session: SessionRow | null } =
-    await gateway.environment.ledger.read(partition, { type: "credential", at, payer });
-  if ("fault" in found) throw credentialError(payer, found.fault);
-  const { address, agentToken } = found.session ?? {};
-  if (address !== undefined && agentToken) {
-    await gateway.agentOwners.requireLately(lowerAddress(agentToken), lowerAddress(address));
+  const { environment, agentOwners, refused } = gateway;
+  try {
+    const found: { fault: CredentialFault } | { keyId: string | null; session: SessionRow | null } =
+      await environment.ledger.read(partition, { type: "credential", at, payer });
+    if ("fault" in found) throw credentialError(payer, found.fault);
+    const { address, agentToken } = found.session ?? {};
+    if (address !== undefined && agentToken) {
+      await agentOwners.requireLately(lowerAddress(agentToken), lowerAddress(address));
+    }
+    refused.delete(payer.digest);
+    return found;
+  } catch (error) {
+    if (isRefusal(error)) refused.add(payer.digest);
+    throw error;
   }
-  return found;
+}
+
+/** The credential itself is why, and not that nobody could be asked. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof GatewayError && [401, 403].includes(errorTable[error.detail.code].status);
 }

@@ -43,11 +43,24 @@ test("names do not count against each other", () => {
   assert.deepEqual([wait(limiter, "a", NOW), wait(limiter, "b", NOW), wait(limiter, "a", NOW)], [0, 0, 60]);
 });
 
+const MOST_NAMES = 100_000;
+
 test("any number of names takes no more than so much memory, and the last ones are counted", () => {
   const limiter = makeLimiter(1);
-  for (let name = 0; name < 100_001; name++) assert.equal(wait(limiter, String(name), NOW), 0);
-  assert.equal(wait(limiter, "100000", NOW), 60);
-  assert.equal(wait(limiter, "0", NOW), 0, "the first has been forgotten");
+  for (let name = 0; name <= MOST_NAMES; name++) assert.equal(wait(limiter, String(name), NOW), 0);
+  assert.equal(wait(limiter, String(MOST_NAMES), NOW), 60);
+  const forgotten = Array.from({ length: 8 }, (_, name) => wait(limiter, String(name), NOW)).filter((s) => s === 0);
+  assert.equal(forgotten.length, 1, "one of them has been forgotten");
+});
+
+test("who has used up the limit is not forgotten for a flood of other names", () => {
+  const limiter = makeLimiter(4);
+  const limited = ["a", "b", "c"];
+  for (const name of limited) for (let left = 4; left > 0; left--) assert.equal(wait(limiter, name, NOW), 0);
+  for (let name = 0; name < 3 * MOST_NAMES; name++) wait(limiter, String(name), NOW);
+  for (const name of limited) assert.equal(wait(limiter, name, NOW), 15);
+  for (let name = 0; name < MOST_NAMES; name++) wait(limiter, `later ${name}`, NOW + 60_000);
+  assert.equal(wait(limiter, "a", NOW + 60_000), 0, "a minute later they are whole again");
 });
 
 test("without a limit everybody is admitted", () => {

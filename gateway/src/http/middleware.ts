@@ -1,11 +1,10 @@
 import { makeRequestId } from "@inference/protocol/id";
 import type { MiddlewareHandler } from "hono";
-import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import { clientName } from "./client-address.ts";
 import type { GatewayContext, GatewayEnv } from "./context.ts";
 import { errorResponse } from "./errors.ts";
-import { makeHeldBodies } from "./held-bodies.ts";
+import type { HeldBody } from "./held-bodies.ts";
 
 const EXPOSED = "x-request-id, retry-after, x-should-retry, x-ignored-parameters, idempotent-replayed, x-next-cursor";
 
@@ -15,7 +14,6 @@ const EXPOSED = "x-request-id, retry-after, x-should-retry, x-ignored-parameters
  */
 export function everyRequest(gateway: Gateway): MiddlewareHandler<GatewayEnv> {
   const { clock, random } = gateway.environment;
-  const bodies = makeHeldBodies(limits.heldBodyBytes);
   const elsewhere = gateway.metrics.route("elsewhere");
   return async function everyRequest(context, next) {
     const at = clock.now();
@@ -27,7 +25,7 @@ export function everyRequest(gateway: Gateway): MiddlewareHandler<GatewayEnv> {
     if (context.req.method === "OPTIONS") {
       context.res = preflight(context.req.header("access-control-request-headers"));
     } else {
-      const held = bodies.open();
+      const held: HeldBody = { bytes: 0, sender: null };
       context.set("held", held);
       try {
         admitAddress(context);
@@ -35,7 +33,7 @@ export function everyRequest(gateway: Gateway): MiddlewareHandler<GatewayEnv> {
       } catch (error) {
         context.res = errorResponse(context, error);
       } finally {
-        held.release();
+        gateway.heldBodies.keep(held, 0);
       }
     }
     gateway.metrics.answered(context.get("route"), context.res.status, clock.now() - at);

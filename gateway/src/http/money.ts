@@ -1,4 +1,4 @@
-import { formatUsd, type NanoUsd } from "@inference/protocol/money";
+import { formatDecimal, formatUsd, type NanoUsd } from "@inference/protocol/money";
 
 /** A number in JSON whose digits are exactly these: `JSON.stringify` prints it as it is. */
 export type ExactNumber = { readonly rawJSON: string };
@@ -14,7 +14,12 @@ export function usd(amountNanoUsd: NanoUsd): ExactNumber {
   return json.rawJSON(formatUsd(amountNanoUsd));
 }
 
-/** The same, where there may be no amount. */
+/** An integer scaled by 10^decimals, of whatever size. */
+export function exact(scaled: bigint, decimals: number): ExactNumber {
+  return json.rawJSON(formatDecimal(scaled, decimals));
+}
+
+/** An amount, where there may be no amount. */
 export function usdOrNull(amountNanoUsd: NanoUsd | null): ExactNumber | null {
   return amountNanoUsd === null ? null : usd(amountNanoUsd);
 }

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "@inference/protocol/errors";
+import { MAX_KEYS_PER_ACCOUNT } from "@inference/ledger/limits";
 import { activityQuery } from "@inference/protocol/wire/activity";
 import * as answers from "@inference/protocol/wire/answers";
 import { catalogueQuery } from "@inference/protocol/wire/catalogue";
@@ -9,6 +9,16 @@ import { imagesRequest } from "@inference/protocol/wire/images";
 import { speechRequest } from "@inference/protocol/wire/speech";
 import * as z from "zod";
 import type { NamedSchema, Operation, OperationAnswer } from "../docs/operation.ts";
+import {
+  catalogueErrors,
+  everywhere,
+  knowing,
+  paid,
+  reading,
+  withBody,
+  withCredential,
+  withSignature,
+} from "./operation-errors.ts";
 import { signInBody } from "./routes/auth.ts";
 import { keyChangeBody, keyCreationBody } from "./routes/keys.ts";
 
@@ -17,68 +27,14 @@ const json = (name: string, schema: z.ZodType): Record<string, NamedSchema> => (
 });
 const ok = (about: string, content: OperationAnswer["content"]): OperationAnswer => ({ status: 200, about, content });
 
-const everywhere: ErrorCode[] = ["rate_limited", "internal_error"];
-const reading: ErrorCode[] = ["ledger_unavailable", ...everywhere];
-const withKey: ErrorCode[] = ["missing_credentials", "invalid_api_key", "key_expired", "key_disabled"];
-const withSession: ErrorCode[] = ["missing_credentials", "invalid_session", "session_expired"];
-const withBody: ErrorCode[] = [
-  "invalid_request",
-  "request_timeout",
-  "request_too_large",
-  "unsupported_media_type",
-  "overloaded",
-];
-const withSignature: ErrorCode[] = [
-  "invalid_signature",
-  "siwe_expired",
-  "siwe_nonce_used",
-  "siwe_domain_mismatch",
-  "siwe_chain_unsupported",
-  "siwe_malformed",
-  "chain_unavailable",
-];
-const catalogueErrors: ErrorCode[] = [
-  "invalid_request",
-  "unsupported_parameter",
-  "invalid_api_key",
-  "not_found",
-  "upstream_error",
-  "upstream_unavailable",
-  ...reading,
-];
-const paid: ErrorCode[] = [
-  ...withBody,
-  "unsupported_parameter",
-  "unpriced_option",
-  "content_policy_violation",
-  "request_too_expensive",
-  ...withKey,
-  "invalid_session",
-  "session_expired",
-  "insufficient_balance",
-  "key_limit_exceeded",
-  "capacity_exhausted",
-  "model_not_found",
-  "budget_reserved",
-  "too_many_in_flight",
-  "idempotency_in_progress",
-  "idempotency_completed",
-  "idempotency_mismatch",
-  "upstream_error",
-  "upstream_unavailable",
-  "upstream_timeout",
-  "chain_unavailable",
-  "daily_cap_reached",
-  "ceiling_reserved",
-  ...reading,
-];
-
 const inference = (operation: Pick<Operation, "path" | "id" | "title" | "about" | "body" | "answers">): Operation => ({
   method: "POST",
   group: "Inference",
   credentials: ["API key", "session"],
   headers: {
-    "Idempotency-Key": "Your name for the request, at most 255 letters: sent again within a day, it is paid once.",
+    "Idempotency-Key":
+      "Your name for the request, at most 255 letters: sent again within a day, it is paid once. An account's keys " +
+      "share their names.",
   },
   errors: operation.id === "createChatCompletion" ? [...paid, "context_length_exceeded"] : paid,
   ...operation,
@@ -141,7 +97,9 @@ export const operations: readonly Operation[] = [
     id: "listModels",
     group: "Inference",
     title: "Every model and its price",
-    about: "Exactly the models that can be served. Anyone may ask; a key that is sent must be good.",
+    about:
+      "Exactly the models that can be served. Anyone may ask; a key that is sent must be good. A model that costs " +
+      "nothing needs no balance.",
     credentials: [],
     answers: [ok("The models.", json("ModelsAnswer", answers.modelsAnswer))],
     errors: ["invalid_api_key", "upstream_unavailable", ...reading],
@@ -199,7 +157,7 @@ export const operations: readonly Operation[] = [
     title: "The account's balance",
     credentials: ["API key"],
     answers: [ok("The balance, and the activations on their way to it.", json("CreditsAnswer", answers.creditsAnswer))],
-    errors: [...withKey, "wrong_identity", ...reading],
+    errors: ["wrong_identity", ...knowing],
   },
   {
     method: "GET",
@@ -214,7 +172,7 @@ export const operations: readonly Operation[] = [
       id: z.string().min(1).max(200).describe("The answer's `x-request-id` header, or the `id` in its body."),
     }),
     answers: [ok("The receipt.", json("GenerationAnswer", answers.generationAnswer))],
-    errors: ["invalid_request", "not_found", ...withKey, "invalid_session", "session_expired", ...reading],
+    errors: ["invalid_request", "not_found", ...knowing],
   },
   {
     method: "GET",
@@ -233,26 +191,20 @@ export const operations: readonly Operation[] = [
         "text/csv": null,
       }),
     ],
-    errors: [
-      "invalid_request",
-      "unsupported_parameter",
-      ...withKey,
-      "invalid_session",
-      "session_expired",
-      "wrong_identity",
-      ...reading,
-    ],
+    errors: ["invalid_request", "unsupported_parameter", "wrong_identity", ...knowing],
   },
   {
     method: "GET",
     path: "/api/v1/key",
     id: "getOwnKey",
     group: "Keys",
-    title: "The key that asks",
-    about: "What it may spend, what it has spent, and which budget would stop it first.",
-    credentials: ["API key"],
-    answers: [ok("The key.", json("OwnKeyAnswer", answers.ownKeyAnswer))],
-    errors: [...withKey, "wrong_identity", ...reading],
+    title: "The key or session that asks",
+    about:
+      "What it may spend, what it has spent, and which budget would stop it first. A session has the names of a key, " +
+      "and for its limit the capacity of its wallet or agent for the day.",
+    credentials: ["API key", "session"],
+    answers: [ok("The key, or the session.", json("OwnKeyAnswer", answers.ownKeyAnswer))],
+    errors: ["upstream_unavailable", ...knowing],
   },
   {
     method: "POST",
@@ -262,7 +214,8 @@ export const operations: readonly Operation[] = [
     title: "A new API key",
     about:
       "For an EIP-4361 message whose one resource is this route with the key's terms: `name`, `limit` in dollars, " +
-      "`limit_reset` (`daily` or `monthly`) and `expires_at`, all optional.",
+      "`limit_reset` (`daily` or `monthly`) and `expires_at`, all optional. An account has at most " +
+      `${MAX_KEYS_PER_ACCOUNT} keys that are not revoked; one more is \`invalid_request\` with \`max_keys\`.`,
     credentials: [],
     body: { name: "KeyCreation", schema: keyCreationBody },
     answers: [{ status: 201, about: "The key, this once.", content: json("NewKeyAnswer", answers.newKeyAnswer) }],
@@ -276,7 +229,7 @@ export const operations: readonly Operation[] = [
     title: "The wallet's keys",
     credentials: ["session"],
     answers: [ok("Those not revoked, the newest first.", json("KeysAnswer", answers.keysAnswer))],
-    errors: [...withSession, "wrong_identity", ...reading],
+    errors: ["wrong_identity", ...knowing],
   },
   {
     method: "PATCH",
@@ -288,7 +241,7 @@ export const operations: readonly Operation[] = [
     pathParameters: { id: "The key's id." },
     body: { name: "KeyChange", schema: keyChangeBody },
     answers: [ok("The key as it is now.", json("KeyAnswer", answers.keyAnswer))],
-    errors: [...withBody, "unsupported_parameter", ...withSession, "wrong_identity", "not_found", ...reading],
+    errors: [...withBody, "unsupported_parameter", ...withCredential, "wrong_identity", "not_found", ...reading],
   },
   {
     method: "POST",
@@ -312,7 +265,7 @@ export const operations: readonly Operation[] = [
     credentials: ["session"],
     pathParameters: { id: "The key's id." },
     answers: [ok("It is revoked.", json("DeletedAnswer", answers.deletedAnswer))],
-    errors: [...withSession, "wrong_identity", "not_found", ...reading],
+    errors: ["wrong_identity", "not_found", ...knowing],
   },
   {
     method: "POST",
@@ -336,7 +289,7 @@ export const operations: readonly Operation[] = [
     title: "End the session",
     credentials: ["session"],
     answers: [{ status: 204, about: "It is void everywhere.", content: {} }],
-    errors: [...withSession, "wrong_identity", ...reading],
+    errors: ["wrong_identity", ...knowing],
   },
   {
     method: "GET",
@@ -354,7 +307,8 @@ export const operations: readonly Operation[] = [
     path: "/api/v1/status",
     id: "getStatus",
     group: "Operation",
-    title: "The day's ceiling, the chains, the prices in force",
+    title: "The day's ceiling, the chains, the token's books, the prices in force",
+    about: "The books are the contracts' own: the dollars behind the token, and what they are owed to.",
     credentials: [],
     answers: [ok("How the gateway stands.", json("StatusAnswer", answers.statusAnswer))],
     errors: reading,

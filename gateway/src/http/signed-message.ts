@@ -1,4 +1,11 @@
 import * as z from "zod";
+import { limits } from "../config.ts";
+import type { SignedMessage } from "../identity/siwe.ts";
+import { parseJsonBody } from "../inference/orders/parse-json-body.ts";
+import { validate } from "../inference/orders/validate.ts";
+import { readJsonText } from "./body.ts";
+import { clientName } from "./client-address.ts";
+import type { GatewayContext } from "./context.ts";
 
 /** The two fields of a body that carries a signed message. */
 export const signedMessage = {
@@ -10,3 +17,12 @@ export const signedMessage = {
     )
     .meta({ type: "string", pattern: "^0x([0-9a-fA-F]{2})*$", description: "The wallet's signature over it." }),
 };
+
+/** A body that carries one, and whose address it came from. */
+export async function readSigned<T extends Omit<SignedMessage, "client">>(
+  context: GatewayContext,
+  schema: z.ZodType<T>,
+): Promise<T & Pick<SignedMessage, "client">> {
+  const body = validate(schema, parseJsonBody(await readJsonText(context, limits.authBodyBytes)));
+  return { ...body, client: clientName(context, context.get("gateway").config.operator.addressHeader) };
+}

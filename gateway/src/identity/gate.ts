@@ -1,19 +1,36 @@
 import { fail } from "@inference/protocol/errors";
 
-/** Does some work, unless as much of it is under way as may be: then it throws 503 `overloaded` at once. */
-export type Gate = <T>(work: () => Promise<T>) => Promise<T>;
+/**
+ * Does some work, unless as much of it is under way as may be: then it throws 503 `overloaded` at once.
+ *
+ * @param client Who asks for it, where one client may have a part of it only and it is known who that is.
+ */
+export type Gate = <T>(work: () => Promise<T>, client?: string) => Promise<T>;
+
+/** What may be under way, in all and for one client. */
+export type GateLimits = { atOnce: number; each?: number };
 
 /** @param what In the error's text: what there is too much of. */
-export function makeGate(atOnce: number, what: string): Gate {
+export function makeGate({ atOnce, each = atOnce }: GateLimits, what: string): Gate {
   let underWay = 0;
-  return async function through(work) {
-    if (underWay >= atOnce)
+  const clients = new Map<string, number>();
+  return async function through(work, client) {
+    const own = client === undefined ? 0 : (clients.get(client) ?? 0);
+    if (underWay >= atOnce || own >= each)
       fail("overloaded", `Too many ${what} are under way: try again in a second.`, { retryAfterS: 1 });
     underWay += 1;
+    if (client !== undefined) clients.set(client, own + 1);
     try {
       return await work();
     } finally {
       underWay -= 1;
+      if (client !== undefined) leave(clients, client);
     }
   };
+}
+
+function leave(clients: Map<string, number>, client: string): void {
+  const left = (clients.get(client) ?? 0) - 1;
+  if (left > 0) clients.set(client, left);
+  else clients.delete(client);
 }

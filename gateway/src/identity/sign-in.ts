@@ -20,7 +20,9 @@ export async function signIn(gateway: Gateway, request: SignIn, atMs: number): P
   const { environment, credentials } = gateway;
   const { address, nonce, nonceExpiresAt } = await verifySignIn(gateway, request, atMs);
   const agentToken = request.agentToken === null ? null : lowerAddress(request.agentToken);
-  if (agentToken !== null) await gateway.agentOwners.requireNow(agentToken, address);
+  if (agentToken !== null) {
+    await gateway.agentSignIns(() => gateway.agentOwners.requireNow(agentToken, address), request.client);
+  }
   const identity = agentToken ?? address;
   const { text: token, digest } = credentials.issue("is", identity);
   const expiresAt = atMs + limits.sessionMs;

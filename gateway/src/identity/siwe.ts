@@ -9,7 +9,12 @@ import { checkPlainSignature, type Hex } from "./signature.ts";
  * Signed messages. One message serves one purpose: what it asks for is in the text that the wallet showed. A message
  * that names the key endpoint makes or rolls a key and signs nobody in; any other signs in and makes no key.
  */
-export type SignedMessage = { message: string; signature: Hex };
+export type SignedMessage = {
+  message: string;
+  signature: Hex;
+  /** Whose address it came from; undefined where nobody knows. */
+  client: string | undefined;
+};
 
 /** Who signed, and the nonce that makes the message good once. */
 export type Signer = {
@@ -108,16 +113,17 @@ async function requireSignature(gateway: Gateway, message: SiweMessage, signed: 
 /**
  * A contract is asked on the primary chain only, where balances and capacity live: the same address on another chain
  * may be another's contract, whose word would open this one's account. The body's limit bounds the signature's size,
- * and a gate how many are asked at once: any bytes under a message in order come this far.
+ * and a gate how many are asked at once, in all and for one client: any bytes under a message in order come this far.
  */
 async function isAcceptedByContract(
   { config, environment, contractSignatures }: Gateway,
   { address, chainId }: SiweMessage,
-  { message, signature }: SignedMessage,
+  { message, signature, client }: SignedMessage,
 ): Promise<boolean> {
   const [primaryChainId] = config.chainIds;
   if (chainId !== primaryChainId) return false;
-  return contractSignatures(() => environment.chain.acceptsSignature({ chainId, address, message, signature }));
+  const query = { chainId, address, message, signature };
+  return contractSignatures(() => environment.chain.acceptsSignature(query), client);
 }
 
 function keyEndpoint(config: GatewayConfig): string {

@@ -8,25 +8,29 @@ import type { Exchange } from "./exchange.ts";
  */
 export async function askProvider(
   { provider, breaker, metrics, environment: { clock } }: Gateway,
-  { order, upstreamKey, abort }: Exchange,
+  { order, owner, upstreamKey, abort }: Exchange,
 ): Promise<UpstreamResponse> {
   const askedAt = clock.now();
   const model = order.model.id;
-  breaker.admit(model, askedAt);
+  breaker.admit(model, owner, askedAt);
   try {
     const response = await provider.infer(order, upstreamKey, abort.signal);
+    // The provider has it, and a stream may go on for minutes.
+    order.upstreamBody = "";
     metrics.upstreamAnswered(response.status, clock.now() - askedAt);
-    if (isDown.has(response.status)) breaker.failed(model, clock.now());
+    if (isDown.has(response.status)) breaker.failed(model, owner, clock.now());
     else breaker.succeeded(model);
     return response;
   } catch (error) {
     if (error instanceof UpstreamFailure) metrics.upstreamFailed(error.stage);
     // What we broke off ourselves says nothing about the provider.
-    if (error instanceof UpstreamFailure && !abort.signal.aborted) breaker.failed(model, clock.now());
-    else breaker.gaveUp(model);
+    if (error instanceof UpstreamFailure && !abort.signal.aborted) {
+      // A request that was not sent has no part in it; one that was may be what broke the connection.
+      breaker.failed(model, error.stage === "not_sent" ? null : owner, clock.now());
+    } else breaker.gaveUp(model);
     throw error;
   }
 }
 
-/** It is not there. A 500 may be about the one request, and a 429 is about us. */
+/** It is not there. A 500 may be about the one request, a 429 is about us, and any other answer is one. */
 const isDown = new Set([502, 503, 504]);

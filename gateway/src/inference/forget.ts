@@ -6,10 +6,10 @@ import { forgettableTables } from "@inference/ledger/walks";
 import type { Gateway } from "../gateway.ts";
 
 /**
- * Forgets what nothing can ask for any more: the outcomes of requests after 48 hours, nonces and sessions as long after
- * their end, and receipts once the operator's time for them is over. Totals and uses stay for ever. Goes page by page,
- * each a commit of its own, with room for requests between them; the ledger checks every row again. Answers how many it
- * forgot.
+ * Forgets what nothing can ask for any more: the outcomes of requests after 48 hours, nonces, sessions and revoked keys
+ * as long after their end, and receipts once the operator's time for them is over. Totals and uses stay for ever. Goes
+ * page by page, each a commit of its own, with room for requests between them; the ledger checks every row again.
+ * Answers how many it forgot.
  */
 export async function forgetAll(gateway: Gateway, stopped: AbortSignal): Promise<number> {
   let forgotten = 0;

@@ -1,8 +1,11 @@
 import { GatewayError } from "@inference/protocol/errors";
+import { limits } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
+import type { HeldBody } from "../http/held-bodies.ts";
 import type { VerifiedCredential } from "../identity/credentials.ts";
 import { nothingDelivered } from "../metering/quote.ts";
+import { utf8Length } from "../metering/utf8-length.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { providerError } from "../upstream/provider-error.ts";
 import { admitInTurn } from "./admit-in-turn.ts";
@@ -11,7 +14,7 @@ import { answerWhole } from "./answer-whole.ts";
 import { askProvider } from "./ask-provider.ts";
 import type { Ending } from "./conclusion.ts";
 import { durableOrLate, type Exchange, endExchange, startDeadline } from "./exchange.ts";
-import { answerClaimed, earlierAnswer } from "./idempotency.ts";
+import { answerClaimed, claimOf, earlierAnswer } from "./idempotency.ts";
 import type { InferenceRoute } from "./routes.ts";
 
 /** An authenticated request whose body was read and parsed as JSON, and not looked at yet. */
@@ -20,7 +23,10 @@ export type InferenceRequest = {
   at: number;
   route: InferenceRoute;
   credential: VerifiedCredential;
+  /** Null once it was read into an order, for it may be large. */
   body: unknown;
+  /** What it takes of the memory for all of them. */
+  held: HeldBody;
   /** The client's name for the request, under which it is served once. */
   idempotencyKey: string | null;
   /** Aborted when the client goes. */
@@ -43,8 +49,13 @@ export async function serveInference(gateway: Gateway, request: InferenceRequest
     chatExtras: gateway.config.upstream.chatExtras,
     chatOutputField: gateway.config.upstream.chatOutputField,
   });
-  gateway.breaker.check(order.model.id, gateway.environment.clock.now());
-  const admitted = await admitInTurn(gateway, request, order);
+  const claim = claimOf(request);
+  request.body = null;
+  if (request.held.bytes > limits.unprovenBodyBytes) {
+    gateway.heldBodies.keep(request.held, utf8Length(order.upstreamBody));
+  }
+  gateway.breaker.check(order.model.id, request.credential.partition, gateway.environment.clock.now());
+  const admitted = await admitInTurn(gateway, request, order, claim);
   if ("claimed" in admitted) return answerClaimed(gateway, admitted.claimed);
   const exchange = admitted;
   gateway.metrics.admitted(gateway.environment.clock.now() - request.at);
@@ -80,7 +91,7 @@ async function forward(gateway: Gateway, exchange: Exchange): Promise<UpstreamRe
   if (refusal.alert !== null) log("alert", "provider", { request: exchange.id, alert: refusal.alert });
   // A key of an identity's own can be replaced; the master key is the operator's.
   const isOwn = spender !== null && upstreamKey !== gateway.config.upstream.apiKey;
-  if (isOwn && response.status === 401) gateway.environment.background(gateway.keyRecords.forget(spender));
+  if (isOwn && response.status === 401) gateway.environment.background(gateway.keyRecords.doubt(spender));
   if (refusal.modelGone) gateway.environment.background(gateway.prices.modelGone());
   throw new GatewayError(refusal.detail);
 }

@@ -5,7 +5,7 @@ import type { Quote } from "../metering/quote.ts";
 export type Order = {
   /** The path below the provider's base URL, from our table of routes. */
   upstreamPath: string;
-  /** The body to send: JSON, written anew from what was parsed. */
+  /** The body to send: JSON, written anew from what was parsed. Empty once it was sent. */
   upstreamBody: string;
   model: Model;
   /** The answer is an event stream. */

@@ -5,14 +5,18 @@ import type { OperatorConfig } from "../config.ts";
  * Keeps requests from a provider that fails for their model: they would wait, and hold money, for nothing. It opens
  * after so many failures in a row, lets one request through when a while has passed, and closes with its success. Each
  * model has its own, so that nobody's trouble with one of them is everybody's.
+ *
+ * Nor is one account's: what its own requests may have brought about counts once, and those whose requests failed let
+ * the others try first.
  */
 export type Breaker = {
   /** Throws 503 `upstream_unavailable` while open: for who may yet be refused by others, and would try nothing. */
-  check(model: string, atMs: number): void;
+  check(model: string, account: string, atMs: number): void;
   /** The same, and lets one try it. Who is let through tells how it went, by one of the three below. */
-  admit(model: string, atMs: number): void;
+  admit(model: string, account: string, atMs: number): void;
   succeeded(model: string): void;
-  failed(model: string, atMs: number): void;
+  /** @param account Whose request failed; null if no request of anybody's has a part in it. */
+  failed(model: string, account: string | null, atMs: number): void;
   /** It was broken off here, and nothing is known: the next one may try. */
   gaveUp(model: string): void;
   /** The models that are cut off. */
@@ -20,36 +24,55 @@ export type Breaker = {
 };
 
 /** A model whose last requests failed; the others have no entry. */
-type Trouble = { failures: number; openUntil: number };
+type Trouble = {
+  /** Those that count: it is open from the last of them on. */
+  failures: number;
+  /** Of those that failed last, as many as it takes to open. */
+  accounts: Set<string>;
+  /** Nobody tries before; an account of these, as long again after. */
+  openUntil: number;
+};
 
 /** @param limit Null: it never opens. */
 export function makeBreaker(limit: OperatorConfig["breaker"]): Breaker {
-  const { failures: mostFailures, openMs } = limit ?? { failures: Number.POSITIVE_INFINITY, openMs: 0 };
+  if (limit === null) return neverOpen;
+  const { failures: mostFailures, openMs } = limit;
   const troubles = new Map<string, Trouble>();
   const tripped = (model: string): Trouble | undefined => {
     const trouble = troubles.get(model);
-    return trouble !== undefined && trouble.failures >= mostFailures ? trouble : undefined;
+    return trouble !== undefined && trouble.failures === mostFailures ? trouble : undefined;
   };
 
-  function check(model: string, atMs: number): void {
-    const leftMs = (tripped(model)?.openUntil ?? 0) - atMs;
+  function check(model: string, account: string, atMs: number): void {
+    const trouble = tripped(model);
+    if (trouble === undefined) return;
+    const leftMs = trouble.openUntil + (trouble.accounts.has(account) ? openMs : 0) - atMs;
     if (leftMs > 0) unavailable(model, Math.ceil(leftMs / 1000));
   }
 
   return {
     check,
-    admit(model, atMs) {
-      check(model, atMs);
+    admit(model, account, atMs) {
+      check(model, account, atMs);
       const trouble = tripped(model);
       // This one tries it; the others wait for what becomes of it, or for as long again.
       if (trouble !== undefined) trouble.openUntil = atMs + openMs;
     },
     succeeded: (model) => void troubles.delete(model),
-    failed(model, atMs) {
-      const trouble = troubles.get(model) ?? { failures: 0, openUntil: 0 };
-      trouble.failures += 1;
-      if (trouble.failures >= mostFailures) trouble.openUntil = atMs + openMs;
+    failed(model, account, atMs) {
+      const trouble = troubles.get(model) ?? { failures: 0, accounts: new Set(), openUntil: 0 };
       troubles.set(model, trouble);
+      const { accounts } = trouble;
+      if (account !== null) {
+        if (accounts.has(account)) return;
+        accounts.add(account);
+        const [oldest] = accounts;
+        if (oldest !== undefined && accounts.size > mostFailures) accounts.delete(oldest);
+      }
+      // Once it is open, whoever tries it has set the time of the next try.
+      if (trouble.failures === mostFailures) return;
+      trouble.failures += 1;
+      if (trouble.failures === mostFailures) trouble.openUntil = atMs + openMs;
     },
     gaveUp(model) {
       const trouble = tripped(model);
@@ -57,10 +80,19 @@ export function makeBreaker(limit: OperatorConfig["breaker"]): Breaker {
     },
     cutOff(atMs) {
       const all = [...troubles.values()];
-      return all.filter(({ failures, openUntil }) => failures >= mostFailures && openUntil > atMs).length;
+      return all.filter(({ failures, openUntil }) => failures === mostFailures && openUntil > atMs).length;
     },
   };
 }
+
+const neverOpen: Breaker = {
+  check: () => undefined,
+  admit: () => undefined,
+  succeeded: () => undefined,
+  failed: () => undefined,
+  gaveUp: () => undefined,
+  cutOff: () => 0,
+};
 
 function unavailable(model: string, retryAfterS: number): never {
   const message = `The provider fails for \`${model}\` at the moment: try again in ${retryAfterS} s. Nothing was charged.`;

@@ -59,8 +59,43 @@ test("as many as there is room for get in at once, as many may wait, and one mor
 
 test("one account fills its own line and leaves room in the queue for others", () => {
   const { queue, order, ask } = open({ atOnce: 1, waiting: 4, waitingEach: 2 });
-  for (const name of ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]) ask(name);
-  assert.deepEqual([order, queue.waiting()], [["a1", "a4 429", "c1 429"], 4]);
+  for (const name of ["a1", "a2", "a3", "a4", "b1", "b2"]) ask(name);
+  assert.deepEqual([order, queue.waiting()], [["a1", "a4 429"], 4]);
+});
+
+test("who comes to a full queue takes the place of the newest in the longest line, if that is longer than their own", async () => {
+  const { queue, order, ask, leave } = open({ atOnce: 1, waiting: 4 });
+  for (const name of ["x1", "a1", "a2", "a3", "b1"]) ask(name);
+  for (const name of ["c1", "a4", "b2", "c2", "d1"]) {
+    ask(name);
+    await Promise.resolve();
+    assert.equal(queue.waiting(), 4);
+  }
+  // Lines of one and two are left: who has one of their own already gains nothing by another's.
+  assert.deepEqual(order, ["x1", "a3 429", "a4 429", "b2 429", "c2 429", "a2 429"]);
+  await leave(5);
+  assert.deepEqual(order.slice(-4), ["a1", "b1", "c1", "d1"]);
+});
+
+test("a thousand requests of one account keep nobody else out of the queue", async () => {
+  const { order, ask, leave } = open({ atOnce: 1, waiting: 32, waitingEach: 32 });
+  for (let left = 1_000; left > 0; left--) ask(`a${left}`);
+  ask("b1");
+  await leave(2);
+  assert.deepEqual(
+    order.filter((name) => !name.endsWith("429")),
+    ["a1000", "a999", "b1"],
+  );
+});
+
+test("only where a request would have to wait is a model full", async () => {
+  const { queue, ask, leave } = open({ atOnce: 2, waiting: 1 });
+  ask("a1");
+  assert.equal(queue.isFull("m"), false);
+  for (const name of ["a2", "a3"]) ask(name);
+  assert.deepEqual([queue.isFull("m"), queue.isFull("n")], [true, false]);
+  await leave(2);
+  assert.equal(queue.isFull("m"), false);
 });
 
 test("accounts take turns, however many of one's requests wait", async () => {

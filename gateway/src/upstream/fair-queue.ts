@@ -4,11 +4,14 @@ import type { Timers } from "../environment.ts";
 /**
  * The provider serves so many requests of a model at once, whoever they are from. Those that would be more wait here,
  * each account in a line of its own, and the lines are served in turn: an account with a thousand requests waiting
- * delays another's one by one request, not by a thousand.
+ * delays another's one by one request, not by a thousand. Nor does it keep another out: where no more may wait, the
+ * longest line gives up its newest to whoever has a shorter one.
  */
 export type FairQueue = {
   /** Undefined where there is room now, else a promise of it. Throws, or rejects with, 429 `rate_limited`. */
   enter(model: string, account: string, gone: AbortSignal | null): Promise<void> | undefined;
+  /** Whether a request would have to wait. */
+  isFull(model: string): boolean;
   /** Gives the room to the next in line. Once for everyone who got in. */
   leave(model: string): void;
   waiting(): number;
@@ -23,14 +26,16 @@ export type QueueLimits = {
   waitMs: number;
 };
 
-type Waiter = { enter(): void };
+type Waiter = { enter(): void; giveUp(): void };
 
 /** The lines of a model, in the order of their turns. */
 type Lines = { inside: number; waiting: number; byAccount: Map<string, Set<Waiter>> };
 
 /** @param limit Null: there is always room. */
 export function makeFairQueue(limit: QueueLimits | null, timers: Timers): FairQueue {
-  if (limit === null) return { enter: () => undefined, leave: () => undefined, waiting: () => 0 };
+  if (limit === null) {
+    return { enter: () => undefined, isFull: () => false, leave: () => undefined, waiting: () => 0 };
+  }
   const { atOnce, waiting, waitingEach, waitMs } = limit;
   const models = new Map<string, Lines>();
 
@@ -45,6 +50,7 @@ export function makeFairQueue(limit: QueueLimits | null, timers: Timers): FairQu
           stepOut();
           resolve();
         },
+        giveUp,
       };
       line.add(waiter);
       lines.waiting += 1;
@@ -76,9 +82,11 @@ export function makeFairQueue(limit: QueueLimits | null, timers: Timers): FairQu
         return undefined;
       }
       const own = lines.byAccount.get(account)?.size ?? 0;
-      if (lines.waiting >= waiting || own >= waitingEach || gone?.aborted === true) crowded();
+      if (own >= waitingEach || gone?.aborted === true) crowded();
+      if (lines.waiting >= waiting) makeRoom(lines, own + 1);
       return join(lines, account, gone);
     },
+    isFull: (model) => (models.get(model)?.inside ?? 0) >= atOnce,
     leave(model) {
       const lines = models.get(model);
       if (lines === undefined) return;
@@ -97,6 +105,14 @@ export function makeFairQueue(limit: QueueLimits | null, timers: Timers): FairQu
     },
     waiting: () => [...models.values()].reduce((sum, lines) => sum + lines.waiting, 0),
   };
+}
+
+/** Sends the newest of the longest line away. Throws if no line is longer than that of who comes would be. */
+function makeRoom({ byAccount }: Lines, length: number): void {
+  let longest: Set<Waiter> | undefined;
+  for (const line of byAccount.values()) if (line.size > (longest?.size ?? length)) longest = line;
+  if (longest === undefined) crowded();
+  [...longest].at(-1)?.giveUp();
 }
 
 function crowded(): never {

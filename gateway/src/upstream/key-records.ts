@@ -1,15 +1,15 @@
 import { identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
-import { GatewayError } from "@inference/protocol/errors";
+import { fail, GatewayError } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
-import * as z from "zod";
 import { type GatewayConfig, limits } from "../config.ts";
 import { ChainUnavailable, type Environment, isChainUnavailable } from "../environment.ts";
 import type { Credentials } from "../identity/credentials.ts";
 import type { Gate } from "../identity/gate.ts";
 import { makeShared } from "../identity/shared.ts";
+import { type KeyRecord, makeKeyRecordStore } from "./key-record-store.ts";
 import type { Sealer } from "./sealer.ts";
 import { makeSubKeys } from "./sub-keys.ts";
 
@@ -25,20 +25,10 @@ export type KeyRecords = {
    * Throws `ChainUnavailable` where neither is known, 503 `upstream_unavailable` where the provider made no key.
    */
   keyFor(spender: Spender, atMs: number): Promise<string>;
-  /** The provider does not take the key any more: the next request has another made. */
-  forget(spender: Spender): Promise<void>;
+  /** The provider refused the key: the next request asks whether there still is one, and has another made if not. */
+  doubt(spender: Spender): Promise<void>;
 };
 
-/** A key at the provider: made under the master key for one identity, its secret sealed. */
-const subKeySchema = z.object({ id: z.string(), sealed: z.string(), limitNanoUsd: z.int(), expiresAt: z.int() });
-const recordSchema = z.object({
-  upstreamKey: z.union([z.literal("master"), subKeySchema]),
-  capacityNanoUsd: z.int(),
-  /** The UTC day that the capacity is of, by the chain's own time. */
-  day: z.string(),
-  readAt: z.int(),
-});
-type KeyRecord = z.infer<typeof recordSchema>;
 /** A record, and the text of its key. */
 type OpenRecord = { record: KeyRecord; key: string };
 
@@ -51,15 +41,19 @@ export function makeKeyRecords(
   environment: Environment,
   { credentials, chainReads, sealer }: { credentials: Credentials; chainReads: Gate; sealer: Sealer },
 ): KeyRecords {
-  const { chain, clock, keyValue, ledger, log } = environment;
+  const { chain, clock, ledger, log } = environment;
   const { apiKey, adminKey } = config.upstream;
   const subKeys = adminKey === null ? null : makeSubKeys(config.upstream, adminKey, environment);
   const shared = makeShared<OpenRecord>(environment);
+  const store = makeKeyRecordStore(environment);
 
   /** Undefined also for one whose key cannot be used any more. */
   async function read(name: string): Promise<OpenRecord | undefined> {
-    const text = await keyValue.get(name);
-    const record = text === null ? undefined : recordSchema.safeParse(JSON.parse(text)).data;
+    const record = await store.get(name).catch((error: unknown) => {
+      log("alert", "key_record", { error: String(error) });
+      // Whether the identity has a key at the provider, nobody knows now.
+      return subKeys === null ? undefined : noKey();
+    });
     return record === undefined ? undefined : open(name, record);
   }
 
@@ -70,20 +64,22 @@ export function makeKeyRecords(
   }
 
   /** Reads the capacity anew, and makes it the limit of the identity's budget and of its upstream key. */
-  async function sync(spender: Spender, name: string, known: OpenRecord | undefined): Promise<OpenRecord> {
+  async function sync(spender: Spender, name: string, requestDay: string): Promise<OpenRecord> {
+    // Looked at once more: another request may have ended its sync since.
+    const known = await read(name);
+    if (known !== undefined && isFresh(known.record, requestDay)) return known;
     const identity = spender.agentToken ?? spender.address;
     const readAt = clock.now();
     const { capacityNanoUsd, at } = await chainReads(() => chain.capacityToday(identity));
     const day = utcDay(at);
-    // Until a day's first block the chain still answers for the day before.
-    if (day < utcDay(readAt)) throw new ChainUnavailable(`the chain's latest block is of ${day}`);
+    // Until a day's first block the chain still answers for the day before, and its clock may be ahead of ours.
+    if (day !== utcDay(readAt)) throw new ChainUnavailable(`the chain's latest block is of ${day}`);
     await ledger.run(() =>
       send(identityPartition(identity), { type: "setCapacity", at, limitNanoUsd: capacityNanoUsd }),
     );
     const upstreamKey = await syncSubKey(identity, name, known?.record.upstreamKey, capacityNanoUsd);
     const record: KeyRecord = { upstreamKey, capacityNanoUsd, day, readAt };
-    const expiresAt = upstreamKey === "master" ? readAt + limits.capacityServesMs : upstreamKey.expiresAt;
-    await keyValue.put(name, JSON.stringify(record), { expiresAt });
+    await store.put(name, record);
     const opened = await open(name, record);
     if (opened === undefined) throw new Error(`the key in ${name} does not open`);
     return opened;
@@ -112,29 +108,49 @@ export function makeKeyRecords(
       log("alert", "sub_key", { error: String(error) });
       // A key with another limit still serves: what may be spent, the ledger decides.
       if (known !== undefined && known.expiresAt > clock.now()) return known;
-      const message = "The provider made no key for this identity: try again in a few seconds. Nothing was charged.";
-      throw new GatewayError({ code: "upstream_unavailable", message, retryAfterS: 5 });
+      return noKey();
     }
+  }
+
+  function isFresh(record: KeyRecord, day: string): boolean {
+    const isDoubted = record.upstreamKey !== "master" && record.upstreamKey.limitNanoUsd === null;
+    return isYounger(record, day, limits.capacityFreshMs) && !isDoubted;
+  }
+
+  function isYounger(record: KeyRecord, day: string, mostMs: number): boolean {
+    const age = clock.now() - record.readAt;
+    return record.day === day && age >= 0 && age < mostMs;
   }
 
   return {
     async keyFor(spender, atMs) {
       const name = recordName(spender);
+      const day = utcDay(atMs);
       const known = await read(name);
-      const age = clock.now() - (known?.record.readAt ?? 0);
-      const isOfDay = known?.record.day === utcDay(atMs) && age >= 0;
-      if (isOfDay && age < limits.capacityFreshMs) return known.key;
+      if (known !== undefined && isFresh(known.record, day)) return known.key;
       try {
-        const { record, key } = await shared(name, () => sync(spender, name, known));
-        if (record.day === utcDay(atMs)) return key;
+        const { record, key } = await shared(name, () => sync(spender, name, day));
+        if (record.day === day) return key;
         throw new ChainUnavailable(`the chain's latest block is of ${record.day}`);
       } catch (error) {
-        if (isOfDay && age < limits.capacityServesMs && isUnread(error)) return known.key;
+        const serves = known !== undefined && isYounger(known.record, day, limits.capacityServesMs);
+        if (serves && isUnread(error)) return known.key;
         throw error;
       }
     },
-    forget: (spender) => keyValue.delete(recordName(spender)),
+    async doubt(spender) {
+      const name = recordName(spender);
+      const known = await read(name);
+      const key = known?.record.upstreamKey;
+      if (known === undefined || key === undefined || key === "master") return;
+      await store.put(name, { ...known.record, upstreamKey: { ...key, limitNanoUsd: null } });
+    },
   };
+}
+
+function noKey(): never {
+  const message = "There is no key at the provider for this identity now: try again in a few seconds.";
+  return fail("upstream_unavailable", `${message} Nothing was charged.`, { retryAfterS: 5 });
 }
 
 /** The chain did not say, or could not be asked. */

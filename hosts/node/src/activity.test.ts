@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { forgetAll } from "@inference/gateway/inference/forget";
+import { settledOf } from "@inference/gateway/inference/testing/audit";
+import { accountPartition, identityPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
 import { utcDay } from "@inference/protocol/window";
-import { settledOf } from "./testing/audit.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** What a client reads of what it has spent: receipts, lists of them, totals, and all that once receipts are gone. */
@@ -180,6 +182,45 @@ test("forgetting receipts whose time is over leaves every total, and the balance
   assert.deepEqual(await read(account, path), totals);
   const { settledNanoUsd } = await stack.balance(account.address);
   assert.equal(settledNanoUsd, balance.settledNanoUsd);
+});
+
+test("a revoked key is forgotten after 48 hours, and what was spent with it stays told under its id", async () => {
+  const account = await stack.account(USD);
+  await chat(account);
+  const { data } = (await read(account, "/api/v1/key")) as unknown as { data: { id: string } };
+  const partition = accountPartition(account.address);
+  const { text, digest } = stack.gateway.credentials.issue("is", account.address);
+  const session = { digest, address: account.address, agentToken: null, at: now, expiresAt: now + 4 * DAY_MS };
+  await stack.ledger.run(() => send(identityPartition(account.address), { type: "openSession", ...session }));
+  const path = `/api/v1/activity?group_by=day,key&from=${utcDay(now)}&to=${utcDay(now)}`;
+  const told = () => read({ ...account, key: text }, path);
+  const before = await told();
+  assert.equal(before.data[0]?.key_id, data.id);
+  const revoked = await stack.call(`/api/v1/keys/${data.id}`, { key: text, method: "DELETE" });
+  assert.equal(revoked.status, 200);
+  const rows = async () => (await Promise.all(kept.map((table) => stack.rows(table, partition)))).flat();
+  const kept = ["key", "secret", "budget", "counter"] as const;
+  const ofKey = async () => (await rows()).filter((row) => JSON.stringify(row).includes(data.id));
+  now += 2 * DAY_MS;
+  await forgetAll(stack.gateway, new AbortController().signal);
+  assert.equal((await ofKey()).length, 4);
+  now += 1;
+  await forgetAll(stack.gateway, new AbortController().signal);
+  assert.deepEqual(await ofKey(), []);
+  assert.deepEqual(await error(account, "/api/v1/key"), [401, "invalid_api_key"]);
+  assert.deepEqual(await told(), before);
+});
+
+test("what is wrong with a query is told to whom the ledger knows", async () => {
+  const account = await stack.account(USD);
+  for (const credential of [undefined, "nonsense", `${account.key.slice(0, -1)}x`]) {
+    const answer = await stack.call(
+      "/api/v1/activity?from=nonsense",
+      credential === undefined ? {} : { key: credential },
+    );
+    assert.equal(answer.status, 401, credential);
+  }
+  assert.deepEqual(await error(account, "/api/v1/activity?from=nonsense"), [400, "invalid_request"]);
 });
 
 test("nobody reads another's: neither another account's nor another key's", async () => {

@@ -4,7 +4,6 @@ import { accountPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import OpenAI, { APIError } from "openai";
 import { assertError, type WireError } from "./testing/assert-error.ts";
-import { rowsOf } from "./testing/audit.ts";
 import { sendBytes, sendHttp, type WireAnswer, type WireRequest } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
@@ -34,7 +33,7 @@ async function untouched<T>(act: () => Promise<T>): Promise<T> {
   assert.equal(forwarded(), before, "the provider saw it");
   const { settledNanoUsd, heldNanoUsd } = await stack.balance(account.address);
   assert.deepEqual([settledNanoUsd, heldNanoUsd], [0, 0]);
-  assert.deepEqual(rowsOf(stack, "receipt", accountPartition(account.address)), []);
+  assert.deepEqual(await stack.rows("receipt", accountPartition(account.address)), []);
   return result;
 }
 
@@ -490,7 +489,7 @@ describe("a credential", () => {
     for (const [code, status, end] of endings) {
       const ended = await stack.account(USD);
       const partition = accountPartition(ended.address);
-      const [key] = rowsOf(stack, "key", partition);
+      const [key] = await stack.rows("key", partition);
       assert.equal((await call(["authorization", `Bearer ${ended.key}`])).status, 200);
       await end(partition, key?.id ?? "");
       await refusedAs(["authorization", `Bearer ${ended.key}`], code, status);

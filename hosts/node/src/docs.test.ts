@@ -11,9 +11,9 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { snippets } from "@inference/gateway/docs/snippets";
+import { settledOf } from "@inference/gateway/inference/testing/audit";
 import * as answers from "@inference/protocol/wire/answers";
 import type * as z from "zod";
-import { settledOf } from "./testing/audit.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** What the gateway says of itself is so: its examples run, and its answers are as they are described. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { forgetAll } from "@inference/gateway/inference/forget";
+import { checkAccount, providerRecords, settledOf, until } from "@inference/gateway/inference/testing/audit";
+import { makeTag } from "@inference/gateway/inference/testing/pay";
 import { accountPartition } from "@inference/ledger/partition";
-import { checkAccount, providerRecords, rowsOf, settledOf, until } from "./testing/audit.ts";
-import { makeTag } from "./testing/pay.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** `Idempotency-Key` on paid POSTs: asked twice, served and charged once. */
@@ -231,6 +231,22 @@ describe("the same name for something else", () => {
     assert.equal((await paid(account)).requests, 1);
   });
 
+  test("is no number that is too large to be one, which would be written as the first one's null", async () => {
+    const account = await stack.account(USD);
+    const tag = makeTag();
+    const body = chat(tag, "", { temperature: null });
+    assert.equal((await post(account.key, "once", body)).status, 200);
+    const headers = { authorization: `Bearer ${account.key}`, "idempotency-key": "once" };
+    const answer = await fetch(`${stack.url}${CHAT}`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify(body).replace('"temperature":null', '"temperature":1e999'),
+    });
+    const { error } = (await answer.json()) as { error: { code: string; param: string } };
+    assert.deepEqual([answer.status, error.code, error.param], [400, "invalid_request", "temperature"]);
+    assert.equal(answer.headers.get("idempotent-replayed"), null);
+  });
+
   test("is another request on another route, and in another account", async () => {
     const [one, other] = [await stack.account(USD), await stack.account(USD)];
     const tag = makeTag();
@@ -289,14 +305,14 @@ test("without the header nothing is claimed or kept, and with it the answer lies
   const free = await post(account.key, null, chat(makeTag()));
   const { keyValue } = stack.gateway.environment;
   assert.equal(await keyValue.get(`answer:${free.headers.get("x-request-id")}`), null);
-  assert.deepEqual(rowsOf(stack, "claim", partition), []);
+  assert.deepEqual(await stack.rows("claim", partition), []);
   const named = await post(account.key, "secret name", chat(makeTag()));
   const kept = (await keyValue.get(`answer:${named.headers.get("x-request-id")}`)) ?? "";
   const { choices } = JSON.parse(named.text) as { choices: { message: { content: string } }[] };
   const content = choices[0]?.message.content ?? "";
   assert.ok(content.length > 10 && kept.length > 100);
   assert.ok(!Buffer.from(kept, "base64").toString("latin1").includes(content.slice(0, 10)));
-  const claims = rowsOf(stack, "claim", partition);
+  const claims = await stack.rows("claim", partition);
   assert.equal(claims.length, 1);
   assert.ok(!JSON.stringify(claims).includes("secret name"));
 });
@@ -307,8 +323,8 @@ test("a claim is forgotten once nothing can ask for it", async () => {
   await post(account.key, "once", chat(makeTag()));
   now += 2 * DAY;
   await forgetAll(stack.gateway, new AbortController().signal);
-  assert.equal(rowsOf(stack, "claim", partition).length, 1);
+  assert.equal((await stack.rows("claim", partition)).length, 1);
   now += DAY + 1;
   await forgetAll(stack.gateway, new AbortController().signal);
-  assert.deepEqual(rowsOf(stack, "claim", partition), []);
+  assert.deepEqual(await stack.rows("claim", partition), []);
 });

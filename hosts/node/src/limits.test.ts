@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { LedgerUnavailable } from "@inference/ledger/client";
-import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
-import { send } from "@inference/ledger/saga";
-import { windowEnd, windows } from "@inference/protocol/window";
-import { assertError } from "./testing/assert-error.ts";
 import {
   billed,
   checkAccount,
   checkSums,
   providerRecords,
-  rowsOf,
   settledOf,
   settledOne,
   sum,
-} from "./testing/audit.ts";
+} from "@inference/gateway/inference/testing/audit";
+import { LedgerUnavailable } from "@inference/ledger/client";
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import { windowEnd, windows } from "@inference/protocol/window";
+import { assertError } from "./testing/assert-error.ts";
 import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
@@ -174,7 +173,7 @@ describe("a balance", () => {
       assert.equal(metadata?.resets_at, ends === null ? undefined : new Date(ends).toISOString());
       const all = await settledOf(stack, account.address);
       await checkAccount(stack, account.address, all);
-      const [key] = rowsOf(stack, "key", accountPartition(account.address));
+      const [key] = await stack.rows("key", accountPartition(account.address));
       const view = await stack.ledger.read(accountPartition(account.address), {
         type: "key",
         at: Date.now(),

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { limits } from "@inference/gateway/config";
 import { UpstreamFailure, type UpstreamResponse } from "@inference/gateway/environment";
+import { settledOf, settledOne, until } from "@inference/gateway/inference/testing/audit";
+import { chunksIn, openChatStream } from "@inference/gateway/inference/testing/chat-stream";
+import { chatBody, leaveAtOnce, pay, payAndLeave, USD } from "@inference/gateway/inference/testing/pay";
 import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Saga } from "@inference/ledger/saga";
 import { assertError } from "./testing/assert-error.ts";
-import { settledOf, settledOne, until } from "./testing/audit.ts";
-import { chunksIn, openChatStream } from "./testing/chat-stream.ts";
 import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
-import { chatBody, leaveAtOnce, pay, payAndLeave, USD } from "./testing/pay.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 import { withAnswer } from "./testing/stub-provider.ts";
 

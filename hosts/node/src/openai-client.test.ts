@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { billed, checkSums, providerRecord, settledOf, settledOne } from "@inference/gateway/inference/testing/audit";
 import { formatUsd } from "@inference/protocol/money";
 import OpenAI from "openai";
-import { billed, checkSums, providerRecord, settledOf, settledOne } from "./testing/audit.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** The official client, as it comes, under both prefixes. */

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { until } from "@inference/gateway/inference/testing/audit";
 import { identityPartition } from "@inference/ledger/partition";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { formatSiweMessage } from "@inference/protocol/siwe";
 import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
+import { ownKeyAnswer } from "@inference/protocol/wire/answers";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
-import { rowsOf, until } from "./testing/audit.ts";
 import { type PoolChain, signForSafe, startPoolChain } from "./testing/pool-chain.ts";
 import { type Stack, startStack } from "./testing/stack.ts";
 
@@ -106,7 +107,7 @@ describe("a personal session", () => {
     const tomorrow = await signIn(wallet);
     for (const path of [CHAT, "/api/v1/chat/completions"]) assert.equal((await ask(tomorrow, chat, path)).status, 200);
     assert.deepEqual(await capacityOf(wallet.address), { limit: USD, settled: 2 * CHARGE, held: 0 });
-    const receipts = rowsOf(stack, "receipt", identityPartition(wallet.address));
+    const receipts = await stack.rows("receipt", identityPartition(wallet.address));
     assert.deepEqual(
       receipts.map(({ outcome, chargeNanoUsd, keyId }) => [outcome, chargeNanoUsd, keyId]),
       [
@@ -117,11 +118,11 @@ describe("a personal session", () => {
     // Neither the balance of the wallet's account, nor the ceiling, nor the journal knows of it.
     const ids = new Set(receipts.map(({ id }) => id));
     assert.deepEqual(
-      rowsOf(stack, "hold", "ceiling").filter(({ id }) => ids.has(id)),
+      (await stack.rows("hold", "ceiling")).filter(({ id }) => ids.has(id)),
       [],
     );
     assert.deepEqual(
-      rowsOf(stack, "use", `journal:${utcDay(now)}`).filter(({ id }) => ids.has(id)),
+      (await stack.rows("use", `journal:${utcDay(now)}`)).filter(({ id }) => ids.has(id)),
       [],
     );
     assert.deepEqual((await stack.balance(wallet.address)).settledNanoUsd, 0);
@@ -186,6 +187,39 @@ describe("a personal session", () => {
     assert.equal(again.headers.get("idempotent-replayed"), "true");
     assert.equal(await again.text(), await first.text());
     assert.deepEqual(await capacityOf(wallet.address), { limit: USD, settled: 2 * CHARGE, held: 0 });
+  });
+
+  test("is told its capacity of the day, what of it is held, used and left, and when it resets", async () => {
+    const wallet = makeWallet();
+    await chain.stake(wallet.address, 3);
+    await goTo(noonTomorrow());
+    const session = await signIn(wallet);
+    const told = async () => {
+      const answer = await stack.call("/api/v1/key", { key: session });
+      assert.equal(answer.status, 200, await answer.clone().text());
+      return ownKeyAnswer.parse(await answer.json()).data;
+    };
+    const fresh = await told();
+    const { limit, limit_remaining_nano_usd: left, limit_reset, usage_nano_usd: used, resets_at } = fresh;
+    assert.deepEqual([limit, left, limit_reset, used], [3, 3 * USD, "daily", 0], "before anything was asked for");
+    assert.equal(resets_at, new Date(windowStart("day", now) + DAY_MS).toISOString());
+    assert.equal("address" in fresh ? fresh.address : "", lowerAddress(wallet.address));
+    assert.equal((await ask(session)).status, 200);
+    const slow = ask(session, { ...chat, messages: [{ role: "user", content: "[[delay=400]] [[tokens=1]]" }] });
+    await until("the next one to be held", async () => ((await told()).reserved_nano_usd > 0 ? true : undefined));
+    const { usage_nano_usd, reserved_nano_usd, limit_remaining_nano_usd, budgets, binds_first } = await told();
+    assert.deepEqual([usage_nano_usd, binds_first], [CHARGE, "capacity"]);
+    assert.equal(limit_remaining_nano_usd, 3 * USD - CHARGE - reserved_nano_usd);
+    assert.deepEqual(
+      budgets.map(({ name, window, remaining_nano_usd }) => [name, window, remaining_nano_usd]),
+      [["capacity", "day", limit_remaining_nano_usd]],
+    );
+    await slow;
+    chain.fail("refusing");
+    now += 10 * MINUTE;
+    const unknown = await stack.call("/api/v1/key", { key: session });
+    chain.fail(null);
+    assert.equal(unknown.status, 503, "what nobody knows is not told");
   });
 
   test("that is revoked is over at once", async () => {
@@ -314,6 +348,21 @@ describe("a capacity", () => {
     now = midnight;
     assert.equal((await ask(session)).status, 200);
   });
+
+  test("of this day serves to its end, where the chain's clock is ahead", async () => {
+    const wallet = makeWallet();
+    await chain.stake(wallet.address, 1);
+    await goTo(noonTomorrow());
+    const midnight = windowStart("day", now) + DAY_MS;
+    await goTo(midnight - 2 * MINUTE);
+    const session = await signIn(wallet);
+    assert.equal((await ask(session)).status, 200);
+    now = midnight - 500;
+    await chain.mineAt(midnight + 1_000);
+    assert.deepEqual([(await ask(session)).status, (await ask(session)).status], [200, 200]);
+    assert.deepEqual(await capacityOf(wallet.address), { limit: USD, settled: 3 * CHARGE, held: 0 });
+    now = midnight;
+  });
 });
 
 describe("an agent's session", () => {
@@ -330,6 +379,8 @@ describe("an agent's session", () => {
     assert.deepEqual(await capacityOf(agent), { limit: 5 * USD, settled: 2 * CHARGE, held: 0 });
     assert.deepEqual(await capacityOf(owner.address), { limit: 2 * USD, settled: CHARGE, held: 0 });
     assert.equal((await record(`vkey:agent:${lowerAddress(agent)}`))?.capacityNanoUsd, 5 * USD);
+    const told = ownKeyAnswer.parse(await (await stack.call("/api/v1/key", { key: forAgent })).json()).data;
+    assert.deepEqual([told.label, told.limit, told.usage_nano_usd], [lowerAddress(agent), 5, 2 * CHARGE]);
     assert.equal((await record(`vkey:${lowerAddress(owner.address)}`))?.capacityNanoUsd, 2 * USD);
     // What one lacks, the other does not give: an answer of 2.40 dollars at most fits into five, and not into two.
     const dear = { ...chat, model: "sim-extended", n: 4, max_tokens: 40_000 };

@@ -91,6 +91,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     chain: createChainReader({
       clients: new Map([[settings.PRIMARY_CHAIN_ID, chainClient]]),
       primaryChainId: settings.PRIMARY_CHAIN_ID,
+      settlement: settings.SETTLEMENT_ADDRESS,
       pool: settings.POOL_ADDRESS,
       registry: settings.REGISTRY_ADDRESS,
       watcher,

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import { UpstreamFailure } from "@inference/gateway/environment";
+import { providerRecord, until } from "@inference/gateway/inference/testing/audit";
+import { makeTag } from "@inference/gateway/inference/testing/pay";
 import { identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
 import { DAY_MS, windowStart } from "@inference/protocol/window";
-import { providerRecord, rowsOf, until } from "./testing/audit.ts";
-import { makeTag } from "./testing/pay.ts";
 import { type Stack, startStack } from "./testing/stack.ts";
 
 /** Keys at the provider made under the master key, one for each identity, through its key-management API. */
@@ -159,6 +159,81 @@ test("concurrent first requests make one key, and who has no capacity none", asy
   assert.equal(ownKeys().length, before + 1);
 });
 
+test("requests that meet while a key is made, and after it, use that key", async () => {
+  const before = ownKeys().length;
+  const identity = await makeIdentity(USD);
+  const { keyValue } = stack.gateway.environment;
+  const { get } = keyValue;
+  const { promise: made, resolve: goOn } = Promise.withResolvers<void>();
+  // One has looked for a record, and is told that there is none when another has made one.
+  keyValue.get = async (name) => {
+    const found = await get(name);
+    keyValue.get = get;
+    await made;
+    return found;
+  };
+  const late = ask(identity.key);
+  await until("it to have looked", async () => (keyValue.get === get ? true : undefined));
+  const { keyId } = await ask(identity.key);
+  goOn();
+  assert.equal((await late).keyId, keyId);
+  assert.equal(ownKeys().length, before + 1);
+});
+
+test("a store that does not answer is 503, and no reason to make another key", async () => {
+  const identity = await makeIdentity(USD);
+  const { keyId } = await ask(identity.key);
+  const { keyValue } = stack.gateway.environment;
+  const { get } = keyValue;
+  const before = ownKeys().length;
+  keyValue.get = async () => Promise.reject(new Error("no store"));
+  try {
+    const { status, text } = await ask(identity.key);
+    assert.deepEqual([status, text.includes("upstream_unavailable")], [503, true]);
+  } finally {
+    keyValue.get = get;
+  }
+  assert.ok(stack.logged.some(({ level, event }) => level === "alert" && event === "key_record"));
+  assert.deepEqual([(await ask(identity.key)).keyId, ownKeys().length], [keyId, before]);
+});
+
+test("a store that keeps nothing is no reason to make a key for every request", async () => {
+  const { keyValue } = stack.gateway.environment;
+  const { put } = keyValue;
+  const before = ownKeys().length;
+  const identity = await makeIdentity(USD);
+  keyValue.put = async () => Promise.reject(new Error("full"));
+  try {
+    const { keyId } = await ask(identity.key);
+    now += MINUTE;
+    assert.deepEqual([(await ask(identity.key)).keyId, await stored(identity.name)], [keyId, ""]);
+  } finally {
+    keyValue.put = put;
+  }
+  now += MINUTE;
+  assert.equal((await ask(identity.key)).status, 200);
+  assert.equal(ownKeys().length, before + 1);
+  assert.notEqual(await stored(identity.name), "", "it is kept as soon as it can be");
+  await stack.gateway.prices.refresh();
+});
+
+test("a record that nobody can read is as none", async () => {
+  const identity = await makeIdentity(USD);
+  for (const nonsense of ["{", "null", "{}"]) {
+    await stack.gateway.environment.keyValue.put(identity.name, nonsense);
+    stack.simulator.simulator.keys.reset();
+    assert.equal((await ask(identity.key)).status, 200, nonsense);
+  }
+});
+
+test("a 401 that is about something else leaves the key as it is", async () => {
+  const identity = await makeIdentity(USD);
+  const { keyId } = await ask(identity.key);
+  const before = ownKeys().length;
+  assert.equal((await ask(identity.key, "[[fault=401]]")).status, 503);
+  assert.deepEqual([(await ask(identity.key)).keyId, ownKeys().length], [keyId, before]);
+});
+
 test("a key that the provider does not take any more is replaced by the next request", async () => {
   const identity = await makeIdentity(USD);
   const { keyId } = await ask(identity.key);
@@ -168,7 +243,8 @@ test("a key that the provider does not take any more is replaced by the next req
   const refused = await stack.call("/v1/chat/completions", { key: identity.key, body });
   assert.equal(refused.status, 503);
   assert.equal(((await refused.json()) as { error: { code: string } }).error.code, "upstream_unavailable");
-  await until("the record to go", async () => ((await stored(identity.name)) === "" ? true : undefined));
+  const isDoubted = async () => ((await stored(identity.name)).includes('"limitNanoUsd":null') ? true : undefined);
+  await until("the key to be doubted", isDoubted);
   const after = await ask(identity.key);
   assert.equal(after.status, 200);
   assert.notEqual(after.keyId, keyId);
@@ -182,7 +258,7 @@ test("where the provider makes no more keys, the request is refused, and nothing
   for (let left = 20; left > 0; left--) keys().create(terms);
   const refused = await ask(identity.key);
   assert.deepEqual([refused.status, refused.text.includes("upstream_unavailable")], [503, true]);
-  assert.deepEqual(rowsOf(stack, "hold", identityPartition(identity.address)), []);
+  assert.deepEqual(await stack.rows("hold", identityPartition(identity.address)), []);
   assert.ok(stack.logged.some(({ level, event }) => level === "alert" && event === "sub_key"));
 });
 

@@ -3,8 +3,8 @@ import type { Claim, Command, Reply } from "../commands.ts";
 import { ceilingPartition, type Partition } from "../partition.ts";
 import { answer } from "../reads.ts";
 import type { CounterRow, HoldRow } from "../tables.ts";
-import type { MemoryHost } from "./memory-host.ts";
 import { type Model, windowName } from "./model.ts";
+import type { WorldHost } from "./world.ts";
 
 /**
  * What always holds, of the rows as they are stored.
@@ -26,7 +26,7 @@ import { type Model, windowName } from "./model.ts";
  * | L13 | the totals of a day and key are its receipts, counted once each |
  * | L14 | of the requests under one name, while it lasts, at most one is open or settled |
  */
-export function makeAuditor(host: MemoryHost, model: Model) {
+export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model) {
   const ended = new Map<string, string>();
   const answers = new Map<string, string>();
   const known = new Set<string>();
@@ -192,7 +192,7 @@ export function makeAuditor(host: MemoryHost, model: Model) {
   }
 
   function checkDrained(): void {
-    assert.deepEqual(host.outbox(), [], "L8: deliveries are left");
+    assert.deepEqual(host.all("outbox"), [], "L8: deliveries are left");
     for (const { partition, row } of host.all("hold")) {
       assert.ok(row.state !== "open" && row.state !== "orphaned", `L8: ${partition} still holds ${row.id}`);
     }

@@ -1,6 +1,6 @@
 import { isNanoUsd } from "@inference/protocol/money";
 import { apply } from "../apply.ts";
-import type { LapsedHold, LedgerClient } from "../client.ts";
+import type { ForgettableTable, LapsedHold, LedgerClient } from "../client.ts";
 import type { Command, Reply, ReplyOf } from "../commands.ts";
 import { outboxChange } from "../delivery.ts";
 import type { Partition } from "../partition.ts";
@@ -152,13 +152,16 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
         .slice(0, limit);
     },
     async overdue(table, before) {
-      const found = host
-        .all(table)
-        .filter(({ row }) => ("admittedAt" in row ? row.admittedAt : row.expiresAt) < before);
+      const found = host.all(table).filter(({ row }) => (overAt(row) ?? before) < before);
       return { rows: found.map(({ partition, row }) => ({ partition, id: row.id })), next: null };
     },
   };
   return host;
+}
+
+function overAt(row: Tables[ForgettableTable]): number | null {
+  if ("admittedAt" in row) return row.admittedAt;
+  return "revokedAt" in row && "nonce" in row ? row.revokedAt : row.expiresAt;
 }
 
 /** A row as its columns would be stored; throws for what the SQL schema would refuse. */

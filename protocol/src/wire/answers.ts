@@ -9,6 +9,7 @@ import { jsonObject } from "./json.ts";
  */
 const usd = z.number().min(0).describe("US dollars.");
 const nanoUsd = z.int().min(0).describe("Nano-dollars, 1e-9 USD.");
+const anyNanoUsd = z.number().min(0).describe("Nano-dollars, 1e-9 USD; written exactly, also past 2^53.");
 const time = z.iso.datetime();
 const count = z.int().min(0);
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
@@ -174,33 +175,46 @@ export const keysAnswer = z.strictObject({ data: z.array(key) });
 export const newKeyAnswer = z.strictObject({ key: z.string().describe("Shown this once."), data: key });
 export const deletedAnswer = z.strictObject({ deleted: z.literal(true) });
 
-export const ownKeyAnswer = z.strictObject({
-  data: z.strictObject({
-    ...key.shape,
-    usage_daily: usd,
-    usage_daily_nano_usd: nanoUsd,
-    usage_monthly: usd,
-    usage_monthly_nano_usd: nanoUsd,
-    budgets: z.array(
-      z.strictObject({
-        name: z.enum(["balance", "key", "ceiling"]),
-        window: z.enum(["day", "month", "lifetime"]),
-        limit: usd.nullable(),
-        limit_nano_usd: nanoUsd.nullable(),
-        usage: usd,
-        usage_nano_usd: nanoUsd,
-        reserved: usd,
-        reserved_nano_usd: nanoUsd,
-        remaining: usd.nullable(),
-        remaining_nano_usd: nanoUsd.nullable(),
-        resets_at: time.nullable(),
-      }),
-    ),
-    binds_first: z.enum(["balance", "key", "ceiling"]).nullable().describe("The budget with the least left."),
-    is_free_tier: z.literal(false),
-    is_management_key: z.literal(false),
-  }),
+const budget = z.strictObject({
+  name: z.enum(["balance", "key", "capacity", "ceiling"]),
+  window: z.enum(["day", "month", "lifetime"]),
+  limit: usd.nullable(),
+  limit_nano_usd: nanoUsd.nullable(),
+  usage: usd,
+  usage_nano_usd: nanoUsd,
+  reserved: usd,
+  reserved_nano_usd: nanoUsd,
+  remaining: usd.nullable(),
+  remaining_nano_usd: nanoUsd.nullable(),
+  resets_at: time.nullable(),
 });
+
+const whatBinds = {
+  budgets: z.array(budget).describe("In the order in which they refuse."),
+  binds_first: budget.shape.name.nullable().describe("The budget with the least left."),
+  is_free_tier: z.literal(false),
+  is_management_key: z.literal(false),
+};
+
+const ownKey = z.strictObject({
+  ...key.shape,
+  usage_daily: usd,
+  usage_daily_nano_usd: nanoUsd,
+  usage_monthly: usd,
+  usage_monthly_nano_usd: nanoUsd,
+  ...whatBinds,
+});
+
+const ownSession = z.strictObject({
+  ...key.omit({ id: true, name: true, disabled: true }).shape,
+  address: address.describe("Of the wallet that signed in."),
+  agent_token: address.nullable().describe("The agent that the session speaks for."),
+  label: z.string().describe("Whose capacity it is: the agent's token, or the wallet."),
+  expires_at: time,
+  ...whatBinds,
+});
+
+export const ownKeyAnswer = z.strictObject({ data: z.union([ownKey, ownSession]) });
 
 export const creditsAnswer = z.strictObject({
   data: z.strictObject({
@@ -251,6 +265,24 @@ export const statusAnswer = z.strictObject({
       block: z.int().nullable(),
       lag_blocks: z.int().nullable(),
     }),
+    books: z
+      .strictObject({
+        block: count,
+        at: time,
+        backing: usd,
+        backing_nano_usd: anyNanoUsd,
+        supply: usd,
+        supply_nano_usd: anyNanoUsd,
+        credit: usd,
+        credit_nano_usd: anyNanoUsd,
+        owed: usd,
+        owed_nano_usd: anyNanoUsd,
+        lines: usd,
+        lines_nano_usd: anyNanoUsd,
+        adds_up: z.boolean().describe("Whether `backing` is the sum of `supply`, `credit`, `owed` and `lines`."),
+      })
+      .nullable()
+      .describe("The contracts' books in the primary chain's latest block; null while the chain does not tell them."),
     prices: z.strictObject({ snapshot: z.string(), age_s: count, models: count }).nullable(),
   }),
 });

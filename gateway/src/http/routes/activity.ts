@@ -14,7 +14,7 @@ import { validate } from "../../inference/orders/validate.ts";
 import type { GatewayContext } from "../context.ts";
 import { csv } from "../csv.ts";
 import { toGenerationObject } from "../generation-object.ts";
-import { type Reader, requireReader } from "../identify.ts";
+import { type Reader, readerOf, requireReaders } from "../identify.ts";
 import { type ExactNumber, usd } from "../money.ts";
 
 /**
@@ -22,8 +22,9 @@ import { type ExactNumber, usd } from "../money.ts";
  * model and key. As JSON or CSV. What was spent on a day stays told when its receipts are forgotten.
  */
 export async function getActivity(context: GatewayContext): Promise<Response> {
+  const readers = await requireReaders(context);
   const query = validate(activityQuery, context.req.query());
-  const reader = await requireReader(context, query.budget);
+  const reader = readerOf(readers, query.budget);
   const days = daysOf(query, context.get("at"));
   const groups = activityGroups.filter((group) => query.group_by?.split(",").includes(group));
   const wantsCsv = query.format === "csv" || (query.format === undefined && accepts(context, "text/csv"));

@@ -310,7 +310,7 @@ describe("an agent's owner", () => {
       fixture.call("GET", "/api/v1/keys", { bearer: token }),
       fixture.call("PATCH", "/api/v1/keys/key_a", { bearer: token, body: { disabled: true } }),
       fixture.call("DELETE", "/api/v1/keys/key_a", { bearer: token }),
-      fixture.call("GET", "/api/v1/key", { bearer: token }),
+      fixture.call("GET", "/api/v1/credits", { bearer: token }),
     ];
     for (const answer of await Promise.all(calls)) assertError(answer, 403, "wrong_identity");
   });

@@ -1,14 +1,10 @@
 import { encodeBase32 } from "@inference/protocol/base32";
 import { isAddress } from "@inference/protocol/credential";
 import * as z from "zod";
-import { limits } from "../../config.ts";
 import { signIn, signOut } from "../../identity/sign-in.ts";
-import { parseJsonBody } from "../../inference/orders/parse-json-body.ts";
-import { validate } from "../../inference/orders/validate.ts";
-import { readJsonText } from "../body.ts";
 import type { GatewayContext } from "../context.ts";
 import { requireSessionToken } from "../identify.ts";
-import { signedMessage } from "../signed-message.ts";
+import { readSigned, signedMessage } from "../signed-message.ts";
 
 export const signInBody = z.strictObject({
   ...signedMessage,
@@ -21,15 +17,17 @@ export const signInBody = z.strictObject({
 /** POST /auth: a session for whoever signed the message, or for the agent they own. */
 export async function postAuth(context: GatewayContext): Promise<Response> {
   const { gateway, at } = context.var;
-  const body = validate(signInBody, parseJsonBody(await readJsonText(context, limits.authBodyBytes)));
+  const body = await readSigned(context, signInBody);
   return context.json(await signIn(gateway, { ...body, agentToken: body.agentToken ?? null }, at));
 }
 
 /** DELETE /auth: ends the session that is sent. */
 export async function deleteAuth(context: GatewayContext): Promise<Response> {
   const { gateway, at } = context.var;
-  const { token, credential } = requireSessionToken(context);
+  const { token, credential } = await requireSessionToken(context);
   await signOut(gateway, { token, credential }, at);
+  // From here on it is refused everywhere but here.
+  gateway.refused.add(credential.payer.digest);
   return context.body(null, 204);
 }
 

@@ -1,12 +1,13 @@
-import { fail } from "@inference/protocol/errors";
+import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../../config.ts";
 import { serveInference } from "../../inference/inference.ts";
+import { requirePayer } from "../../inference/means.ts";
 import { parseJsonBody } from "../../inference/orders/parse-json-body.ts";
 import type { InferenceRoute } from "../../inference/routes.ts";
 import { readJsonText } from "../body.ts";
 import type { GatewayContext } from "../context.ts";
 import { requireCredential } from "../credential.ts";
-import { lookUpCredential } from "../identify.ts";
+import { isRefusal, lookUpCredential } from "../identify.ts";
 import { commonHeaders } from "../middleware.ts";
 
 /** POST to one of the metered routes: the credential decides who pays. */
@@ -14,26 +15,55 @@ export function handleInference(route: InferenceRoute) {
   const maxBytes = route.name === "chat" ? limits.chatBodyBytes : limits.otherBodyBytes;
   return async function inference(context: GatewayContext): Promise<Response> {
     const credential = requireCredential(context);
-    const idempotencyKey = readIdempotencyKey(context);
-    const prove = () => lookUpCredential(context, credential);
-    const body = parseJsonBody(await readJsonText(context, maxBytes, prove));
-    // An answer kept for an agent is its owner's of today.
-    if (idempotencyKey !== null && credential.payer.kind === "session") await prove();
-    const id = context.get("requestId");
-    const response = await serveInference(context.get("gateway"), {
-      id,
-      at: context.get("at"),
-      route,
-      credential,
-      body,
-      idempotencyKey,
-      clientGone: context.req.raw.signal,
-      headers: commonHeaders(id),
-    });
-    context.set("hasCommonHeaders", true);
-    return response;
+    const prove = async (mustPay = false): Promise<void> => {
+      await lookUpCredential(context, credential);
+      if (mustPay) await requirePayer(context.get("gateway"), credential, context.get("at"));
+    };
+    try {
+      const idempotencyKey = readIdempotencyKey(context);
+      // An answer kept for an agent is its owner's of today.
+      if (idempotencyKey !== null && credential.payer.kind === "session") await prove();
+      const id = context.get("requestId");
+      const response = await serveInference(context.get("gateway"), {
+        id,
+        at: context.get("at"),
+        route,
+        credential,
+        body: parseJsonBody(await readJsonText(context, maxBytes, prove)),
+        held: context.get("held"),
+        idempotencyKey,
+        clientGone: context.req.raw.signal,
+        headers: commonHeaders(id),
+      });
+      context.var.gateway.refused.delete(credential.payer.digest);
+      context.set("hasCommonHeaders", true);
+      return response;
+    } catch (error) {
+      // The partition may not have been asked yet, and what is wrong with a request is told to whom it knows. A body
+      // that came late is told in any case: its connection is to be closed.
+      const proof = mayBeUnproven(error) ? prove() : undefined;
+      await (isLate(error) ? proof?.catch(() => undefined) : proof);
+      throw error;
+    }
   };
 }
+
+function isLate(error: unknown): boolean {
+  return error instanceof GatewayError && error.detail.code === "request_timeout";
+}
+
+/** Also where the reserve refused the credential: it is refused once more, and remembered. */
+function mayBeUnproven(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return false;
+  const { code } = error.detail;
+  return errorTable[code].type === "invalid_request_error" || beforeAdmission.has(code) || isRefusal(error);
+}
+
+const beforeAdmission: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "upstream_unavailable",
+  "rate_limited",
+  "overloaded",
+]);
 
 /** The client's own name for the request, if it has given one. */
 function readIdempotencyKey(context: GatewayContext): string | null {

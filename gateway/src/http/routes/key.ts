@@ -1,17 +1,28 @@
 import type { BudgetName } from "@inference/ledger/commands";
 import { ceilingPartition } from "@inference/ledger/partition";
 import type { BudgetView } from "@inference/ledger/reads";
+import { lowerAddress } from "@inference/protocol/credential";
 import { readApiKey } from "../../identity/api-keys.ts";
+import { toBudgetObject } from "../budget-object.ts";
 import type { GatewayContext } from "../context.ts";
-import { requireApiKey } from "../identify.ts";
+import { type KeyHolder, requireHolder, type SessionHolder } from "../identify.ts";
 import { toKeyObject } from "../key-object.ts";
-import { usd, usdOrNull } from "../money.ts";
+import { usd } from "../money.ts";
+import { toSessionObject } from "../session-object.ts";
 
-/** GET /api/v1/key: what the key that is sent may spend, has spent, and which budget stops it first. */
+/**
+ * GET /api/v1/key: what the key that is sent may spend, has spent, and which budget stops it first; of a session, the
+ * same of its identity's capacity of the day, as the chain has it.
+ */
 export async function getKey(context: GatewayContext): Promise<Response> {
+  const holder = await requireHolder(context);
+  const data = "session" in holder ? await describeSession(context, holder) : await describeKey(context, holder);
+  return context.json({ data });
+}
+
+async function describeKey(context: GatewayContext, { partition, keyId }: KeyHolder) {
   const { gateway, at } = context.var;
   const { ledger } = gateway.environment;
-  const { partition, keyId } = await requireApiKey(context);
   const [view, usage, balance, ceiling] = await Promise.all([
     readApiKey(gateway, partition, keyId, at),
     ledger.read(partition, { type: "keyUsage", at, keyId }),
@@ -24,19 +35,26 @@ export async function getKey(context: GatewayContext): Promise<Response> {
     { name: "key", view: view.budget },
     { name: "ceiling", view: ceiling },
   ];
-  return context.json({
-    data: {
-      ...toKeyObject(view),
-      usage_daily: usd(usage.dayNanoUsd),
-      usage_daily_nano_usd: usage.dayNanoUsd,
-      usage_monthly: usd(usage.monthNanoUsd),
-      usage_monthly_nano_usd: usage.monthNanoUsd,
-      budgets: budgets.map(toBudgetObject),
-      binds_first: bindsFirst(budgets),
-      is_free_tier: false,
-      is_management_key: false,
-    },
-  });
+  return {
+    ...toKeyObject(view),
+    usage_daily: usd(usage.dayNanoUsd),
+    usage_daily_nano_usd: usage.dayNanoUsd,
+    usage_monthly: usd(usage.monthNanoUsd),
+    usage_monthly_nano_usd: usage.monthNanoUsd,
+    budgets: budgets.map(({ name, view }) => toBudgetObject(name, view)),
+    binds_first: bindsFirst(budgets),
+    is_free_tier: false,
+    is_management_key: false,
+  };
+}
+
+async function describeSession(context: GatewayContext, { partition, session }: SessionHolder) {
+  const { gateway, at } = context.var;
+  const { address, agentToken } = session;
+  const spender = { address: lowerAddress(address), agentToken: agentToken === null ? null : lowerAddress(agentToken) };
+  // Until the chain has been asked, a day has no capacity.
+  await gateway.keyRecords.keyFor(spender, at);
+  return toSessionObject(session, await gateway.environment.ledger.read(partition, { type: "capacity", at }));
 }
 
 type NamedBudget = { name: BudgetName; view: BudgetView };
@@ -49,20 +67,4 @@ function bindsFirst(budgets: readonly NamedBudget[]): BudgetName | null {
     if (left !== null && (first === null || left < first.left)) first = { name, left };
   }
   return first?.name ?? null;
-}
-
-function toBudgetObject({ name, view }: NamedBudget): Record<string, unknown> {
-  return {
-    name,
-    window: view.window,
-    limit: usdOrNull(view.limitNanoUsd),
-    limit_nano_usd: view.limitNanoUsd,
-    usage: usd(view.settledNanoUsd),
-    usage_nano_usd: view.settledNanoUsd,
-    reserved: usd(view.heldNanoUsd),
-    reserved_nano_usd: view.heldNanoUsd,
-    remaining: usdOrNull(view.availableNanoUsd),
-    remaining_nano_usd: view.availableNanoUsd,
-    resets_at: view.resetsAt === null ? null : new Date(view.resetsAt).toISOString(),
-  };
 }

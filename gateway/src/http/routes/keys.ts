@@ -11,7 +11,7 @@ import type { GatewayContext } from "../context.ts";
 import { requirePersonalSession } from "../identify.ts";
 import { toKeyObject } from "../key-object.ts";
 import { parseKeepingDigits } from "../money.ts";
-import { signedMessage } from "../signed-message.ts";
+import { readSigned, signedMessage } from "../signed-message.ts";
 
 export const keyCreationBody = z.strictObject(signedMessage);
 export const keyChangeBody = z.strictObject({
@@ -24,7 +24,7 @@ export const keyChangeBody = z.strictObject({
 /** POST /api/v1/keys: a key on the terms of a signed message. The answer shows it this once. */
 export async function postKey(context: GatewayContext): Promise<Response> {
   const { gateway, at } = context.var;
-  const body = validate(keyCreationBody, parseJsonBody(await readJsonText(context, limits.authBodyBytes)));
+  const body = await readSigned(context, keyCreationBody);
   const { key, view } = await createApiKey(gateway, body, at);
   return context.json({ key, data: toKeyObject(view) }, 201, { "cache-control": "no-store" });
 }
@@ -41,7 +41,7 @@ export async function listKeys(context: GatewayContext): Promise<Response> {
 /** POST /api/v1/keys/{id}/roll: another secret for a key, for a signed message. The answer shows it this once. */
 export async function postRoll(context: GatewayContext): Promise<Response> {
   const { gateway, at } = context.var;
-  const signed = validate(keyCreationBody, parseJsonBody(await readJsonText(context, limits.authBodyBytes)));
+  const signed = await readSigned(context, keyCreationBody);
   const { key, view } = await rollApiKey(gateway, { keyId: context.req.param("id") ?? "", signed, at });
   return context.json({ key, data: toKeyObject(view) }, 200, { "cache-control": "no-store" });
 }

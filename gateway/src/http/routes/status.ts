@@ -3,9 +3,9 @@ import { GatewayError } from "@inference/protocol/errors";
 import manifest from "../../../package.json" with { type: "json" };
 import type { Gateway } from "../../gateway.ts";
 import type { GatewayContext } from "../context.ts";
-import { usd } from "../money.ts";
+import { exact, usd } from "../money.ts";
 
-/** GET /api/v1/status, public: the day's ceiling, the chains and contracts, the prices in force. */
+/** GET /api/v1/status, public: the day's ceiling, the chains and contracts, the token's books, the prices in force. */
 export async function getStatus(context: GatewayContext): Promise<Response> {
   const { gateway, at } = context.var;
   const ceiling = await gateway.environment.ledger.read(ceilingPartition, { type: "ceiling", at });
@@ -30,9 +30,32 @@ export async function getStatus(context: GatewayContext): Promise<Response> {
       chain_ids: gateway.config.chainIds,
       contracts: gateway.config.contracts,
       following: following(gateway),
+      books: await books(gateway),
       prices: pricesInForce(gateway, at),
     },
   });
+}
+
+/** What anyone can check: that the dollars that are there are those that somebody has a claim to. */
+async function books(gateway: Gateway) {
+  const read = await gateway.books.read();
+  if (read === null) return null;
+  const { block, at, backingNanoUsd, supplyNanoUsd, creditNanoUsd, owedNanoUsd, linesNanoUsd } = read;
+  return {
+    block,
+    at: new Date(at).toISOString(),
+    backing: exact(backingNanoUsd, 9),
+    backing_nano_usd: exact(backingNanoUsd, 0),
+    supply: exact(supplyNanoUsd, 9),
+    supply_nano_usd: exact(supplyNanoUsd, 0),
+    credit: exact(creditNanoUsd, 9),
+    credit_nano_usd: exact(creditNanoUsd, 0),
+    owed: exact(owedNanoUsd, 9),
+    owed_nano_usd: exact(owedNanoUsd, 0),
+    lines: exact(linesNanoUsd, 9),
+    lines_nano_usd: exact(linesNanoUsd, 0),
+    adds_up: backingNanoUsd === supplyNanoUsd + creditNanoUsd + owedNanoUsd + linesNanoUsd,
+  };
 }
 
 /** How far activations have been read from the primary chain. */

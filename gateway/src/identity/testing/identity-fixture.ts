@@ -82,6 +82,7 @@ export function openFixture(): Fixture {
     agentOwner: async () => null,
     capacityToday: async () => ({ capacityNanoUsd: 0, at: time.now }),
     acceptsSignature: async () => false,
+    books: async () => null,
     pendingActivations: () => [],
     following: () => ({ state: "following", block: 0, lagBlocks: 0 }),
   };

@@ -36,8 +36,8 @@ test("what is no whole number from 1 to the model's maximum is refused, naming t
     "[]",
     "{}",
     "1e9",
-    "1e400",
-    "-1e400",
+    "1e300",
+    "-1e300",
     "9007199254740992",
     "24001",
   ];

@@ -75,3 +75,16 @@ test("a million keys and keys of the prototype do no harm", () => {
   assert.equal(Object.getPrototypeOf(body), Object.prototype);
   assert.deepEqual(Object.keys(body), ["__proto__", "constructor"]);
 });
+
+test("a number is read as it is written, and one that is too large to be one is refused", () => {
+  const long = "9".repeat(309);
+  for (const good of ["1e308", "-1.7976931348623157E+308", "1e-999", "0.5", "-7", "1".repeat(308), "0.1e+1"]) {
+    assert.deepEqual(parseJsonBody(`{"a":[${good},1],"b":${good}}`), { a: [Number(good), 1], b: Number(good) });
+  }
+  for (const bad of ["1e999", "-1e999", "1E309", "1.8e+308", long, `-${long}.5`]) {
+    for (const text of [`{"a":${bad}}`, `{"a":[true,${bad}]}`, `{"a":1,"b":{"c":${bad} }}`]) {
+      refused(() => parseJsonBody(text), "invalid_request", text.includes('"c"') ? "c" : "a");
+    }
+  }
+  assert.deepEqual(parseJsonBody('{"a":"1e999","1e999":false}'), { a: "1e999", "1e999": false });
+});

@@ -25,25 +25,38 @@ function parse(text: string): unknown {
 }
 
 const QUOTE = 34;
+const PLUS = 43;
 const COMMA = 44;
+const MINUS = 45;
+const POINT = 46;
+const ZERO = 48;
+const NINE = 57;
 const COLON = 58;
 const OPEN_ARRAY = 91;
 const BACKSLASH = 92;
 const CLOSE_ARRAY = 93;
+const EXPONENT = 101;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
-/** One pass over a text that is known to be JSON: fails on a key that is there twice, and on too deep a nesting. */
+/**
+ * One pass over a text that is known to be JSON: fails on a key that is there twice, on too deep a nesting, and on a
+ * number that is too large to be one.
+ */
 function assertShape(text: string): void {
   /** The keys seen of each object that is open; null for an open array. */
   const open: (Set<string> | null)[] = [];
   let keys: Set<string> | null = null;
   let keyComes = false;
+  let lastKey = "";
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
         const end = stringEnd(text, at);
-        if (keyComes && keys !== null) addKey(keys, text.slice(at + 1, end));
+        if (keyComes && keys !== null) {
+          lastKey = text.slice(at + 1, end);
+          addKey(keys, lastKey);
+        }
         at = end;
         break;
       }
@@ -65,8 +78,38 @@ function assertShape(text: string): void {
         keys = open.at(-1) ?? null;
         keyComes = false;
         break;
+      default:
+        if (isDigit(text.charCodeAt(at))) at = lastOfNumber(text, at, lastKey);
     }
   }
+}
+
+function isDigit(letter: number): boolean {
+  return letter >= ZERO && letter <= NINE;
+}
+
+/** So many digits are a number, with a point among them or without. */
+const MAX_DIGITS = 300;
+
+/**
+ * The place of a number's last letter. Past the largest number there is infinity, which would be written as null.
+ *
+ * @param key Under which it is, or its list.
+ */
+function lastOfNumber(text: string, start: number, key: string): number {
+  let end = start + 1;
+  let hasExponent = false;
+  for (; ; end++) {
+    const letter = text.charCodeAt(end);
+    // `e` and `E`; a sign is there after one of them only, or else JSON would not have it.
+    if ((letter | 32) === EXPONENT) hasExponent = true;
+    else if (!isDigit(letter) && letter !== POINT && letter !== PLUS && letter !== MINUS) break;
+  }
+  if ((hasExponent || end - start > MAX_DIGITS) && !Number.isFinite(Number(text.slice(start, end)))) {
+    const param = key.slice(0, 64);
+    fail("invalid_request", `\`${param}\` is too large to be a number. Send one that a double can hold.`, { param });
+  }
+  return end - 1;
 }
 
 function addKey(keys: Set<string>, raw: string): void {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { auditDatabase } from "@inference/gateway/testing/chaos/audit";
 import { openDatabase } from "../database.ts";
 import { openNodeLedger } from "../ledger.ts";
-import { auditDatabase } from "./audit.ts";
 import { runScript, steps } from "./script.ts";
 
 /** Books in which everything is: receipts of accounts and identities, a journal, and holds that are still open. */

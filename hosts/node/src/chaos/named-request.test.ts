@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { audit } from "./audit.ts";
-import { type BookedKey, bookAccount, setCeiling, withBooks } from "./books.ts";
+import { audit } from "@inference/gateway/testing/chaos/audit";
+import { type BookedKey, bookAccount, setCeiling } from "@inference/gateway/testing/chaos/books";
+import { withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, type Running, start, startProvider } from "./processes.ts";
 import type { CrashPoint } from "./victim.ts";
 

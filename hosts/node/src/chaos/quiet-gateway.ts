@@ -16,6 +16,7 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
       agentOwner: nothing,
       capacityToday: nothing,
       acceptsSignature: nothing,
+      books: nothing,
       pendingActivations: nothing,
       following: nothing,
     },

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { audit } from "./audit.ts";
-import { bookAccount, setCeiling, withBooks } from "./books.ts";
+import { audit } from "@inference/gateway/testing/chaos/audit";
+import { bookAccount, setCeiling } from "@inference/gateway/testing/chaos/books";
+import { withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
 
 const SECRET = "c6".repeat(32);

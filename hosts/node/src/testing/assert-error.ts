@@ -28,6 +28,7 @@ const retried = new Set([
   "too_many_in_flight",
   "upstream_unavailable",
   "ledger_unavailable",
+  "overloaded",
   "ceiling_reserved",
 ]);
 

@@ -7,8 +7,11 @@ import type { OperatorConfig } from "@inference/gateway/config";
 import type { ChainReader, Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { makeApp } from "@inference/gateway/http/app";
+import type { HostOptions, HostUnderTest, TestAccount } from "@inference/gateway/inference/testing/host-under-test";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
+import { tableSql } from "@inference/ledger/sql";
+import type { Tables } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Window } from "@inference/protocol/window";
@@ -25,31 +28,28 @@ import { openUpstream } from "../upstream.ts";
  * The gateway over real HTTP, on a real file, in front of the provider simulator, in one process: everything but a
  * chain. Accounts are credited in the ledger directly.
  */
-export type Stack = {
+export type Stack = Own & Omit<HostUnderTest, keyof Own>;
+type Own = {
   url: string;
   gateway: Gateway;
   ledger: NodeLedger;
-  simulator: Awaited<ReturnType<typeof startProviderSimulator>>;
   /** The master key at the provider: must appear in no byte that leaves. */
   canary: string;
   logged: { level: string; event: string; fields: LogFields }[];
   /** The gateway's file, to look into. */
   database: DatabaseSync;
-  /** A new account with this balance, and a key of it. */
   account(balanceNanoUsd: NanoUsd, limit?: { window: Window; limitNanoUsd: NanoUsd }): Promise<TestAccount>;
   call(path: string, init?: { key?: string; body?: unknown; method?: string; signal?: AbortSignal }): Promise<Response>;
   balance(address: Address): Promise<{ settledNanoUsd: number; heldNanoUsd: number; availableNanoUsd: number }>;
-  stop(): Promise<void>;
 };
-export type TestAccount = { address: Address; key: string };
 
-export type StackOptions = {
+export type { TestAccount };
+
+export type StackOptions = HostOptions & {
   ceilingNanoUsd?: NanoUsd;
   drainMs?: number;
   chain?: Partial<ChainReader>;
   now?: () => number;
-  /** Makes every timer of the gateway this many times shorter. */
-  hurry?: number;
   /** Serves each identity with a key of its own at the provider. */
   subKeys?: boolean;
   /** What an operator set otherwise than to no limit. */
@@ -77,7 +77,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const background = makeBackground();
   // The start itself takes the time it takes.
   let speed = 1;
-  const upstream = openUpstream(simulator.url);
+  const provider = options.provider ?? simulator.url;
+  const upstream = openUpstream(provider);
   const environment: Environment = {
     clock: { now },
     random: { bytes: (length) => randomBytes(length) },
@@ -112,7 +113,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         ...options.operator,
       },
       upstream: {
-        baseUrl: simulator.url,
+        baseUrl: provider,
         apiKey: canary,
         catalogueShape: "model-spec",
         pricesFile: null,
@@ -150,6 +151,17 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
         ...(signal === undefined ? {} : { signal }),
       }),
+    read: ledger.read,
+    async rows(table, partition) {
+      await ledger.flush();
+      const { list, toRow } = tableSql[table];
+      const stored = database.prepare(list).all(partition, "", 100_000);
+      return stored.map((columns) => toRow(columns) as Tables[typeof table]);
+    },
+    usageAlerts: async (requestId) =>
+      logged
+        .filter(({ level, event, fields }) => level === "alert" && event === "usage" && fields.request === requestId)
+        .map(({ fields }) => String(fields.alert)),
     async balance(address) {
       const view = await ledger.read(accountPartition(address), { type: "balance", at: now() });
       return { ...view, availableNanoUsd: view.availableNanoUsd ?? 0 };
@@ -205,6 +217,7 @@ const noChain: ChainReader = {
   agentOwner: async () => null,
   capacityToday: async () => ({ capacityNanoUsd: 0, at: Date.now() }),
   acceptsSignature: async () => false,
+  books: async () => null,
   pendingActivations: () => [],
   following: () => ({ state: "following", block: 0, lagBlocks: 0 }),
 };

@@ -1,4 +1,4 @@
-import type { Stack, TestAccount } from "./stack.ts";
+import type { HostUnderTest, TestAccount } from "./host-under-test.ts";
 
 /** A chat stream as a client reads it: text as it comes, and what it has counted so far. */
 export type ReadStream = {
@@ -15,9 +15,9 @@ export type ReadStream = {
   leave(): void;
 };
 
-export async function openChatStream(stack: Stack, account: TestAccount, body: object): Promise<ReadStream> {
+export async function openChatStream(host: HostUnderTest, account: TestAccount, body: object): Promise<ReadStream> {
   const abort = new AbortController();
-  const answer = await stack.call("/v1/chat/completions", {
+  const answer = await host.call("/v1/chat/completions", {
     key: account.key,
     body: { ...body, stream: true },
     signal: abort.signal,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { billed, providerRecord, providerRecords, type Settled, settledOne, until } from "./audit.ts";
 import { openChatStream } from "./chat-stream.ts";
-import type { Stack, TestAccount } from "./stack.ts";
+import type { HostUnderTest, TestAccount } from "./host-under-test.ts";
 
 /** One request on an account of its own, and what became of it: in our books, and in the provider's. */
 export const USD = 1_000_000_000;
@@ -14,32 +14,30 @@ export function makeTag(): string {
 
 export type Paid = Settled & { account: TestAccount; bill: number; alerts: string[] };
 
-function alertsOf(stack: Stack, id: string): string[] {
-  return stack.logged
-    .filter(({ level, event, fields }) => level === "alert" && event === "usage" && fields.request === id)
-    .map(({ fields }) => String(fields.alert));
-}
-
-export async function paidFor(stack: Stack, account: TestAccount, tag: string): Promise<Paid> {
-  const settled = await settledOne(stack, account.address);
-  const bill = billed(await providerRecord(stack, tag));
-  return { ...settled, account, bill, alerts: alertsOf(stack, settled.receipt.id) };
+export async function paidFor(host: HostUnderTest, account: TestAccount, tag: string): Promise<Paid> {
+  const settled = await settledOne(host, account.address);
+  const bill = billed(await providerRecord(host, tag));
+  return { ...settled, account, bill, alerts: await host.usageAlerts(settled.receipt.id) };
 }
 
 /** `broken`: the connection ended before the answer did. */
 export type Answer = { status: number; headers: Headers; text: string; broken: boolean };
 
 /** One request on an account of its own, read to its end; and what became of it. */
-export async function pay(stack: Stack, path: string, makeBody: (tag: string) => object): Promise<Paid & Answer> {
-  const account = await stack.account(1_000 * USD);
+export async function pay(
+  host: HostUnderTest,
+  path: string,
+  makeBody: (tag: string) => object,
+): Promise<Paid & Answer> {
+  const account = await host.account(1_000 * USD);
   const tag = makeTag();
-  const answer = await stack.call(path, { key: account.key, body: makeBody(tag) });
+  const answer = await host.call(path, { key: account.key, body: makeBody(tag) });
   const { status, headers } = answer;
   const read = await answer.text().then(
     (text) => ({ text, broken: false }),
     () => ({ text: "", broken: true }),
   );
-  return { ...(await paidFor(stack, account, tag)), status, headers, ...read };
+  return { ...(await paidFor(host, account, tag)), status, headers, ...read };
 }
 
 export function chatBody(model: string, markers: string, more: object = {}): (tag: string) => object {
@@ -52,32 +50,36 @@ export function withFault(name: string, markers = ""): string {
 }
 
 /** A client that leaves: as soon as the provider has its request, or after so much of the stream. */
-export type Moment = (stack: Stack, account: TestAccount, body: object, tag: string) => Promise<void>;
+export type Moment = (host: HostUnderTest, account: TestAccount, body: object, tag: string) => Promise<void>;
 
 export function leaveAtOnce(path = "/v1/chat/completions"): Moment {
-  return async (stack, { key }, body, tag) => {
+  return async (host, { key }, body, tag) => {
     const abort = new AbortController();
-    const answer = stack.call(path, { key, body, signal: abort.signal });
+    const answer = host.call(path, { key, body, signal: abort.signal });
     const left = assert.rejects(answer, { name: "AbortError" });
-    await until("the provider to have it", () => providerRecords(stack, tag)[0]);
+    await until("the provider to have it", () => providerRecords(host, tag)[0]);
     abort.abort();
     await left;
   };
 }
 
 export function leaveWhen(isTime: (text: string, tokens: number) => boolean): Moment {
-  return async (stack, account, body) => {
-    const stream = await openChatStream(stack, account, body);
+  return async (host, account, body) => {
+    const stream = await openChatStream(host, account, body);
     assert.ok(await stream.readUntil(() => isTime(stream.text(), stream.tokens())), "the stream ended before");
     stream.leave();
   };
 }
 
-export async function payAndLeave(stack: Stack, moment: Moment, makeBody: (tag: string) => object): Promise<Paid> {
-  const account = await stack.account(1_000 * USD);
+export async function payAndLeave(
+  host: HostUnderTest,
+  moment: Moment,
+  makeBody: (tag: string) => object,
+): Promise<Paid> {
+  const account = await host.account(1_000 * USD);
   const tag = makeTag();
-  await moment(stack, account, makeBody(tag), tag);
-  return paidFor(stack, account, tag);
+  await moment(host, account, makeBody(tag), tag);
+  return paidFor(host, account, tag);
 }
 
 /** Prices of `sim-small`, which most of these requests use, for a token. */

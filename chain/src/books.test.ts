@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Address } from "@inference/protocol/credential";
+import { readBooks } from "./books.ts";
+import { createChainReader } from "./reader.ts";
+import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { alice, clientOf } from "./testing/watch.ts";
+
+/** The books as the real contracts tell them. */
+const DOLLAR = 1_000_000_000n;
+
+let chain: PrimaryChain;
+before(async () => {
+  chain = await startPrimaryChain();
+});
+after(() => chain?.stop());
+
+test("what is activated moves from supply to credit, and the backing is the sum", async () => {
+  const client = clientOf(chain.rpcUrl);
+  const first = await readBooks(client, chain.settlement);
+  assert.equal(first.backingNanoUsd, 40_000_000n * DOLLAR);
+  assert.equal(first.supplyNanoUsd, first.backingNanoUsd);
+  await chain.activate(alice, 7_000_001n);
+  const { block, at, ...sums } = await readBooks(client, chain.settlement);
+  assert.deepEqual(sums, {
+    backingNanoUsd: first.backingNanoUsd,
+    supplyNanoUsd: first.backingNanoUsd - 7_000_001_000n,
+    creditNanoUsd: 7_000_001_000n,
+    owedNanoUsd: 0n,
+    linesNanoUsd: 0n,
+  });
+  assert.equal(block, await chain.latest());
+  assert.ok(at > first.at - 1 && at % 1_000 === 0);
+});
+
+test("a contract that tells no books, or none at all, is no answer", async () => {
+  const strange: Address = "0x0000000000000000000000000000000000c0de07";
+  for (const code of ["", "5f5ffd", "60805ff3", "5b5f56"]) {
+    await chain.rpc("anvil_setCode", [strange, `0x${code}`]);
+    await assert.rejects(readBooks(clientOf(chain.rpcUrl), strange), { name: "ChainUnavailable" }, code);
+  }
+});
+
+test("the reader has them where a settlement contract is set, and null where none is", async () => {
+  const options = {
+    clients: new Map([[31337, clientOf(chain.rpcUrl)]]),
+    primaryChainId: 31337,
+    watcher: {
+      pendingActivations: () => [],
+      status: () => ({ state: "following" as const, block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
+    },
+  };
+  assert.equal(await createChainReader(options).books(), null);
+  const books = await createChainReader({ ...options, settlement: chain.settlement }).books();
+  assert.equal(books?.backingNanoUsd, 40_000_000n * DOLLAR);
+});

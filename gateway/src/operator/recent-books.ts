@@ -1,0 +1,31 @@
+import { limits } from "../config.ts";
+import { type Books, type Environment, isChainUnavailable } from "../environment.ts";
+import { makeShared } from "../identity/shared.ts";
+
+/** The contracts' books of a few seconds ago: the chain is asked once for all who want to see them. */
+export type RecentBooks = {
+  /** Null where the chain does not tell them. */
+  read(): Promise<Books | null>;
+};
+
+export function makeRecentBooks(environment: Environment): RecentBooks {
+  const { chain, clock } = environment;
+  const shared = makeShared<Books | null>(environment);
+  let latest: { books: Books | null; readAt: number } | undefined;
+
+  async function ask(): Promise<Books | null> {
+    const books = await chain.books().catch((error: unknown) => {
+      if (isChainUnavailable(error)) return null;
+      throw error;
+    });
+    latest = { books, readAt: clock.now() };
+    return books;
+  }
+
+  return {
+    async read() {
+      const age = clock.now() - (latest?.readAt ?? 0);
+      return latest !== undefined && age >= 0 && age < limits.booksMs ? latest.books : shared("books", ask);
+    },
+  };
+}

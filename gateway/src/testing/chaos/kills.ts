@@ -1,0 +1,333 @@
+import assert from "node:assert/strict";
+import type { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ProviderSimulator, startProviderSimulator } from "@inference/provider-simulator/server";
+import { type Audit, auditDatabase } from "./audit.ts";
+import { type BookedKey, type Books, bookAccount, setCeiling } from "./books.ts";
+import { makeDeliveries } from "./deliveries.ts";
+import { type Acknowledged, type Asking, keepAsking, type Life, makeRecorder, type Recorder } from "./recorder.ts";
+
+/** A gateway on some host, to be killed again and again, and its books. Only one of it runs at a time. */
+export type MortalHost = {
+  /** Starts it over what the last one left, without waiting for it. */
+  launch(settings: Settings): Mortal;
+  /** Writes in the books of a dead one. */
+  withBooks<T>(settings: Settings, work: (books: Books) => Promise<T>): Promise<T>;
+  /** What a dead one left on disk, as one database. */
+  readBooks(): DatabaseSync;
+  close(): void;
+};
+export type Mortal = {
+  /** Where it listens, once it does and knows that nobody works any more on what the last one held. */
+  url: Promise<string>;
+  said(): string;
+  /** Answers whether it still ran. */
+  kill(): Promise<boolean>;
+};
+export type Settings = Readonly<Record<string, string>>;
+
+const KILLS = process.env.DEEP === "1" ? 500 : 30;
+/** Every so many lives the gateway is killed while it starts. */
+const KILLED_AT_START = 7;
+const LIFE_MS = 1_000;
+const CHECKPOINTED_MS = 1_500;
+const SECRET = "c4".repeat(32);
+const MASTER_KEY = "provider-master-key";
+/** What the ceiling leaves free at most: fewer holds than the clients want. */
+const CEILING_ROOM = 40_000_000;
+/** From the end of a lease to the end of its hold at most. */
+const SWEPT_MS = 60_000;
+/** From the end of a hold until all who are to know of it do: a delivery that failed is made again after 2 s. */
+const DELIVERED_MS = 4_000;
+
+/** Six accounts with room; one whose balance, and one whose key, runs out. */
+const terms = [
+  ...Array.from({ length: 6 }, () => ({ balanceNanoUsd: 1_000_000_000_000 })),
+  { balanceNanoUsd: 900_000 },
+  { balanceNanoUsd: 1_000_000_000_000, window: "day" as const, limitNanoUsd: 900_000 },
+];
+
+/** A hold as the death of its process left it. */
+type Left = { deliveredNanoUsd: number; amountNanoUsd: number };
+type Receipt = { id: string; outcome: string; chargeNanoUsd: number; basis: string; upstreamId: string | null };
+
+export function testKills(openHost: () => MortalHost): void {
+  test(`${KILLS} kills under load: nothing acknowledged is lost, nothing doubled, no hold stays, the books balance`, async () => {
+    // Both live longer than any gateway does.
+    const host = openHost();
+    const provider = await startProviderSimulator({
+      masterKey: MASTER_KEY,
+      adminKey: MASTER_KEY,
+      record: "light",
+      errorBudget: null,
+    });
+    const living = new Set<Mortal>();
+    try {
+      await killAgainAndAgain(host, provider, living);
+    } finally {
+      for (const gateway of living) await gateway.kill();
+      await provider.close();
+      host.close();
+    }
+  });
+}
+
+async function killAgainAndAgain(host: MortalHost, provider: ProviderSimulator, living: Set<Mortal>): Promise<void> {
+  let settings = settingsFor(provider, Date.now());
+  const launch = (): Mortal => {
+    const gateway = host.launch(settings);
+    living.add(gateway);
+    return gateway;
+  };
+  const keys = await host.withBooks(settings, async (books) => {
+    await setCeiling(books, CEILING_ROOM);
+    return Promise.all(terms.map((term, index) => bookAccount(books, SECRET, index + 1, term)));
+  });
+  const recorder = makeRecorder();
+  const left = new Map<string, Left>();
+  let checked = 0;
+  for (let kill = 0; kill < KILLS; kill++) {
+    // In two lives of four the provider's records come too late, so that only checkpoints are left of what died before.
+    await configure(provider, { historyDelayMs: kill % 4 < 2 ? 3_600_000 : 0 });
+    const gateway = launch();
+    if (kill % KILLED_AT_START === KILLED_AT_START - 1) await sleep(Math.random() * 700);
+    else if (kill % 4 === 3) await live(gateway, recorder, keys.slice(0, 2).map(longStream), CHECKPOINTED_MS);
+    else await live(gateway, recorder, keys.flatMap(everything), 150 + Math.random() * LIFE_MS);
+    assert.ok(await gateway.kill(), `it died by itself: ${gateway.said()}`);
+    living.delete(gateway);
+    assert.deepEqual(recorder.faults, []);
+    const database = host.readBooks();
+    makeDeliveries(database);
+    const books = checkBooks(database, kill);
+    checkAcknowledged(database, recorder.acknowledged.slice(checked), { dead: true });
+    checked = recorder.acknowledged.length;
+    const oldest = rememberHolds(database, left);
+    database.close();
+    if (oldest !== undefined) settings = settingsFor(provider, oldest);
+    if (kill % 3 === 2) await makeRoom(host, settings, books);
+  }
+
+  await configure(provider, { historyDelayMs: 0 });
+  const last = launch();
+  const sweptMs = await nothingHeld(await last.url, keys);
+  await sleep(DELIVERED_MS);
+  assert.ok(await last.kill(), last.said());
+  living.delete(last);
+  const database = host.readBooks();
+  const books = checkBooks(database, KILLS);
+  assert.equal(books.openHolds, 0, "a hold is still open");
+  assert.equal(books.heldNanoUsd, 0);
+  assert.equal(books.undelivered, 0);
+  const late = checkAcknowledged(database, recorder.acknowledged, { dead: false });
+  const bases = checkOrphans(database, left);
+  const billed = await checkBills(database, provider);
+  database.close();
+  const refused = Object.fromEntries(recorder.refused);
+  console.log(
+    `${KILLS} kills: ${recorder.acknowledged.length} acknowledged answers compared (${late} streams cut off after ` +
+      `their last event), ${books.receipts} receipts, ${billed} held against the provider's bill, ` +
+      `${left.size} orphans ended ${JSON.stringify(bases)}, the last of them in ${Math.round(sweptMs)} ms, ` +
+      `refused ${JSON.stringify(refused)}`,
+  );
+  assert.ok(recorder.acknowledged.length > KILLS * 5, "there was hardly any load");
+  assert.ok(
+    (bases.record ?? 0) > 0 && (bases.checkpoint ?? 0) > 0,
+    `every way to end an orphan: ${JSON.stringify(bases)}`,
+  );
+  for (const code of ["key_limit_exceeded", "insufficient_balance", "ceiling_reserved"]) {
+    assert.ok((recorder.refused.get(code) ?? 0) > 0, `${code} was never reached: ${JSON.stringify(refused)}`);
+  }
+}
+
+/** @param recordsFrom The provider is asked for what it has recorded since. */
+function settingsFor(provider: ProviderSimulator, recordsFrom: number): Settings {
+  return {
+    GATEWAY_SECRET: SECRET,
+    UPSTREAM_BASE_URL: provider.url,
+    UPSTREAM_API_KEY: MASTER_KEY,
+    UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
+    UPSTREAM_RECORD_URL: `${provider.url}/billing/usage-history?pageSize=1000&startTimestamp=${recordsFrom}&id={id}`,
+    PRIMARY_RPC_URL: "http://127.0.0.1:9",
+    PRIMARY_CHAIN_ID: "31337",
+    SETTLEMENT_ADDRESS: `0x${"5".repeat(40)}`,
+  };
+}
+
+/** Load for a while. Everybody stops with the gateway's death, which this brings about. */
+async function live(
+  gateway: Mortal,
+  recorder: Recorder,
+  clients: readonly (() => Asking)[],
+  forMs: number,
+): Promise<void> {
+  const life: Life = { url: await gateway.url, over: false };
+  const asking = clients.map((next) => keepAsking(recorder, life, next));
+  await sleep(forMs);
+  life.over = true;
+  const dead = gateway.kill();
+  await Promise.all(asking);
+  assert.ok(await dead, `it died by itself: ${gateway.said()}`);
+}
+
+/** From all sides. */
+function everything({ key }: BookedKey, index: number): (() => Asking)[] {
+  const all = [whole, whole, stream, ...(index < 2 ? [stalled, leaver] : [])];
+  return all.map((kind) => () => kind(key));
+}
+
+/** With nobody beside it, it is past a checkpoint soon. */
+function longStream({ key }: BookedKey): () => Asking {
+  return () => stalled(key);
+}
+
+const random = (least: number, most: number): number => least + Math.floor(Math.random() * (most - least + 1));
+const whole = (key: string): Asking => ({
+  key,
+  content: `[[tokens=${random(1, 120)}]] [[delay=${random(0, 30)}]]`,
+  maxTokens: 2_000,
+  stream: false,
+});
+const stream = (key: string): Asking => ({
+  key,
+  content: `[[tokens=${random(5, 60)}]] [[drip=${random(0, 3)}]]`,
+  maxTokens: 2_000,
+  stream: true,
+});
+const leaver = (key: string): Asking => ({ ...stream(key), leaveAfterBytes: random(1, 6_000) });
+/** Delivers 2,500 tokens, past a checkpoint, and then nothing until somebody dies. */
+const stalled = (key: string): Asking => ({
+  key,
+  content: "[[tokens=5000]] [[fault=stall]]",
+  maxTokens: 5_000,
+  stream: true,
+});
+
+function checkBooks(database: DatabaseSync, kill: number): Audit {
+  const books = auditDatabase(database);
+  assert.deepEqual(books.problems, [], `after kill ${kill}`);
+  assert.ok(books.settledNanoUsd + books.heldNanoUsd <= books.creditedNanoUsd);
+  return books;
+}
+
+/**
+ * Every acknowledged answer has a receipt with exactly its charge. A stream's last event may leave a moment before its
+ * settlement is durable: if death came in between, the sweeper charges at most what the client was told. Answers how
+ * many those are.
+ */
+function checkAcknowledged(
+  database: DatabaseSync,
+  answers: readonly Acknowledged[],
+  { dead }: { dead: boolean },
+): number {
+  let late = 0;
+  const receipts = readReceipts(database);
+  const ids = new Set<string>();
+  for (const { id, kind, costNanoUsd } of answers) {
+    assert.ok(!ids.has(id), `${id} was given to two requests`);
+    ids.add(id);
+    const receipt = receipts.get(id);
+    if (receipt?.chargeNanoUsd === costNanoUsd && receipt.outcome === "settled") continue;
+    const told = `${kind} ${id} was told ${costNanoUsd}, and its receipt says ${JSON.stringify(receipt)}`;
+    assert.equal(kind, "stream", told);
+    late += 1;
+    if (dead) assert.equal(receipt, undefined, told);
+    else assert.ok(receipt !== undefined && receipt.chargeNanoUsd <= costNanoUsd && receipt.basis !== "usage", told);
+  }
+  return late;
+}
+
+/**
+ * Every orphan has ended: with the provider's record (held against its bill below), else with exactly what its
+ * checkpoint proves, the prompt's bound included, never above its hold. Answers on what grounds, for those that were
+ * charged.
+ */
+function checkOrphans(database: DatabaseSync, left: ReadonlyMap<string, Left>): Record<string, number> {
+  const receipts = readReceipts(database);
+  const bases: Record<string, number> = {};
+  for (const [id, { deliveredNanoUsd, amountNanoUsd }] of left) {
+    const receipt = receipts.get(id);
+    assert.ok(receipt !== undefined, `the orphan ${id} has no receipt`);
+    const { chargeNanoUsd, basis } = receipt;
+    assert.ok(chargeNanoUsd <= amountNanoUsd, JSON.stringify({ id, receipt }));
+    assert.ok(["record", "checkpoint"].includes(basis), JSON.stringify({ id, receipt }));
+    if (basis === "checkpoint") assert.equal(chargeNanoUsd, deliveredNanoUsd, id);
+    if (chargeNanoUsd > 0) bases[basis] = (bases[basis] ?? 0) + 1;
+  }
+  return bases;
+}
+
+/** What was charged by the provider's word, in the answer or in its record, is its bill. Answers how many. */
+async function checkBills(database: DatabaseSync, provider: ProviderSimulator): Promise<number> {
+  const response = await fetch(`${provider.controlUrl}/requests?limit=200000`);
+  const { data } = (await response.json()) as {
+    data: { requestId: string | null; billed: { nanoUsd: string } | null }[];
+  };
+  const bills = new Map(data.map(({ requestId, billed }) => [requestId, Number(billed?.nanoUsd ?? 0)]));
+  let compared = 0;
+  for (const { id, basis, upstreamId, chargeNanoUsd } of readReceipts(database).values()) {
+    if (basis !== "usage" && basis !== "record") continue;
+    assert.equal(chargeNanoUsd, bills.get(upstreamId), `${id} (${basis}) and the provider's bill`);
+    compared += 1;
+  }
+  return compared;
+}
+
+function readReceipts(database: DatabaseSync): Map<string, Receipt> {
+  const rows = database.prepare("SELECT id, outcome, charge_nano_usd, detail FROM receipt_row").all();
+  return new Map(
+    rows.map(({ id, outcome, charge_nano_usd, detail }) => {
+      const { basis = "", upstreamId = null } = JSON.parse(String(detail)) as Partial<Receipt>;
+      return [
+        String(id),
+        { id: String(id), outcome: String(outcome), chargeNanoUsd: Number(charge_nano_usd), basis, upstreamId },
+      ];
+    }),
+  );
+}
+
+/** Notes what is open now. Answers the time of the oldest of it. */
+function rememberHolds(database: DatabaseSync, left: Map<string, Left>): number | undefined {
+  const rows = database
+    .prepare(
+      `SELECT id, delivered_nano_usd, amount_nano_usd, admitted_at FROM hold_row
+       WHERE owner = partition AND state IN ('open', 'orphaned') ORDER BY admitted_at`,
+    )
+    .all();
+  for (const row of rows) {
+    left.set(String(row.id), {
+      deliveredNanoUsd: Number(row.delivered_nano_usd),
+      amountNanoUsd: Number(row.amount_nano_usd),
+    });
+  }
+  return rows[0] === undefined ? undefined : Number(rows[0].admitted_at);
+}
+
+/** Waits until nothing is held of any of these keys. Answers how long that took. */
+async function nothingHeld(url: string, keys: readonly BookedKey[]): Promise<number> {
+  const from = performance.now();
+  for (const { key } of keys) {
+    for (;;) {
+      const response = await fetch(`${url}/api/v1/credits`, { headers: { authorization: `Bearer ${key}` } });
+      const { data } = (await response.json()) as { data: { reserved_nano_usd: number } };
+      if (data.reserved_nano_usd === 0) break;
+      assert.ok(performance.now() - from < SWEPT_MS, "what the last death left is still held");
+      await sleep(50);
+    }
+  }
+  return performance.now() - from;
+}
+
+/** Raises the ceiling to what is spent and a little more, so that it binds again and again. */
+async function makeRoom(host: MortalHost, settings: Settings, { settledNanoUsd, heldNanoUsd }: Audit): Promise<void> {
+  await host.withBooks(settings, (books) => setCeiling(books, settledNanoUsd + heldNanoUsd + CEILING_ROOM));
+}
+
+async function configure(provider: ProviderSimulator, settings: Record<string, unknown>): Promise<void> {
+  const response = await fetch(`${provider.controlUrl}/config`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(settings),
+  });
+  assert.equal(response.status, 200, await response.text());
+}

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { after, before, test } from "node:test";
+import { databaseRows } from "@inference/gateway/testing/chaos/database-rows";
+import { apply } from "@inference/ledger/apply";
+import type { Command, ReplyOf } from "@inference/ledger/commands";
+import type { Delivery } from "@inference/ledger/delivery";
+import type { Partition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import { sqlName, tableNames } from "@inference/ledger/schema";
+import { tableSql } from "@inference/ledger/sql";
+import { testLaws } from "@inference/ledger/testing/laws";
+import type { WorldHost } from "@inference/ledger/testing/world";
+import { type CommitThread, startCommitThread } from "./commit-thread.ts";
+import { openDatabase } from "./database.ts";
+import { type NodeLedger, openNodeLedger } from "./ledger.ts";
+
+/** The laws that the ledger in memory keeps, kept by this one: its cache, its commits and its file. */
+const folder = mkdtempSync(join(tmpdir(), "laws-"));
+let database: DatabaseSync;
+let thread: CommitThread;
+let crashes = 0;
+
+before(async () => {
+  const file = join(folder, "gateway.sqlite");
+  database = openDatabase(file, "NORMAL", "shared");
+  thread = await startCommitThread(file, "NORMAL");
+});
+
+after(async () => {
+  await thread.close();
+  database.close();
+  rmSync(folder, { recursive: true });
+});
+
+testLaws(openWorld, { numRuns: process.env.DEEP === undefined ? 100 : 3_000, numRepeats: 3 });
+
+test("on the way the ledger was begun anew, with nothing but its file", () => {
+  assert.ok(crashes > 10, `${crashes} times`);
+});
+
+function openWorld(clock: { now(): number }): WorldHost {
+  for (const table of tableNames) database.exec(`DELETE FROM ${sqlName(table)}`);
+  let ledger = begin();
+  let delivered: readonly Delivery[] = [];
+
+  function begin(): NodeLedger {
+    return openNodeLedger(database, {
+      thread,
+      now: clock.now,
+      onAlert: () => undefined,
+      onFatal(error) {
+        throw error;
+      },
+    });
+  }
+
+  return {
+    async apply<C extends Command>(partition: Partition, command: C): Promise<ReplyOf<C>> {
+      delivered = apply(partition, databaseRows(database, partition), command, clock.now()).deliveries;
+      return ledger.run(() => send(partition, command));
+    },
+    delivered: () => delivered,
+    rows: (partition) => databaseRows(database, partition),
+    all: (table) =>
+      database
+        .prepare(`SELECT * FROM ${sqlName(table)} ORDER BY partition, id`)
+        .all()
+        .map((stored) => ({ partition: String(stored.partition), row: tableSql[table].toRow(stored) as never })),
+    async crash() {
+      crashes += 1;
+      ledger = begin();
+    },
+  };
+}

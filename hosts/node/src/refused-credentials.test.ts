@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { accountPartition, identityPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import type { Address } from "@inference/protocol/credential";
+import { sendBytes } from "./testing/http-client.ts";
+import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+
+/** Credentials that are good no more, in the hands of somebody who wants to keep their owner out. */
+const USD = 1_000_000_000;
+const LIMIT = 10;
+
+let stack: Stack;
+let now = Date.UTC(2026, 10, 21, 12);
+/** The agents' tokens change hands. */
+let owner: Address | null = null;
+before(async () => {
+  const operator = { accountRequestsPerMinute: LIMIT };
+  stack = await startStack({ now: () => now, operator, chain: { agentOwner: async () => owner } });
+});
+after(() => stack.stop());
+
+type Said = { status: number; code: string | undefined };
+
+async function say(key: string, path: string, body?: unknown, method?: string): Promise<Said> {
+  const answer = await stack.call(path, {
+    key,
+    ...(body === undefined ? {} : { body }),
+    ...(method === undefined ? {} : { method }),
+  });
+  const text = await answer.text();
+  return { status: answer.status, code: text === "" ? undefined : JSON.parse(text).error?.code };
+}
+
+/** A key of the account beside its own. */
+async function makeKey(
+  { address }: TestAccount,
+  name: string,
+  { gateway, ledger } = stack,
+): Promise<{ text: string; keyId: string }> {
+  const { text, digest, label } = gateway.credentials.issue("ik", address);
+  const keyId = `${name}_${address}`;
+  const terms = { name, window: "lifetime", limitNanoUsd: null, expiresAt: null } as const;
+  const nonce = { nonce: `nonce${keyId}`, nonceExpiresAt: now };
+  const made = { type: "createKey", at: now, keyId, digest, label, ...terms, ...nonce } as const;
+  await ledger.run(() => send(accountPartition(address), made));
+  return { text, keyId };
+}
+
+async function openSession(identity: Address, agentToken: Address | null = null): Promise<string> {
+  const { text, digest } = stack.gateway.credentials.issue("is", identity);
+  const address = agentToken === null ? identity : (owner ?? identity);
+  const session = { digest, address, agentToken, at: now, expiresAt: now + 3_600_000 };
+  await stack.ledger.run(() => send(identityPartition(identity), { type: "openSession", ...session }));
+  return text;
+}
+
+const chat = { model: "sim-small", messages: [{ role: "user", content: "hi [[tokens=1]]" }], max_tokens: 5 };
+/** Every way to use a credential that comes to an answer without asking for its partition first. */
+const uses: [what: string, path: string, body?: unknown, method?: string][] = [
+  ["a good request", "/v1/chat/completions", chat],
+  ["an unknown model", "/v1/chat/completions", { ...chat, model: "none" }],
+  ["no JSON", "/v1/chat/completions", "{"],
+  ["a read", "/api/v1/activity?from=nonsense"],
+  ["a key's read", "/api/v1/key"],
+  ["a wallet's read", "/api/v1/keys"],
+  ["a wallet's change", "/api/v1/keys/key_1", { name: "x" }, "PATCH"],
+];
+
+for (const [what, path, body, method] of uses) {
+  test(`${what} with a revoked key is 401, and leaves its account all its requests but one`, async () => {
+    const account = await stack.account(USD);
+    const stolen = await makeKey(account, "stolen");
+    const revoke = { type: "revokeKey", at: now, keyId: stolen.keyId } as const;
+    await stack.ledger.run(() => send(accountPartition(account.address), revoke));
+    for (let left = LIMIT + 1; left > 0; left--) {
+      assert.deepEqual(await say(stolen.text, path, body, method), { status: 401, code: "invalid_api_key" });
+    }
+    assert.equal((await say(stolen.text, path, body, method)).code, "rate_limited", "it is counted by itself");
+    for (let left = LIMIT - 1; left > 0; left--) assert.equal((await say(account.key, "/api/v1/key")).status, 200);
+    assert.equal((await say(account.key, "/api/v1/key")).code, "rate_limited");
+  });
+
+  test(`${what} with an ended session is 401, and leaves its identity all its requests but one`, async () => {
+    const { address } = await stack.account(USD);
+    const [good, ended] = [await openSession(address), await openSession(address)];
+    assert.equal((await say(ended, "/auth", undefined, "DELETE")).status, 204);
+    for (let left = LIMIT; left > 0; left--) {
+      assert.deepEqual(await say(ended, path, body, method), { status: 401, code: "invalid_session" });
+    }
+    for (let left = LIMIT - 1; left > 0; left--) assert.equal((await say(good, "/api/v1/activity")).status, 200);
+    assert.equal((await say(good, "/api/v1/activity")).code, "rate_limited");
+  });
+}
+
+test("a session that is ended again and again takes nothing from the others", async () => {
+  const { address } = await stack.account(USD);
+  const [good, ended] = [await openSession(address), await openSession(address)];
+  for (let left = LIMIT + 1; left > 0; left--)
+    assert.equal((await say(ended, "/auth", undefined, "DELETE")).status, 204);
+  assert.equal((await say(ended, "/auth", undefined, "DELETE")).code, "rate_limited");
+  assert.equal((await say(good, "/api/v1/activity")).status, 200);
+});
+
+test("an agent's former owner takes nothing from the present one", async () => {
+  const agent: Address = "0x00000000000000000000000000000000000a9e01";
+  owner = "0x0000000000000000000000000000000000000f01";
+  const former = await openSession(agent, agent);
+  owner = "0x0000000000000000000000000000000000000f02";
+  const present = await openSession(agent, agent);
+  for (let left = LIMIT + 1; left > 0; left--) {
+    const said = await say(former, "/v1/chat/completions", { ...chat, model: "none" });
+    assert.deepEqual(said, { status: 403, code: "not_agent_owner" });
+  }
+  assert.equal((await say(present, "/api/v1/activity")).status, 200);
+});
+
+test("a body that never comes, with a revoked key, takes nothing more once one of them was late", async () => {
+  const hurried = await startStack({ now: () => now, hurry: 100, operator: { accountRequestsPerMinute: LIMIT } });
+  try {
+    const account = await hurried.account(USD);
+    const stolen = await makeKey(account, "stolen", hurried);
+    const revoke = { type: "revokeKey", at: now, keyId: stolen.keyId } as const;
+    await hurried.ledger.run(() => send(accountPartition(account.address), revoke));
+    const headers = { authorization: `Bearer ${stolen.text}`, "content-type": "application/json" };
+    const head = Object.entries({ ...headers, host: "gateway.test", "content-length": "9" });
+    const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    const late = () => sendBytes(hurried.url, `POST /v1/chat/completions HTTP/1.1\r\n${lines}\r\n{`);
+    for (let left = LIMIT; left > 0; left--) assert.match(await late(), /^HTTP\/1\.1 408 /);
+    assert.equal((await hurried.call("/api/v1/key", { key: account.key })).status, 200);
+  } finally {
+    await hurried.stop();
+  }
+});
+
+test("a key that was disabled and is enabled again counts against its account again", async () => {
+  for (const [path, body] of [["/api/v1/key"], ["/v1/chat/completions", chat]] as const) {
+    const account = await stack.account(USD);
+    const key = await makeKey(account, "disabled");
+    const disable = (disabled: boolean) => ({ type: "updateKey", keyId: key.keyId, disabled }) as const;
+    await stack.ledger.run(() => send(accountPartition(account.address), disable(true)));
+    for (let left = LIMIT; left > 0; left--) assert.equal((await say(key.text, path, body)).code, "key_disabled");
+    await stack.ledger.run(() => send(accountPartition(account.address), disable(false)));
+    now += 60_000;
+    await stack.gateway.prices.refresh();
+    // The first one tells that it is good again.
+    for (let left = LIMIT + 1; left > 0; left--) assert.equal((await say(key.text, path, body)).status, 200);
+    assert.equal((await say(account.key, "/api/v1/key")).code, "rate_limited");
+  }
+});

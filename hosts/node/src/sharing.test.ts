@@ -1,0 +1,341 @@
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { until } from "@inference/gateway/inference/testing/audit";
+import { identityPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import type { Address } from "@inference/protocol/credential";
+import { formatSiweMessage } from "@inference/protocol/siwe";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { assertError } from "./testing/assert-error.ts";
+import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
+import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+
+/** Nobody can take for themselves what all share: memory, turns at the provider, the node, the provider's good name. */
+const USD = 1_000_000_000;
+const MIB = 1024 * 1024;
+const CHAT = "/v1/chat/completions";
+
+function bodyOf(content: string, more: object = {}): object {
+  return { model: "sim-small", messages: [{ role: "user", content }], max_tokens: 100, ...more };
+}
+
+function ask(stack: Stack, { key }: { key: string }, body: object): Promise<WireAnswer> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  return sendHttp(stack.url, { path: CHAT, body: JSON.stringify(body), headers });
+}
+
+let lastIdentity = 0;
+
+/** A session as anybody gets one for a signature. */
+async function freeSession(stack: Stack): Promise<TestAccount> {
+  lastIdentity += 1;
+  const address: Address = `0xf${lastIdentity.toString(16).padStart(39, "0")}`;
+  const { text, digest } = stack.gateway.credentials.issue("is", address);
+  const at = Date.now();
+  await stack.ledger.run(() =>
+    send(identityPartition(address), {
+      type: "openSession",
+      at,
+      digest,
+      address,
+      agentToken: null,
+      expiresAt: at + 3_600_000,
+    }),
+  );
+  return { address, key: text };
+}
+
+/** Requests whose bodies never end. */
+function makeTrickle(stack: Stack) {
+  const sockets: Socket[] = [];
+  const answers: string[] = [];
+  return {
+    answers,
+    /** Sends so many bytes of a body that is announced as larger by one. */
+    async send(bytes: number, headers: string): Promise<void> {
+      const socket = connect(Number(new URL(stack.url).port), "127.0.0.1");
+      sockets.push(socket);
+      socket.setEncoding("latin1");
+      socket.on("data", (text: string) => answers.push(text));
+      socket.on("error", () => undefined);
+      const head = `${headers}\r\nhost: gateway\r\ncontent-type: application/json\r\ncontent-length: ${bytes + 1}\r\n\r\n`;
+      await new Promise<void>((resolve) => socket.write(head + "x".repeat(bytes), () => resolve()));
+    },
+    stop(): void {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+const chatHeaders = (key: string): string => `POST ${CHAT} HTTP/1.1\r\nauthorization: Bearer ${key}`;
+
+describe("the memory for bodies", () => {
+  let stack: Stack;
+  before(async () => {
+    stack = await startStack();
+  });
+  after(() => stack.stop());
+
+  test("is an eighth a session's at most, however many large bodies it begins", async () => {
+    const [session, other] = [await freeSession(stack), await stack.account(USD)];
+    const trickle = makeTrickle(stack);
+    try {
+      for (let left = 5; left > 0; left--) await trickle.send(7 * MIB, chatHeaders(session.key));
+      await until("one to be refused", () => (trickle.answers.length === 1 ? true : undefined));
+      assert.match(trickle.answers[0] ?? "", /^HTTP\/1\.1 503 .*retry-after: 2.*"code":"overloaded"/is);
+      for (const padding of ["", "x".repeat(4 * MIB)]) {
+        const answer = await ask(stack, other, bodyOf("hello", { metadata: { padding } }));
+        assert.equal(answer.status, 200, answer.text);
+      }
+    } finally {
+      trickle.stop();
+    }
+  });
+
+  test("is not filled by who has no credential: others sign in meanwhile", async () => {
+    const proxied = await startStack({ operator: { addressHeader: "x-forwarded-for" } });
+    const trickle = makeTrickle(proxied);
+    try {
+      for (let left = 257; left > 0; left--) {
+        await trickle.send(16 * 1024 - 1, "POST /auth HTTP/1.1\r\nx-forwarded-for: 203.0.113.1");
+      }
+      await until("one to be refused", () => (trickle.answers.length === 1 ? true : undefined));
+      assert.match(trickle.answers[0] ?? "", /^HTTP\/1\.1 503 .*"code":"overloaded"/s);
+      const headers = { "content-type": "application/json", "x-forwarded-for": "203.0.113.2" };
+      const answer = await sendHttp(proxied.url, { path: "/auth", body: "{}", headers });
+      assertError(answer, 400, "invalid_request");
+    } finally {
+      trickle.stop();
+      await proxied.stop();
+    }
+  });
+
+  test("is kept for who can pay once half of it is taken", async () => {
+    const { heldBodies } = stack.gateway;
+    const others = Array.from({ length: 4 }, (_, index) => ({ name: `other ${index}`, hasCredential: true }));
+    const bodies = others.map((sender) => ({ bytes: 0, sender }));
+    for (const body of bodies) heldBodies.take(body, 32 * MIB, body.sender);
+    try {
+      const [free, empty, paying] = [await freeSession(stack), await stack.account(0), await stack.account(USD)];
+      for (const { key } of [free, empty]) {
+        assertError(await ask(stack, { key }, bodyOf("hello")), 503, "overloaded");
+        assertError(await ask(stack, { key }, bodyOf("x".repeat(100_000))), 503, "overloaded");
+      }
+      assert.equal((await ask(stack, paying, bodyOf("hello"))).status, 200);
+      assert.equal((await ask(stack, paying, bodyOf("x".repeat(10_000)))).status, 200);
+    } finally {
+      for (const body of bodies) heldBodies.keep(body, 0);
+    }
+  });
+
+  test("holds of a request what is sent on, not what its client padded it with", async () => {
+    const account = await stack.account(100 * USD);
+    const { heldBodies } = stack.gateway;
+    const padded = JSON.stringify(bodyOf("[[delay=1500]]")).replace("{", `{${" ".repeat(7 * MIB)}`);
+    const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+    // Five at once would be more than an eighth.
+    const answers: Promise<WireAnswer>[] = [];
+    for (let count = 1; count <= 5; count++) {
+      answers.push(sendHttp(stack.url, { path: CHAT, body: padded, headers }));
+      await until("it to be forwarded", () => (stack.gateway.live.size === count ? true : undefined));
+    }
+    assert.equal(heldBodies.isScarce(), false);
+    for (const answer of await Promise.all(answers)) assert.equal(answer.status, 200, answer.text);
+  });
+
+  test("is free of what was read into an order, while the answer is waited for", async () => {
+    const { key } = await stack.account(100 * USD);
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    // One for all, and not on the heap.
+    const body = Buffer.from(JSON.stringify(bodyOf("[[delay=3000]]", { metadata: { padding: "x".repeat(4 * MIB) } })));
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    const answers: Promise<WireAnswer>[] = [];
+    for (let count = 1; count <= 16; count++) {
+      answers.push(sendHttp(stack.url, { path: CHAT, body, headers }));
+      await until("it to be forwarded", () => (stack.gateway.live.size === count ? true : undefined));
+    }
+    collect();
+    const grown = process.memoryUsage().heapUsed - before;
+    for (const answer of await Promise.all(answers)) assert.equal(answer.status, 200, answer.text);
+    assert.ok(grown < 16 * MIB, `${Math.round(grown / MIB)} MiB are kept of 64`);
+  });
+
+  test("is all given back", async () => {
+    await until("everything to be over", () => (stack.gateway.live.size === 0 ? true : undefined));
+    // All that large bodies may have, to the byte.
+    for (let sender = 1; sender <= 7; sender++) {
+      const body = { bytes: 0, sender: null };
+      stack.gateway.heldBodies.take(body, 32 * MIB, { name: `sender ${sender}`, hasCredential: true });
+    }
+  });
+});
+
+describe("the turns at a model", () => {
+  const queue = { atOnce: 1, waiting: 8 };
+
+  test("are not waited for by who cannot pay: the line is for those who can", async () => {
+    const stack = await startStack({ operator: { queue } });
+    try {
+      const [first, second] = [await stack.account(USD), await stack.account(USD)];
+      const busy = ask(stack, first, bodyOf("[[delay=1500]]"));
+      await until("one to be served", () => (stack.gateway.live.size === 1 ? true : undefined));
+      const free = await Promise.all(Array.from({ length: 9 }, () => freeSession(stack)));
+      const refused = await Promise.all(free.map((session) => ask(stack, session, bodyOf("hello"))));
+      for (const answer of refused) assertError(answer, 402, "capacity_exhausted");
+      const [empty, limited] = [await stack.account(0), await stack.account(USD, { window: "day", limitNanoUsd: 1 })];
+      assertError(await ask(stack, empty, bodyOf("hello")), 402, "insufficient_balance");
+      assertError(await ask(stack, limited, bodyOf("hello")), 402, "key_limit_exceeded");
+      const next = ask(stack, second, bodyOf("hello"));
+      await until("one to wait", () => (stack.gateway.queue.waiting() === 1 ? true : undefined));
+      assert.deepEqual([(await busy).status, (await next).status], [200, 200]);
+    } finally {
+      await stack.stop();
+    }
+  });
+
+  test("do not pass while the chain is asked for a session's capacity", async () => {
+    let answer: (() => void) | undefined;
+    const asked = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    let isAsked = false;
+    const capacityToday = async () => {
+      isAsked = true;
+      await asked;
+      return { capacityNanoUsd: USD, at: Date.now() };
+    };
+    const stack = await startStack({ operator: { queue }, chain: { capacityToday } });
+    try {
+      const [session, account] = [await freeSession(stack), await stack.account(USD)];
+      const slow = ask(stack, session, bodyOf("hello"));
+      await until("the chain to be asked", () => (isAsked ? true : undefined));
+      assert.equal((await ask(stack, account, bodyOf("hello"))).status, 200);
+      answer?.();
+      assert.equal((await slow).status, 200);
+    } finally {
+      answer?.();
+      await stack.stop();
+    }
+  });
+});
+
+describe("the operator's node", () => {
+  const operator = { addressHeader: "x-forwarded-for" };
+  const from = (stack: Stack, address: string, body: object): Promise<WireAnswer> =>
+    sendHttp(stack.url, {
+      path: "/auth",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json", "x-forwarded-for": address },
+    });
+  const messageOf = (address: Address, nonce: string): string =>
+    formatSiweMessage({
+      domain: "gateway.test",
+      address,
+      uri: "http://gateway.test",
+      version: "1",
+      chainId: 31_337,
+      nonce,
+      issuedAt: Date.now(),
+      resources: [],
+    });
+
+  test("is asked about two signatures of one address at a time, and the other addresses have the rest", async () => {
+    let asked = 0;
+    const ends: (() => void)[] = [];
+    const acceptsSignature = () => {
+      asked += 1;
+      return new Promise<boolean>((resolve) => ends.push(() => resolve(false)));
+    };
+    const stack = await startStack({ operator, chain: { acceptsSignature } });
+    try {
+      const wallet = privateKeyToAccount(generatePrivateKey());
+      const body = { message: messageOf(wallet.address, "contractsNonce1"), signature: `0x${"11".repeat(65)}` };
+      const all = [from(stack, "203.0.113.1", body), from(stack, "203.0.113.1", body)];
+      await until("two to be asked", () => (asked === 2 ? true : undefined));
+      for (let left = 5; left > 0; left--) {
+        assertError(await from(stack, "203.0.113.1", body), 503, "overloaded");
+      }
+      for (let client = 2; client <= 4; client++) {
+        all.push(from(stack, `203.0.113.${client}`, body), from(stack, `203.0.113.${client}`, body));
+      }
+      await until("eight to be asked", () => (asked === 8 ? true : undefined));
+      assertError(await from(stack, "203.0.113.9", body), 503, "overloaded");
+      // A wallet's own key needs no chain.
+      const message = messageOf(wallet.address, "walletsNonce1");
+      const signed = await from(stack, "203.0.113.1", { message, signature: await wallet.signMessage({ message }) });
+      assert.equal(signed.status, 200, signed.text);
+      for (const end of ends) end();
+      for (const answer of await Promise.all(all)) assertError(answer, 401, "invalid_signature");
+    } finally {
+      for (const end of ends) end();
+      await stack.stop();
+    }
+  });
+
+  test("is asked for capacities while every sign-in that it is asked about hangs", async () => {
+    let asked = 0;
+    const ends: (() => void)[] = [];
+    const agentOwner = () => {
+      asked += 1;
+      return new Promise<null>((resolve) => ends.push(() => resolve(null)));
+    };
+    const capacityToday = async () => ({ capacityNanoUsd: USD, at: Date.now() });
+    const stack = await startStack({ operator, chain: { agentOwner, capacityToday } });
+    try {
+      const wallet = privateKeyToAccount(generatePrivateKey());
+      const signIn = async (number: number, client: number): Promise<WireAnswer> => {
+        const message = messageOf(wallet.address, `agentsNonce${number}`);
+        const agentToken = `0x${number.toString(16).padStart(40, "a")}`;
+        const signature = await wallet.signMessage({ message });
+        return from(stack, `203.0.113.${client}`, { message, signature, agentToken });
+      };
+      // From one address each, so that no address is what is short.
+      const hanging = Array.from({ length: 64 }, (_, number) => signIn(number, number + 1));
+      await until("some to be asked", () => (asked >= 8 ? true : undefined));
+      assertError(await Promise.race(hanging), 503, "overloaded");
+      assert.equal((await ask(stack, await freeSession(stack), bodyOf("hello"))).status, 200);
+      assert.equal(asked, 8);
+    } finally {
+      for (const end of ends) end();
+      await stack.stop();
+    }
+  });
+});
+
+describe("a provider that fails", () => {
+  let stack: Stack;
+  before(async () => {
+    stack = await startStack({ operator: { breaker: { failures: 3, openMs: 5_000 } } });
+    stack.simulator.simulator.change({ errorBudget: null });
+  });
+  after(() => stack.stop());
+
+  async function failing(faults: readonly string[], account?: TestAccount): Promise<void> {
+    for (const fault of faults) {
+      const { status } = await ask(stack, account ?? (await stack.account(USD)), bodyOf(`[[fault=${fault}]]`));
+      assert.ok(status >= 400, String(status));
+    }
+  }
+
+  test("for one account's requests is asked for everybody else's", async () => {
+    const faults = ["503", "504", "502", "reset-before-headers", "fin-before-headers", "503-offline"];
+    await failing(faults, await stack.account(USD));
+    assert.equal((await ask(stack, await stack.account(USD), bodyOf("hello"))).status, 200);
+  });
+
+  test("is asked however many requests it refused: they are their clients' own", async () => {
+    await failing(["400-schema", "400-provider", "404", "413", "422", "500", "429"]);
+    assert.equal((await ask(stack, await stack.account(USD), bodyOf("hello"))).status, 200);
+  });
+
+  test("for one account's after another's is left alone", async () => {
+    await failing(["503", "reset-before-headers", "504"]);
+    assertError(await ask(stack, await stack.account(USD), bodyOf("hello")), 503, "upstream_unavailable");
+  });
+});

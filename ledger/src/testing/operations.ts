@@ -1,0 +1,119 @@
+import { DAY_MS } from "@inference/protocol/window";
+import fc from "fast-check";
+
+/** What can happen in a world, as data: how often each thing does, and with which numbers. */
+export const starts = [
+  "2028-02-28T23:50:00.000Z",
+  "2028-02-29T23:59:59.999Z",
+  "2027-02-28T23:58:00.000Z",
+  "2026-12-31T23:59:30.000Z",
+  "2026-06-15T12:00:00.000Z",
+].map((text) => Date.parse(text));
+
+const amount = fc.constantFrom(0, 1, 10, 50, 99, 100, 150, 199, 200, 201, 333);
+const index = fc.nat({ max: 997 });
+const skew = fc.oneof({ weight: 12, arbitrary: fc.constant(0) }, fc.constantFrom(-60_001, -60_000, 60_000, 60_001));
+const payerKind = fc.oneof({ weight: 5, arbitrary: fc.constant("key" as const) }, fc.constant("session" as const));
+const charge = fc.constantFrom("zero", "one", "half", "all", "over");
+/** Few names and bodies, so that requests meet under them. */
+const claim = fc.option(fc.record({ name: fc.nat({ max: 3 }), body: fc.nat({ max: 7 }) }), { freq: 2 });
+const tick = fc.constantFrom(
+  "1",
+  "500",
+  "5000",
+  "61000",
+  "900001",
+  "3600000",
+  "86400000",
+  "176400000",
+  "-1000",
+  "midnight",
+  "before midnight",
+  "month",
+);
+
+const operation = fc.oneof(
+  { withCrossShrink: true },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant("nothing" as const) }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant("rush" as const), amount }) },
+  {
+    weight: 22,
+    arbitrary: fc.record({
+      op: fc.constant("request" as const),
+      kind: payerKind,
+      who: index,
+      key: index,
+      amount,
+      skew,
+      steps: fc.nat({ max: 3 }),
+      claim,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ op: fc.constant("burst" as const), who: index, key: index, amount: fc.constantFrom(0, 1) }),
+  },
+  { weight: 10, arbitrary: fc.record({ op: fc.constant("step" as const), which: index }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant("crash" as const) }) },
+  { weight: 14, arbitrary: fc.record({ op: fc.constant("settle" as const), which: index, charge }) },
+  { weight: 5, arbitrary: fc.record({ op: fc.constantFrom("release" as const, "orphan" as const), which: index }) },
+  { weight: 4, arbitrary: fc.record({ op: fc.constant("checkpoint" as const), which: index, amount }) },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant("sweep" as const), which: index }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant("inquire" as const), who: index }) },
+  {
+    weight: 14,
+    arbitrary: fc.record({ op: fc.constant("deliver" as const), which: index, acknowledge: fc.boolean() }),
+  },
+  { weight: 8, arbitrary: fc.record({ op: fc.constant("repeat" as const), which: index }) },
+  { weight: 4, arbitrary: fc.record({ op: fc.constant("conflict" as const), which: index, amount }) },
+  {
+    weight: 7,
+    arbitrary: fc.record({ op: fc.constant("credit" as const), who: index, id: fc.nat({ max: 5 }), amount }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      op: fc.constant("createKey" as const),
+      who: index,
+      nonce: index,
+      window: fc.constantFrom("day" as const, "month" as const, "lifetime" as const),
+      limit: fc.option(amount, { freq: 2 }),
+      expiresIn: fc.option(fc.constantFrom(1, 30_000, DAY_MS), { freq: 1 }),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      op: fc.constant("updateKey" as const),
+      key: index,
+      limit: fc.option(amount),
+      disabled: fc.option(fc.boolean()),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant("rollKey" as const), key: index, nonce: index }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant("revokeKey" as const), key: index }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constant("setCeiling" as const),
+      amount: fc.constantFrom(0, 4, 300, 500, 999, 1_000, 2_000),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ op: fc.constant("setCapacity" as const), amount, daysAgo: fc.constantFrom(0, 0, 0, 1) }),
+  },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant("revokeSession" as const) }) },
+  { weight: 12, arbitrary: fc.record({ op: fc.constant("tick" as const), by: tick }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant("forget" as const), who: index }) },
+);
+export type Operation = typeof operation extends fc.Arbitrary<infer O> ? O : never;
+export type ClaimTerms = { name: number; body: number };
+export type Run = { start: number; scale: number; operations: Operation[] };
+
+export const runs = (length: number): fc.Arbitrary<Run> =>
+  fc.record({
+    start: fc.constantFrom(...starts),
+    scale: fc.constantFrom(1, 1_000_003, 1_000_000_000_000),
+    operations: fc.array(operation, { minLength: length, maxLength: length }),
+  });
