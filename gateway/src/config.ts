@@ -12,9 +12,35 @@ export type GatewayConfig = {
   upstream: UpstreamConfig;
   /** How long an answer is read on for its usage after its client has gone: what the host can keep running. */
   drainMs: number;
+  /** What the host can spare of its memory for the bodies of all requests whose answers have not begun. */
+  heldBodyBytes: number;
   /** Contract addresses by chain id and name, shown in the status. */
   contracts: Record<number, Record<string, Address>>;
   operator: OperatorConfig;
+  request: RequestLimits;
+};
+
+/** What one request may take. */
+export type RequestLimits = {
+  chatBodyBytes: number;
+  otherBodyBytes: number;
+  /** For the whole of a body, however it trickles in. */
+  bodyReadMs: number;
+  /** From admission to the first of a stream; to the end of an answer that comes whole. */
+  answerMs: number;
+  /** Between two bytes of a streamed answer. */
+  streamIdleMs: number;
+  /** How long a reader may stand still before relaying to it stops; metering goes on. */
+  stalledReaderMs: number;
+};
+
+export const defaultRequestLimits: RequestLimits = {
+  chatBodyBytes: 8 * 1024 * 1024,
+  otherBodyBytes: 1024 * 1024,
+  bodyReadMs: 15_000,
+  answerMs: 10 * 60_000,
+  streamIdleMs: 120_000,
+  stalledReaderMs: 30_000,
 };
 
 /** What whoever runs the gateway decides for everybody. */
@@ -29,7 +55,7 @@ export type OperatorConfig = {
   /** Failures in a row, one of each account, after which a model is not asked for, and for how long; null: it is. */
   breaker: { failures: number; openMs: number } | null;
   /** Requests of one model at the provider at a time, and those that may wait for it; null: as many as there are. */
-  queue: { atOnce: number; waiting: number } | null;
+  queue: { atOnce: number; waiting: number; waitMs: number } | null;
   /** How long receipts are kept. What they come to stays. */
   receiptMs: number;
 };
@@ -61,17 +87,11 @@ export type UpstreamConfig = {
   adminKey: string | null;
 };
 
-/** Every limit has a number. */
+/** The limits that nobody sets: they belong together, or to what was promised. */
 export const limits = {
-  chatBodyBytes: 8 * 1024 * 1024,
-  otherBodyBytes: 1024 * 1024,
   authBodyBytes: 16 * 1024,
-  /** For the whole of a body, however it trickles in. */
-  bodyReadMs: 15_000,
   /** A body above this is read for credentials alone that their partition knows. */
   unprovenBodyBytes: 64 * 1024,
-  /** Of all requests whose answers have not begun: what they may hold of this process's memory. */
-  heldBodyBytes: 256 * 1024 * 1024,
   /** Asking a contract about a signature costs calls on the operator's node, and anybody may: so much of one client. */
   contractSignatures: { atOnce: 8, each: 2 },
   /** So does asking for an agent's owner at a sign-in, which takes a signature of any wallet, */
@@ -82,18 +102,12 @@ export const limits = {
   leaseMs: 15 * 60_000,
   /** From admission to the end of draining: a minute less than the lease. */
   requestMs: 14 * 60_000,
-  /** From sending a request to the provider's headers: buffered answers come whole. */
-  upstreamHeadersMs: 10 * 60_000,
-  upstreamIdleMs: 120_000,
-  /** Waiting for the provider: for so long at most, and so many of one account. */
-  queueWaitMs: 20_000,
+  /** So many requests of one account may wait for the provider. */
   queueWaitingEach: 32,
   answerBytes: 64 * 1024 * 1024,
   checkpointMs: 5_000,
   checkpointTokens: 2_000,
   keepAliveMs: 15_000,
-  /** How long a reader may stand still before relaying to it stops; metering goes on. */
-  stalledReaderMs: 30_000,
   catalogueRefreshMs: 5 * 60_000,
   catalogueMaxAgeMs: 15 * 60_000,
   /** From one reading of the catalogue to the next that a model which is gone may cause. */

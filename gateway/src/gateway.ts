@@ -80,12 +80,12 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
       address: makeLimiter(config.operator.addressRequestsPerMinute),
     },
     refused: makeRefusedCredentials(),
-    heldBodies: makeHeldBodies({ all: limits.heldBodyBytes, small: limits.unprovenBodyBytes }),
+    heldBodies: makeHeldBodies({ all: config.heldBodyBytes, small: limits.unprovenBodyBytes }),
     keptBytes: makeKeptBytes({ each: limits.keptBytesEach, all: limits.keptBytes }),
     live: new Set(),
   };
 }
 
 function queueLimits({ operator: { queue } }: GatewayConfig) {
-  return queue === null ? null : { ...queue, waitingEach: limits.queueWaitingEach, waitMs: limits.queueWaitMs };
+  return queue === null ? null : { ...queue, waitingEach: limits.queueWaitingEach };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { defaultRequestLimits, limits, type RequestLimits } from "./config.ts";
 import { configOf, gatewaySettings, parseSettings } from "./settings.ts";
 
 const right = {
@@ -12,9 +13,11 @@ const right = {
   SETTLEMENT_ADDRESS: `0x${"5".repeat(40)}`,
 };
 
+const host = { drainMs: 0, heldBodyBytes: 256 * 1024 * 1024, pricesFile: null };
+
 function start(settings: Record<string, string>): { url: string | null; key: string } {
   const parsed = parseSettings(gatewaySettings, { ...right, ...settings });
-  const { recordUrl, recordKey } = configOf(parsed, { drainMs: 0, pricesFile: null }).upstream;
+  const { recordUrl, recordKey } = configOf(parsed, host).upstream;
   return { url: recordUrl, key: recordKey };
 }
 
@@ -40,14 +43,14 @@ for (const wrong of ["{id}", "provider.test/{id}", "ftp://provider.test/{id}", "
 
 test("an operator's limits have defaults, and 0 takes each of them away", () => {
   const operator = (settings: Record<string, string>) =>
-    configOf(parseSettings(gatewaySettings, { ...right, ...settings }), { drainMs: 0, pricesFile: null }).operator;
+    configOf(parseSettings(gatewaySettings, { ...right, ...settings }), host).operator;
   assert.deepEqual(operator({}), {
     metricsToken: null,
     addressHeader: null,
     accountRequestsPerMinute: 30_000,
     addressRequestsPerMinute: 60_000,
     breaker: { failures: 10, openMs: 5_000 },
-    queue: { atOnce: 512, waiting: 1_024 },
+    queue: { atOnce: 512, waiting: 1_024, waitMs: 20_000 },
     receiptMs: 400 * 86_400_000,
   });
   const names = [
@@ -61,4 +64,27 @@ test("an operator's limits have defaults, and 0 takes each of them away", () => 
   );
   assert.deepEqual([accountRequestsPerMinute, addressRequestsPerMinute, breaker, queue], [null, null, null, null]);
   assert.equal(operator({ RECEIPT_RETENTION_DAYS: "2" }).receiptMs, 2 * 86_400_000);
+});
+
+test("what a request may take has defaults, and each of its limits an end on both sides", () => {
+  const request = (settings: Record<string, string>) =>
+    configOf(parseSettings(gatewaySettings, { ...right, ...settings }), host).request;
+  assert.deepEqual(request({}), defaultRequestLimits);
+  const ends: [name: string, limit: keyof RequestLimits, least: number, most: number][] = [
+    ["CHAT_BODY_BYTES", "chatBodyBytes", 1_024, 32 * 1024 * 1024],
+    ["OTHER_BODY_BYTES", "otherBodyBytes", 1_024, 32 * 1024 * 1024],
+    ["BODY_READ_MS", "bodyReadMs", 100, 300_000],
+    ["ANSWER_MS", "answerMs", 1_000, limits.requestMs],
+    ["STREAM_IDLE_MS", "streamIdleMs", 1_000, limits.requestMs],
+    ["STALLED_READER_MS", "stalledReaderMs", 100, limits.requestMs],
+  ];
+  for (const [name, limit, least, most] of ends) {
+    for (const good of [least, most]) assert.equal(request({ [name]: String(good) })[limit], good);
+    for (const [bad, why] of [
+      [least - 1, `at least ${least}`],
+      [most + 1, "at most"],
+    ]) {
+      assert.throws(() => request({ [name]: String(bad) }), new RegExp(`${name}: must be ${why}`));
+    }
+  }
 });

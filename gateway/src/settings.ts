@@ -1,7 +1,8 @@
 import { type Address, isAddress } from "@inference/protocol/credential";
 import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
-import type { GatewayConfig } from "./config.ts";
+import { defaultRequestLimits, type GatewayConfig, limits } from "./config.ts";
+import { largestShare } from "./http/held-bodies.ts";
 import { fillRecordUrl } from "./upstream/record-url.ts";
 
 /**
@@ -23,12 +24,14 @@ const httpUrl = z
   .url({ protocol: /^https?$/, error: "must be an http(s) URL" })
   .transform((text) => text.replace(/\/+$/, ""));
 const address = z.custom<Address>((text) => typeof text === "string" && isAddress(text), "must be a 0x address");
-const whole = (most: number) =>
+const whole = (most: number, least = 0) =>
   z
     .string()
     .regex(/^\d{1,15}$/, "must be a whole number")
     .transform(Number)
+    .refine((value) => value >= least, `must be at least ${least}`)
     .refine((value) => value <= most, `must be at most ${most}`);
+const MIB = 1024 * 1024;
 
 export const gatewaySettings = z.object({
   BASE_URL: httpUrl.describe("Where clients reach the gateway; signed messages must name it."),
@@ -124,8 +127,26 @@ export const gatewaySettings = z.object({
     .describe(
       "The most requests of one model that wait for their turn; past it the newest of the longest line is refused.",
     ),
-  RECEIPT_RETENTION_DAYS: whole(36_500)
-    .refine((days) => days >= 2, "must be at least 2")
+  UPSTREAM_MODEL_WAIT_MS: whole(600_000, 1).default(20_000).describe("How long a request waits for its turn."),
+  CHAT_BODY_BYTES: whole(64 * MIB, 1_024)
+    .default(defaultRequestLimits.chatBodyBytes)
+    .describe("The largest body of a chat."),
+  OTHER_BODY_BYTES: whole(64 * MIB, 1_024)
+    .default(defaultRequestLimits.otherBodyBytes)
+    .describe("The largest body of the other paid routes."),
+  BODY_READ_MS: whole(300_000, 100)
+    .default(defaultRequestLimits.bodyReadMs)
+    .describe("How long a body may take to arrive, however it trickles in."),
+  ANSWER_MS: whole(limits.requestMs, 1_000)
+    .default(defaultRequestLimits.answerMs)
+    .describe("How long the provider may take to begin a stream, or to send an answer that comes whole."),
+  STREAM_IDLE_MS: whole(limits.requestMs, 1_000)
+    .default(defaultRequestLimits.streamIdleMs)
+    .describe("How long the provider may send nothing amid a stream; looked at every five seconds."),
+  STALLED_READER_MS: whole(limits.requestMs, 100)
+    .default(defaultRequestLimits.stalledReaderMs)
+    .describe("How long a client may read nothing of a stream that has more for it, before it counts as gone."),
+  RECEIPT_RETENTION_DAYS: whole(36_500, 2)
     .default(400)
     .describe("How long the receipt of each request is kept. What receipts come to is kept for ever."),
   CHAIN_POLL_MS: whole(3_600_000).default(2_000).describe("How often the chain is read."),
@@ -171,17 +192,28 @@ function checkRecordKey({ UPSTREAM_RECORD_URL: url, UPSTREAM_RECORD_KEY: key, ..
   );
 }
 
+/** Where nobody may hold so much of the memory for bodies, such a body would be told to come later for ever. */
+function checkBodies({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }: GatewaySettings, heldBodyBytes: number): void {
+  const most = largestShare(heldBodyBytes);
+  const tooLarge = Object.entries({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }).filter(([, bytes]) => bytes > most);
+  if (tooLarge.length === 0) return;
+  const problems = tooLarge.map(([name]) => `  ${name}: must be at most ${most} on this host`);
+  throw new SettingsError(`The gateway cannot start. Its settings:\n${problems.join("\n")}`);
+}
+
 /** @param drainMs See `GatewayConfig`: how long the host can keep reading for a client that left. */
 export function configOf(
   settings: GatewaySettings,
-  host: { drainMs: number; pricesFile: string | null },
+  host: Pick<GatewayConfig, "drainMs" | "heldBodyBytes"> & { pricesFile: string | null },
 ): GatewayConfig {
   checkRecordKey(settings);
+  checkBodies(settings, host.heldBodyBytes);
   return {
     baseUrl: settings.BASE_URL,
     secret: Uint8Array.from(Buffer.from(settings.GATEWAY_SECRET.replace(/^0x/, ""), "hex")),
     chainIds: [settings.PRIMARY_CHAIN_ID],
     drainMs: host.drainMs,
+    heldBodyBytes: host.heldBodyBytes,
     upstream: {
       baseUrl: settings.UPSTREAM_BASE_URL,
       apiKey: settings.UPSTREAM_API_KEY,
@@ -217,8 +249,20 @@ export function configOf(
       queue:
         settings.UPSTREAM_MODEL_REQUESTS === 0
           ? null
-          : { atOnce: settings.UPSTREAM_MODEL_REQUESTS, waiting: settings.UPSTREAM_MODEL_WAITING },
+          : {
+              atOnce: settings.UPSTREAM_MODEL_REQUESTS,
+              waiting: settings.UPSTREAM_MODEL_WAITING,
+              waitMs: settings.UPSTREAM_MODEL_WAIT_MS,
+            },
       receiptMs: settings.RECEIPT_RETENTION_DAYS * DAY_MS,
+    },
+    request: {
+      chatBodyBytes: settings.CHAT_BODY_BYTES,
+      otherBodyBytes: settings.OTHER_BODY_BYTES,
+      bodyReadMs: settings.BODY_READ_MS,
+      answerMs: settings.ANSWER_MS,
+      streamIdleMs: settings.STREAM_IDLE_MS,
+      stalledReaderMs: settings.STALLED_READER_MS,
     },
   };
 }

@@ -96,10 +96,11 @@ function senderOf(context: GatewayContext): Sender {
 
 /** One deadline for a whole body: who sends a byte now and then does not move it. */
 function withinTime<T>(context: GatewayContext, reading: Promise<T>): Promise<T> {
-  const { timers } = context.get("gateway").environment;
+  const { environment, config } = context.get("gateway");
+  const { bodyReadMs } = config.request;
   return new Promise<T>((resolve, reject) => {
-    const message = `The request's body did not arrive within ${limits.bodyReadMs / 1000} s.`;
-    const timer = timers.after(limits.bodyReadMs, () => {
+    const timer = environment.timers.after(bodyReadMs, () => {
+      const message = `The request's body did not arrive within ${bodyReadMs / 1000} s.`;
       reject(new GatewayError({ code: "request_timeout", message }));
     });
     reading.then(

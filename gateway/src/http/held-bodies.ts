@@ -31,8 +31,13 @@ export type HeldLimits = {
 
 const SHARES = 8;
 
+/** The most that one sender may hold. */
+export function largestShare(all: number): number {
+  return Math.floor(all / SHARES);
+}
+
 export function makeHeldBodies({ all, small }: HeldLimits): HeldBodies {
-  const share = Math.floor(all / SHARES);
+  const share = largestShare(all);
   const bySender = new Map<string, number>();
   let total = 0;
   let large = 0;

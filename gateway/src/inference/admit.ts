@@ -60,6 +60,7 @@ export async function admit(
     order,
     abort: new AbortController(),
     upstreamId: null,
+    streams: false,
     ended: false,
   };
 }

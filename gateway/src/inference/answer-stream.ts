@@ -30,7 +30,9 @@ export async function answerStream(
     throw new GatewayError({ code: "upstream_error", message });
   }
   const tap = exchange.order.stream ? eventTap(exchange.order) : audioTap();
-  const outlet = openOutlet(gateway.environment, { keepsAlive: exchange.order.stream });
+  exchange.streams = true;
+  const { stalledReaderMs } = gateway.config.request;
+  const outlet = openOutlet(gateway.environment, { keepsAlive: exchange.order.stream, stalledReaderMs });
   gateway.environment.background(relay(gateway, exchange, response, tap, outlet).finally(() => deadline.cancel()));
   const gone = request.clientGone;
   if (gone?.aborted === true) outlet.leave();
@@ -168,7 +170,7 @@ function startWatch(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outl
     // Over for the client, and the provider still sends: nothing of it is wanted any more.
     const isOver = exchange.ended || tap.state() !== "open";
     if (isOver) giveUp(exchange, "The answer was over");
-    else if (now - lastBytesAt >= limits.upstreamIdleMs) giveUp(exchange, "The answer stood still");
+    else if (now - lastBytesAt >= gateway.config.request.streamIdleMs) giveUp(exchange, "The answer stood still");
     outlet.keepAlive(now);
     checkpoint();
   }

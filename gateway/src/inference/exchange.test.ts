@@ -1,28 +1,44 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { limits } from "../config.ts";
+import { defaultRequestLimits, limits } from "../config.ts";
 import { NOW, openFixture } from "../identity/testing/identity-fixture.ts";
 import { startDeadline } from "./exchange.ts";
 
-/** What a request's deadline waits for, when so much of its time has gone. */
-function waitsFor(goneMs: number): number | undefined {
+/** What a request's deadline waits for, one after the other, when so much of its time has gone. */
+function waitsFor(goneMs: number, { streams = false, fires = 0 } = {}): { waits: number[]; isOver: boolean } {
   const { gateway, time } = openFixture();
-  const waits: number[] = [];
+  const waits: { ms: number; callback(): void }[] = [];
   gateway.environment.timers = {
-    after(ms) {
-      waits.push(ms);
+    after(ms, callback) {
+      waits.push({ ms, callback });
       return { cancel: () => undefined };
     },
   };
   time.now = NOW + goneMs;
-  startDeadline(gateway, { at: NOW, abort: new AbortController() }, null);
-  return waits[0];
+  const abort = new AbortController();
+  startDeadline(gateway, { at: NOW, abort, streams }, null);
+  for (let index = 0; index < fires; index += 1) waits[index]?.callback();
+  return { waits: waits.map(({ ms }) => ms), isOver: abort.signal.aborted };
 }
 
+const { answerMs } = defaultRequestLimits;
+
+test("an answer that has not come in its time is given up, and a stream that has begun is not", () => {
+  assert.deepEqual(waitsFor(0), { waits: [answerMs], isOver: false });
+  assert.deepEqual(waitsFor(0, { fires: 1 }), { waits: [answerMs], isOver: true });
+  const rest = limits.requestMs - answerMs;
+  assert.deepEqual(waitsFor(0, { fires: 1, streams: true }), { waits: [answerMs, rest], isOver: false });
+  assert.deepEqual(waitsFor(0, { fires: 2, streams: true }), { waits: [answerMs, rest], isOver: true });
+});
+
 test("a request's time is counted from its admission, as its lease is", () => {
-  assert.equal(waitsFor(0), limits.requestMs);
-  assert.equal(waitsFor(15_000), limits.requestMs - 15_000);
-  assert.equal(waitsFor(limits.requestMs + 5), 0);
+  const late = limits.requestMs - answerMs + 1;
+  assert.deepEqual(waitsFor(15_000, { fires: 1, streams: true }).waits, [
+    answerMs,
+    limits.requestMs - 15_000 - answerMs,
+  ]);
+  assert.deepEqual(waitsFor(late, { fires: 1, streams: true }), { waits: [answerMs - 1], isOver: true });
+  assert.deepEqual(waitsFor(limits.requestMs + 5).waits, [0]);
   // A clock that was set back gives nobody more time than there is.
-  assert.equal(waitsFor(-3_600_000), limits.requestMs);
+  assert.deepEqual(waitsFor(-3_600_000, { fires: 1, streams: true }).waits, [answerMs, limits.requestMs - answerMs]);
 });

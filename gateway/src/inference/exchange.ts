@@ -26,6 +26,8 @@ export type Exchange = {
   abort: AbortController;
   /** The provider's id of the answer, once it is known. */
   upstreamId: string | null;
+  /** The answer's stream has begun. */
+  streams: boolean;
   ended: boolean;
 };
 
@@ -161,20 +163,26 @@ function receiptDetail(exchange: Exchange, ending: Ending, conclusion: Conclusio
 }
 
 /**
- * Aborts the exchange when its time is over: a minute before its lease, so that no hold lapses under a live request,
- * and a while after its client has gone, whatever it is waiting for then.
+ * Aborts the exchange when its time is over: where nothing of an answer has come, or not all of one that comes whole; a
+ * minute before its lease, so that no hold lapses under a live request; and a while after its client has gone, whatever
+ * it is waiting for then.
  */
 export function startDeadline(
   gateway: Gateway,
-  { at, abort }: Pick<Exchange, "at" | "abort">,
+  exchange: Pick<Exchange, "at" | "abort" | "streams">,
   clientGone: AbortSignal | null,
 ): { cancel(): void } {
   const { clock, timers } = gateway.environment;
-  const over = (): void => abort.abort();
+  const over = (): void => exchange.abort.abort();
   // From admission on, as the lease is: reading the body and reserving have taken of it already.
-  const left = at + limits.requestMs - clock.now();
-  const lease = timers.after(Math.min(Math.max(0, left), limits.requestMs), over);
+  const left = Math.min(Math.max(0, exchange.at + limits.requestMs - clock.now()), limits.requestMs);
+  const { answerMs } = gateway.config.request;
+  let lease = answerMs < left ? timers.after(answerMs, unanswered) : timers.after(left, over);
   let drain: { cancel(): void } | undefined;
+  function unanswered(): void {
+    if (exchange.streams) lease = timers.after(left - answerMs, over);
+    else over();
+  }
   const onGone = (): void => {
     drain = timers.after(gateway.config.drainMs, over);
   };

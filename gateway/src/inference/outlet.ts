@@ -31,7 +31,10 @@ const KEEP_ALIVE = new TextEncoder().encode(": keep-alive\n\n");
 /** Bytes that may wait for a slow client. */
 const MAX_BACKLOG_BYTES = 256 * 1024;
 
-export function openOutlet({ clock, timers }: Environment, options: { keepsAlive: boolean }): Outlet {
+export function openOutlet(
+  { clock, timers }: Environment,
+  options: { keepsAlive: boolean; stalledReaderMs: number },
+): Outlet {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let closed = false;
   let left = false;
@@ -64,7 +67,7 @@ export function openOutlet({ clock, timers }: Environment, options: { keepsAlive
 
   function room(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = timers.after(limits.stalledReaderMs, () => {
+      const timer = timers.after(options.stalledReaderMs, () => {
         // It has not read for long: from here on it counts as gone.
         leave();
         closeController((open) => open.error(new Error("the client stopped reading")));

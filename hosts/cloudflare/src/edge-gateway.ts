@@ -7,12 +7,7 @@ import { chainClientOf, type FollowedChain, followChain } from "./chain-look.ts"
 import { makeKeyValue } from "./key-value.ts";
 import { log } from "./log.ts";
 import { upstream } from "./upstream.ts";
-
-/**
- * After its client has gone a Worker has 30 s in all, for whatever it said it waits for: the provider is read for 25 of
- * them, and the rest is for settling.
- */
-const DRAIN_MS = 25_000;
+import { WORKER_LIMITS } from "./worker-limits.ts";
 
 /** The gateway as it is put together at the edge: in the Worker, and in each object for the object's own jobs. */
 export function openEdgeGateway(
@@ -29,6 +24,7 @@ export function openEdgeGateway(
     chain: createChainReader({
       clients: new Map([[settings.PRIMARY_CHAIN_ID, chainClientOf(settings.PRIMARY_RPC_URL)]]),
       primaryChainId: settings.PRIMARY_CHAIN_ID,
+      settlement: settings.SETTLEMENT_ADDRESS,
       pool: settings.POOL_ADDRESS,
       registry: settings.REGISTRY_ADDRESS,
       watcher: chain,
@@ -42,7 +38,7 @@ export function openEdgeGateway(
       },
     },
   };
-  const config = configOf(settings, { drainMs: DRAIN_MS, pricesFile: settings.PRICES_FILE ?? null });
+  const config = configOf(settings, { ...WORKER_LIMITS, pricesFile: settings.PRICES_FILE ?? null });
   return { gateway: makeGateway(config, environment), chain };
 }
 

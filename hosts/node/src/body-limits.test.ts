@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { limits } from "@inference/gateway/config";
+import { defaultRequestLimits, limits } from "@inference/gateway/config";
 import { assertError } from "./testing/assert-error.ts";
 import { sendHttp } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
@@ -18,11 +18,11 @@ after(() => stack.stop());
 
 const chat = { model: "sim-small", max_tokens: 1, messages: [{ role: "user", content: "hello [[tokens=1]]" }] };
 const requests: [path: string, maxBytes: number, body: object, status: number][] = [
-  ["/v1/chat/completions", limits.chatBodyBytes, chat, 200],
-  ["/v1/embeddings", limits.otherBodyBytes, { model: "sim-embedding", input: "hello" }, 200],
-  ["/v1/image/generate", limits.otherBodyBytes, { model: "sim-image", prompt: "hello" }, 200],
-  ["/v1/images/generations", limits.otherBodyBytes, { model: "sim-image", prompt: "hello" }, 200],
-  ["/v1/audio/speech", limits.otherBodyBytes, { model: "sim-speech", input: "hello" }, 200],
+  ["/v1/chat/completions", defaultRequestLimits.chatBodyBytes, chat, 200],
+  ["/v1/embeddings", defaultRequestLimits.otherBodyBytes, { model: "sim-embedding", input: "hello" }, 200],
+  ["/v1/image/generate", defaultRequestLimits.otherBodyBytes, { model: "sim-image", prompt: "hello" }, 200],
+  ["/v1/images/generations", defaultRequestLimits.otherBodyBytes, { model: "sim-image", prompt: "hello" }, 200],
+  ["/v1/audio/speech", defaultRequestLimits.otherBodyBytes, { model: "sim-speech", input: "hello" }, 200],
   // Read as a body, and refused as one that says nothing.
   ["/auth", limits.authBodyBytes, {}, 400],
   ["/api/v1/keys", limits.authBodyBytes, {}, 400],

@@ -206,7 +206,7 @@ describe("a model that is asked for more than the provider serves at once", () =
   const slow = "[[tokens=20]][[drip=10]]";
 
   test("is served in turns, account by account, with nobody above the limit; the rest is 429", async () => {
-    const stack = await startStack({ operator: { queue: { atOnce: 2, waiting: 5 } } });
+    const stack = await startStack({ operator: { queue: { atOnce: 2, waiting: 5, waitMs: 20_000 } } });
     try {
       const [greedy, modest] = [await stack.account(USD), await stack.account(USD)];
       let mostAtOnce = 0;
@@ -241,7 +241,7 @@ describe("a model that is asked for more than the provider serves at once", () =
   });
 
   test("gives room back whatever becomes of a request: refused, failed, left", async () => {
-    const stack = await startStack({ operator: { queue: { atOnce: 1, waiting: 1 } } });
+    const stack = await startStack({ operator: { queue: { atOnce: 1, waiting: 1, waitMs: 20_000 } } });
     try {
       const [account, poor] = [await stack.account(USD), await stack.account(1)];
       const chat = (key: string, content: string, signal?: AbortSignal) =>

@@ -119,7 +119,7 @@ test("what is not said has its default, and a URL loses its last slash", () => {
     [HOST, PORT, DATABASE_SYNCHRONOUS, CONFIRMATIONS, UPSTREAM_CATALOGUE, BASE_URL],
     ["127.0.0.1", 8787, "FULL", "finalized", "auto", "https://gateway.test"],
   );
-  const config = configOf(settings, { drainMs: 1, pricesFile: null });
+  const config = configOf(settings, { drainMs: 1, heldBodyBytes: 2 ** 28, pricesFile: null });
   assert.deepEqual(config.secret, new Uint8Array(Buffer.from(secret, "hex")));
   assert.deepEqual(config.chainIds, [31337]);
 });

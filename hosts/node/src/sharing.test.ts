@@ -177,7 +177,7 @@ describe("the memory for bodies", () => {
 });
 
 describe("the turns at a model", () => {
-  const queue = { atOnce: 1, waiting: 8 };
+  const queue = { atOnce: 1, waiting: 8, waitMs: 20_000 };
 
   test("are not waited for by who cannot pay: the line is for those who can", async () => {
     const stack = await startStack({ operator: { queue } });

@@ -36,10 +36,15 @@ export type NodeGateway = {
 
 /** Reading on for a client that left costs this process little: a long answer is metered to its end. */
 const DRAIN_MS = 10 * 60_000;
+const HELD_BODY_BYTES = 256 * 1024 * 1024;
 
 /** Puts the gateway together on one machine and starts it. */
 export async function startNodeGateway(settings: NodeSettings, options: NodeGatewayOptions): Promise<NodeGateway> {
-  const config = configOf(settings, { drainMs: DRAIN_MS, pricesFile: options.pricesFile });
+  const config = configOf(settings, {
+    drainMs: DRAIN_MS,
+    heldBodyBytes: HELD_BODY_BYTES,
+    pricesFile: options.pricesFile,
+  });
   const clock = { now: Date.now };
   const steadyNow = makeSteadyClock({
     wall: Date.now,

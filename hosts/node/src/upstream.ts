@@ -1,4 +1,3 @@
-import { limits } from "@inference/gateway/config";
 import {
   UpstreamFailure,
   type UpstreamRequest,
@@ -39,8 +38,9 @@ function makePool(origin: string): Pool {
   return new Pool(origin, {
     connections: 1024,
     pipelining: 1,
-    headersTimeout: limits.upstreamHeadersMs,
-    bodyTimeout: limits.upstreamIdleMs,
+    // Whoever asks says with a signal how long it waits: the same on every host.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     connect: { timeout: 10_000 },
   });
 }

@@ -1,5 +1,4 @@
 import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/protocol/errors";
-import { limits } from "../../config.ts";
 import { serveInference } from "../../inference/inference.ts";
 import { requirePayer } from "../../inference/means.ts";
 import { parseJsonBody } from "../../inference/orders/parse-json-body.ts";
@@ -12,7 +11,7 @@ import { commonHeaders } from "../middleware.ts";
 
 /** POST to one of the metered routes: the credential decides who pays. */
 export function handleInference(route: InferenceRoute) {
-  const maxBytes = route.name === "chat" ? limits.chatBodyBytes : limits.otherBodyBytes;
+  const maxBytes = route.name === "chat" ? "chatBodyBytes" : "otherBodyBytes";
   return async function inference(context: GatewayContext): Promise<Response> {
     const credential = requireCredential(context);
     const prove = async (mustPay = false): Promise<void> => {
@@ -29,7 +28,7 @@ export function handleInference(route: InferenceRoute) {
         at: context.get("at"),
         route,
         credential,
-        body: parseJsonBody(await readJsonText(context, maxBytes, prove)),
+        body: parseJsonBody(await readJsonText(context, context.get("gateway").config.request[maxBytes], prove)),
         held: context.get("held"),
         idempotencyKey,
         clientGone: context.req.raw.signal,

@@ -3,7 +3,7 @@ import { type MemoryHost, openMemoryHost } from "@inference/ledger/testing/memor
 import type { Address } from "@inference/protocol/credential";
 import { formatSiweMessage, type SiweMessage } from "@inference/protocol/siwe";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
-import type { GatewayConfig } from "../../config.ts";
+import { defaultRequestLimits, type GatewayConfig } from "../../config.ts";
 import { type ChainReader, UpstreamFailure } from "../../environment.ts";
 import { type Gateway, makeGateway } from "../../gateway.ts";
 import { makeApp } from "../../http/app.ts";
@@ -62,6 +62,7 @@ const config: GatewayConfig = {
     adminKey: null,
   },
   drainMs: 0,
+  heldBodyBytes: 64 * 1024 * 1024,
   contracts: { [PRIMARY]: { InferenceSettlement: "0x00000000000000000000000000000000000000a1" } },
   operator: {
     metricsToken: null,
@@ -72,6 +73,7 @@ const config: GatewayConfig = {
     queue: null,
     receiptMs: 400 * 86_400_000,
   },
+  request: defaultRequestLimits,
 };
 
 export function openFixture(): Fixture {

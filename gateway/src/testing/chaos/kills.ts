@@ -30,8 +30,11 @@ export type Settings = Readonly<Record<string, string>>;
 const KILLS = process.env.DEEP === "1" ? 500 : 30;
 /** Every so many lives the gateway is killed while it starts. */
 const KILLED_AT_START = 7;
-const LIFE_MS = 1_000;
-const CHECKPOINTED_MS = 1_500;
+/** From when the load is under way, which on a busy machine takes its time. */
+const LIFE_MS = 800;
+const UNDER_WAY_MS = 20_000;
+/** A stream with this many bytes is past 2,000 tokens. */
+const CHECKPOINTED_BYTES = 480_000;
 const SECRET = "c4".repeat(32);
 const MASTER_KEY = "provider-master-key";
 /** What the ceiling leaves free at most: fewer holds than the clients want. */
@@ -92,8 +95,8 @@ async function killAgainAndAgain(host: MortalHost, provider: ProviderSimulator, 
     await configure(provider, { historyDelayMs: kill % 4 < 2 ? 3_600_000 : 0 });
     const gateway = launch();
     if (kill % KILLED_AT_START === KILLED_AT_START - 1) await sleep(Math.random() * 700);
-    else if (kill % 4 === 3) await live(gateway, recorder, keys.slice(0, 2).map(longStream), CHECKPOINTED_MS);
-    else await live(gateway, recorder, keys.flatMap(everything), 150 + Math.random() * LIFE_MS);
+    else if (kill % 4 === 3) await live(gateway, recorder, longStreams(keys));
+    else await live(gateway, recorder, everything(keys));
     assert.ok(await gateway.kill(), `it died by itself: ${gateway.said()}`);
     living.delete(gateway);
     assert.deepEqual(recorder.faults, []);
@@ -154,31 +157,46 @@ function settingsFor(provider: ProviderSimulator, recordsFrom: number): Settings
   };
 }
 
-/** Load for a while. Everybody stops with the gateway's death, which this brings about. */
-async function live(
-  gateway: Mortal,
-  recorder: Recorder,
-  clients: readonly (() => Asking)[],
-  forMs: number,
-): Promise<void> {
+/** Who asks, and what their clients have seen once that is under way. */
+type Load = { clients: readonly (() => Asking)[]; seen(recorder: Recorder): number; enough: number };
+
+/** From all sides. */
+function everything(keys: readonly BookedKey[]): Load {
+  return {
+    clients: keys.flatMap(({ key }, index) => {
+      const all = [whole, whole, stream, ...(index < 2 ? [stalled, leaver] : [])];
+      return all.map((kind) => () => kind(key));
+    }),
+    seen: ({ acknowledged }) => acknowledged.length,
+    enough: 1,
+  };
+}
+
+/** Two long streams with nobody beside them, until they are past a checkpoint. */
+function longStreams(keys: readonly BookedKey[]): Load {
+  return {
+    clients: keys.slice(0, 2).map(
+      ({ key }) =>
+        () =>
+          stalled(key),
+    ),
+    seen: ({ streamedBytes }) => streamedBytes,
+    enough: 2 * CHECKPOINTED_BYTES,
+  };
+}
+
+/** Load for a random while. Everybody stops with the gateway's death, which this brings about. */
+async function live(gateway: Mortal, recorder: Recorder, { clients, seen, enough }: Load): Promise<void> {
   const life: Life = { url: await gateway.url, over: false };
+  const before = seen(recorder);
   const asking = clients.map((next) => keepAsking(recorder, life, next));
-  await sleep(forMs);
+  const until = performance.now() + UNDER_WAY_MS;
+  while (seen(recorder) < before + enough && performance.now() < until) await sleep(10);
+  await sleep(Math.random() * LIFE_MS);
   life.over = true;
   const dead = gateway.kill();
   await Promise.all(asking);
   assert.ok(await dead, `it died by itself: ${gateway.said()}`);
-}
-
-/** From all sides. */
-function everything({ key }: BookedKey, index: number): (() => Asking)[] {
-  const all = [whole, whole, stream, ...(index < 2 ? [stalled, leaver] : [])];
-  return all.map((kind) => () => kind(key));
-}
-
-/** With nobody beside it, it is past a checkpoint soon. */
-function longStream({ key }: BookedKey): () => Asking {
-  return () => stalled(key);
 }
 
 const random = (least: number, most: number): number => least + Math.floor(Math.random() * (most - least + 1));

@@ -11,6 +11,8 @@ export type Acknowledged = {
 
 export type Recorder = {
   acknowledged: Acknowledged[];
+  /** What came of streams, whole ones or not. */
+  streamedBytes: number;
   /** Refusals by error code. */
   refused: Map<string, number>;
   /** What no client should ever see. */
@@ -18,7 +20,7 @@ export type Recorder = {
 };
 
 export function makeRecorder(): Recorder {
-  return { acknowledged: [], refused: new Map(), faults: [] };
+  return { acknowledged: [], streamedBytes: 0, refused: new Map(), faults: [] };
 }
 
 /** One life of the gateway as its clients know it: `over` is set before it is killed. */
@@ -75,6 +77,7 @@ async function readStream(recorder: Recorder, id: string, response: Response, le
   try {
     for await (const chunk of response.body ?? []) {
       text += decoder.decode(chunk, { stream: true });
+      recorder.streamedBytes += chunk.length;
       // Leaving the loop cancels the body, and so closes the connection.
       if (text.length >= leaveAfterBytes) return;
     }

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { configOf, gatewaySettings, parseSettings } from "@inference/gateway/settings";
+import { WORKER_LIMITS } from "../worker-limits.ts";
 import { bundleWorker } from "./bundle.ts";
 import { configurationOf, FREE_BYTES, problemsOf, SECRETS } from "./configuration.ts";
 
@@ -84,7 +85,7 @@ function missingOf(settings: Readonly<Record<string, string | undefined>>): stri
   const secrets = Object.fromEntries(SECRETS.map((name) => [name, standIns[name]]));
   try {
     const parsed = parseSettings(gatewaySettings, { ...secrets, ...settings });
-    configOf(parsed, { drainMs: 0, pricesFile: parsed.PRICES_FILE ?? null });
+    configOf(parsed, { ...WORKER_LIMITS, pricesFile: parsed.PRICES_FILE ?? null });
   } catch (error) {
     missing.push(error instanceof Error ? error.message : String(error));
   }

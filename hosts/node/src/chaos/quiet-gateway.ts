@@ -1,3 +1,4 @@
+import { defaultRequestLimits } from "@inference/gateway/config";
 import type { Environment } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import type { LedgerClient } from "@inference/ledger/client";
@@ -38,6 +39,8 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
       secret: new Uint8Array(32),
       chainIds: [1],
       drainMs: 0,
+      heldBodyBytes: 1,
+      request: defaultRequestLimits,
       contracts: {},
       operator: {
         metricsToken: null,

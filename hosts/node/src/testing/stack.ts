@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import type { OperatorConfig } from "@inference/gateway/config";
+import { defaultRequestLimits, type OperatorConfig, type RequestLimits } from "@inference/gateway/config";
 import type { ChainReader, Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { makeApp } from "@inference/gateway/http/app";
@@ -54,6 +54,7 @@ export type StackOptions = HostOptions & {
   subKeys?: boolean;
   /** What an operator set otherwise than to no limit. */
   operator?: Partial<OperatorConfig>;
+  request?: Partial<RequestLimits>;
 };
 
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
@@ -101,6 +102,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       secret: randomBytes(32),
       chainIds: [31337],
       drainMs,
+      heldBodyBytes: 256 * 1024 * 1024,
+      request: { ...defaultRequestLimits, ...options.request },
       contracts: {},
       operator: {
         metricsToken: null,

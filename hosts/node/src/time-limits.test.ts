@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { type IncomingMessage, request } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { settledOne } from "@inference/gateway/inference/testing/audit";
+import { openChatStream } from "@inference/gateway/inference/testing/chat-stream";
+import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+
+/** Each limit of a request's time: what takes less of it is served, and what takes more is not. */
+const USD = 1_000_000_000;
+const limits = { bodyReadMs: 1_000, answerMs: 1_500, stalledReaderMs: 1_000 };
+
+let stack: Stack;
+before(async () => {
+  stack = await startStack({ request: limits });
+});
+after(() => stack?.stop());
+
+const chat = (content: string) => ({
+  model: "sim-small",
+  max_tokens: 50,
+  messages: [{ role: "user", content }],
+});
+const headersOf = ({ key }: TestAccount) => ({ authorization: `Bearer ${key}`, "content-type": "application/json" });
+
+test("a body may take its time, and no more", async () => {
+  const account = await stack.account(USD);
+  const inTwoParts = async (pauseMs: number): Promise<number | undefined> => {
+    const text = JSON.stringify(chat("hi"));
+    const headers = { ...headersOf(account), "content-length": text.length };
+    const sent = request(`${stack.url}/v1/chat/completions`, { method: "POST", headers, agent: false });
+    const answered = new Promise<IncomingMessage>((resolve, reject) =>
+      sent.on("response", resolve).on("error", reject),
+    );
+    sent.write(text.slice(0, 20));
+    // The second part comes late for one who has been refused.
+    const rest = sleep(pauseMs).then(() => sent.end(text.slice(20)));
+    const { statusCode } = (await answered).resume();
+    await rest;
+    return statusCode;
+  };
+  assert.equal(await inTwoParts(limits.bodyReadMs / 2), 200);
+  assert.equal(await inTwoParts(limits.bodyReadMs * 1.5), 408);
+});
+
+describe("the provider's answer", () => {
+  for (const stream of [false, true]) {
+    test(`is waited for, and given up past its time; stream: ${stream}`, async () => {
+      const account = await stack.account(USD);
+      const ask = async (delayMs: number): Promise<[number, string | undefined]> => {
+        const body = { ...chat(`[[delay=${delayMs}]][[tokens=2]]`), stream };
+        const answer = await stack.call("/v1/chat/completions", { key: account.key, body });
+        const text = await answer.text();
+        return [answer.status, /"code":"(\w+)"/.exec(text)?.[1]];
+      };
+      assert.deepEqual(await ask(limits.answerMs / 2), [200, undefined]);
+      const before = await stack.balance(account.address);
+      assert.deepEqual(await ask(limits.answerMs * 2), [504, "upstream_timeout"]);
+      assert.deepEqual(await stack.balance(account.address), before);
+    });
+  }
+
+  test("may go on for longer, once its stream has begun", async () => {
+    const account = await stack.account(USD);
+    const stream = await openChatStream(stack, account, chat("[[drip=150]][[tokens=20]]"));
+    const startedAt = performance.now();
+    assert.ok(await stream.readAll());
+    assert.ok(performance.now() - startedAt > limits.answerMs, "it was to take longer than an answer may");
+    assert.equal(stream.tokens(), 20);
+    assert.match(stream.text(), /\[DONE\]/);
+  });
+
+  test("that comes whole is to be there whole by then", async () => {
+    const account = await stack.account(USD);
+    const body = chat("[[fault=stall]]");
+    const answer = await stack.call("/v1/chat/completions", { key: account.key, body });
+    assert.equal(answer.status, 504, await answer.text());
+    assert.equal((await stack.balance(account.address)).heldNanoUsd, 0);
+  });
+});
+
+test("who reads nothing for a while goes on reading; who does so for longer has left", async () => {
+  const { provider } = stack.gateway;
+  const { infer } = provider;
+  // More than all buffers between here and there: comments, which cost nothing.
+  const comment = new TextEncoder().encode(`: ${"x".repeat(65_534)}\n\n`);
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  const chunk = { id: "c", object: "chat.completion.chunk", created: 1, model: "sim-small" };
+  const choices = [{ index: 0, delta: { content: "a" }, finish_reason: "stop" }];
+  const events = [{ choices }, { choices: [], usage }].map((more) => JSON.stringify({ ...chunk, ...more }));
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield new TextEncoder().encode(`data: ${events[0]}\n\n`);
+    for (let sent = 0; sent < 500; sent += 1) yield comment;
+    yield new TextEncoder().encode(`data: ${events[1]}\n\ndata: [DONE]\n\n`);
+  }
+  provider.infer = async () => ({ status: 200, header: headerOf, body: body() });
+  try {
+    for (const [pauseMs, isServed] of [
+      [limits.stalledReaderMs / 2, true],
+      [limits.stalledReaderMs * 2, false],
+    ] as const) {
+      const account = await stack.account(USD);
+      assert.equal(await readAfter(account, pauseMs), isServed, `after ${pauseMs} ms`);
+      const { detail } = await settledOne(stack, account.address);
+      assert.equal(detail.cancelled, !isServed);
+    }
+  } finally {
+    provider.infer = infer;
+  }
+});
+
+function headerOf(name: string): string | null {
+  return name === "content-type" ? "text/event-stream" : null;
+}
+
+/** Opens a stream, reads nothing of it for so long, and then all. True if it came whole. */
+async function readAfter(account: TestAccount, pauseMs: number): Promise<boolean> {
+  const sent = request(`${stack.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: headersOf(account),
+    agent: false,
+  });
+  sent.end(JSON.stringify({ ...chat("hi"), stream: true }));
+  const answer = await new Promise<IncomingMessage>((resolve, reject) =>
+    sent.on("response", resolve).on("error", reject),
+  );
+  await sleep(pauseMs);
+  let end = "";
+  const closed = new Promise((resolve) => answer.on("close", resolve).on("error", () => undefined));
+  answer.on("data", (data: Buffer) => {
+    end = (end + data.subarray(-100).toString()).slice(-200);
+  });
+  await closed;
+  return answer.complete && end.includes("[DONE]");
+}
