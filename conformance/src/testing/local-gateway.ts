@@ -1,3 +1,4 @@
+import { limits } from "@inference/gateway/config";
 import { startStack } from "@inference/host-node/testing/stack";
 import { accountPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
@@ -6,7 +7,8 @@ import { privateKeyToAccount } from "viem/accounts";
 
 /**
  * The Node host with the provider simulator behind it, and eight wallets with credit. Prints where it is, and stops
- * when its input ends: with 1 if there was anything to alert an operator to. In place of a chain: the credits are written down, and one agent token has an owner.
+ * when its input ends: with 1 if there was anything to alert an operator to. In place of a chain: the credits are
+ * written down, and one agent token has an owner.
  */
 const CREDIT_NANO_USD = 10_000_000_000_000;
 const WALLETS = 8;
@@ -37,6 +39,8 @@ for (const address of addresses) {
     }),
   );
 }
+// Of the host's jobs the one that a long run cannot do without: prices are refused when they are old.
+setInterval(() => void stack.gateway.prices.refresh(), limits.catalogueRefreshMs).unref();
 process.stdout.write(`${JSON.stringify({ url: stack.url, wallets, agentToken })}\n`);
 
 process.stdin.resume();
