@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { makeCredentials } from "@inference/gateway/identity/credentials";
+import { type Credentials, makeCredentials } from "@inference/gateway/identity/credentials";
 import { reserveRequest } from "@inference/gateway/inference/saga";
 import { startCommitThread } from "@inference/host-node/commit-thread";
 import { openDatabase } from "@inference/host-node/database";
@@ -59,14 +59,12 @@ export async function openBooks(options: BooksOptions): Promise<Books> {
   const owners: { partition: Partition; payer: Payer }[] = [];
   const keys: string[] = [];
 
-  await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd }));
+  await ledger.run(openCeiling);
   await inGroups(ledger, options.accounts, (account) => {
-    const address = addressOf(account);
-    const partition = accountPartition(address);
-    const { text, digest, label } = credentials.issue("ik", address);
-    keys.push(text);
-    owners.push({ partition, payer: { kind: "key", digest } });
-    return openAccount({ partition, account, digest, label });
+    const opened = issueKey(credentials, account);
+    keys.push(opened.text);
+    owners.push({ partition: opened.partition, payer: { kind: "key", digest: opened.digest } });
+    return openAccount(opened);
   });
 
   const ownerOf = (account: number) => {
@@ -120,14 +118,25 @@ function* settle({ id, partition }: Request): Saga<void> {
   if (status !== "settled") throw new Error(`a settle ended as ${status}`);
 }
 
+export function* openCeiling(): Saga<void> {
+  yield* send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });
+}
+
 interface NewAccount {
   readonly partition: Partition;
   readonly account: number;
+  /** Of its key. */
+  readonly text: string;
   readonly digest: string;
   readonly label: string;
 }
 
-function* openAccount({ partition, account, digest, label }: NewAccount): Saga<void> {
+export function issueKey(credentials: Credentials, account: number): NewAccount {
+  const address = addressOf(account);
+  return { partition: accountPartition(address), account, ...credentials.issue("ik", address) };
+}
+
+export function* openAccount({ partition, account, digest, label }: NewAccount): Saga<void> {
   const at = Date.now();
   yield* send(partition, { type: "credit", id: `bench:${account}`, at, amountNanoUsd: creditNanoUsd, detail: "{}" });
   yield* send(partition, {

@@ -4,12 +4,24 @@ export interface Goal {
   readonly floor: number;
 }
 
-/** Ratios of rates, ours to theirs, at the number of connections the goals are set for. */
-export const rateGoals: readonly (Goal & { readonly scenario: string; readonly against: string })[] = [
+/** A ratio of rates, ours to theirs, at the number of connections the goals are set for. */
+export interface RateGoal extends Goal {
+  readonly scenario: string;
+  readonly against: string;
+}
+
+export const nodeGoals: readonly RateGoal[] = [
   { scenario: "buffered, 256 connections", against: "bare proxy", goal: 0.6, floor: 0.4 },
   { scenario: "buffered, 256 connections", against: "Portkey", goal: 6, floor: 3 },
   { scenario: "streaming, 200 streams of 200 events", against: "bare proxy", goal: 0.7, floor: 0.4 },
   { scenario: "streaming, 200 streams of 200 events", against: "Portkey", goal: 3, floor: 3 },
+];
+
+export const edgeGoals: readonly RateGoal[] = [
+  { scenario: "buffered, 32 connections", against: "bare Worker", goal: 0.5, floor: 0.5 },
+  { scenario: "buffered, 32 connections", against: "Portkey Worker", goal: 1, floor: 1 },
+  { scenario: "streaming, 200 streams of 200 events", against: "bare Worker", goal: 0.5, floor: 0.5 },
+  { scenario: "streaming, 200 streams of 200 events", against: "Portkey Worker", goal: 1, floor: 1 },
 ];
 
 /** Durable pairs a second; with them goes a p99 below this many milliseconds. */

@@ -1,23 +1,26 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { httpBench, scenarios } from "./http-bench.ts";
-import { ledgerBench, ledgerScenarios } from "./ledger-bench.ts";
-import { ledgerTargets } from "./ledger-targets.ts";
+import { costBench } from "./cloudflare/cost-bench.ts";
+import { costReport } from "./cloudflare/cost-report.ts";
+import { type Comparison, comparisons } from "./comparisons.ts";
+import { httpBench } from "./http-bench.ts";
+import { ledgerBench } from "./ledger-bench.ts";
 import { goalReport, httpReport, ledgerReport } from "./report.ts";
 import { httpRows, ledgerRows } from "./summary.ts";
 import type { Target } from "./target.ts";
-import { bare, portkey, targets } from "./targets.ts";
 
 const usage = `npm run bench -- [options]
-  --rounds <n>     rounds, each with every target once in every scenario (5)
-  --seconds <n>    measured seconds of each run (5)
+  --host <name>    node, or cloudflare: on local workerd, and what a million requests cost there (node)
+  --rounds <n>     rounds, each with every target once in every scenario (node 5, cloudflare 3)
+  --seconds <n>    measured seconds of each run (node 5, cloudflare 3)
   --only <words>   only scenarios and targets whose name holds one of these, comma-separated: buffered, streaming,
-                   ledger, sqlite, nginx, portkey, gateway, ... The bare proxy always runs: ratios are against it
-  --quick          3 rounds of 2 seconds: to see that it works, not to quote`;
+                   ledger, sqlite, nginx, portkey, gateway, cost, ... The bare one always runs: ratios are against it
+  --quick          few and short rounds: to see that it works, not to quote`;
 
 const { values } = parseArgs({
   options: {
+    host: { type: "string", default: "node" },
     rounds: { type: "string" },
     seconds: { type: "string" },
     only: { type: "string" },
@@ -30,18 +33,22 @@ if (values.help) say(usage);
 else await main();
 
 async function main(): Promise<void> {
-  const rounds = positive("--rounds", values.rounds, values.quick ? 3 : 5);
-  const seconds = positive("--seconds", values.seconds, values.quick ? 2 : 5);
+  const comparison = comparisons[values.host];
+  if (comparison === undefined) throw new Error(`--host takes ${Object.keys(comparisons).join(" or ")}`);
+  const usual = values.quick ? comparison.quick : comparison.usual;
+  const rounds = positive("--rounds", values.rounds, usual.rounds);
+  const seconds = positive("--seconds", values.seconds, usual.seconds);
   const warmupSeconds = Math.min(2, seconds / 2);
-  const plan = select(values.only?.toLowerCase().split(",") ?? []);
+  const plan = select(comparison, values.only?.toLowerCase().split(",") ?? []);
   const startedAt = new Date().toISOString();
   const load = loadavg();
   const available = await present(plan.targets);
-  const against = [bare.name, portkey.name].filter((name) => available.some((target) => target.name === name));
+  const against = comparison.against.filter((name) => available.some((target) => target.name === name));
 
   const pace = { rounds, seconds, warmupSeconds, say };
   const http = plan.scenarios.length === 0 ? [] : await httpBench({ ...pace, ...plan, targets: available });
   const ledger = await ledgerBench({ ...pace, targets: plan.ledgerTargets, scenarios: plan.ledgerScenarios });
+  const cost = plan.cost ? await costBench({ size: usual.costAccounts, say }) : null;
 
   const rows = { http: httpRows(http, against), ledger: ledgerRows(ledger) };
   const ours = {
@@ -55,16 +62,17 @@ async function main(): Promise<void> {
     undici: await undiciVersion(),
     loadAverageBefore: load[0],
   };
-  const results = { startedAt, machine, rounds, seconds, warmupSeconds, rows, readings: { http, ledger } };
+  const results = { startedAt, machine, rounds, seconds, warmupSeconds, rows, cost, readings: { http, ledger } };
   const directory = new URL("../results/", import.meta.url);
   await mkdir(directory, { recursive: true });
-  await writeFile(new URL("latest.json", directory), `${JSON.stringify(results, null, 2)}\n`);
+  await writeFile(new URL(comparison.file, directory), `${JSON.stringify(results, null, 2)}\n`);
 
   const parts = [
     `${machine.processors} processors (${machine.model}), Node ${machine.node}, medians of ${rounds} rounds of ${seconds} s, load average before ${load[0]?.toFixed(2) ?? "unknown"}`,
     ...(rows.http.length === 0 ? [] : [httpReport(rows.http, against)]),
     ...(rows.ledger.length === 0 ? [] : [ledgerReport(rows.ledger, ledger)]),
-    goalReport(rows.http, rows.ledger, ours),
+    ...(cost === null ? [] : [costReport(cost)]),
+    goalReport(comparison.rateGoals, rows, ours),
   ];
   process.stdout.write(`\n${parts.filter(Boolean).join("\n\n")}\n`);
 }
@@ -73,11 +81,13 @@ async function main(): Promise<void> {
  * A word chooses among scenarios if it is in the name of one, else among targets. Where none chooses a scenario,
  * every one that the chosen targets take part in runs; where none chooses a target, every target does.
  */
-function select(words: readonly string[]) {
+function select(comparison: Comparison, words: readonly string[]) {
+  const { scenarios, targets, bare, ledgerScenarios, ledgerTargets } = comparison;
   const ledgerName = (name: string) => `ledger ${name}`.toLowerCase();
   const scenarioNames = [
     ...scenarios.map(({ name }) => name.toLowerCase()),
     ...ledgerScenarios.map(({ name }) => ledgerName(name)),
+    ...(comparison.cost ? ["cost"] : []),
   ];
   const targetNames = [...targets, ...ledgerTargets].map(({ name }) => name.toLowerCase());
   const isIn = (names: readonly string[]) => (word: string) => names.some((name) => name.includes(word));
@@ -97,6 +107,7 @@ function select(words: readonly string[]) {
     ledgerScenarios: ledgerScenarios.filter(({ name }) => runs(ledgerName(name), ledgers)),
     targets: http.length === 0 ? targets : [bare, ...http.filter((target) => target !== bare)],
     ledgerTargets: ledgers.length === 0 ? ledgerTargets : ledgers,
+    cost: comparison.cost && runs("cost", []),
   };
 }
 

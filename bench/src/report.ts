@@ -1,4 +1,4 @@
-import { flatAtMost, ledgerGoal, rateGoals, verdict } from "./goals.ts";
+import { flatAtMost, ledgerGoal, type RateGoal, verdict } from "./goals.ts";
 import { flatness, type LedgerReading } from "./ledger-bench.ts";
 import { costGrowth, type HttpRow, type LedgerRow } from "./summary.ts";
 import { shown, table } from "./table.ts";
@@ -76,8 +76,8 @@ export function ledgerReport(rows: readonly LedgerRow[], readings: readonly Ledg
 
 /** How each of ours stands to the goals; empty if none of ours ran. */
 export function goalReport(
-  http: readonly HttpRow[],
-  ledger: readonly LedgerRow[],
+  rateGoals: readonly RateGoal[],
+  { http, ledger }: { readonly http: readonly HttpRow[]; readonly ledger: readonly LedgerRow[] },
   ours: { readonly http: readonly string[]; readonly ledger: readonly string[] },
 ): string {
   const rates = ours.http.flatMap((target) =>

@@ -6,7 +6,7 @@ import { gatewayTarget } from "./gateway-target.ts";
 import { answering, firstLine, freePort, start, startScript } from "./process.ts";
 import type { Target } from "./target.ts";
 
-const completions = "/api/v1/chat/completions";
+export const completions = "/api/v1/chat/completions";
 
 /** What everything is divided by. */
 export const bare: Target = {
@@ -117,18 +117,20 @@ export const portkey: Target = {
     return {
       origin,
       path: "/v1/chat/completions",
-      headers: [
-        {
-          authorization: "Bearer bench",
-          "x-portkey-provider": "openai",
-          "x-portkey-custom-host": `${upstreamOrigin}/api/v1`,
-        },
-      ],
+      headers: [portkeyHeaders(upstreamOrigin)],
       pids: [server.pid],
       stop: server.stop,
     };
   },
 };
+
+export function portkeyHeaders(upstreamOrigin: string): Record<string, string> {
+  return {
+    authorization: "Bearer bench",
+    "x-portkey-provider": "openai",
+    "x-portkey-custom-host": `${upstreamOrigin}/api/v1`,
+  };
+}
 
 function portkeyPath(): string | undefined {
   try {

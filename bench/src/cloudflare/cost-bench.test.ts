@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { costBench } from "./cost-bench.ts";
+import { usdOfMillion } from "./prices.ts";
+
+test("a million requests cost what each uses of every unit, at its price", () => {
+  const nothing = {
+    workerRequests: 0,
+    cpuMs: 0,
+    objectRequests: 0,
+    objectGbSeconds: 0,
+    rowsRead: 0,
+    rowsWritten: 0,
+    keyValueReads: 0,
+    keyValueWrites: 0,
+  };
+  assert.equal(usdOfMillion(nothing), 0);
+  assert.equal(usdOfMillion({ ...nothing, workerRequests: 1, objectRequests: 2, rowsWritten: 3 }), 0.3 + 0.3 + 3);
+  assert.equal(usdOfMillion({ ...nothing, objectGbSeconds: 0.001, keyValueWrites: 2 }), 0.0125 + 10);
+});
+
+/** What a prepaid request may use: more is a change of what it costs, and is to be meant. */
+const MOST_OBJECT_REQUESTS = 5;
+const MOST_ROWS_WRITTEN = 23;
+/** Sums of fractions. */
+const rounding = 0.01;
+/** The alarm that a hold sets, where the object had a later one. */
+const ALARM = 1;
+
+test("a prepaid request uses five calls and 23 rows at most, a stream one more for its first checkpoint", async () => {
+  const { readings, ceiling } = await costBench({ size: 20, say: () => undefined });
+  assert.equal(readings.length, 5);
+  for (const { scenario, perRequest, objectRequests, rowsWritten } of readings) {
+    const { workerRequests, keyValueReads, keyValueWrites } = perRequest;
+    assert.deepEqual([workerRequests, keyValueReads, keyValueWrites], [1, 0, 0], scenario);
+    const called = (what: string) => objectRequests[what];
+    assert.deepEqual(
+      [called("account reserve"), called("ceiling reserveCeiling"), called("account settle")],
+      [1, 1, 1],
+      scenario,
+    );
+    const isStream = scenario.includes("streams");
+    assert.equal(called("account checkpoint"), isStream ? 1 : undefined, scenario);
+    const more = isStream ? 1 : 0;
+    assert.ok(
+      perRequest.objectRequests <= MOST_OBJECT_REQUESTS + more + rounding,
+      `${scenario}: ${perRequest.objectRequests}`,
+    );
+    const rows = perRequest.rowsWritten - (rowsWritten.alarm ?? 0) - (rowsWritten["key-value"] ?? 0);
+    assert.ok(rows <= MOST_ROWS_WRITTEN + 2 * more + rounding, `${scenario}: ${JSON.stringify(rowsWritten)}`);
+    assert.ok((rowsWritten.alarm ?? 0) <= ALARM + rounding, `${scenario}: ${rowsWritten.alarm} alarms set`);
+    assert.ok(perRequest.objectGbSeconds > 0 && perRequest.rowsRead > 0, scenario);
+  }
+  const together = readings.find(({ scenario }) => scenario.includes("at once"));
+  assert.ok((together?.perRequest.objectRequests ?? 5) < 5, "requests at once share their deliveries");
+  assert.ok(ceiling.pairsPerSecond > 0);
+});

@@ -1,0 +1,169 @@
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { cpuMs } from "../cpu.ts";
+import { type Answer, requestBody } from "../load-plan.ts";
+import { firstLine, startScript } from "../process.ts";
+import { realDirectory } from "../real-directory.ts";
+import { completions } from "../targets.ts";
+import { type CeilingRate, measureCeiling } from "./ceiling-rate.ts";
+import { type Counts, sumOf } from "./counts.ts";
+import { writeEdgeBooks } from "./edge-books.ts";
+import { edgeSettings, withWorker } from "./edge-gateway-target.ts";
+import { objectGb, type Usage, usdOfMillion } from "./prices.ts";
+
+/** What requests of one kind used, and what a million of them would cost. */
+export interface CostReading {
+  readonly scenario: string;
+  readonly requests: number;
+  readonly perRequest: Usage;
+  readonly usdPerMillionRequests: number;
+  /** By the kind of object and what was called, for a request. */
+  readonly objectRequests: Readonly<Record<string, number>>;
+  /** By table, for a request. */
+  readonly rowsWritten: Readonly<Record<string, number>>;
+}
+
+interface CostScenario {
+  readonly name: string;
+  /** Begins with objects that are not in memory. */
+  readonly cold: boolean;
+  readonly accounts: number;
+  readonly requests: number;
+  readonly clients: number;
+  readonly answer: Answer;
+  /** Between the requests of one client. */
+  readonly pauseMs: number;
+}
+
+/**
+ * Each account is an object of its own, so what differs with their number is how often one is found in memory, and how
+ * many deliveries it makes at once. Of a million, hardly any is in memory: that is a run in which each is asked once.
+ */
+function costScenarios(size: number): readonly CostScenario[] {
+  const usual = { cold: false, answer: "buffered", clients: 32, pauseMs: 0 } as const;
+  return [
+    { ...usual, name: "1,000,000 accounts (each cold)", cold: true, accounts: size, requests: size },
+    { ...usual, name: "1,000 accounts", accounts: size, requests: size },
+    { ...usual, name: "1 account, 32 at once", accounts: 1, requests: size },
+    { ...usual, name: "1 account, one at a time", accounts: 1, requests: size / 10, clients: 1, pauseMs: 50 },
+    { ...usual, name: "1,000 accounts, streams", accounts: size, requests: size / 2, answer: "flood" },
+  ];
+}
+
+const firstOfTheDay = { requests: 1, accounts: 1, clients: 1, answer: "buffered", pauseMs: 0 } as const;
+
+export interface CostBenchOptions {
+  /** The accounts there are. */
+  readonly size: number;
+  say(line: string): void;
+}
+
+/** The gateway's own Worker and objects, counted while they serve. */
+export async function costBench({ size, say }: CostBenchOptions): Promise<{
+  readings: CostReading[];
+  ceiling: CeilingRate;
+}> {
+  const upstream = await startScript("./fixed-upstream.ts", []);
+  const folder = await realDirectory("edge-cost-");
+  try {
+    const secret = randomBytes(32);
+    const settings = await edgeSettings(await firstLine(upstream), secret);
+    const options = { folder, settings, entry: new URL("counting-worker.ts", import.meta.url) };
+    const keys = await withWorker(options, async ({ url }) => {
+      const written = await writeEdgeBooks(`${url}/__books`, secret, size);
+      // The day's journal is made by its first request, which is nobody's.
+      await askAll(firstOfTheDay, { url, keys: written });
+      await quiet(url);
+      return written;
+    });
+    const readings = await withWorker(options, async ({ url, pid }) => {
+      const read: CostReading[] = [];
+      for (const scenario of costScenarios(size)) {
+        const reading = await count(scenario, { url, pids: pid === undefined ? [] : [pid], keys });
+        say(`cost  ${scenario.name}  $${reading.usdPerMillionRequests.toFixed(2)} a million requests`);
+        read.push(reading);
+      }
+      return read;
+    });
+    return { readings, ceiling: await measureCeiling({ folder, settings }) };
+  } finally {
+    await upstream.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface Served {
+  readonly url: string;
+  readonly keys: readonly string[];
+}
+
+async function count(
+  scenario: CostScenario,
+  { url, keys, pids }: Served & { readonly pids: readonly number[] },
+): Promise<CostReading> {
+  const { requests } = scenario;
+  if (!scenario.cold) await quiet(url);
+  await fetch(`${url}/__counts`, { method: "DELETE" });
+  const cpuBefore = await cpuMs(pids);
+  await askAll(scenario, { url, keys });
+  const counts = await quiet(url);
+  const cpu = (await cpuMs(pids)) ?? Number.NaN;
+  const perRequest: Usage = {
+    workerRequests: counts.workerRequests / requests,
+    cpuMs: (cpu - (cpuBefore ?? Number.NaN)) / requests,
+    objectRequests: sumOf(counts.objectRequests) / requests,
+    objectGbSeconds: (sumOf(counts.activeMs) / 1_000 / requests) * objectGb,
+    rowsRead: sumOf(counts.rowsRead) / requests,
+    rowsWritten: sumOf(counts.rowsWritten) / requests,
+    keyValueReads: counts.keyValueReads / requests,
+    keyValueWrites: counts.keyValueWrites / requests,
+  };
+  return {
+    scenario: scenario.name,
+    requests,
+    perRequest,
+    usdPerMillionRequests: usdOfMillion(perRequest),
+    objectRequests: divided(counts.objectRequests, requests),
+    rowsWritten: divided(counts.rowsWritten, requests),
+  };
+}
+
+/** Every answer is looked at: a refused request would be a cheap one. */
+async function askAll(scenario: Omit<CostScenario, "name" | "cold">, { url, keys }: Served): Promise<void> {
+  const { requests, accounts, clients, answer, pauseMs } = scenario;
+  let next = 0;
+  async function client(): Promise<void> {
+    for (let request = next++; request < requests; request = next++) {
+      const response = await fetch(url + completions, {
+        method: "POST",
+        headers: { authorization: `Bearer ${keys[request % accounts]}`, "content-type": "application/json" },
+        body: requestBody(answer),
+      });
+      const text = await response.text();
+      const isWhole = answer === "buffered" ? text.includes('"usage"') : text.endsWith("data: [DONE]\n\n");
+      if (response.status !== 200 || !isWhole) throw new Error(`answered ${response.status}: ${text.slice(0, 200)}`);
+      if (pauseMs > 0) await sleep(pauseMs);
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client));
+}
+
+/** The counts, once what goes on after the answers has been done. */
+async function quiet(url: string): Promise<Counts> {
+  let last = "";
+  for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
+    const text = await (await fetch(`${url}/__counts`)).text();
+    if (text === last) return JSON.parse(text) as Counts;
+    last = text;
+    await sleep(LOOK_AGAIN_MS);
+  }
+  throw new Error("the objects do not come to rest");
+}
+
+const LOOK_AGAIN_MS = 500;
+const MOST_LOOKS = 120;
+
+function divided(counts: Readonly<Record<string, number>>, by: number): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).map(([name, value]) => [name, value / by]));
+}

@@ -1,0 +1,144 @@
+import type {
+  DurableObjectNamespace,
+  DurableObjectState,
+  ExecutionContext,
+  KVNamespace,
+  SqlStorageCursor,
+} from "@cloudflare/workers-types";
+import type { Bindings } from "@inference/host-cloudflare/bindings";
+import { ChainObject as RealChainObject } from "@inference/host-cloudflare/chain-object";
+import { PartitionObject as RealPartitionObject } from "@inference/host-cloudflare/partition-object";
+import worker from "@inference/host-cloudflare/worker";
+import type { Step } from "@inference/ledger/saga";
+import { activity } from "./activity.ts";
+import { writeBooks } from "./books-worker.ts";
+import { add, type Counts, noCounts } from "./counts.ts";
+
+// The gateway's Worker and objects as they are, with what they use counted where they use it: calls at the stub that
+// makes them, rows by SQLite's cursors, alarms where they ring. On local workerd all share one isolate, and so these.
+
+let counts: Counts = noCounts();
+/** What kind of object an id belongs to, as far as it has been called. */
+const kinds = new Map<string, string>();
+const active = activity(Date.now, (kind, ms) => add(counts.activeMs, kind, ms));
+
+export class PartitionObject extends RealPartitionObject {
+  constructor(ctx: DurableObjectState, env: Bindings) {
+    countStorage(ctx);
+    super(ctx, countedBindings(env));
+  }
+
+  override async alarm(): Promise<void> {
+    const kind = kinds.get(this.ctx.id.toString()) ?? "other";
+    add(counts.objectRequests, `${kind} alarm`, 1);
+    const done = active.begin(kind, this.ctx.id.toString());
+    await super.alarm().finally(done);
+  }
+}
+
+export class ChainObject extends RealChainObject {
+  constructor(ctx: DurableObjectState, env: Bindings) {
+    super(ctx, countedBindings(env));
+  }
+}
+
+export default {
+  async fetch(request: Request, bindings: Bindings, event: ExecutionContext): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/__books") {
+      await writeBooks(bindings, (await request.json()) as Step[][]);
+      return new Response(null, { status: 204 });
+    }
+    if (pathname === "/__counts") {
+      const taken = counts;
+      if (request.method === "DELETE") counts = noCounts();
+      return Response.json(taken);
+    }
+    counts.workerRequests += 1;
+    return worker.fetch(request, countedBindings(bindings), event);
+  },
+};
+
+function countedBindings(bindings: Bindings): Bindings {
+  return {
+    ...bindings,
+    PARTITION: countedNamespace(bindings.PARTITION as never) as never,
+    KEY_VALUE: countedKeyValue(bindings.KEY_VALUE),
+  };
+}
+
+type Call = (...args: unknown[]) => Promise<unknown>;
+
+function countedNamespace(namespace: DurableObjectNamespace): Pick<DurableObjectNamespace, "idFromName" | "get"> {
+  return {
+    idFromName: (name) => namespace.idFromName(name),
+    get(id) {
+      const object = namespace.get(id) as unknown as Record<string, Call>;
+      const call = (method: string): Call =>
+        async function counted(...args) {
+          const [partition, what] = args as [string, { type: string } | { type: string }[]];
+          const kind = kindOf(partition);
+          kinds.set(id.toString(), kind);
+          add(counts.objectRequests, `${kind} ${Array.isArray(what) ? "all" : what.type}`, 1);
+          const done = active.begin(kind, id.toString());
+          return Promise.resolve(object[method]?.(...args)).finally(done);
+        };
+      return { execute: call("execute"), executeAll: call("executeAll"), read: call("read") } as never;
+    },
+  };
+}
+
+/** `account:0x...` is an account; `ceiling` is itself. */
+function kindOf(partition: string): string {
+  return partition.split(":")[0] ?? partition;
+}
+
+function countedKeyValue(namespace: KVNamespace): KVNamespace {
+  return {
+    get: (key: string) => {
+      counts.keyValueReads += 1;
+      return namespace.get(key);
+    },
+    put: (key: string, value: string, options?: object) => {
+      counts.keyValueWrites += 1;
+      return namespace.put(key, value, options);
+    },
+    delete: (key: string) => {
+      counts.keyValueWrites += 1;
+      return namespace.delete(key);
+    },
+  } as KVNamespace;
+}
+
+/** Instead of the object's own: every statement is finished before the next one begins. */
+function countStorage({ storage }: DurableObjectState): void {
+  const { sql } = storage;
+  const exec = sql.exec.bind(sql);
+  let last: { table: string; cursor: SqlStorageCursor<never> } | undefined;
+  const count = (): void => {
+    if (last === undefined) return;
+    add(counts.rowsRead, last.table, last.cursor.rowsRead);
+    add(counts.rowsWritten, last.table, last.cursor.rowsWritten);
+    last = undefined;
+  };
+  sql.exec = ((statement: string, ...values: never[]) => {
+    count();
+    const cursor = exec(statement, ...values) as SqlStorageCursor<never>;
+    last = { table: /(?:FROM|INTO|UPDATE|TABLE|ON) (\w+)/.exec(statement)?.[1] ?? statement, cursor };
+    queueMicrotask(count);
+    return cursor;
+  }) as never;
+  const { setAlarm, get, put } = storage;
+  storage.setAlarm = (...args: never[]) => {
+    add(counts.rowsWritten, "alarm", 1);
+    return setAlarm.apply(storage, args as never);
+  };
+  storage.get = ((...args: never[]) => {
+    add(counts.rowsRead, "key-value", 1);
+    return get.apply(storage, args as never);
+  }) as never;
+  storage.put = ((...args: never[]) => {
+    add(counts.rowsWritten, "key-value", 1);
+    return put.apply(storage, args as never);
+  }) as never;
+}

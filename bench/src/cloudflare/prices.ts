@@ -1,0 +1,27 @@
+/**
+ * Cloudflare's prices on the Workers paid plan beyond what it includes, in dollars for a million, as quoted in
+ * `docs/deploying-cloudflare.md`. They are Cloudflare's to change.
+ */
+export const usdPerMillion = {
+  workerRequests: 0.3,
+  cpuMs: 0.02,
+  objectRequests: 0.15,
+  objectGbSeconds: 12.5,
+  rowsRead: 0.001,
+  rowsWritten: 1,
+  keyValueReads: 0.5,
+  keyValueWrites: 5,
+} as const;
+
+export type Unit = keyof typeof usdPerMillion;
+/** How much of each unit something uses. */
+export type Usage = Readonly<Record<Unit, number>>;
+
+/** What an object is billed for while it is at work, whatever it uses of it. */
+export const objectGb = 0.128;
+
+/** What a million requests cost that each use this much. */
+export function usdOfMillion(perRequest: Usage): number {
+  const units = Object.keys(usdPerMillion) as Unit[];
+  return units.reduce((usd, unit) => usd + perRequest[unit] * usdPerMillion[unit], 0);
+}
