@@ -4,8 +4,11 @@ import { MAX_NANO_USD } from "@inference/protocol/money";
 import { apply } from "./apply.ts";
 import type { Command } from "./commands.ts";
 import { ceilingPartition } from "./partition.ts";
+import { answer, type Query } from "./reads.ts";
+import type { ReadRows } from "./tables.ts";
 import {
   account,
+  createKey,
   credit,
   follow,
   makeExample,
@@ -35,6 +38,31 @@ test("an amount that is none changes nothing, wherever it comes in", () => {
     }
   }
   assert.equal(JSON.stringify(host.all("counter")), before);
+});
+
+test("a number that is none is not taken for none given: no limit, never revoked, never over", () => {
+  const key = { ...createKey("key2"), nonce: "trap" };
+  const traps: [partition: string, command: (value: unknown) => Command][] = [
+    [ceilingPartition, (value) => ({ type: "setCeiling", limitNanoUsd: value as number })],
+    [account, (value) => ({ type: "revokeKey", keyId: "key1", at: value as number })],
+    [account, (value) => ({ ...key, expiresAt: value as number })],
+    [account, (value) => ({ ...key, limitNanoUsd: value as number })],
+  ];
+  for (const [partition, command] of traps) {
+    for (const value of [undefined, Number.NaN, 0.5, 2 ** 53, "7", 5n]) {
+      const host = makeExample();
+      const before = JSON.stringify([host.all("budget"), host.all("key"), host.all("nonce")]);
+      assert.throws(() => host.apply(partition, command(value)), Error, `${command(value).type} ${value}`);
+      assert.equal(JSON.stringify([host.all("budget"), host.all("key"), host.all("nonce")]), before);
+    }
+  }
+});
+
+test("what this version does not know is refused, and not answered with nothing", () => {
+  const host = makeExample();
+  assert.throws(() => host.apply(account, { type: "newer" } as unknown as Command), /no command newer/);
+  const rows = host.rows(account) as unknown as ReadRows;
+  assert.throws(() => answer(rows, { type: "newer" } as unknown as Query), /no question newer/);
 });
 
 test("a command is pure: it changes no row it was given, and answers the same again", () => {

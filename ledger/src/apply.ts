@@ -82,7 +82,14 @@ function dispatch(draft: Draft, partition: Partition, command: Command, clockMs:
     case "acknowledge":
       draft.remove("outbox", command.id);
       return { status: "acknowledged" };
+    default:
+      return unknown(command);
   }
+}
+
+/** During a rollout a newer version may send what this one does not know. Refused, it is sent again. */
+function unknown(command: never): never {
+  throw new Error(`there is no command ${(command as { type?: unknown }).type} in this version`);
 }
 
 /** An amount that is none is a defect of ours, and stops here: a negative one would make room for others. */

@@ -107,7 +107,14 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
       return rows.get("cursor", "cursor") ?? null;
     case "journal":
       return { settledNanoUsd: counterOf(rows, "uses@0").settledNanoUsd };
+    default:
+      return unknownQuery(query);
   }
+}
+
+/** During a rollout a newer version may ask what this one does not know: no answer is none, and not "nothing". */
+function unknownQuery(query: never): never {
+  throw new Error(`there is no question ${(query as { type?: unknown }).type} in this version`);
 }
 
 function credential(rows: ReadRows, payer: Payer, atMs: number): Queries["credential"]["answer"] {

@@ -36,8 +36,8 @@ const departures: [name: string, address: Address, leave: (key: string) => Promi
     "0x00000000000000000000000000000000000000d2",
     async (key) => {
       const body = { max_tokens: 500, messages: [{ role: "user", content: "[[tokens=450]][[delay=45000]]" }] };
-      void edge.chat(key, body, { headers: { "x-test-leaves-after-ms": "1000" } }).catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      const signal = AbortSignal.timeout(1_000);
+      await assert.rejects(edge.chat(key, body, { signal, headers: edge.leaving(signal) }));
     },
   ],
 ];

@@ -4,13 +4,17 @@ import type { Partition } from "@inference/ledger/partition";
 import type { AnswerOf, Query } from "@inference/ledger/reads";
 import type { Saga } from "@inference/ledger/saga";
 import type { Bindings } from "./bindings.ts";
+import type { Outcome } from "./deliveries.ts";
 import type { OwnRows } from "./own-rows.ts";
 
 /** A partition as it is called: an object, from afar or from within itself. */
 type PartitionCalls = {
   execute(partition: Partition, command: Command): Promise<Reply>;
+  executeAll(partition: Partition, commands: readonly Command[]): Promise<readonly Outcome[]>;
   read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>>;
 };
+
+export type EdgeLedger = LedgerClient & Pick<PartitionCalls, "executeAll">;
 
 /** The object that a ledger is used from: it calls itself without leaving, and sees to its own rows alone. */
 type OwnPartition = PartitionCalls & { isOwn(partition: Partition): boolean; rows: OwnRows };
@@ -19,7 +23,7 @@ type OwnPartition = PartitionCalls & { isOwn(partition: Partition): boolean; row
  * The ledger at the edge: each step of a saga is a call to the object of its partition. A call that failed may have
  * taken effect, and every command is safe to repeat, so it is made again.
  */
-export function makeEdgeLedger({ PARTITION }: Pick<Bindings, "PARTITION">, own?: OwnPartition): LedgerClient {
+export function makeEdgeLedger({ PARTITION }: Pick<Bindings, "PARTITION">, own?: OwnPartition): EdgeLedger {
   // An object that threw is asked through a new stub: the old one may be broken.
   const objectOf = (partition: Partition): PartitionCalls =>
     own?.isOwn(partition) ? own : (PARTITION.get(PARTITION.idFromName(partition)) as unknown as PartitionCalls);
@@ -47,6 +51,8 @@ export function makeEdgeLedger({ PARTITION }: Pick<Bindings, "PARTITION">, own?:
       }
       return step.value;
     },
+    executeAll: (partition, commands) =>
+      insist(partition, (object) => object.executeAll(partition, commands), USUAL_TRIES),
     read: (partition, query) => insist(partition, (object) => object.read(partition, query), USUAL_TRIES),
     // Each object looks after its own rows: there is no one place that knows them all.
     lapsedHolds: async (at, limit) => own?.rows.lapsedHolds(at, limit) ?? [],

@@ -1,8 +1,9 @@
 import type { SqlStorage } from "@cloudflare/workers-types";
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import type { Partition } from "@inference/ledger/partition";
-import { createStatements, sqlName } from "@inference/ledger/schema";
+import { createStatements, SCHEMA_VERSION } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
+import { assertStorable } from "@inference/ledger/storable";
 import type { Change, OutboxRow, ReadRows } from "@inference/ledger/tables";
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 
@@ -21,8 +22,15 @@ export type OwnRows = {
 };
 
 export function openOwnRows(sql: SqlStorage): OwnRows {
-  if (sql.exec("SELECT count(*) AS n FROM sqlite_master WHERE name = 'hold_row'").one().n === 0) {
+  if (sql.exec("SELECT count(*) AS n FROM sqlite_master WHERE name = 'schema'").one().n === 0) {
     for (const statement of createStatements()) sql.exec(statement);
+    sql.exec("CREATE TABLE schema (version INTEGER NOT NULL) STRICT");
+    sql.exec("INSERT INTO schema VALUES (?)", SCHEMA_VERSION);
+  }
+  const { version } = sql.exec("SELECT version FROM schema").one();
+  // During a rollout two versions run at a time, and either may come last: it leaves what it cannot read.
+  if (Number(version) !== SCHEMA_VERSION) {
+    throw new Error(`This object has schema ${version}, and this gateway wants ${SCHEMA_VERSION}.`);
   }
   const select = (statement: string, ...values: (string | number)[]) => sql.exec(statement, ...values).toArray();
 
@@ -42,7 +50,7 @@ export function openOwnRows(sql: SqlStorage): OwnRows {
     write(partition, changes) {
       for (const { table, id, row } of changes) {
         if (row === null) sql.exec(tableSql[table].remove, partition, id);
-        else sql.exec(tableSql[table].upsert, ...tableSql[table].toColumns(partition, row));
+        else sql.exec(tableSql[table].upsert, ...tableSql[table].toColumns(partition, assertStorable(table, row)));
       }
     },
     outbox: (after, limit) =>
@@ -61,7 +69,6 @@ export function openOwnRows(sql: SqlStorage): OwnRows {
       );
       return first === undefined ? undefined : Number(first.lease_until);
     },
-    isForgettable: () =>
-      forgettableTables.some((table) => select(`SELECT 1 FROM ${sqlName(table)} LIMIT 1`).length > 0),
+    isForgettable: () => forgettableTables.some((table) => select(overdueWalks[table].any).length > 0),
   };
 }

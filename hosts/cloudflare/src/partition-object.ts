@@ -4,16 +4,15 @@ import type { Gateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/inference/forget";
 import { sweep } from "@inference/gateway/inference/sweep";
 import { apply } from "@inference/ledger/apply";
-import type { LedgerClient } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import { outboxChange } from "@inference/ledger/delivery";
 import type { Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
-import { send } from "@inference/ledger/saga";
-import type { Change, HoldRow, OutboxRow } from "@inference/ledger/tables";
+import type { Change, HoldRow } from "@inference/ledger/tables";
 import type { Bindings } from "./bindings.ts";
+import { makeDeliveries, type Outcome } from "./deliveries.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
-import { makeEdgeLedger } from "./ledger.ts";
+import { type EdgeLedger, makeEdgeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
 import { type OwnRows, openOwnRows } from "./own-rows.ts";
 
@@ -21,13 +20,16 @@ import { type OwnRows, openOwnRows } from "./own-rows.ts";
  * One partition of the ledger: an object with an SQLite of its own. A command reads and writes without waiting in
  * between, so that its writes are one transaction, and the output gate keeps its reply back until they are durable.
  *
- * Its one alarm is for all that it has to do by itself: deliveries until they are acknowledged, holds whose lease
- * lapsed, rows whose time is over. Alarms come at least once and are given up when they fail too often, so none ever
- * fails, each sets the next one, and a call that finds none where there should be one sets it.
+ * Deliveries begin as soon as they are written down. Its one alarm is for all else that it has to do by itself:
+ * deliveries that are left, holds whose lease lapsed, rows whose time is over. It is set with each hold for the end of
+ * its lease, so a delivery costs no alarm of its own, and what dies with the object is made by the next call to it, or
+ * with that lease. Alarms come at least once and are given up when they fail too often, so none ever fails, each sets
+ * the next one, and a call that finds none where there should be one sets it.
  */
 export class PartitionObject extends DurableObject<Bindings> {
   readonly #rows: OwnRows;
-  readonly #ledger: LedgerClient;
+  readonly #ledger: EdgeLedger;
+  readonly #deliver: () => Promise<void>;
   #gateway: Gateway | undefined;
   /** When the alarm rings next; null: it is not set. */
   #alarmAt: number | null = null;
@@ -42,10 +44,18 @@ export class PartitionObject extends DurableObject<Bindings> {
       isOwn,
       rows: this.#rows,
       execute: (partition, command) => this.execute(partition, command),
+      executeAll: (partition, commands) => this.executeAll(partition, commands),
       read: (partition, query) => this.read(partition, query),
+    });
+    this.#deliver = makeDeliveries({
+      rows: this.#rows,
+      send: this.#ledger.executeAll,
+      acknowledge: (made) =>
+        Promise.all(made.map(({ partition, row }) => this.execute(partition, { type: "acknowledge", id: row.id }))),
     });
     ctx.blockConcurrencyWhile(async () => {
       this.#alarmAt = await ctx.storage.getAlarm();
+      if (this.#rows.outbox("", 1).length > 0) this.deliverSoon();
     });
   }
 
@@ -59,11 +69,18 @@ export class PartitionObject extends DurableObject<Bindings> {
     });
     const unset = this.#isUnset();
     // In one commit with what was written: nothing is waited for in between.
-    const ringing = changes.length > 0 ? this.#ring(deliveries.length > 0 ? now : firstDue(changes, now)) : undefined;
+    const ringing = changes.length > 0 ? this.#ring(firstDue(changes, now)) : undefined;
+    if (deliveries.length > 0) this.deliverSoon();
     for (const alert of alerts) log("alert", "ledger", { message: alert });
     await ringing;
     if (unset) await this.#ringNext();
     return reply;
+  }
+
+  /** Several in one commit: nothing is waited for between them. */
+  executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
+    const fails = (error: unknown): Outcome => ({ failed: String(error) });
+    return Promise.all(commands.map((command) => this.execute(partition, command).catch(fails)));
   }
 
   async read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>> {
@@ -108,24 +125,12 @@ export class PartitionObject extends DurableObject<Bindings> {
     return !this.#isAtWork && (this.#alarmAt === null || this.#alarmAt < Date.now() - GIVEN_UP_MS);
   }
 
-  async #deliver(): Promise<void> {
-    const until = Date.now() + DELIVER_MS;
-    let page = this.#rows.outbox("", DELIVERIES_AT_ONCE);
-    for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
-      await Promise.all(page.map((entry) => this.#deliverOne(entry)));
-      page = Date.now() < until ? this.#rows.outbox(last.row.id, DELIVERIES_AT_ONCE) : [];
-    }
-  }
-
-  async #deliverOne({ partition, row: { id, target, command } }: { partition: Partition; row: OutboxRow }) {
-    try {
-      const reply = await this.#ledger.run(() => send(target, JSON.parse(command) as Command));
-      // What does not fit in now may fit in later.
-      if ("status" in reply && reply.status === "too_much") return;
-      await this.execute(partition, { type: "acknowledge", id });
-    } catch (error) {
-      log("warn", "delivery_failed", { id, error: String(error) });
-    }
+  /** Without waiting for the alarm. */
+  deliverSoon(): void {
+    const delivered = this.#deliver().then(async () => {
+      if (this.#rows.outbox("", 1).length > 0) await this.#ring(Date.now() + DELIVER_AGAIN_MS);
+    });
+    this.ctx.waitUntil(delivered);
   }
 
   async #sweep(): Promise<void> {
@@ -155,7 +160,7 @@ export class PartitionObject extends DurableObject<Bindings> {
   }
 }
 
-/** When what a command wrote wants looking after, if it delivers nothing. */
+/** When what a command wrote wants looking after, its deliveries aside. */
 function firstDue(changes: readonly Change[], now: number): number {
   const leases = changes.flatMap(({ table, row }) => {
     const hold = table === "hold" ? (row as HoldRow | null) : null;
@@ -169,9 +174,7 @@ const SWEEP_AGAIN_MS = 5_000;
 /** Rows are kept for days: that they are a day older when they go costs less than an alarm an hour would. */
 const FORGET_EVERY_MS = 24 * 3_600_000;
 const FORGET_AT = "forgetAt";
-/** An alarm may run for 15 minutes: its parts end before, and what is left is the next one's. */
-const DELIVER_MS = 60_000;
+/** An alarm may run for 15 minutes: it ends before, and what is left is the next one's. */
 const FORGET_MS = 5 * 60_000;
-const DELIVERIES_AT_ONCE = 16;
 /** The runtime tries a failing alarm for about two minutes. */
 const GIVEN_UP_MS = 3 * 60_000;

@@ -10,6 +10,7 @@ const { default: workerd } = createRequire(import.meta.url)("workerd") as { defa
 
 export type RunningWorker = {
   url: string;
+  pid: number | undefined;
   /** The last of what it has said. */
   said(): string;
   /** Resolves when it has ended, asked or unasked. */
@@ -18,7 +19,7 @@ export type RunningWorker = {
   stop(): Promise<void>;
 };
 
-type WorkerOptions = {
+export type WorkerOptions = {
   /** Settings and secrets. `BASE_URL` is where it listens, unless it says otherwise. */
   settings: Readonly<Record<string, string>>;
   /** Where its objects are kept, for the next start. */
@@ -28,11 +29,13 @@ type WorkerOptions = {
   /** The Worker's module, and that of its key-value store, if they are others. */
   entry?: URL;
   keyValue?: URL;
+  /** Ends it at once, also while it starts. */
+  signal?: AbortSignal;
 };
 
 /** Bundles the Worker and runs it on local workerd, with its objects on disk and its key-value store in memory. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { settings, folder, port = 0, entry = WORKER, keyValue = KEY_VALUE } = options;
+  const { settings, folder, port = 0, entry = WORKER, keyValue = KEY_VALUE, signal } = options;
   mkdirSync(join(folder, "objects"), { recursive: true });
   for (const [file, from] of Object.entries({ "worker.js": entry, "key-value.js": keyValue })) {
     writeFileSync(join(folder, file), (await bundleWorker(from)).code);
@@ -41,8 +44,16 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const url = `http://127.0.0.1:${chosen}`;
   // It holds secrets.
   writeFileSync(join(folder, "config.capnp"), capnp({ BASE_URL: url, ...settings }, chosen), { mode: 0o600 });
+  return serveWorkerd(folder, url, signal);
+}
+
+/** Runs `workerd serve` with the `config.capnp` of a folder, which says that it listens at a URL. */
+export async function serveWorkerd(folder: string, url: string, signal?: AbortSignal): Promise<RunningWorker> {
   const child = spawn(workerd, ["serve", "config.capnp", "--experimental"], { cwd: folder });
   const ended = new Promise((resolve) => child.once("exit", resolve));
+  const kill = () => child.kill("SIGKILL");
+  if (signal?.aborted) kill();
+  signal?.addEventListener("abort", kill);
   let said = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (data: Buffer) => {
@@ -52,15 +63,17 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   try {
     await answers(url, child);
   } catch (error) {
-    child.kill("SIGKILL");
+    kill();
+    await ended;
     throw new Error(`workerd did not start: ${said}`, { cause: error });
   }
   return {
     url,
+    pid: child.pid,
     said: () => said,
     ended,
     async stop() {
-      child.kill("SIGKILL");
+      kill();
       await ended;
     },
   };
@@ -111,7 +124,9 @@ const keyValue :Workerd.Worker = (
 
 async function answers(url: string, child: ChildProcess): Promise<void> {
   for (let tries = 0; tries < 400; tries += 1) {
-    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`);
+    }
     try {
       await fetch(`${url}/api/v1/nothing`);
       return;
@@ -123,7 +138,7 @@ async function answers(url: string, child: ChildProcess): Promise<void> {
 }
 
 /** A port that is free now. */
-function takePort(wanted: number): Promise<number> {
+export function takePort(wanted: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", (error) => reject(new Error(`Port ${wanted} cannot be used: ${error.message}.`)));

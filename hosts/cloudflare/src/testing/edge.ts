@@ -7,8 +7,10 @@ import type { Command, ReplyOf } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import type { AnswerOf, Query } from "@inference/ledger/reads";
 import type { Address } from "@inference/protocol/credential";
+import type { NanoUsd } from "@inference/protocol/money";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { type RunningWorker, startWorker } from "../local/workerd.ts";
+import { openDepartures } from "./departures.ts";
 
 /** The whole gateway on local workerd, with the provider simulator, and a door to its ledger. */
 export type Edge = {
@@ -18,27 +20,33 @@ export type Edge = {
   ask<Q extends Query>(partition: string, query: Q): Promise<AnswerOf<Q>>;
   /** A method of the object under test. */
   call(partition: string, method: string, ...args: unknown[]): Promise<unknown>;
-  /** A key of an account with a dollar, under a ceiling of fifty. */
-  fund(address: Address): Promise<{ key: string; digest: string }>;
+  /** A key of an account with a dollar, under a ceiling of fifty, unless it is said otherwise. */
+  fund(address: Address, terms?: Terms): Promise<{ key: string; digest: string }>;
   chat(key: string, body: object, init?: { signal?: AbortSignal; headers?: Record<string, string> }): Promise<Response>;
+  /** The header by which a Worker learns that the client with this signal has left, also before its answer began. */
+  leaving(signal: AbortSignal): Record<string, string>;
   said(): string;
   /** Ends the process and starts it again over what is on disk. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 };
 
+type Modules = { entry?: URL; keyValue?: URL; start?: typeof startWorker };
+type Terms = { balanceNanoUsd?: NanoUsd; ceilingNanoUsd?: NanoUsd };
+
 export async function startEdge(
   settings: Readonly<Record<string, string>> = {},
-  modules: { keyValue?: URL } = {},
+  { start: startWith = startWorker, ...modules }: Modules = {},
 ): Promise<Edge> {
   const secret = randomBytes(32);
   const folder = mkdtempSync(join(tmpdir(), "edge-"));
   const simulator = await startProviderSimulator({ masterKey: "master-key", adminKey: "admin-key" });
+  const departures = await openDepartures();
   const start = () =>
-    startWorker({
+    startWith({
+      entry: new URL("worker-under-test.ts", import.meta.url),
       ...modules,
       folder,
-      entry: new URL("worker-under-test.ts", import.meta.url),
       settings: {
         GATEWAY_SECRET: secret.toString("hex"),
         UPSTREAM_BASE_URL: simulator.url,
@@ -69,12 +77,12 @@ export async function startEdge(
     put: (partition, command) => ledger({ partition, command }),
     ask: (partition, query) => ledger({ partition, query }),
     call: (partition, method, ...args) => ledger({ partition, call: [method, ...args] }),
-    async fund(address) {
+    async fund(address, { balanceNanoUsd = 1_000_000_000, ceilingNanoUsd = 50_000_000_000 } = {}) {
       const { text: key, digest, label } = makeCredentials(secret, { bytes: randomBytes }).issue("ik", address);
       const at = Date.now();
       const account = accountPartition(address);
-      await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: 50_000_000_000 });
-      await edge.put(account, { type: "credit", id: "test:1", at, amountNanoUsd: 1_000_000_000, detail: "{}" });
+      await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });
+      await edge.put(account, { type: "credit", id: "test:1", at, amountNanoUsd: balanceNanoUsd, detail: "{}" });
       await edge.put(account, {
         type: "createKey",
         at,
@@ -97,6 +105,7 @@ export async function startEdge(
         headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
         body: JSON.stringify({ model: "sim-small", max_tokens: 50, ...body }),
       }),
+    leaving: departures.headerOf,
     said: () => worker.said(),
     async restart() {
       await worker.stop();
@@ -105,6 +114,7 @@ export async function startEdge(
     async stop() {
       await worker.stop();
       await simulator.close();
+      departures.close();
       rmSync(folder, { recursive: true });
     },
   };

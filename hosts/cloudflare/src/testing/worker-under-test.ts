@@ -2,6 +2,8 @@ import type { ExecutionContext } from "@cloudflare/workers-types";
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
+import { tableSql } from "@inference/ledger/sql";
+import type { TableName } from "@inference/ledger/tables";
 import type { Bindings } from "../bindings.ts";
 import { makeEdgeLedger } from "../ledger.ts";
 import { PartitionObject as RealPartitionObject } from "../partition-object.ts";
@@ -36,6 +38,12 @@ export class PartitionObject extends RealPartitionObject {
     setTimeout(() => this.ctx.abort("evicted"), 10);
   }
 
+  /** The rows of a table, as they are stored. */
+  async rows(partition: Partition, table: TableName): Promise<unknown[]> {
+    const { list, toRow } = tableSql[table];
+    return this.ctx.storage.sql.exec(list, partition, "", 100_000).toArray().map(toRow);
+  }
+
   /** What is forgotten once a day is forgotten now. */
   async forgetNow(): Promise<void> {
     await this.ctx.storage.put("forgetAt", 0);
@@ -46,7 +54,13 @@ export class PartitionObject extends RealPartitionObject {
 /** The Worker as it is, and beside it a door for tests to put commands and questions to a partition. */
 export default {
   async fetch(request: Request, bindings: Bindings, event: ExecutionContext): Promise<Response> {
-    if (!request.url.endsWith("/__ledger")) return worker.fetch(signalled(request), bindings, event);
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === "/__hurry") return hurry(Number(searchParams.get("times")));
+    if (pathname === "/__say") {
+      console.log(searchParams.get("text"));
+      return new Response();
+    }
+    if (pathname !== "/__ledger") return worker.fetch(signalled(request), bindings, event);
     const { partition, command, query, call } = (await request.json()) as {
       partition: string;
       command?: Command;
@@ -66,11 +80,22 @@ export default {
 
 /**
  * Production says through the request's signal that a client left before its answer began; local workerd notices it only
- * when it writes to it.
+ * when it writes to it. So the client leaves an address, which answers once it has left.
  */
 function signalled(request: Request): Request {
-  const leavesAfterMs = request.headers.get("x-test-leaves-after-ms");
-  return leavesAfterMs === null
-    ? request
-    : new Request(request, { signal: AbortSignal.timeout(Number(leavesAfterMs)) });
+  const answersOnceLeft = request.headers.get("x-test-answers-once-left");
+  if (answersOnceLeft === null) return request;
+  const left = new AbortController();
+  fetch(answersOnceLeft).then(
+    () => left.abort(),
+    () => undefined,
+  );
+  return new Request(request, { signal: left.signal });
+}
+
+/** Makes every timer from now on this many times shorter. */
+function hurry(times: number): Response {
+  const { setTimeout } = globalThis;
+  globalThis.setTimeout = ((callback: () => void, ms = 0) => setTimeout(callback, ms / times)) as typeof setTimeout;
+  return new Response();
 }

@@ -1,0 +1,237 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Command } from "@inference/ledger/commands";
+import { accountPartition, ceilingPartition, journalPartition, type Partition } from "@inference/ledger/partition";
+import { utcDay } from "@inference/protocol/window";
+import fc from "fast-check";
+import {
+  type ClockedHost,
+  type ClockedObjects,
+  type StoredRows,
+  startClockedObjects,
+} from "./testing/clocked-objects.ts";
+
+/**
+ * Requests that stop anywhere, and alarms that do not keep their time. In the future, so that the runtime rings none by
+ * itself: each is set as ever, and rung here.
+ */
+const START = Date.UTC(2040, 1, 28, 23, 50);
+const LEASE_MS = 15 * 60_000;
+const SWEPT_MS = 60_000;
+const accounts = [1, 2, 3].map((n) => accountPartition(`0x${String(n).repeat(40)}`));
+const days = [START, START + 86_400_000].map((at) => journalPartition(utcDay(at)));
+const partitions = [...accounts, ceilingPartition, ...days];
+
+/** How far a request came, and what became of it. */
+const request = fc.record({
+  who: fc.nat({ max: accounts.length - 1 }),
+  amount: fc.integer({ min: 1, max: 1_000 }),
+  share: fc.integer({ min: 0, max: 100 }),
+  /** The provider has given its answer an id, and may have a record of it. */
+  isNamed: fc.boolean(),
+  came: fc.constantFrom(
+    "to the ceiling alone",
+    "to its owner",
+    "to both",
+    "to a checkpoint",
+    "to its end",
+    "to nothing",
+  ),
+  afterMs: fc.constantFrom(0, 1, 2_000, 10_000, 60_000),
+});
+type Request = typeof request extends fc.Arbitrary<infer R> ? R : never;
+
+const which = fc.nat({ max: partitions.length - 1 });
+/** Of an object that may have nothing to do yet, while requests are under way. */
+const early = fc.record({ how: fc.constantFrom("early" as const, "twice and early" as const), which });
+/** Of the one that is due next, once nobody works on anything any more. */
+const unpunctual = fc.oneof(
+  early,
+  fc.record({
+    how: fc.constant("late" as const),
+    lateMs: fc.constantFrom(1, 1_999, 60_000, 240_000, 3 * 3_600_000),
+  }),
+  fc.record({ how: fc.constantFrom("twice" as const, "after an eviction" as const) }),
+);
+type Ringing = (typeof unpunctual extends fc.Arbitrary<infer U> ? U : never) | { how: "in time" };
+
+const rung = { "in time": 0, early: 0, "twice and early": 0, late: 0, twice: 0, "after an eviction": 0 };
+
+let objects: ClockedObjects;
+before(async () => {
+  objects = await startClockedObjects();
+});
+after(() => objects?.stop());
+
+const NUM_RUNS = process.env.DEEP === undefined ? 30 : 500;
+
+const plans = fc.record({
+  requests: fc.array(request, { minLength: 4, maxLength: 10 }),
+  during: fc.array(early, { maxLength: 10 }),
+  afterwards: fc.array(unpunctual, { maxLength: 16 }),
+});
+type Plan = typeof plans extends fc.Arbitrary<infer P> ? P : never;
+
+test("alarms early, late, twice and after an eviction: every hold ends once, as it should, a minute after its lease", async () => {
+  await fc.assert(fc.asyncProperty(plans, play), { numRuns: NUM_RUNS });
+  console.log(`alarms rung: ${JSON.stringify(rung)}`);
+  for (const [how, times] of Object.entries(rung)) assert.ok(times >= NUM_RUNS / 2, `${how}: ${times}`);
+});
+
+async function play({ requests, during, afterwards }: Plan): Promise<void> {
+  const clock = { time: START, now: () => clock.time };
+  const host = await objects.open(clock);
+  await host.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000 });
+  for (const account of accounts) await fund(host, account);
+
+  const left = [...during];
+  let lastLease = 0;
+  for (const [index, one] of requests.entries()) {
+    await make(host, clock, one, nameOf(index), async () => {
+      const next = left.shift();
+      if (next !== undefined) await ring(host, clock, next);
+    });
+    lastLease = clock.time + LEASE_MS;
+    clock.time += one.afterMs;
+  }
+  // Also for what was to be delivered, and died with its object.
+  let latestEnd = lastLease + SWEPT_MS;
+  for (const next of afterwards) latestEnd += await ring(host, clock, next);
+  for (let rings = 0; await isAnythingLeft(host); rings += 1) {
+    assert.ok(rings < 200, "alarms go on and on");
+    await ring(host, clock, { how: "in time" });
+    assert.ok(clock.time <= latestEnd, `something is left ${clock.time - lastLease} ms after the last lease`);
+  }
+  await assertEnds(host, requests);
+  assert.doesNotMatch(objects.said(), /"level":"(alert|warn)"/);
+}
+
+function nameOf(index: number): string {
+  return `req_${String(index).padStart(2, "0")}`;
+}
+
+async function fund(host: ClockedHost, account: Partition): Promise<void> {
+  const at = START;
+  await host.apply(account, { type: "credit", id: "1:1", at, amountNanoUsd: 100_000, detail: "{}" });
+  await host.apply(account, {
+    type: "createKey",
+    at,
+    keyId: "key",
+    digest: "digest",
+    label: "",
+    name: "key",
+    window: "lifetime",
+    limitNanoUsd: null,
+    expiresAt: null,
+    nonce: "noncenonce",
+    nonceExpiresAt: at,
+  });
+}
+
+/** Takes a request as far as it came, with something else between its steps. */
+async function make(
+  host: ClockedHost,
+  clock: { time: number },
+  { who, amount, share, isNamed, came }: Request,
+  id: string,
+  meanwhile: () => Promise<void>,
+): Promise<void> {
+  const owner = accounts[who] ?? ceilingPartition;
+  const hold = { id, at: clock.time, amountNanoUsd: amount, leaseMs: LEASE_MS };
+  const detail = JSON.stringify({ route: "chat", model: "m", snapshot: "none", stream: true });
+  const payer = { kind: "key", digest: "digest" } as const;
+  const steps: [Partition, Command][] = [];
+  if (came === "to nothing") return;
+  if (came !== "to the ceiling alone") {
+    steps.push([owner, { type: "reserve", ...hold, payer, followers: [ceilingPartition], detail }]);
+  }
+  if (came !== "to its owner") steps.push([ceilingPartition, { type: "reserveCeiling", ...hold, owner }]);
+  if (came === "to a checkpoint" || came === "to its end") {
+    const upstreamId = isNamed ? `upstream of ${id}` : null;
+    steps.push([owner, { type: "checkpoint", id, deliveredNanoUsd: chargeOf(amount, share), upstreamId }]);
+  }
+  if (came === "to its end") {
+    const end = { id, at: clock.time, lossNanoUsd: 0, detail } as const;
+    const chargeNanoUsd = chargeOf(amount, share);
+    if (chargeNanoUsd === 0) steps.push([owner, { type: "release", ...end }]);
+    else steps.push([owner, { type: "settle", ...end, chargeNanoUsd }]);
+  }
+  for (const [partition, command] of steps) {
+    const reply = await host.apply(partition, command);
+    assert.match(JSON.stringify(reply), /"(reserved|written|settled|released)"/, `${came}: ${JSON.stringify(reply)}`);
+    await meanwhile();
+  }
+}
+
+function chargeOf(amount: number, share: number): number {
+  return Math.floor((amount * share) / 100);
+}
+
+/** Answers by how much it was late. */
+async function ring(host: ClockedHost, clock: { time: number }, ringing: Ringing): Promise<number> {
+  const { how } = ringing;
+  rung[how] += 1;
+  if ("which" in ringing) {
+    const one = partitions.slice(ringing.which, ringing.which + 1);
+    await host.call("ring", one);
+    if (how === "twice and early") await host.call("ring", one);
+    return 0;
+  }
+  const due = (await host.call<number | null>("alarmAt", partitions))
+    .flatMap((at, index) => (at === null ? [] : [{ at, index }]))
+    .sort((one, other) => one.at - other.at)[0];
+  assert.ok(due !== undefined, "no alarm is set");
+  const lateMs = "lateMs" in ringing ? ringing.lateMs : 0;
+  clock.time = Math.max(clock.time, due.at + lateMs);
+  const one = partitions.slice(due.index, due.index + 1);
+  if (how === "after an eviction") await host.call("evict", one);
+  await host.call("ring", one);
+  if (how === "twice") await host.call("ring", one);
+  return lateMs;
+}
+
+async function readAll(host: ClockedHost): Promise<Map<Partition, StoredRows>> {
+  const rows = await host.call<StoredRows>("rows", partitions);
+  return new Map(partitions.flatMap((partition, index) => (rows[index] ? [[partition, rows[index]]] : [])));
+}
+
+async function isAnythingLeft(host: ClockedHost): Promise<boolean> {
+  const all = [...(await readAll(host)).values()];
+  return all.some(({ hold, outbox }) => outbox.length > 0 || hold.some(({ state }) => isUnresolved(state)));
+}
+
+function isUnresolved(state: string): boolean {
+  return state === "open" || state === "orphaned";
+}
+
+/** What each request came to, told from how far it came alone. */
+async function assertEnds(host: ClockedHost, requests: readonly Request[]): Promise<void> {
+  const ends = requests.map(({ who, amount, share, came }, index) => {
+    const chargeNanoUsd = came === "to a checkpoint" || came === "to its end" ? chargeOf(amount, share) : 0;
+    return { id: nameOf(index), owner: accounts[who], came, chargeNanoUsd };
+  });
+  const books = await readAll(host);
+  const sum = (amounts: readonly number[]): number => amounts.reduce((total, one) => total + one, 0);
+  const settledIn = (partition: Partition, budget: string): number =>
+    sum(
+      (books.get(partition)?.counter ?? []).flatMap((row) => (row.id.startsWith(budget) ? [row.settledNanoUsd] : [])),
+    );
+  for (const [partition, { counter }] of books) {
+    for (const row of counter) assert.deepEqual([row.heldNanoUsd, row.openHolds], [0, 0], `${partition} ${row.id}`);
+  }
+  for (const account of accounts) {
+    const own = ends.filter(({ owner, came }) => owner === account && !/nothing|alone/.test(came));
+    assert.deepEqual(
+      books.get(account)?.receipt.map(({ id, outcome, chargeNanoUsd }) => [id, outcome, chargeNanoUsd]),
+      own.map(({ id, chargeNanoUsd }) => [id, chargeNanoUsd > 0 ? "settled" : "released", chargeNanoUsd]),
+    );
+    assert.equal(settledIn(account, "balance@"), sum(own.map(({ chargeNanoUsd }) => chargeNanoUsd)));
+    assert.equal(sum(books.get(account)?.total.map((row) => row.requests) ?? []), own.length, "counted once");
+  }
+  const settled = ends.filter(({ chargeNanoUsd }) => chargeNanoUsd > 0);
+  assert.deepEqual(
+    days.flatMap((day) => books.get(day)?.use.map(({ id, chargeNanoUsd }) => [id, chargeNanoUsd]) ?? []).sort(),
+    settled.map(({ id, chargeNanoUsd }) => [id, chargeNanoUsd]).sort(),
+  );
+  assert.equal(settledIn(ceilingPartition, "ceiling@"), sum(settled.map(({ chargeNanoUsd }) => chargeNanoUsd)));
+}

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { until } from "@inference/gateway/inference/testing/audit";
+import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
+import type { CounterRow, ReceiptRow } from "@inference/ledger/tables";
+import type { Address } from "@inference/protocol/credential";
+import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
+import { type Edge, startEdge } from "./testing/edge.ts";
+import { openHolds, type ShiftedClock, shiftedClock } from "./testing/shifted-clock.ts";
+
+/**
+ * The day's ceiling under many accounts at once: never exceeded, and nearly all of it usable, across midnight and
+ * through a `kill -9`. All want a tenth more each day than there is.
+ */
+const ACCOUNTS = 200;
+const STREAMS_EACH = process.env.DEEP === "1" ? 50 : 6;
+const STREAMS = ACCOUNTS * STREAMS_EACH;
+const AT_ONCE = 32;
+const USABLE = 0.95;
+
+let edge: Edge;
+const wallets = Array.from(
+  { length: ACCOUNTS },
+  (_, index): Address => `0x${(index + 1).toString(16).padStart(40, "0")}`,
+);
+const accounts = wallets.map(accountPartition);
+const keys: string[] = [];
+let clock: ShiftedClock;
+
+before(async () => {
+  edge = await startEdge({}, { entry: new URL("testing/shifted-worker.ts", import.meta.url) });
+  clock = shiftedClock(edge);
+});
+after(() => edge?.stop());
+
+const count = { served: 0, refused: 0, broken: 0, againLater: 0 };
+
+/** One stream of an account. It waits where the rest of the ceiling is only held. */
+async function stream(index: number, content = "[[prompt=400]][[tokens=10]]"): Promise<void> {
+  const body = { stream: true, max_tokens: 10, messages: [{ role: "user", content }] };
+  for (;;) {
+    const response = await edge.chat(keys[index % ACCOUNTS] ?? "", body).catch(() => undefined);
+    const text = await response?.text().catch(() => undefined);
+    if (text === undefined) count.broken += 1;
+    else if (text.endsWith("data: [DONE]\n\n")) count.served += 1;
+    else if (text.includes('"daily_cap_reached"')) count.refused += 1;
+    else if (text.includes('"ceiling_reserved"')) {
+      count.againLater += 1;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      continue;
+    } else assert.fail(`${response?.status} ${text}`);
+    return;
+  }
+}
+
+/** Streams by their numbers, so many at a time. */
+async function streamAll(from: number, to: number): Promise<void> {
+  let next = from;
+  async function client(): Promise<void> {
+    while (next < to) await stream(next++);
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, client));
+}
+
+async function oneReceipt(): Promise<ReceiptRow> {
+  const body = { max_tokens: 10, messages: [{ role: "user", content: "[[prompt=400]][[tokens=10]]" }] };
+  const { status } = await edge.chat(keys[0] ?? "", body);
+  assert.equal(status, 200);
+  const [receipt] = (await edge.call(accounts[0] ?? "", "rows", accounts[0], "receipt")) as ReceiptRow[];
+  assert.ok(receipt !== undefined);
+  return receipt;
+}
+
+/** Looks at the ceiling until it is told to stop; answers how often. */
+function watch(ceilingNanoUsd: number): () => Promise<number> {
+  let isOver = false;
+  async function look(): Promise<number> {
+    let looks = 0;
+    for (; !isOver; looks += 1) {
+      const { settledNanoUsd, heldNanoUsd } = await edge.ask(ceilingPartition, { type: "ceiling", at: clock.now() });
+      assert.ok(settledNanoUsd + heldNanoUsd <= ceilingNanoUsd, `${settledNanoUsd} and ${heldNanoUsd} exceed it`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return looks;
+  }
+  const looking = look();
+  return () => {
+    isOver = true;
+    return looking;
+  };
+}
+
+async function heldByCeiling(): Promise<number> {
+  return (await openHolds(edge, ceilingPartition)).length;
+}
+
+test("200 accounts at once never exceed the ceiling, and use it up, across midnight and through a kill", async () => {
+  for (const { key } of await Promise.all(wallets.map((wallet) => edge.fund(wallet)))) keys.push(key);
+  const midnight = windowStart("day", clock.now()) + DAY_MS;
+  await clock.goTo(midnight - DAY_MS / 4);
+  const { chargeNanoUsd, heldNanoUsd } = await oneReceipt();
+  const ceilingNanoUsd = Math.round(((chargeNanoUsd * STREAMS) / 2) * 0.9);
+  const lowNanoUsd = ceilingNanoUsd - heldNanoUsd;
+  await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: lowNanoUsd });
+
+  let stopWatching = watch(lowNanoUsd);
+  await streamAll(0, STREAMS / 4);
+  let looks = await stopWatching();
+  const cut = streamAll(STREAMS / 4, STREAMS / 4 + AT_ONCE);
+  await until("holds", async () => (await heldByCeiling()) > AT_ONCE / 4 || undefined);
+  await edge.restart();
+  await cut;
+  assert.ok(count.broken > 0, "the kill cut off nothing");
+  assert.ok((await heldByCeiling()) > 0, "the kill left no hold");
+  await clock.endHolds([...accounts, ceilingPartition]);
+
+  stopWatching = watch(ceilingNanoUsd);
+  await streamAll(STREAMS / 4 + AT_ONCE, STREAMS / 2);
+  // The ceiling is raised by one more, and that one runs across midnight: at its admission nothing is left besides.
+  await clock.goTo(midnight - 5_000);
+  await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });
+  const across = stream(0, "[[prompt=400]][[tokens=10]][[drip=800]]");
+  await until("it to be admitted", async () => (await heldByCeiling()) > 0 || undefined, 5_000);
+  await streamAll(STREAMS / 2, STREAMS - 1);
+  await across;
+  looks += await stopWatching();
+  await clock.endHolds([...accounts, ceilingPartition]);
+  console.log(`${JSON.stringify(count)}, seen ${looks} times`);
+  assert.equal(count.served + count.refused + count.broken, STREAMS);
+  assert.ok(count.refused > 0, "there was enough for everybody");
+
+  const shares = await checkBooks(midnight, ceilingNanoUsd);
+  console.log(`used of the ceiling: ${shares.map((share) => `${(100 * share).toFixed(1)} %`).join(", ")}`);
+  for (const share of shares) assert.ok(share <= 1 && share >= USABLE, `${share} of the ceiling was used`);
+});
+
+/** Accounts, ceiling and journals say the same. Answers what of the ceiling was used, before midnight and after. */
+async function checkBooks(midnight: number, ceilingNanoUsd: number): Promise<number[]> {
+  const receipts = (
+    await Promise.all(accounts.map((account) => edge.call(account, "rows", account, "receipt")))
+  ).flat();
+  const days = [midnight - DAY_MS, midnight];
+  const counters = (await edge.call(ceilingPartition, "rows", ceilingPartition, "counter")) as CounterRow[];
+  const ofDay = new Map(days.map((day) => [utcDay(day), 0]));
+  const across: string[] = [];
+  for (const { id, admittedAt, resolvedAt, chargeNanoUsd } of receipts as ReceiptRow[]) {
+    const day = utcDay(admittedAt);
+    ofDay.set(day, (ofDay.get(day) ?? 0) + chargeNanoUsd);
+    if (utcDay(resolvedAt) !== day) across.push(id);
+  }
+  assert.ok(across.length > 0, "no stream ran across midnight");
+  assert.equal(ofDay.size, days.length);
+  for (const day of days) {
+    const settledNanoUsd = ofDay.get(utcDay(day)) ?? 0;
+    assert.deepEqual(await edge.ask(journalPartition(utcDay(day)), { type: "journal" }), { settledNanoUsd });
+    const counter = counters.find(({ id }) => id === `ceiling@${day}`);
+    assert.deepEqual(counter, { id: `ceiling@${day}`, settledNanoUsd, heldNanoUsd: 0, openHolds: 0 });
+  }
+  for (const account of accounts) {
+    assert.equal((await edge.ask(account, { type: "balance", at: clock.now() })).heldNanoUsd, 0);
+  }
+  return days.map((day) => (ofDay.get(utcDay(day)) ?? 0) / ceilingNanoUsd);
+}

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
+import type { OutboxRow } from "@inference/ledger/tables";
+import { utcDay } from "@inference/protocol/window";
+import { makeDeliveries, type Outcome } from "./deliveries.ts";
+import { eventually, startEdge } from "./testing/edge.ts";
+
+const settled: Outcome = { status: "settled" };
+
+/** An outbox, and every call that was made for it; each call is answered when the test says so. */
+function makeOutbox() {
+  const rows = new Map<string, OutboxRow>();
+  const calls: { target: string; ids: string[]; answer(outcomes: Outcome[]): void }[] = [];
+  const deliver = makeDeliveries({
+    rows: {
+      outbox: (after, limit) =>
+        [...rows.values()]
+          .filter(({ id }) => id > after)
+          .sort((one, other) => (one.id < other.id ? -1 : 1))
+          .slice(0, limit)
+          .map((row) => ({ partition: "account:0xaa", row })),
+    },
+    send: (target, commands) => {
+      const { promise, resolve } = Promise.withResolvers<Outcome[]>();
+      calls.push({ target, ids: commands.map((command) => ("id" in command ? command.id : "")), answer: resolve });
+      return promise;
+    },
+    acknowledge: async (made) => {
+      for (const { row } of made) rows.delete(row.id);
+    },
+  });
+  return {
+    rows,
+    calls,
+    write(id: string, target: string) {
+      const command = JSON.stringify({ type: "follow", id, chargeNanoUsd: 1 });
+      rows.set(`${id}>${target}`, { id: `${id}>${target}`, target, command });
+      return deliver();
+    },
+    deliver,
+  };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test("what is written while deliveries are under way goes with the next ones, in one call for each target", async () => {
+  const { rows, calls, write } = makeOutbox();
+  const first = write("b", "ceiling");
+  const others = ["c", "a", "d"].flatMap((id) => [write(id, "ceiling"), write(id, "journal")]);
+  assert.deepEqual(
+    calls.map(({ ids }) => ids),
+    [["b"]],
+  );
+  calls[0]?.answer([settled]);
+  await turn();
+  assert.deepEqual(
+    calls.slice(1).map(({ target, ids }) => [target, ids]),
+    [
+      ["ceiling", ["c", "d"]],
+      ["journal", ["c", "d"]],
+    ],
+    "those after it first",
+  );
+  for (const { answer, ids } of calls.slice(1)) answer(ids.map(() => settled));
+  await turn();
+  assert.deepEqual(
+    calls.slice(3).map(({ target, ids }) => [target, ids]),
+    [
+      ["ceiling", ["a"]],
+      ["journal", ["a"]],
+    ],
+  );
+  for (const { answer } of calls.slice(3)) answer([settled]);
+  await Promise.all([first, ...others]);
+  assert.equal(rows.size, 0);
+});
+
+test("one that failed stays, is tried once in a pass, and keeps no other back", async () => {
+  const { rows, calls, write, deliver } = makeOutbox();
+  const passes = ["a", "b", "c"].map((id) => write(id, "ceiling"));
+  calls[0]?.answer([{ failed: "out of order" }]);
+  await turn();
+  calls[1]?.answer([{ status: "too_much" } as Outcome, settled]);
+  await Promise.all(passes);
+  assert.deepEqual([...rows.keys()], ["a>ceiling", "b>ceiling"]);
+  assert.equal(calls.length, 2);
+  const again = deliver();
+  assert.deepEqual(calls[2]?.ids, ["a", "b"]);
+  calls[2]?.answer([settled, settled]);
+  await again;
+  assert.equal(rows.size, 0);
+});
+
+test("what an object was delivering when its process died is made by the next question to it, before any lease", async () => {
+  const edge = await startEdge();
+  try {
+    const address = "0x00000000000000000000000000000000000000dd";
+    const account = accountPartition(address);
+    const { digest } = await edge.fund(address);
+    const hold = { id: "req_a", at: Date.now(), amountNanoUsd: 1_000, leaseMs: 900_000 };
+    const payer = { kind: "key", digest } as const;
+    await edge.put(account, { type: "reserve", ...hold, payer, followers: [ceilingPartition], detail: "{}" });
+    await edge.put(ceilingPartition, { type: "reserveCeiling", ...hold, owner: account });
+    await edge.call(ceilingPartition, "refuse", 1_000);
+    const end = { id: "req_a", at: Date.now(), chargeNanoUsd: 700, lossNanoUsd: 0, detail: "{}" } as const;
+    assert.deepEqual(await edge.put(account, { type: "settle", ...end }), { status: "settled" });
+    const ceiling = () => edge.ask(ceilingPartition, { type: "ceiling", at: Date.now() });
+    assert.equal((await ceiling()).heldNanoUsd, 1_000);
+
+    await edge.restart();
+    assert.equal((await ceiling()).heldNanoUsd, 1_000);
+    await edge.ask(account, { type: "balance", at: Date.now() });
+    await eventually(async () => {
+      const { heldNanoUsd, settledNanoUsd } = await ceiling();
+      assert.deepEqual([heldNanoUsd, settledNanoUsd], [0, 700]);
+      const journal = await edge.ask(journalPartition(utcDay(Date.now())), { type: "journal" });
+      assert.deepEqual(journal, { settledNanoUsd: 700 });
+    }, 10_000);
+  } finally {
+    await edge.stop();
+  }
+});

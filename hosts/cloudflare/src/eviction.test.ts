@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { billed, checkSums, providerRecords, settledOf, sum, until } from "@inference/gateway/inference/testing/audit";
+import { openChatStream } from "@inference/gateway/inference/testing/chat-stream";
+import type { HostUnderTest, TestAccount } from "@inference/gateway/inference/testing/host-under-test";
+import { assertBilledExactly, chatBody, makeTag, paidFor, pay, USD } from "@inference/gateway/inference/testing/pay";
+import type { CommandType } from "@inference/ledger/commands";
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import type { Address } from "@inference/protocol/credential";
+import { type Edge, startEdge } from "./testing/edge.ts";
+import { hostOf } from "./testing/edge-host.ts";
+import type { Eviction, Moment } from "./testing/evicting-worker.ts";
+import { type ShiftedClock, shiftedClock } from "./testing/shifted-clock.ts";
+
+/**
+ * Objects are evicted whenever the runtime wants to: here at each step of a request's life, before it, once it is
+ * written, and once it is durable. `reserve` binds account and key in one commit, `follow` and `journal` are the
+ * deliveries, `acknowledge` ends them.
+ */
+const moments: Moment[] = ["before", "unsaved", "saved"];
+const steps: CommandType[] = ["reserve", "reserveCeiling", "checkpoint", "settle", "follow", "journal", "acknowledge"];
+const evicted: Record<string, number> = {};
+
+let edge: Edge;
+let host: HostUnderTest;
+let clock: ShiftedClock;
+const accounts: Address[] = [];
+before(async () => {
+  edge = await startEdge({}, { entry: new URL("testing/evicting-worker.ts", import.meta.url) });
+  const made = hostOf(edge);
+  host = {
+    ...made,
+    async account(balanceNanoUsd) {
+      const account = await made.account(balanceNanoUsd);
+      accounts.push(account.address);
+      return account;
+    },
+  };
+  clock = shiftedClock(edge);
+});
+after(() => edge?.stop());
+
+async function evictAt(eviction: Eviction): Promise<{ over(): Promise<number> }> {
+  const tell = async (next: Eviction): Promise<number> => {
+    const response = await fetch(`${edge.url}/__evict`, { method: "POST", body: JSON.stringify(next) });
+    return (await response.json()) as number;
+  };
+  await tell(eviction);
+  return {
+    async over() {
+      const times = eviction.times - (await tell({ ...eviction, times: 0 }));
+      const name = `${eviction.step}, ${eviction.moment}`;
+      evicted[name] = (evicted[name] ?? 0) + times;
+      return times;
+    },
+  };
+}
+
+for (const stream of [true, false]) {
+  for (const step of steps) {
+    for (const moment of moments) {
+      if (step === "checkpoint" && !stream) continue;
+      test(`${stream ? "a stream" : "a whole answer"} does not notice an eviction at ${step}, ${moment}`, async () => {
+        const { over } = await evictAt({ step, moment, times: 1 });
+        const paid = await pay(host, "/v1/chat/completions", chatBody("sim-small", "[[tokens=5]]", { stream }));
+        assert.equal(await over(), 1);
+        assert.equal(paid.status, 200, paid.text);
+        assertBilledExactly(paid);
+      });
+    }
+  }
+}
+test("a stream does not notice that its objects are evicted while it is open", async () => {
+  const account = await host.account(USD);
+  const tag = makeTag();
+  const body = chatBody("sim-small", "[[tokens=20]][[drip=10]]")(tag);
+  const stream = await openChatStream(host, account, body);
+  await stream.readUntil(() => stream.tokens() > 3);
+  for (const partition of [accountPartition(account.address), ceilingPartition]) {
+    await assert.rejects(edge.call(partition, "evict"));
+  }
+  assert.ok(await stream.readAll());
+  assert.equal(stream.tokens(), 20);
+  assertBilledExactly(await paidFor(host, account, tag));
+});
+
+test("where an object is evicted at every try, what was served is charged once, and the rest is free", async () => {
+  const made: { account: TestAccount; tag: string; isServed: boolean; name: string }[] = [];
+  let failures = 0;
+  for (const step of steps) {
+    for (const moment of moments) {
+      const account = await host.account(USD);
+      const tag = makeTag();
+      const { over } = await evictAt({ step, moment, times: 1_000 });
+      const body = chatBody("sim-small", "[[tokens=5]]", { stream: true })(tag);
+      const response = await host.call("/v1/chat/completions", { key: account.key, body });
+      const isServed = (await response.text()).endsWith("data: [DONE]\n\n");
+      if (step === "settle") {
+        failures += 1;
+        await until("the last try", () => edge.said().split("settle_failed").length > failures || undefined);
+      }
+      const times = await over();
+      assert.ok(times >= (isServed ? 1 : 2), `${step}, ${moment}: ${times} times`);
+      made.push({ account, tag, isServed, name: `${step}, ${moment}` });
+    }
+  }
+  const addresses = made.map(({ account }) => account.address);
+  await clock.endHolds([...addresses.map(accountPartition), ceilingPartition]);
+  for (const { account, tag, isServed, name } of made) {
+    const charges = (await settledOf(host, account.address)).map(({ receipt }) => receipt.chargeNanoUsd);
+    const bills = providerRecords(host, tag).map(billed);
+    if (isServed) assert.deepEqual(charges, bills, name);
+    else assert.deepEqual([sum(charges), charges.length <= 1], [0, true], name);
+    const wasStopped = name.startsWith("reserve");
+    if (wasStopped) assert.deepEqual(bills, [], `${name}: forwarded without a hold`);
+  }
+  assert.equal(
+    made.filter(({ isServed }) => isServed).length,
+    4 * moments.length,
+    "those past their settle's first try",
+  );
+});
+
+/** What a request left behind, and what the sweeper comes to with it. */
+const leftovers: [step: CommandType, name: string, left: { deliveredNanoUsd?: number; upstreamId?: string }][] = [
+  ["orphan", "an answer that the provider may have a record of", { deliveredNanoUsd: 700, upstreamId: "unknown" }],
+  ["settle", "an answer that was begun", { deliveredNanoUsd: 700 }],
+  ["release", "nothing", {}],
+  ["follow", "nothing but the ceiling's hold", {}],
+  ["inquire", "nothing but the ceiling's hold", {}],
+];
+for (const [step, name, { deliveredNanoUsd = 0, upstreamId = null }] of leftovers) {
+  for (const moment of moments) {
+    test(`the sweeper, evicted at ${step}, ${moment}, ends what left ${name}`, async () => {
+      const { address } = await host.account(USD);
+      const account = accountPartition(address);
+      const isAlone = name === "nothing but the ceiling's hold";
+      const [{ digest = "" } = {}] = await host.rows("key", account);
+      const hold = { id: `${makeTag()}left`, at: clock.now(), amountNanoUsd: 1_000, leaseMs: 15 * 60_000 };
+      const detail = JSON.stringify({ route: "chat", model: "sim-small", snapshot: "none", stream: true });
+      const reserve = {
+        type: "reserve",
+        payer: { kind: "key", digest },
+        followers: [ceilingPartition],
+        detail,
+      } as const;
+      if (!isAlone) assert.equal((await edge.put(account, { ...hold, ...reserve })).status, "reserved");
+      await edge.put(ceilingPartition, { type: "reserveCeiling", ...hold, owner: account });
+      if (deliveredNanoUsd > 0) {
+        await edge.put(account, { type: "checkpoint", id: hold.id, deliveredNanoUsd, upstreamId });
+      }
+      const { over } = await evictAt({ step, moment, times: 1 });
+      await clock.endHolds([account, ceilingPartition]);
+      assert.equal(await over(), 1);
+      const charges = (await settledOf(host, address)).map(({ receipt }) => receipt.chargeNanoUsd);
+      assert.deepEqual(charges, isAlone ? [] : [deliveredNanoUsd]);
+    });
+  }
+}
+
+test("with all of it over: accounts, journals and the ceiling are one number, and each step was evicted at", async () => {
+  await checkSums(host, accounts);
+  console.log(`evicted: ${JSON.stringify(evicted)}`);
+  for (const step of new Set([...steps, ...leftovers.map(([step]) => step)])) {
+    for (const moment of moments) assert.ok((evicted[`${step}, ${moment}`] ?? 0) > 0, `${step}, ${moment}`);
+  }
+});

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { testLaws } from "@inference/ledger/testing/laws";
+import { type ClockedObjects, startClockedObjects } from "./testing/clocked-objects.ts";
+
+/** The laws that the ledger in memory keeps, kept by its objects: each command a call, each partition an SQLite. */
+let objects: ClockedObjects;
+before(async () => {
+  objects = await startClockedObjects();
+});
+after(() => objects?.stop());
+
+testLaws((clock) => objects.open(clock), {
+  numRuns: process.env.DEEP === undefined ? 40 : 1_500,
+  numRepeats: 3,
+  endOnFailure: true,
+});
+
+test("on the way objects were evicted, and their process killed, with nothing but storage left", () => {
+  const { evictions, kills } = objects.lost;
+  console.log(`${evictions} evictions, ${kills} kills`);
+  assert.ok(evictions > 50 && kills > 1, JSON.stringify(objects.lost));
+});

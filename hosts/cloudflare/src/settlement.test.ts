@@ -1,0 +1,9 @@
+import { testDepartures } from "@inference/gateway/inference/testing/departures";
+import { testExactSettlements } from "@inference/gateway/inference/testing/exact-settlements";
+import { testFaultySettlements } from "@inference/gateway/inference/testing/faulty-settlements";
+import { startEdgeHost } from "./testing/edge-host.ts";
+
+/** The settlement matrix, which every host passes. */
+testExactSettlements(startEdgeHost);
+testFaultySettlements(startEdgeHost);
+testDepartures(startEdgeHost);

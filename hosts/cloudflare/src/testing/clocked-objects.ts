@@ -1,0 +1,122 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Command, Reply, ReplyOf } from "@inference/ledger/commands";
+import type { Partition } from "@inference/ledger/partition";
+import { tableNames } from "@inference/ledger/schema";
+import type { ReadRows, TableName, Tables } from "@inference/ledger/tables";
+import type { WorldHost } from "@inference/ledger/testing/world";
+import { type RunningWorker, startWorker } from "../local/workerd.ts";
+
+/** What only tests ask of an object: its rows, and that its alarm rings, that it forgets what it has not stored, or all. */
+export type Call = "rows" | "alarmAt" | "ring" | "evict" | "erase";
+/** At a time: a command for one object, or a call to many. */
+export type Asked =
+  | { at: number; partition: Partition; command: Command }
+  | { at: number; partitions: Partition[]; call: Call };
+export type StoredRows = { [T in TableName]: Tables[T][] };
+
+/** The ledger's objects on local workerd, under a clock that is given to them. */
+export type ClockedObjects = {
+  /** Anew, with nothing in them. The rows it shows are those that each object had after its last command. */
+  open(clock: { now(): number }): Promise<ClockedHost>;
+  /** How often all that is not stored was lost. */
+  readonly lost: { evictions: number; kills: number };
+  /** What they have logged since they were killed last. */
+  said(): string;
+  stop(): Promise<void>;
+};
+export type ClockedHost = WorldHost & {
+  /** Answers in the order of the partitions; null for what answers nothing. */
+  call<T>(call: Call, partitions: readonly Partition[]): Promise<T[]>;
+};
+
+/** Of the crashes that lose everything, each so manyeth ends the whole process; the others each object by itself. */
+const KILL_EVERY = 8;
+
+export async function startClockedObjects(): Promise<ClockedObjects> {
+  const folder = mkdtempSync(join(tmpdir(), "objects-"));
+  const lost = { evictions: 0, kills: 0 };
+  let crashes = 0;
+  let touched = new Set<Partition>();
+  let worker = await start();
+
+  function start(): Promise<RunningWorker> {
+    return startWorker({ folder, entry: new URL("clocked-worker.ts", import.meta.url), settings });
+  }
+
+  async function ask<T>(asked: Asked): Promise<T> {
+    const response = await fetch(worker.url, { method: "POST", body: JSON.stringify(asked) });
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`the objects answered ${response.status}: ${text}\n${worker.said()}`);
+    return JSON.parse(text) as T;
+  }
+
+  async function open(clock: { now(): number }): Promise<ClockedHost> {
+    async function call<T>(name: Call, partitions: readonly Partition[]): Promise<T[]> {
+      for (const partition of partitions) touched.add(partition);
+      return ask({ at: clock.now(), partitions: [...partitions], call: name });
+    }
+    await call("erase", [...touched]);
+    touched = new Set();
+    const stored = new Map<Partition, StoredRows>();
+    return {
+      call,
+      async apply<C extends Command>(partition: Partition, command: C): Promise<ReplyOf<C>> {
+        touched.add(partition);
+        const { reply, rows } = await ask<{ reply: Reply; rows: StoredRows }>({ at: clock.now(), partition, command });
+        stored.set(partition, rows);
+        return reply as ReplyOf<C>;
+      },
+      rows: (partition) => readRows(stored.get(partition)),
+      all: (table) => [...stored].flatMap(([partition, rows]) => rows[table].map((row) => ({ partition, row }))),
+      async crash() {
+        crashes += 1;
+        if (crashes % KILL_EVERY === 0) {
+          await worker.stop();
+          worker = await start();
+          lost.kills += 1;
+        } else {
+          await call("evict", [...touched]);
+          lost.evictions += touched.size;
+        }
+      },
+    };
+  }
+
+  return {
+    lost,
+    open,
+    said: () => worker.said(),
+    async stop() {
+      await worker.stop();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+const nothing = Object.fromEntries(tableNames.map((table) => [table, []])) as unknown as StoredRows;
+
+function readRows(stored: StoredRows = nothing): ReadRows {
+  return {
+    get: (table, id) => stored[table].find((row) => row.id === id) as never,
+    list: (table, { after = "", limit }) => stored[table].filter(({ id }) => id > after).slice(0, limit) as never,
+    newest: (table, { before, limit }) =>
+      stored[table]
+        .filter(({ id }) => id < before)
+        .toReversed()
+        .slice(0, limit) as never,
+  };
+}
+
+/** An object's own jobs need a gateway: one without a provider or a chain. */
+const settings = {
+  GATEWAY_SECRET: randomBytes(32).toString("hex"),
+  UPSTREAM_BASE_URL: "http://127.0.0.1:9",
+  UPSTREAM_API_KEY: "none",
+  PRIMARY_RPC_URL: "http://127.0.0.1:9",
+  PRIMARY_CHAIN_ID: "31337",
+  UPSTREAM_RECORD_URL: "http://127.0.0.1:9/records?since={since}",
+  SETTLEMENT_ADDRESS: "0x0000000000000000000000000000000000000001",
+};

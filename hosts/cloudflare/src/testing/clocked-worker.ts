@@ -1,0 +1,68 @@
+import type { Partition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import { tableNames } from "@inference/ledger/schema";
+import type { Bindings } from "../bindings.ts";
+import { makeEdgeLedger } from "../ledger.ts";
+import { openOwnRows } from "../own-rows.ts";
+import { PartitionObject as RealPartitionObject } from "../partition-object.ts";
+import type { Asked, StoredRows } from "./clocked-objects.ts";
+
+export { ChainObject } from "../chain-object.ts";
+
+/** The time of everything here is what its tests say. */
+let now = 0;
+Date.now = () => now;
+
+/** The object as it is, whose alarm is set as ever and rings only when it is rung; what it delivers waits for that. */
+export class PartitionObject extends RealPartitionObject {
+  override async alarm(): Promise<void> {}
+
+  override deliverSoon(): void {}
+
+  /** As the runtime does: by then the alarm is no longer set. */
+  async ring(): Promise<void> {
+    await this.ctx.storage.deleteAlarm();
+    await super.alarm();
+  }
+
+  async rows(partition: Partition): Promise<StoredRows> {
+    const own = openOwnRows(this.ctx.storage.sql).of(partition);
+    return Object.fromEntries(tableNames.map((table) => [table, own.list(table, { limit: MOST_ROWS })])) as StoredRows;
+  }
+
+  async alarmAt(): Promise<number | null> {
+    return this.ctx.storage.getAlarm();
+  }
+
+  /** All of it that is not stored is lost. */
+  async evict(): Promise<void> {
+    this.ctx.abort("evicted");
+  }
+
+  async erase(): Promise<void> {
+    await this.ctx.storage.deleteAll();
+    await this.ctx.storage.deleteAlarm();
+    this.ctx.abort("erased");
+  }
+}
+
+const MOST_ROWS = 10_000;
+
+export default {
+  async fetch(request: Request, bindings: Bindings): Promise<Response> {
+    const asked = (await request.json()) as Asked;
+    now = asked.at;
+    const objectOf = (partition: Partition) =>
+      bindings.PARTITION.get(bindings.PARTITION.idFromName(partition)) as unknown as PartitionObject;
+    if ("call" in asked) {
+      // Those that end themselves do not answer.
+      const answers = await Promise.allSettled(
+        asked.partitions.map((partition) => objectOf(partition)[asked.call](partition)),
+      );
+      return Response.json(answers.map((answer) => (answer.status === "fulfilled" ? (answer.value ?? null) : null)));
+    }
+    const { partition, command } = asked;
+    const reply = await makeEdgeLedger(bindings).run(() => send(partition, command));
+    return Response.json({ reply, rows: await objectOf(partition).rows(partition) });
+  },
+};

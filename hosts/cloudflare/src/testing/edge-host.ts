@@ -1,0 +1,59 @@
+import { until } from "@inference/gateway/inference/testing/audit";
+import type { HostUnderTest, StartHost } from "@inference/gateway/inference/testing/host-under-test";
+import { accountPartition } from "@inference/ledger/partition";
+import type { Address } from "@inference/protocol/credential";
+import { type Edge, startEdge } from "./edge.ts";
+
+/** This host, as the suites know it which every host passes. */
+export const startEdgeHost: StartHost = async ({ provider, hurry } = {}) => {
+  const edge = await startEdge({
+    UPSTREAM_BLOCKED_HEADER: "x-venice-is-content-violation",
+    ...(provider === undefined ? {} : { UPSTREAM_BASE_URL: provider }),
+  });
+  // The start itself takes the time it takes.
+  await fetch(`${edge.url}/api/v1/models`);
+  if (hurry !== undefined) await fetch(`${edge.url}/__hurry?times=${hurry}`);
+  return hostOf(edge);
+};
+
+export function hostOf(edge: Edge): HostUnderTest {
+  let accounts = 0;
+  let questions = 0;
+
+  return {
+    simulator: edge.simulator,
+    async account(balanceNanoUsd) {
+      accounts += 1;
+      const address: Address = `0x${accounts.toString(16).padStart(40, "0")}`;
+      const { key } = await edge.fund(address, { balanceNanoUsd, ceilingNanoUsd: 1_000_000_000_000 });
+      return { address, key };
+    },
+    call: (path, { key, body, signal }) =>
+      fetch(`${edge.url}${path}`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          authorization: `Bearer ${key}`,
+          ...(signal === undefined ? {} : edge.leaving(signal)),
+        },
+        body: JSON.stringify(body),
+        ...(signal === undefined ? {} : { signal }),
+      }),
+    balance: (address) => edge.ask(accountPartition(address), { type: "balance", at: Date.now() }),
+    read: edge.ask,
+    rows: (table, partition) => edge.call(partition, "rows", partition, table) as never,
+    async usageAlerts(requestId) {
+      // What it said before this is here once this is.
+      questions += 1;
+      const text = `question ${questions}.`;
+      await fetch(`${edge.url}/__say?text=${encodeURIComponent(text)}`);
+      await until("what it said", () => edge.said().includes(text) || undefined);
+      return edge
+        .said()
+        .split("\n")
+        .filter((line) => line.includes('"level":"alert","event":"usage"') && line.includes(`"${requestId}"`))
+        .map((line) => String((JSON.parse(line) as { alert: string }).alert));
+    },
+    stop: edge.stop,
+  };
+}

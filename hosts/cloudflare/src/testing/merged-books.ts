@@ -1,0 +1,38 @@
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { createStatements, sqlName, tableNames } from "@inference/ledger/schema";
+
+/**
+ * The rows of all partitions in one database, in memory, as one machine's file has them. Read from copies: to open an
+ * object's files is to tidy up after the process that died over them, which is for the next one to do.
+ *
+ * @param objects The folder of a local workerd's objects. None may be running.
+ */
+export function mergeBooks(objects: string): DatabaseSync {
+  const merged = new DatabaseSync(":memory:");
+  for (const statement of createStatements()) merged.exec(statement);
+  const copies = mkdtempSync(join(tmpdir(), "books-"));
+  try {
+    const folder = join(objects, "PartitionObject");
+    const names = existsSync(folder) ? readdirSync(folder).filter((name) => /^[0-9a-f]{64}\.sqlite/.test(name)) : [];
+    for (const name of names) copyFileSync(join(folder, name), join(copies, name));
+    for (const name of names.filter((file) => file.endsWith(".sqlite"))) addBooks(merged, join(copies, name));
+  } finally {
+    rmSync(copies, { recursive: true });
+  }
+  return merged;
+}
+
+function addBooks(merged: DatabaseSync, file: string): void {
+  merged.prepare("ATTACH ? AS object").run(file);
+  // One that died before its first commit has no tables.
+  const isWritten = merged.prepare("SELECT 1 FROM object.sqlite_master WHERE name = 'hold_row'").get() !== undefined;
+  for (const table of isWritten ? tableNames : []) {
+    merged.exec(`INSERT INTO main.${sqlName(table)} SELECT * FROM object.${sqlName(table)}`);
+  }
+  const integrity = merged.prepare("PRAGMA object.integrity_check").get()?.integrity_check;
+  if (integrity !== "ok") throw new Error(`an object's file is damaged: ${String(integrity)}`);
+  merged.exec("DETACH object");
+}

@@ -1,0 +1,29 @@
+import type { DurableObjectId, DurableObjectNamespace } from "@cloudflare/workers-types";
+import type { Bindings } from "../bindings.ts";
+import type { PartitionObject } from "../partition-object.ts";
+
+type Namespace = Bindings["PARTITION"];
+type Calls = Pick<PartitionObject, "execute" | "executeAll" | "read">;
+
+/**
+ * During a rollout each object is of the version that it was given. Here each namespace is: the ceiling is in `LATTER`,
+ * and so are the accounts whose address is odd; all else is in `FORMER`.
+ */
+export function routed(bindings: Bindings, around: (object: Calls) => Calls = (object) => object): Bindings {
+  const { FORMER, LATTER } = bindings as unknown as { FORMER: Namespace; LATTER: Namespace };
+  const namespaces = new WeakMap<DurableObjectId, Namespace>();
+  const partition: Pick<DurableObjectNamespace, "idFromName"> & { get(id: DurableObjectId): Calls } = {
+    idFromName(name) {
+      const namespace = name === "ceiling" || /^account:.*[13579bdf]$/.test(name) ? LATTER : FORMER;
+      const id = namespace.idFromName(name);
+      namespaces.set(id, namespace);
+      return id;
+    },
+    get(id) {
+      const object = (namespaces.get(id) ?? FORMER).get(id) as unknown as Calls;
+      const calls: Partial<Calls> = around(object);
+      return new Proxy(object, { get: (_, method) => calls[method as keyof Calls] ?? object[method as keyof Calls] });
+    },
+  };
+  return { ...bindings, PARTITION: partition as unknown as Namespace };
+}
