@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -40,4 +41,14 @@ test("nothing that a client sends or gets is logged: a field is an id, a number,
       );
     }
   }
+});
+
+test("what a library prints is one line of JSON, as everything on stderr is, without its stack", () => {
+  const said = `import { logWhatIsPrinted } from "./log.ts"; logWhatIsPrinted(); console.error(new Error("broken\\noff"));`;
+  const args = ["--input-type=module", "--eval", said];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: import.meta.dirname, encoding: "utf8" });
+  const [line = "", ...more] = stderr.trimEnd().split("\n");
+  assert.deepEqual([stdout, more], ["", []]);
+  const { level, event, message } = JSON.parse(line) as Record<string, string>;
+  assert.deepEqual([level, event, message], ["warn", "printed", "Error: broken\noff"]);
 });

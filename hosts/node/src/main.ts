@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseSettings, SettingsError } from "@inference/gateway/settings";
+import { logWhatIsPrinted } from "./log.ts";
 import { nodeSettings } from "./settings.ts";
 import { startNodeGateway } from "./start.ts";
 
@@ -7,6 +8,7 @@ import { startNodeGateway } from "./start.ts";
  * `npm run gateway`: the gateway alone, told by its environment. Ends with one line and a non-zero code if it cannot
  * run.
  */
+logWhatIsPrinted();
 try {
   const settings = parseSettings(nodeSettings, process.env);
   const pricesFile = settings.PRICES_FILE === undefined ? null : readPrices(settings.PRICES_FILE);
