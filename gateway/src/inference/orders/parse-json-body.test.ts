@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MAX_DEPTH, parseJsonBody } from "./parse-json-body.ts";
+import { MAX_DEPTH, MAX_VALUES, parseJsonBody } from "./parse-json-body.ts";
 import { refused } from "./testing/models.ts";
 
 test("a body is the object that its text says", () => {
@@ -87,4 +87,16 @@ test("a number is read as it is written, and one that is too large to be one is 
     }
   }
   assert.deepEqual(parseJsonBody('{"a":"1e999","1e999":false}'), { a: "1e999", "1e999": false });
+});
+
+test("a body of more values than a validator should look at is refused, lists and objects and what is in them", () => {
+  const list = (item: string, count: number) => `{"a":[${Array(count).fill(item).join(",")}]}`;
+  // The object and the list are values too, and so is each empty object, which stands at a comma.
+  assert.ok(parseJsonBody(list("0", MAX_VALUES - 2)));
+  refused(() => parseJsonBody(list("0", MAX_VALUES - 1)), "invalid_request", null);
+  assert.ok(parseJsonBody(list("{}", MAX_VALUES / 2 - 1)));
+  refused(() => parseJsonBody(list("{}", MAX_VALUES / 2 + 1)), "invalid_request", null);
+  const startedAt = performance.now();
+  refused(() => parseJsonBody(list("{}", 2_700_000)), "invalid_request", null);
+  assert.ok(performance.now() - startedAt < 2_000, "an 8 MB body of nothing took long");
 });

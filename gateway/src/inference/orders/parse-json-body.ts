@@ -4,6 +4,8 @@ import { isJsonObject, type JsonObject } from "./sort-fields.ts";
 /** Deep enough for any tool's schema; what is written anew is written by a recursion. */
 export const MAX_DEPTH = 32;
 const MAX_KEYS = 4096;
+/** Of lists and objects together: a validator looks at each, and has something to say about each that is wrong. */
+export const MAX_VALUES = 65_536;
 
 /**
  * The body of a request as an object. A key that is there twice is refused: parsers differ on which of the two counts.
@@ -40,8 +42,8 @@ const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
 /**
- * One pass over a text that is known to be JSON: fails on a key that is there twice, on too deep a nesting, and on a
- * number that is too large to be one.
+ * One pass over a text that is known to be JSON: fails on a key that is there twice, on too deep a nesting, on too many
+ * values, and on a number that is too large to be one.
  */
 function assertShape(text: string): void {
   /** The keys seen of each object that is open; null for an open array. */
@@ -49,6 +51,7 @@ function assertShape(text: string): void {
   let keys: Set<string> | null = null;
   let keyComes = false;
   let lastKey = "";
+  let values = 1;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
@@ -62,6 +65,8 @@ function assertShape(text: string): void {
       }
       case COMMA:
         keyComes = keys !== null;
+        values += 1;
+        if (values > MAX_VALUES) tooMany();
         break;
       case COLON:
         keyComes = false;
@@ -70,6 +75,8 @@ function assertShape(text: string): void {
       case OPEN_ARRAY:
         keys = text.charCodeAt(at) === OPEN_OBJECT ? new Set() : null;
         keyComes = keys !== null;
+        values += 1;
+        if (values > MAX_VALUES) tooMany();
         if (open.push(keys) > MAX_DEPTH) fail("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
         break;
       case CLOSE_OBJECT:
@@ -82,6 +89,10 @@ function assertShape(text: string): void {
         if (isDigit(text.charCodeAt(at))) at = lastOfNumber(text, at, lastKey);
     }
   }
+}
+
+function tooMany(): never {
+  return fail("invalid_request", `The body has more than ${MAX_VALUES} values. Send fewer, or longer texts.`);
 }
 
 function isDigit(letter: number): boolean {
