@@ -1,7 +1,7 @@
 import { type CountedBudget, counted, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
 import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
 import type { Draft } from "./draft.ts";
-import { isUnresolved, refuse, repeatedReserve, repeatedResolve, words } from "./hold.ts";
+import { isUnresolved, repeatedReserve, repeatedResolve, words } from "./hold.ts";
 import { CEILING_SHARE_PERCENT, MAX_CLOCK_SKEW_MS } from "./limits.ts";
 import type { BudgetRow, CounterRow, HoldRow } from "./tables.ts";
 
@@ -47,6 +47,12 @@ export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling"
   holdIn(draft, ceiling.counter, hold.amountNanoUsd);
   holdIn(draft, share, hold.amountNanoUsd);
   return { status: "reserved", keyId: null, leaseUntil };
+}
+
+/** Writes down that an id was refused: it stays refused, for its owner is about to release it. */
+function refuse(draft: Draft, hold: HoldRow, refusal: Refusal): ReserveReply {
+  draft.put("hold", { ...hold, state: "refused", counters: "", detail: JSON.stringify(refusal) });
+  return { status: "refused", refusal };
 }
 
 export function follow(draft: Draft, command: CommandOf<"follow">): ResolveReply {

@@ -21,18 +21,17 @@ const over = noon + 48 * hours + 1;
 test("an outcome is kept for 48 h, and an unresolved hold for as long as it takes", () => {
   const host = makeExample();
   for (const id of ["settled", "open", "orphaned"]) host.apply(account, reserve(id, 10));
-  host.apply(account, reserve("refused", 9_999));
   host.apply(account, { type: "inquire", id: "tombstone", at: noon });
   host.apply(account, settle("settled", 5));
   host.apply(account, { type: "orphan", id: "orphaned", at: noon, graceMs: 1 });
   host.deliverAll();
-  const ids = ["settled", "open", "orphaned", "refused", "tombstone", "none"];
+  const ids = ["settled", "open", "orphaned", "tombstone", "none"];
   const forget = (at: number) => {
     host.clock.now = at;
     return host.apply(account, { type: "forget", at, table: "hold", ids }).forgotten;
   };
   assert.equal(forget(over - 1), 0);
-  assert.equal(forget(over), 3);
+  assert.equal(forget(over), 2);
   assert.deepEqual(
     host
       .rows(account)

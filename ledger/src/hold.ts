@@ -53,19 +53,14 @@ export function reserve(
     detail: command.detail,
   };
   const refusal = inFlightRefusal(budgets, command) ?? firstRefusal(budgets, command);
-  if (refusal !== undefined) return refuse(draft, hold, refusal);
+  // Nothing is written down: no follower has heard of it, and who has nothing is not to fill the disk.
+  if (refusal !== undefined) return { status: "refused", refusal };
 
   // After this point the reserve succeeds.
   draft.put("hold", hold);
   if (claim !== undefined) makeClaim(draft, hold.id, claim);
   for (const { counter } of budgets) holdIn(draft, counter, hold.amountNanoUsd);
   return { status: "reserved", keyId: hold.keyId, leaseUntil };
-}
-
-/** Writes down that an id was refused: it stays refused. */
-export function refuse(draft: Draft, hold: HoldRow, refusal: Refusal): ReserveReply {
-  draft.put("hold", { ...hold, state: "refused", counters: "", detail: JSON.stringify(refusal) });
-  return { status: "refused", refusal };
 }
 
 /** @param leaseUntil As first answered: the row's own moves when the hold is orphaned. */

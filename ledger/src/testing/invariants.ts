@@ -74,7 +74,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
   ): void {
     const key = `${partition} ${command.id}`;
     const status = "status" in reply ? reply.status : "";
-    if (status !== "reserved" && status !== "refused") return;
+    if (status !== "reserved" && (status !== "refused" || command.type === "reserve")) return;
     const text = JSON.stringify(reply);
     assert.equal(text, answers.get(key) ?? text, `L7: ${key}`);
     answers.set(key, text);

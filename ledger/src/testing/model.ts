@@ -157,7 +157,9 @@ export function makeModel() {
     const keyId = command.type === "reserve" ? (key?.keyId ?? null) : command.owner;
     const leaseUntil = at + command.leaseMs;
     const hold: ModelHold = { partition, id, content, keyId, at, leaseUntil, amount, state: "open", charge: 0 };
-    holds.push(refusal === undefined ? hold : { ...hold, state: "refused", refusal });
+    if (refusal === undefined) holds.push(hold);
+    // An owner forgets whom it refused: nobody else has heard of it.
+    else if (command.type === "reserveCeiling") holds.push({ ...hold, state: "refused", refusal });
     if (refusal === undefined && claim !== undefined) claims.push({ partition, claim, by: id });
     return refusal === undefined ? reserved(hold, command.type) : { status: "refused", refusal };
   }
