@@ -46,7 +46,7 @@ describe("clients", { concurrency: true }, () => {
         });
         const leavesEarly = row.leavesEarly === true;
         assert.ok(exchanges.length > 0 || leavesEarly, "nothing was on the wire");
-        for (const exchange of exchanges) checkExchange(exchange);
+        for (const exchange of exchanges) checkExchange(exchange, target);
         await checkReceipts(key, exchanges.filter(isPaid).map(idOf), { past, leavesEarly });
       }
     });

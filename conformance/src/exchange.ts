@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Ajv, type ValidateFunction } from "ajv";
 import { type OpenaiSchema, openaiSchemas } from "./schemas/openai.ts";
+import type { Target } from "./target.ts";
 
 /** One request and what came back, as it was on the wire. */
 export type Exchange = {
@@ -15,10 +16,10 @@ export type Exchange = {
 };
 
 /**
- * Holds any answer of the gateway against what is documented of it: OpenAI's schemas, and the headers that every
- * response has. Throws an assertion error that shows the exchange.
+ * Holds any answer of the gateway against what is documented of it: OpenAI's schemas, the errors of its operation, and
+ * the headers that every response has. Throws an assertion error that shows the exchange.
  */
-export function checkExchange(exchange: Exchange): void {
+export function checkExchange(exchange: Exchange, target: Target): void {
   const { method, path, status, headers } = exchange;
   const where = `${method} ${path.slice(0, 200)}: ${status}`;
   assert.match(headers.get("x-request-id") ?? "none", /^req_[0-9a-z]{26}$/, `${where}: x-request-id`);
@@ -26,7 +27,7 @@ export function checkExchange(exchange: Exchange): void {
   assert.equal(headers.get("access-control-allow-credentials"), null, `${where}: CORS with cookies`);
   assert.equal(headers.get("set-cookie"), null, `${where}: a cookie`);
   if (status >= 400) {
-    checkError(exchange, where);
+    checkError(exchange, where, target);
     return;
   }
   assert.equal(headers.get("x-should-retry"), null, `${where}: a word on retries`);
@@ -88,7 +89,7 @@ const types: Readonly<Record<number, string>> = {
 };
 
 /** OpenAI's clients sleep as long as Retry-After says, and try again unless they are told not to. */
-function checkError({ method, headers, body, status, whole }: Exchange, where: string): void {
+function checkError({ method, path, headers, body, status, whole }: Exchange, where: string, target: Target): void {
   assert.equal(mediaType(headers), "application/json", where);
   const retry = headers.get("x-should-retry");
   assert.match(retry ?? "none", /^(true|false)$/, `${where}: x-should-retry`);
@@ -99,8 +100,10 @@ function checkError({ method, headers, body, status, whole }: Exchange, where: s
   if (method === "HEAD" || !whole) return;
   const value = parseJson(body, where);
   checkShape("error", value, where);
-  const { error } = value as { error: { type: string; message: string } };
+  const { error } = value as { error: { type: string; code: string; message: string } };
   assert.equal(error.type, types[status] ?? "server_error", where);
+  const isDocumented = target.documentedErrors({ method, path, status, code: error.code });
+  assert.notEqual(isDocumented, false, `${where}: the document has no ${error.code} for it`);
   assert.ok(error.message.length > 10 && error.message.length < 600, `${where}: ${error.message}`);
 }
 

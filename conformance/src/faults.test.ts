@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -41,7 +42,7 @@ describe("what happens to a key while a stream of it runs", () => {
       await response.text();
       const [exchange] = wire.exchanges;
       assert.ok(exchange !== undefined);
-      checkExchange(exchange);
+      checkExchange(exchange, target);
       assert.equal(eventsOf(exchange.body).at(-1), "[DONE]");
       const refused = await sendRaw(target.url, {
         method: "POST",
@@ -49,7 +50,7 @@ describe("what happens to a key while a stream of it runs", () => {
         headers: headersFor(key),
         body: chatBody(""),
       });
-      checkExchange(refused);
+      checkExchange(refused, target);
       assert.equal(codeOf(refused), next);
       const charge = await chargeOf(response.headers.get("x-request-id") ?? "");
       assert.ok(charge >= 30 * SMALL_TOKEN_NANO_USD, `${charge} for 30 tokens`);
@@ -72,6 +73,23 @@ describe("clients that leave, or never come to the point", () => {
     await spentBy(target, key);
     await assertServed(key);
   });
+
+  for (const stream of [true, false]) {
+    test(`half a connection is none: who ends their side has left, and nothing stays held; stream: ${stream}`, async () => {
+      const { key } = await account.makeKey();
+      const socket = await openSocket();
+      socket.write(requestBytes(key, `[[tokens=40]]${stream ? "[[drip=50]]" : "[[delay=2000]]"}`, { stream }));
+      await sleep(200);
+      const ended = once(socket.resume(), "end");
+      const from = performance.now();
+      socket.end();
+      await ended;
+      assert.ok(performance.now() - from < 1_000, "the connection lasted as long as the answer");
+      const charge = await spentBy(target, key);
+      assert.ok(charge >= 4 * SMALL_TOKEN_NANO_USD, `${charge} for what was made by then`);
+      await assertServed(key);
+    });
+  }
 
   test("500 connections that trickle keep nobody waiting", async () => {
     const { key } = await account.makeKey();
@@ -125,25 +143,29 @@ async function assertServed(key: string): Promise<void> {
     headers: headersFor(key),
     body: chatBody("[[tokens=2]]"),
   });
-  checkExchange(exchange);
+  checkExchange(exchange, target);
   assert.equal(exchange.status, 200, Buffer.from(exchange.body).toString());
 }
 
 /** Sends a request for a stream, and resets the connection so many ms later. */
 async function cutAfter(key: string, ms: number): Promise<void> {
   const socket = await openSocket();
-  const body = chatBody("[[tokens=40]][[drip=2]]", { stream: true });
-  const lines = Object.entries({ host: "a", ...headersFor(key), "content-length": body.length });
-  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n${body}`);
+  socket.write(requestBytes(key, "[[tokens=40]][[drip=2]]", { stream: true }));
   await sleep(ms);
   socket.resetAndDestroy();
+}
+
+function requestBytes(key: string, markers: string, more: object): string {
+  const body = chatBody(markers, more);
+  const lines = Object.entries({ host: "a", ...headersFor(key), "content-length": body.length });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  return `POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n${body}`;
 }
 
 function openSocket(): Promise<Socket> {
   const { hostname, port } = new URL(target.url);
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => resolve(socket));
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true }, () => resolve(socket));
     socket.on("error", reject);
   });
 }

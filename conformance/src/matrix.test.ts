@@ -87,7 +87,7 @@ test("every path answers a browser's question beforehand, and says no more", asy
       headers: { origin: "http://elsewhere.test" },
     });
     assert.deepEqual([exchange.status, exchange.body.length], [204, 0], path);
-    checkExchange(exchange);
+    checkExchange(exchange, target);
   }
 });
 
@@ -212,7 +212,7 @@ async function send(method: string, path: string, credential: Record<string, str
     headers: { ...json, ...sent },
     ...(hasBody ? { body: JSON.stringify(body) } : {}),
   });
-  checkExchange(exchange);
+  checkExchange(exchange, target);
   return exchange;
 }
 

@@ -96,7 +96,7 @@ async function chat(key: string, { markers = "", maxTokens = MAX_TOKENS, name }:
     },
     body: JSON.stringify({ model: "sim-small", max_tokens: maxTokens, messages }),
   });
-  checkExchange(exchange);
+  checkExchange(exchange, target);
   return exchange;
 }
 

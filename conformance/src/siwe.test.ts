@@ -257,7 +257,7 @@ async function sign(message: string): Promise<Body> {
 async function post(body: unknown, path = "/auth"): Promise<Exchange> {
   const headers = { "content-type": "application/json" };
   const answer = await sendRaw(target.url, { method: "POST", path, headers, body: JSON.stringify(body) });
-  checkExchange(answer);
+  checkExchange(answer, target);
   return answer;
 }
 

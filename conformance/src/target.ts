@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Address, Hex } from "viem";
+import { type DocumentedErrors, readDocumentedErrors } from "./documented-errors.ts";
 
 /** The gateway that is held against the rules: any that runs, with the provider simulator behind it. */
 export type Target = {
@@ -11,6 +12,7 @@ export type Target = {
   wallets: readonly Hex[];
   /** An agent token that the first wallet owns; null where there is none. */
   agentToken: Address | null;
+  documentedErrors: DocumentedErrors;
   /** What to undo on a gateway that goes on after the tests. */
   undo: (() => Promise<void>)[];
   close(): Promise<void>;
@@ -24,6 +26,7 @@ export async function openTarget(): Promise<Target> {
   const undo: Target["undo"] = [];
   return {
     url: url.replace(/\/$/, ""),
+    documentedErrors: await readDocumentedErrors(url.replace(/\/$/, "")),
     wallets: wallets.split(",") as Hex[],
     agentToken: (agent as Address | undefined) ?? null,
     undo,
@@ -41,6 +44,7 @@ async function startLocalTarget(): Promise<Target> {
   const ready = JSON.parse(await firstLine(child)) as Pick<Target, "url" | "wallets" | "agentToken">;
   return {
     ...ready,
+    documentedErrors: await readDocumentedErrors(ready.url),
     undo: [],
     async close() {
       const exited = once(child, "exit");

@@ -96,8 +96,8 @@ export const limits = {
   contractSignatures: { atOnce: 8, each: 2 },
   /** So does asking for an agent's owner at a sign-in, which takes a signature of any wallet, */
   agentSignIns: { atOnce: 8, each: 2 },
-  /** and asking for owners and capacities, which is for sessions, and those sign-ins. */
-  chainReadsAtOnce: 64,
+  /** and asking for owners and capacities, which is for sessions, of which anybody has any number, and those sign-ins. */
+  chainReads: { atOnce: 64, each: 16 },
   /** From admission until a hold that nobody ended has lapsed. */
   leaseMs: 15 * 60_000,
   /** From admission to the end of draining: a minute less than the lease. */
@@ -110,7 +110,7 @@ export const limits = {
   keepAliveMs: 15_000,
   catalogueRefreshMs: 5 * 60_000,
   catalogueMaxAgeMs: 15 * 60_000,
-  /** From one reading of the catalogue to the next that a model which is gone may cause. */
+  /** From one reading of the catalogue to the next that a model which is gone may cause, or a list that is not told. */
   goneModelRefreshMs: 10_000,
   sessionMs: 24 * 3_600_000,
   /** How long a request's `Idempotency-Key` is its own, and its answer kept if it is whole and not larger than this. */

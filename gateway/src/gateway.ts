@@ -2,7 +2,7 @@ import { type GatewayConfig, limits } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import { type HeldBodies, makeHeldBodies } from "./http/held-bodies.ts";
 import { type Limiter, makeLimiter } from "./http/limiter.ts";
-import { makeRefusedCredentials, type RefusedCredentials } from "./http/refused-credentials.ts";
+import { makeSeenCredentials, type SeenCredentials } from "./http/seen-credentials.ts";
 import { type AgentOwners, makeAgentOwners } from "./identity/agent-owners.ts";
 import { type Credentials, makeCredentials } from "./identity/credentials.ts";
 import { type Gate, makeGate } from "./identity/gate.ts";
@@ -38,7 +38,7 @@ export type Gateway = {
   books: RecentBooks;
   /** Requests a minute, by account or identity and by client address. */
   rates: { account: Limiter; address: Limiter };
-  refused: RefusedCredentials;
+  seen: SeenCredentials;
   heldBodies: HeldBodies;
   /** Of answers to requests with an `Idempotency-Key`. */
   keptBytes: KeptBytes;
@@ -58,7 +58,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
   const provider = makeProvider(config.upstream, environment.upstream);
   const credentials = makeCredentials(config.secret, environment.random);
   const sealer = makeSealer(config.secret, environment.random);
-  const chainReads = makeGate({ atOnce: limits.chainReadsAtOnce }, "readings of the chain");
+  const chainReads = makeGate(limits.chainReads, "readings of the chain");
   return {
     config,
     environment,
@@ -79,7 +79,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
       account: makeLimiter(config.operator.accountRequestsPerMinute),
       address: makeLimiter(config.operator.addressRequestsPerMinute),
     },
-    refused: makeRefusedCredentials(),
+    seen: makeSeenCredentials(),
     heldBodies: makeHeldBodies({ all: config.heldBodyBytes, small: limits.unprovenBodyBytes }),
     keptBytes: makeKeptBytes({ each: limits.keptBytesEach, all: limits.keptBytes }),
     live: new Set(),

@@ -73,13 +73,15 @@ test("what a request may take has defaults, and each of its limits an end on bot
   const ends: [name: string, limit: keyof RequestLimits, least: number, most: number][] = [
     ["CHAT_BODY_BYTES", "chatBodyBytes", 1_024, 32 * 1024 * 1024],
     ["OTHER_BODY_BYTES", "otherBodyBytes", 1_024, 32 * 1024 * 1024],
-    ["BODY_READ_MS", "bodyReadMs", 100, 300_000],
+    ["BODY_READ_MS", "bodyReadMs", 100, 48_000],
     ["ANSWER_MS", "answerMs", 1_000, limits.requestMs],
     ["STREAM_IDLE_MS", "streamIdleMs", 1_000, limits.requestMs],
-    ["STALLED_READER_MS", "stalledReaderMs", 100, limits.requestMs],
+    ["STALLED_READER_MS", "stalledReaderMs", 100, 30_000],
   ];
   for (const [name, limit, least, most] of ends) {
-    for (const good of [least, most]) assert.equal(request({ [name]: String(good) })[limit], good);
+    for (const good of [least, most]) {
+      assert.equal(request({ UPSTREAM_MODEL_REQUESTS: "0", [name]: String(good) })[limit], good);
+    }
     for (const [bad, why] of [
       [least - 1, `at least ${least}`],
       [most + 1, "at most"],
@@ -87,4 +89,15 @@ test("what a request may take has defaults, and each of its limits an end on bot
       assert.throws(() => request({ [name]: String(bad) }), new RegExp(`${name}: must be ${why}`));
     }
   }
+});
+
+test("a body and a turn take no longer together than the ledger allows a request since it came", () => {
+  const times = (bodyMs: number, waitMs: number, more: Record<string, string> = {}) =>
+    start({ BODY_READ_MS: String(bodyMs), UPSTREAM_MODEL_WAIT_MS: String(waitMs), ...more });
+  times(28_000, 20_000);
+  times(1_000, 47_000);
+  const together = /BODY_READ_MS and UPSTREAM_MODEL_WAIT_MS: must be at most 48000 together/;
+  assert.throws(() => times(28_001, 20_000), together);
+  assert.throws(() => times(1_000, 47_001), together);
+  times(48_000, 48_000, { UPSTREAM_MODEL_REQUESTS: "0" });
 });

@@ -1,3 +1,4 @@
+import { MAX_CLOCK_SKEW_MS } from "@inference/ledger/limits";
 import { type Address, isAddress } from "@inference/protocol/credential";
 import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
@@ -32,6 +33,8 @@ const whole = (most: number, least = 0) =>
     .refine((value) => value >= least, `must be at least ${least}`)
     .refine((value) => value <= most, `must be at most ${most}`);
 const MIB = 1024 * 1024;
+/** For a body and a turn: the ledger refuses what came a minute ago, and the chain and the ledger take time too. */
+const ADMITTED_WITHIN_MS = MAX_CLOCK_SKEW_MS - 12_000;
 
 export const gatewaySettings = z.object({
   BASE_URL: httpUrl.describe("Where clients reach the gateway; signed messages must name it."),
@@ -127,14 +130,16 @@ export const gatewaySettings = z.object({
     .describe(
       "The most requests of one model that wait for their turn; past it the newest of the longest line is refused.",
     ),
-  UPSTREAM_MODEL_WAIT_MS: whole(600_000, 1).default(20_000).describe("How long a request waits for its turn."),
+  UPSTREAM_MODEL_WAIT_MS: whole(ADMITTED_WITHIN_MS, 1)
+    .default(20_000)
+    .describe("How long a request waits for its turn."),
   CHAT_BODY_BYTES: whole(64 * MIB, 1_024)
     .default(defaultRequestLimits.chatBodyBytes)
     .describe("The largest body of a chat."),
   OTHER_BODY_BYTES: whole(64 * MIB, 1_024)
     .default(defaultRequestLimits.otherBodyBytes)
     .describe("The largest body of the other paid routes."),
-  BODY_READ_MS: whole(300_000, 100)
+  BODY_READ_MS: whole(ADMITTED_WITHIN_MS, 100)
     .default(defaultRequestLimits.bodyReadMs)
     .describe("How long a body may take to arrive, however it trickles in."),
   ANSWER_MS: whole(limits.requestMs, 1_000)
@@ -143,7 +148,8 @@ export const gatewaySettings = z.object({
   STREAM_IDLE_MS: whole(limits.requestMs, 1_000)
     .default(defaultRequestLimits.streamIdleMs)
     .describe("How long the provider may send nothing amid a stream; looked at every five seconds."),
-  STALLED_READER_MS: whole(limits.requestMs, 100)
+  // It may begin as the request's time ends, and its hold lapses a minute later.
+  STALLED_READER_MS: whole(30_000, 100)
     .default(defaultRequestLimits.stalledReaderMs)
     .describe("How long a client may read nothing of a stream that has more for it, before it counts as gone."),
   RECEIPT_RETENTION_DAYS: whole(36_500, 2)
@@ -201,6 +207,17 @@ function checkBodies({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }: GatewaySettings, hel
   throw new SettingsError(`The gateway cannot start. Its settings:\n${problems.join("\n")}`);
 }
 
+/** A request that came and waited for longer than it may would be refused for its age, when its turn has come. */
+function checkTimes(settings: GatewaySettings): void {
+  const { BODY_READ_MS, UPSTREAM_MODEL_REQUESTS, UPSTREAM_MODEL_WAIT_MS } = settings;
+  const waitMs = UPSTREAM_MODEL_REQUESTS === 0 ? 0 : UPSTREAM_MODEL_WAIT_MS;
+  if (BODY_READ_MS + waitMs <= ADMITTED_WITHIN_MS) return;
+  throw new SettingsError(
+    "The gateway cannot start. Its settings:\n  BODY_READ_MS and UPSTREAM_MODEL_WAIT_MS: must be at most " +
+      `${ADMITTED_WITHIN_MS} together`,
+  );
+}
+
 /** @param drainMs See `GatewayConfig`: how long the host can keep reading for a client that left. */
 export function configOf(
   settings: GatewaySettings,
@@ -208,6 +225,7 @@ export function configOf(
 ): GatewayConfig {
   checkRecordKey(settings);
   checkBodies(settings, host.heldBodyBytes);
+  checkTimes(settings);
   return {
     baseUrl: settings.BASE_URL,
     secret: Uint8Array.from(Buffer.from(settings.GATEWAY_SECRET.replace(/^0x/, ""), "hex")),

@@ -88,7 +88,7 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
     case "key":
       return keyView(rows, rows.get("key", query.keyId), query.at);
     case "keys":
-      return liveKeys(rows).flatMap((key) => keyView(rows, key, query.at) ?? []);
+      return rows.liveKeys().flatMap((key) => keyView(rows, key, query.at) ?? []);
     case "claimed":
       return claimed(rows, query);
     case "keyUsage":
@@ -126,18 +126,6 @@ function credential(rows: ReadRows, payer: Payer, atMs: number): Queries["creden
 function claimed(rows: ReadRows, { at, payer, claim }: Queries["claimed"]["query"]): Queries["claimed"]["answer"] {
   const found = authenticate(rows, payer, at);
   return "fault" in found ? found : { earlier: earlierClaim(rows, claim, at) ?? null };
-}
-
-/** An account has few live keys, but any number of revoked ones. */
-function liveKeys(rows: ReadRows): KeyRow[] {
-  const live: KeyRow[] = [];
-  const limit = 1_000;
-  let page = rows.list("key", { limit });
-  for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
-    live.push(...page.filter((key) => key.revokedAt === null));
-    page = page.length < limit ? [] : rows.list("key", { after: last.id, limit });
-  }
-  return live;
 }
 
 function keyView(rows: ReadRows, key: KeyRow | undefined, atMs: number): KeyView | null {

@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { MAX_NANO_USD } from "@inference/protocol/money";
-import { columnsOf, createStatements, sqlName, tableNames, tableSchemas } from "./schema.ts";
+import {
+  columnsOf,
+  createStatements,
+  missingStatements,
+  STORED_SCHEMA,
+  sqlName,
+  tableNames,
+  tableSchemas,
+} from "./schema.ts";
+import { LIVE_KEYS } from "./sql.ts";
 import { holdStates, type TableName, type Tables } from "./tables.ts";
 
 type Value = string | number | null;
@@ -129,6 +138,36 @@ for (const table of tableNames) {
   });
 }
 
+test("a database without some of it is given what is missing, and keeps what it has", () => {
+  const database = new DatabaseSync(":memory:");
+  const whole = createStatements();
+  const nullable = tableNames.flatMap((table) => columnsOf(table).filter(({ kind }) => kind.endsWith("?")));
+  assert.ok(nullable.length > 5);
+  for (const statement of whole) {
+    if (/CREATE (TABLE total_row|INDEX (own_receipt|live_key))/.test(statement)) continue;
+    const lines = statement.split("\n");
+    database.exec(lines.filter((line) => /^CREATE| NOT NULL|PRIMARY KEY|^\)/.test(line)).join("\n"));
+  }
+  const missing = () => missingStatements(database.prepare(STORED_SCHEMA).all());
+  database.exec("INSERT INTO budget_row (partition, id, window) VALUES ('p', 'before', 'day')");
+  assert.equal(missing().length, nullable.length + 3);
+  for (const statement of missing()) database.exec(statement);
+  assert.deepEqual(missing(), []);
+  for (const table of tableNames) insert(database, table, "after");
+  const { limit_nano_usd: limit } = database.prepare("SELECT * FROM budget_row WHERE id = 'before'").get() ?? {};
+  assert.equal(limit, null);
+  const tooMuch = { limit_nano_usd: MAX_NANO_USD + 1 };
+  assert.throws(() => insert(database, "budget", "too much", tooMuch), /constraint/, "it is checked as any other");
+});
+
+test("a column that may not be null is not added where there are rows: it takes another schema", () => {
+  const database = open();
+  insert(database, "total", "before");
+  database.exec("ALTER TABLE total_row DROP COLUMN requests");
+  const [statement = ""] = missingStatements(database.prepare(STORED_SCHEMA).all());
+  assert.throws(() => database.exec(statement), /NOT NULL column/);
+});
+
 test("every state a hold can have is stored", () => {
   const database = open();
   for (const state of holdStates) insert(database, "hold", state, { state });
@@ -138,4 +177,10 @@ test("the sweeper's search uses the index of unresolved holds", () => {
   const sql = "SELECT * FROM hold_row WHERE state IN ('open', 'orphaned') AND lease_until < ? ORDER BY lease_until";
   const plan = open().prepare(`EXPLAIN QUERY PLAN ${sql}`).all(1);
   assert.match(JSON.stringify(plan), /unresolved_hold/);
+});
+
+test("the search for the keys that live walks none that is revoked", () => {
+  const plan = open().prepare(`EXPLAIN QUERY PLAN ${LIVE_KEYS}`).all("p");
+  assert.match(JSON.stringify(plan), /SEARCH key_row USING INDEX live_key \(partition=\?\)/);
+  assert.doesNotMatch(JSON.stringify(plan), /TEMP B-TREE/);
 });

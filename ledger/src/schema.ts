@@ -113,21 +113,50 @@ export const timeOrderedTables = tableNames.filter((table) => tableSchemas[table
 /** The version of the schema below, kept in `PRAGMA user_version`. */
 export const SCHEMA_VERSION = 1;
 
+const indexes = {
+  /** What the sweeper looks for: few rows at any time. */
+  unresolved_hold: "hold_row (lease_until) WHERE state IN ('open', 'orphaned')",
+  /** An account's receipts among everybody's: for its list of them. */
+  own_receipt: "receipt_row (partition, id)",
+  /** The keys of an account that are not revoked: few among any number that are. */
+  live_key: "key_row (partition, id) WHERE revoked_at IS NULL",
+};
+
 /** `CREATE TABLE` and `CREATE INDEX` statements for an empty database. */
 export function createStatements(): string[] {
-  const statements = tableNames.map((table) => {
-    const columns = columnsOf(table).map(({ column, kind }) => `  ${columnSql(column, kind)}`);
-    const order = tableSchemas[table].clustered === "time" ? "id, partition" : "partition, id";
-    const all = ["  partition TEXT NOT NULL", "  id TEXT NOT NULL", ...columns, `  PRIMARY KEY (${order})`];
-    return `CREATE TABLE ${table}_row (\n${all.join(",\n")}\n) STRICT, WITHOUT ROWID`;
+  return missingStatements([]);
+}
+
+/** What a database has: its tables with their columns, and its indexes. What Cloudflare keeps in it is not ours. */
+export const STORED_SCHEMA = `SELECT entry.name, part.name AS part FROM sqlite_master AS entry
+  LEFT JOIN pragma_table_info(entry.name) AS part WHERE entry.name NOT GLOB '_cf_*'`;
+
+/**
+ * The statements that add to a database what the schema has and it lacks: tables, columns, indexes. A column that is
+ * added may be null, which is what rows say that were there before; SQLite refuses any other.
+ *
+ * @param stored What `STORED_SCHEMA` answers.
+ */
+export function missingStatements(stored: readonly Readonly<Record<string, unknown>>[]): string[] {
+  const parts = Map.groupBy(stored, ({ name }) => name);
+  const missing = tableNames.flatMap((table) => {
+    const has = parts.get(sqlName(table))?.map(({ part }) => part);
+    if (has === undefined) return [createTable(table)];
+    return columnsOf(table)
+      .filter(({ column }) => !has.includes(column))
+      .map(({ column, kind }) => `ALTER TABLE ${sqlName(table)} ADD COLUMN ${columnSql(column, kind)}`);
   });
-  return [
-    ...statements,
-    // What the sweeper looks for: few rows at any time.
-    "CREATE INDEX unresolved_hold ON hold_row (lease_until) WHERE state IN ('open', 'orphaned')",
-    // An account's receipts among everybody's: for its list of them.
-    "CREATE INDEX own_receipt ON receipt_row (partition, id)",
-  ];
+  for (const [name, on] of Object.entries(indexes)) {
+    if (!parts.has(name)) missing.push(`CREATE INDEX ${name} ON ${on}`);
+  }
+  return missing;
+}
+
+function createTable(table: TableName): string {
+  const columns = columnsOf(table).map(({ column, kind }) => `  ${columnSql(column, kind)}`);
+  const order = tableSchemas[table].clustered === "time" ? "id, partition" : "partition, id";
+  const all = ["  partition TEXT NOT NULL", "  id TEXT NOT NULL", ...columns, `  PRIMARY KEY (${order})`];
+  return `CREATE TABLE ${sqlName(table)} (\n${all.join(",\n")}\n) STRICT, WITHOUT ROWID`;
 }
 
 /** A table's columns after `partition` and `id`, in their stored order. */

@@ -18,6 +18,10 @@ export type TableSql = {
   toColumns(partition: string, row: Row): SqlValue[];
   toRow(columns: Readonly<Record<string, unknown>>): Row;
 };
+/** The keys of a partition that live. Bind: partition. By itself SQLite would walk the revoked ones too. */
+export const LIVE_KEYS =
+  "SELECT * FROM key_row INDEXED BY live_key WHERE partition = ? AND revoked_at IS NULL ORDER BY id";
+
 export type SqlValue = string | number | null;
 
 export const tableSql = Object.fromEntries(tableNames.map((table) => [table, makeTableSql(table)])) as Record<

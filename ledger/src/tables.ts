@@ -165,10 +165,12 @@ export type Rows = {
   get<T extends TableName>(table: T, id: string): Tables[T] | undefined;
 };
 
-/** What the read side can also do: walk a table in the order of its ids, or against it. */
+/** What the read side can also do: walk a table in the order of its ids, or against it, and find the keys that live. */
 export type ReadRows = Rows & {
   list<T extends TableName>(table: T, range: { after?: string; limit: number }): Tables[T][];
   newest<T extends TableName>(table: T, range: { before: string; limit: number }): Tables[T][];
+  /** Those that are not revoked, `MAX_KEYS_PER_ACCOUNT` at most, in the order of their ids. */
+  liveKeys(): KeyRow[];
 };
 
 export type Change = { [T in TableName]: { table: T; id: string; row: Tables[T] | null } }[TableName];

@@ -19,8 +19,8 @@ export const forgettableTables: readonly ForgettableTable[] = ["hold", "nonce", 
 
 /** A walk through one of them, page by page, in the order in which its rows lie. */
 export type OverdueWalk = {
-  /** A row, if there is one that will be forgotten some day. */
-  any: string;
+  /** The earliest time from which a row's keeping is reckoned, as `at`; null or no row: there is none to forget. */
+  first: string;
   /** Bind: what `bind` gives. */
   select: string;
   bind(page: OverdueQuery): [string, string, number];
@@ -36,7 +36,9 @@ function makeOverdueWalk(table: ForgettableTable): OverdueWalk {
   const order = isInTime ? "id, partition" : "partition, id";
   const at = isInTime ? "admitted_at" : table === "key" ? "revoked_at" : "expires_at";
   return {
-    any: `SELECT 1 FROM ${sqlName(table)} WHERE ${at} IS NOT NULL LIMIT 1`,
+    first: isInTime
+      ? `SELECT ${at} AS at FROM ${sqlName(table)} ORDER BY ${order} LIMIT 1`
+      : `SELECT min(${at}) AS at FROM ${sqlName(table)}`,
     select: `SELECT partition, id, ${at} AS at FROM ${sqlName(table)} WHERE (${order}) > (?, ?)
       ORDER BY ${order} LIMIT ?`,
     bind({ after, limit }) {

@@ -17,11 +17,3 @@ export function makeRequestId(atMs: number, random: Uint8Array): RequestId {
 export function isRequestId(text: string): text is RequestId {
   return /^req_[0-9a-hjkmnp-tv-z]{26}$/.test(text) && decodeBase32(text.slice(4)) !== undefined;
 }
-
-/** The time in ms that an id was made at, as it says itself; undefined if it is no request id. */
-export function requestIdTime(id: RequestId): number | undefined {
-  const bytes = isRequestId(id) ? decodeBase32(id.slice(4)) : undefined;
-  if (bytes === undefined) return undefined;
-  const view = new DataView(bytes.buffer);
-  return view.getUint32(0) * 65_536 + view.getUint16(4);
-}

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import fc from "fast-check";
 import {
   assertNanoUsd,
-  attoToNanoUsdDown,
   attoToNanoUsdUp,
   formatDecimal,
   formatUsd,
@@ -84,19 +83,15 @@ test("a charge is rounded up, once, and never by a whole nano-dollar", () => {
     fc.property(fc.bigInt({ min: 0n, max: BigInt(MAX_NANO_USD) * GIGA }), (atto) => {
       const up = BigInt(attoToNanoUsdUp(atto)) * GIGA;
       assert.ok(up >= atto && up - atto < GIGA);
-      const down = BigInt(attoToNanoUsdDown(atto)) * GIGA;
-      assert.ok(down <= atto && atto - down < GIGA);
     }),
   );
   assert.deepEqual([0n, 1n, GIGA - 1n, GIGA, GIGA + 1n].map(attoToNanoUsdUp), [0, 1, 1, 1, 2]);
-  assert.deepEqual([0n, 1n, GIGA - 1n, GIGA, 2n * GIGA - 1n].map(attoToNanoUsdDown), [0, 0, 0, 1, 1]);
 });
 
 test("a nano-dollar is exact in atto-dollars", () => {
   fc.assert(
     fc.property(amount, (nano) => {
       assert.equal(attoToNanoUsdUp(nanoUsdToAtto(nano)), nano);
-      assert.equal(attoToNanoUsdDown(nanoUsdToAtto(nano)), nano);
     }),
   );
 });
@@ -104,9 +99,8 @@ test("a nano-dollar is exact in atto-dollars", () => {
 test("charges out of bounds are refused, to the atto-dollar", () => {
   const most = BigInt(MAX_NANO_USD) * GIGA;
   assert.equal(attoToNanoUsdUp(most), MAX_NANO_USD);
-  for (const convert of [attoToNanoUsdUp, attoToNanoUsdDown]) assert.throws(() => convert(-1n), MoneyError);
+  assert.throws(() => attoToNanoUsdUp(-1n), MoneyError);
   assert.throws(() => attoToNanoUsdUp(most + 1n), MoneyError);
-  assert.throws(() => attoToNanoUsdDown(most + GIGA), MoneyError);
 });
 
 test("a token unit is a thousand nano-dollars, up to nine million tokens", () => {

@@ -36,12 +36,6 @@ export function attoToNanoUsdUp(atto: bigint): NanoUsd {
   return Number(nano);
 }
 
-/** The greatest whole number of nano-dollars that an exact amount covers. */
-export function attoToNanoUsdDown(atto: bigint): NanoUsd {
-  if (atto < 0n) throw new MoneyError(`an amount is negative: ${atto}`);
-  return assertNanoUsd(Number(atto / ATTO_PER_NANO), "an amount");
-}
-
 export function nanoUsdToAtto(amountNanoUsd: NanoUsd): bigint {
   return BigInt(amountNanoUsd) * ATTO_PER_NANO;
 }

@@ -102,7 +102,7 @@ async function exchange(text: string): Promise<Exchange[]> {
   try {
     const answers = parseAnswers(came);
     for (const answer of answers) {
-      checkExchange(answer);
+      checkExchange(answer, target);
       assert.ok(answer.status < 500, `${answer.status}`);
     }
     return answers;

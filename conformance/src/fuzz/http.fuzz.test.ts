@@ -71,7 +71,7 @@ async function openWorker(index: number): Promise<(batchSeed: number) => Promise
           agent,
           ...(body === undefined ? {} : { body }),
         });
-        checkExchange(exchange);
+        checkExchange(exchange, target);
         assert.ok(exchange.status < 500, Buffer.from(exchange.body).toString());
         outcomes.push(exchange.status < 300 ? String(exchange.status) : `${exchange.status} ${codeOf(exchange)}`);
         if (request.credential === "key" && isPaid(exchange))

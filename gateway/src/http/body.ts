@@ -1,7 +1,6 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import { joinBytes } from "../join-bytes.ts";
-import { clientName } from "./client-address.ts";
 import type { GatewayContext } from "./context.ts";
 import type { Sender } from "./held-bodies.ts";
 
@@ -50,7 +49,6 @@ async function readCounting(context: GatewayContext, maxBytes: number, prove: Pr
   if (reader === undefined) return new Uint8Array();
   const held = context.get("held");
   const { heldBodies } = context.get("gateway");
-  const sender = senderOf(context);
 
   async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array> {
     const chunks: Uint8Array[] = [];
@@ -59,19 +57,25 @@ async function readCounting(context: GatewayContext, maxBytes: number, prove: Pr
     let pays = prove === undefined;
     for (;;) {
       if (!pays && heldBodies.isScarce()) {
-        await prove?.(true);
+        await proveSender(true);
         pays = true;
       }
       const { done, value } = await reader.read().catch(brokenOff);
       if (done) return joinBytes(chunks);
       length += value.length;
       if (length > maxBytes) tooLarge(maxBytes);
-      heldBodies.take(held, value.length, sender);
+      heldBodies.take(held, value.length, senderOf(context));
       chunks.push(value);
       if (proven || pays || length <= limits.unprovenBodyBytes) continue;
-      await prove?.(false);
+      await proveSender(false);
       proven = true;
     }
+  }
+
+  /** What was read so far counts as whose it is seen to be. */
+  async function proveSender(mustPay: boolean): Promise<void> {
+    await prove?.(mustPay);
+    heldBodies.take(held, 0, senderOf(context));
   }
 
   try {
@@ -83,15 +87,12 @@ async function readCounting(context: GatewayContext, maxBytes: number, prove: Pr
   }
 }
 
-/** A credential that was refused lately speaks for itself alone. */
+/** A credential that was not seen to be good speaks for itself alone: its owner may have revoked it. */
 function senderOf(context: GatewayContext): Sender {
-  const { gateway, credential } = context.var;
-  if (credential === undefined) {
-    const client = clientName(context, gateway.config.operator.addressHeader);
-    return { name: client ?? "somebody", hasCredential: false };
-  }
+  const credential = context.get("credential");
+  if (credential === undefined) return { name: context.get("client") ?? "somebody", hasCredential: false };
   const { partition, payer } = credential;
-  return { name: gateway.refused.has(payer.digest) ? payer.digest : partition, hasCredential: true };
+  return { name: context.get("gateway").seen.isGood(payer.digest) ? partition : payer.digest, hasCredential: true };
 }
 
 /** One deadline for a whole body: who sends a byte now and then does not move it. */

@@ -4,7 +4,7 @@ import type { VerifiedCredential } from "../identity/credentials.ts";
 import type { RouteMetrics } from "../operator/metrics.ts";
 import type { HeldBody } from "./held-bodies.ts";
 
-/** What every handler finds in its context. */
+/** What every handler finds in its context: by `get` where it is hot, for `var` makes an object of it each time. */
 export type GatewayEnv = {
   Bindings: HostBindings;
   Variables: {
@@ -13,6 +13,8 @@ export type GatewayEnv = {
     requestId: string;
     /** The credential that was sent, if it is one of ours. */
     credential?: VerifiedCredential;
+    /** Who it comes from, as its address tells, see `client-address.ts`; undefined where nobody knows. */
+    client: string | undefined;
     /** The request's one time. */
     at: number;
     /** What the request's body takes of the memory for all of them. */

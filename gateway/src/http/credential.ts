@@ -8,11 +8,11 @@ import type { GatewayContext } from "./context.ts";
  */
 export function requireCredential(context: GatewayContext): VerifiedCredential {
   const credential = presentedCredential(context) ?? missing();
-  const { gateway, at } = context.var;
+  const { rates, seen } = context.get("gateway");
   const { partition, payer } = credential;
   context.set("credential", credential);
   // One that was refused is counted by itself.
-  gateway.rates.account.admit(gateway.refused.has(payer.digest) ? payer.digest : partition, at);
+  rates.account.admit(seen.isRefused(payer.digest) ? payer.digest : partition, context.get("at"));
   return credential;
 }
 

@@ -6,11 +6,13 @@ import type { GatewayContext } from "./context.ts";
 /** The one place where an error becomes a response. */
 export function errorResponse(context: GatewayContext, error: unknown): Response {
   const detail = errorDetail(error);
-  context.get("gateway").metrics.refused(detail.code);
-  if (detail.code === "internal_error") {
-    const fields = { request: context.get("requestId"), error: describe(error) };
-    context.get("gateway").environment.log("alert", "internal_error", fields);
-  }
+  const { metrics, environment } = context.get("gateway");
+  metrics.refused(detail.code);
+  const request = context.get("requestId");
+  if (detail.code === "internal_error") environment.log("alert", "internal_error", { request, error: describe(error) });
+  // The client is told no more than that: why, the operator has to know.
+  if (error instanceof LedgerUnavailable)
+    environment.log("warn", "ledger_unavailable", { request, error: error.message });
   const headers = errorHeaders(detail);
   // The rest of a body that did not come in time would be read as the next request.
   if (detail.code === "request_timeout") headers.connection = "close";

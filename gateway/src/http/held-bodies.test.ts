@@ -43,6 +43,21 @@ test("one sender takes an eighth, and leaves the others theirs", () => {
   assert.equal(take(1, payer("a")), undefined);
 });
 
+test("a body counts as the sender's that it is known to be of by now", () => {
+  const { bodies, take } = open();
+  const body = taken(take(60, payer("unknown")));
+  taken(take(20, payer("a"), body));
+  taken(take(80, payer("unknown")));
+  assert.equal(take(1, payer("a")), undefined);
+  const growing = taken(take(8, payer("another")));
+  assert.equal(take(1, payer("a"), growing), undefined);
+  assert.deepEqual(growing, { bytes: 8, sender: payer("another") });
+  bodies.keep(body, 0);
+  taken(take(72, payer("a"), growing));
+  assert.equal(take(1, payer("a")), undefined);
+  taken(take(80, payer("another")));
+});
+
 test("what is refused takes nothing, and what is given back is given back once", () => {
   const { bodies, take } = open();
   const body = taken(take(80, payer("a")));
@@ -84,14 +99,24 @@ test("who comes without a credential has an eighth with all others, and an eight
   taken(take(10, address("9")));
 });
 
-test("what is left of a body makes room for others as it shrinks, and never grows", () => {
+test("what is left of a body makes room for others as it shrinks", () => {
   const { bodies, take } = open();
   const body = taken(take(80, payer("a")));
   bodies.keep(body, 20);
-  bodies.keep(body, 70);
-  assert.equal(body.bytes, 20);
   taken(take(60, payer("a")));
   assert.equal(take(1, payer("a")), undefined);
+});
+
+test("a body that takes more once it was read keeps it, and others out until it is given back", () => {
+  const { bodies, take } = open();
+  const body = taken(take(80, payer("a")));
+  bodies.keep(body, 160);
+  for (let sender = 1; sender <= 5; sender++) taken(take(80, payer(String(sender))));
+  assert.equal(take(9, payer("large")), undefined);
+  for (let sender = 1; sender <= 10; sender++) taken(take(8, payer(`small ${sender}`)));
+  assert.equal(take(1, payer("one more")), undefined);
+  bodies.keep(body, 0);
+  taken(take(80, payer("a")));
 });
 
 test("it is scarce once half is taken, until less is", () => {

@@ -9,9 +9,12 @@ import { fail } from "@inference/protocol/errors";
  * - an eighth is the most of all together that come without a credential, and an eighth of that the most of one of them
  */
 export type HeldBodies = {
-  /** Counts so many more bytes of a body. Throws 503 `overloaded` if they do not fit at the moment. */
+  /**
+   * Counts so many more bytes of a body, and all of it as this sender's, who is better known by now perhaps. Throws 503
+   * `overloaded` if it does not fit at the moment: then it counts as before.
+   */
   take(body: HeldBody, bytes: number, sender: Sender): void;
-  /** Gives back what a body had beyond so many bytes. */
+  /** What a body takes from now on. More than it had is there already, and counts whether it fits or not. */
   keep(body: HeldBody, bytes: number): void;
   /** Half of it is taken: the rest is for those who are seen to pay. */
   isScarce(): boolean;
@@ -20,7 +23,7 @@ export type HeldBodies = {
 /** One request's part of it. */
 export type HeldBody = { bytes: number; sender: Sender | null };
 
-/** An account or identity; where there is no credential, a client's address. */
+/** An account or identity, or a credential of which nobody knows yet; where there is none, a client's address. */
 export type Sender = { name: string; hasCredential: boolean };
 
 export type HeldLimits = {
@@ -45,11 +48,11 @@ export function makeHeldBodies({ all, small }: HeldLimits): HeldBodies {
 
   const largeOf = (bytes: number): number => (bytes > small ? bytes : 0);
 
-  function fits({ bytes }: HeldBody, more: number, { name, hasCredential }: Sender): boolean {
-    const ofSender = (bySender.get(name) ?? 0) + more;
-    if (total + more > all || ofSender > share) return false;
-    if (large + largeOf(bytes + more) - largeOf(bytes) > all - share) return false;
-    return hasCredential || (anonymous + more <= share && ofSender <= Math.floor(share / SHARES));
+  function fits(bytes: number, { name, hasCredential }: Sender): boolean {
+    const ofSender = (bySender.get(name) ?? 0) + bytes;
+    if (total + bytes > all || ofSender > share) return false;
+    if (large + largeOf(bytes) > all - share) return false;
+    return hasCredential || (anonymous + bytes <= share && ofSender <= Math.floor(share / SHARES));
   }
 
   function change(body: HeldBody, bytes: number, sender: Sender): void {
@@ -65,14 +68,17 @@ export function makeHeldBodies({ all, small }: HeldLimits): HeldBodies {
 
   return {
     take(body, bytes, sender) {
-      if (!fits(body, bytes, sender)) {
+      const { bytes: had, sender: before } = body;
+      if (before !== null) change(body, 0, before);
+      if (!fits(had + bytes, sender)) {
+        if (before !== null) change(body, had, before);
         fail("overloaded", "Too many large requests are in flight: try again in a moment.", { retryAfterS: 2 });
       }
       body.sender = sender;
-      change(body, body.bytes + bytes, sender);
+      change(body, had + bytes, sender);
     },
     keep(body, bytes) {
-      if (body.sender !== null && bytes < body.bytes) change(body, bytes, body.sender);
+      if (body.sender !== null) change(body, bytes, body.sender);
     },
     isScarce: () => total >= all / 2,
   };

@@ -1,9 +1,9 @@
-import type { CredentialFault } from "@inference/ledger/commands";
 import { accountPartition, type Partition } from "@inference/ledger/partition";
 import type { SessionRow } from "@inference/ledger/tables";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { errorTable, fail, GatewayError } from "@inference/protocol/errors";
 import type { VerifiedCredential } from "../identity/credentials.ts";
+import { type KnownCredential, readCredential } from "../inference/means.ts";
 import { credentialError } from "../inference/refusal.ts";
 import type { GatewayContext } from "./context.ts";
 import { requireCredential } from "./credential.ts";
@@ -104,22 +104,21 @@ function notASession(): never {
  */
 export async function lookUpCredential(
   context: GatewayContext,
-  { partition, payer }: VerifiedCredential,
-): Promise<{ keyId: string | null; session: SessionRow | null }> {
-  const { gateway, at } = context.var;
-  const { environment, agentOwners, refused } = gateway;
+  credential: VerifiedCredential,
+): Promise<KnownCredential> {
+  const { gateway, at, client } = context.var;
+  const { agentOwners, seen } = gateway;
+  const { digest } = credential.payer;
   try {
-    const found: { fault: CredentialFault } | { keyId: string | null; session: SessionRow | null } =
-      await environment.ledger.read(partition, { type: "credential", at, payer });
-    if ("fault" in found) throw credentialError(payer, found.fault);
+    const found = await readCredential(gateway, credential, at);
     const { address, agentToken } = found.session ?? {};
     if (address !== undefined && agentToken) {
-      await agentOwners.requireLately(lowerAddress(agentToken), lowerAddress(address));
+      await agentOwners.requireLately(lowerAddress(agentToken), lowerAddress(address), client);
     }
-    refused.delete(payer.digest);
+    seen.accept(digest);
     return found;
   } catch (error) {
-    if (isRefusal(error)) refused.add(payer.digest);
+    if (isRefusal(error)) seen.refuse(digest);
     throw error;
   }
 }

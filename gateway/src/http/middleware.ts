@@ -48,8 +48,9 @@ export function everyRequest(gateway: Gateway): MiddlewareHandler<GatewayEnv> {
 /** Throws 429 `rate_limited`. Where nobody knows the client's address, nobody is refused for it. */
 function admitAddress(context: GatewayContext): void {
   const { rates, config } = context.get("gateway");
-  const name = clientName(context, config.operator.addressHeader);
-  if (name !== undefined) rates.address.admit(name, context.get("at"));
+  const client = clientName(context, config.operator.addressHeader);
+  context.set("client", client);
+  if (client !== undefined) rates.address.admit(client, context.get("at"));
 }
 
 /**

@@ -35,11 +35,10 @@ export const withSignature: ErrorCode[] = [
 export const catalogueErrors: ErrorCode[] = [
   "invalid_request",
   "unsupported_parameter",
-  "invalid_api_key",
   "not_found",
   "upstream_error",
   "upstream_unavailable",
-  ...reading,
+  ...knowing,
 ];
 export const paid: ErrorCode[] = [
   ...withBody,

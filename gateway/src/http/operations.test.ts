@@ -4,7 +4,7 @@ import { errorAnswer } from "@inference/protocol/wire/answers";
 import * as z from "zod";
 import { makeOpenApi } from "../docs/openapi.ts";
 import { operations } from "./operations.ts";
-import { routes } from "./routes.ts";
+import { modelLists, routes } from "./routes.ts";
 
 const openApi = makeOpenApi(operations, { baseUrl: "https://gateway.example", version: "1.0.0", error: errorAnswer });
 
@@ -25,7 +25,8 @@ function nameOf(method: string, path: string): string {
 }
 
 test("every route is documented, and every documented route is there", () => {
-  const there = new Set(routes.map(({ method, path }) => nameOf(method, path)));
+  const lists = [...modelLists.keys()].map((name) => `GET /api/v1/models/${name}`);
+  const there = new Set([...routes.map(({ method, path }) => nameOf(method, path)), ...lists]);
   const documented = operations.map(({ method, path }) => nameOf(method, path));
   assert.deepEqual([...documented].sort(), [...there].sort());
 });

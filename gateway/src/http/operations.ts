@@ -102,7 +102,7 @@ export const operations: readonly Operation[] = [
       "nothing needs no balance.",
     credentials: [],
     answers: [ok("The models.", json("ModelsAnswer", answers.modelsAnswer))],
-    errors: ["invalid_api_key", "upstream_unavailable", ...reading],
+    errors: ["upstream_unavailable", ...knowing],
   },
   {
     method: "GET",
@@ -147,7 +147,7 @@ export const operations: readonly Operation[] = [
     credentials: [],
     pathParameters: { id: "The model's id; it may have slashes in it." },
     answers: [ok("The model.", json("ModelAnswer", answers.modelAnswer))],
-    errors: ["model_not_found", "invalid_api_key", "upstream_unavailable", ...reading],
+    errors: ["model_not_found", "upstream_unavailable", ...knowing],
   },
   {
     method: "GET",

@@ -20,17 +20,22 @@ export type Route = {
   handle(context: GatewayContext): Response | Promise<Response>;
 };
 
+/** What is no model below `/models`. */
+export const modelLists: ReadonlyMap<string, Route["handle"]> = new Map([
+  ["traits", getModelTraits],
+  ["compatibility_mapping", getModelCompatibility],
+]);
+const idOf = (context: GatewayContext): string => context.req.param("id") ?? "";
+
 /** The inference API lives under both prefixes, and is the same under both. */
 const prefixes = ["/api/v1", "/v1"] as const;
 
 const underBothPrefixes: readonly Route[] = [
   ...inferenceRoutes.map((route): Route => ({ method: "POST", path: route.path, handle: handleInference(route) })),
   { method: "GET", path: "/models", handle: listModels },
-  { method: "GET", path: "/models/traits", handle: getModelTraits },
-  { method: "GET", path: "/models/compatibility_mapping", handle: getModelCompatibility },
   { method: "GET", path: "/image/styles", handle: getImageStyles },
-  // A model's id may have a slash in it.
-  { method: "GET", path: "/models/:id{.+}", handle: getModel },
+  // A model's id may have a slash in it. With paths of their own for the two lists the router would be a slower one.
+  { method: "GET", path: "/models/:id{.+}", handle: (context) => (modelLists.get(idOf(context)) ?? getModel)(context) },
 ];
 
 /** Every route there is. */

@@ -4,7 +4,6 @@ import type { SignedMessage } from "../identity/siwe.ts";
 import { parseJsonBody } from "../inference/orders/parse-json-body.ts";
 import { validate } from "../inference/orders/validate.ts";
 import { readJsonText } from "./body.ts";
-import { clientName } from "./client-address.ts";
 import type { GatewayContext } from "./context.ts";
 
 /** The two fields of a body that carries a signed message. */
@@ -24,5 +23,5 @@ export async function readSigned<T extends Omit<SignedMessage, "client">>(
   schema: z.ZodType<T>,
 ): Promise<T & Pick<SignedMessage, "client">> {
   const body = validate(schema, parseJsonBody(await readJsonText(context, limits.authBodyBytes)));
-  return { ...body, client: clientName(context, context.get("gateway").config.operator.addressHeader) };
+  return { ...body, client: context.get("client") };
 }

@@ -5,12 +5,15 @@ import type { Environment } from "../environment.ts";
 import type { Gate } from "./gate.ts";
 import { makeShared } from "./shared.ts";
 
-/** Who owns agent tokens. Both throw 403 `not_agent_owner`, and `ChainUnavailable` where the chain does not say. */
+/**
+ * Who owns agent tokens. Both throw 403 `not_agent_owner`, and `ChainUnavailable` where the chain does not say; and 503
+ * `overloaded` where it has too many questions, of all or of this client.
+ */
 export type AgentOwners = {
   /** That the token is this wallet's now: asked of the chain, at sign-in. */
-  requireNow(agentToken: Address, wallet: Address): Promise<void>;
+  requireNow(agentToken: Address, wallet: Address, client: string | undefined): Promise<void>;
   /** That it was a few minutes ago (`limits.agentOwnerMs`): while a session lives. */
-  requireLately(agentToken: Address, wallet: Address): Promise<void>;
+  requireLately(agentToken: Address, wallet: Address, client: string | undefined): Promise<void>;
 };
 
 /** Tokens whose owner is remembered. */
@@ -23,11 +26,11 @@ export function makeAgentOwners(environment: Environment, chainReads: Gate): Age
   const remembered = new Map<Address, Ownership>();
   const shared = makeShared<Address | null>(environment);
 
-  function read(agentToken: Address): Promise<Address | null> {
+  function read(agentToken: Address, client: string | undefined): Promise<Address | null> {
     return shared(agentToken, async () => {
       // The answer is as old as the question.
       const readAt = clock.now();
-      const owner = await chainReads(() => chain.agentOwner(agentToken));
+      const owner = await chainReads(() => chain.agentOwner(agentToken), client);
       remembered.delete(agentToken);
       remembered.set(agentToken, { owner: owner === null ? null : lowerAddress(owner), readAt });
       const [oldest] = remembered.keys();
@@ -37,14 +40,14 @@ export function makeAgentOwners(environment: Environment, chainReads: Gate): Age
   }
 
   return {
-    async requireNow(agentToken, wallet) {
-      requireOwner(agentToken, wallet, await read(agentToken));
+    async requireNow(agentToken, wallet, client) {
+      requireOwner(agentToken, wallet, await read(agentToken, client));
     },
-    async requireLately(agentToken, wallet) {
+    async requireLately(agentToken, wallet, client) {
       const known = remembered.get(agentToken);
       const age = clock.now() - (known?.readAt ?? 0);
       const isLately = known !== undefined && age >= 0 && age < limits.agentOwnerMs;
-      requireOwner(agentToken, wallet, isLately ? known.owner : await read(agentToken));
+      requireOwner(agentToken, wallet, isLately ? known.owner : await read(agentToken, client));
     },
   };
 }

@@ -50,7 +50,9 @@ export async function changeApiKey(
     const message = "A limit can only be lowered here: for a higher one, sign for a new key with POST /api/v1/keys.";
     fail("invalid_request", message, { param: "limit" });
   }
-  return readApiKey(gateway, partition, keyId, at);
+  const view = await readApiKey(gateway, partition, keyId, at);
+  if (change.disabled === true) gateway.seen.refuse(view.key.digest);
+  return view;
 }
 
 /**
@@ -65,20 +67,24 @@ export async function rollApiKey(
   const partition = accountPartition(signer.address);
   const { text, digest, label } = gateway.credentials.issue("ik", signer.address);
   const { nonce, nonceExpiresAt } = signer;
+  const old = await readApiKey(gateway, partition, keyId, at);
   const { status } = await gateway.environment.ledger.run(() =>
     send(partition, { type: "rollKey", at, keyId, digest, label, nonce, nonceExpiresAt }),
   );
   if (status === "nonce_used") usedBefore();
   if (status === "unknown") unknownKey(keyId);
+  gateway.seen.refuse(old.key.digest);
   return { key: text, view: await readApiKey(gateway, partition, keyId, at) };
 }
 
 /** No request is admitted with the key from here on. Revoking it again is harmless. */
 export async function revokeApiKey(gateway: Gateway, partition: Partition, keyId: string, atMs: number): Promise<void> {
+  const { key } = await readApiKey(gateway, partition, keyId, atMs);
   const { status } = await gateway.environment.ledger.run(() =>
     send(partition, { type: "revokeKey", at: atMs, keyId }),
   );
   if (status === "unknown") unknownKey(keyId);
+  gateway.seen.refuse(key.digest);
 }
 
 export async function readApiKey(

@@ -21,7 +21,8 @@ export async function signIn(gateway: Gateway, request: SignIn, atMs: number): P
   const { address, nonce, nonceExpiresAt } = await verifySignIn(gateway, request, atMs);
   const agentToken = request.agentToken === null ? null : lowerAddress(request.agentToken);
   if (agentToken !== null) {
-    await gateway.agentSignIns(() => gateway.agentOwners.requireNow(agentToken, address), request.client);
+    const { client } = request;
+    await gateway.agentSignIns(() => gateway.agentOwners.requireNow(agentToken, address, client), client);
   }
   const identity = agentToken ?? address;
   const { text: token, digest } = credentials.issue("is", identity);

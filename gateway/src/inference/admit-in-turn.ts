@@ -20,10 +20,10 @@ export async function admitInTurn(
   claim: Claim | null,
 ): ReturnType<typeof admit> {
   const { queue, config } = gateway;
-  const { credential, at } = request;
+  const { credential } = request;
   const means =
     credential.payer.kind === "session"
-      ? await readSessionMeans(gateway, credential, at)
+      ? await readSessionMeans(gateway, credential, request)
       : { spender: null, upstreamKey: config.upstream.apiKey };
   const model = order.model.id;
   if (queue.isFull(model)) await requireFunds(gateway, request, order);

@@ -114,7 +114,9 @@ async function firstCheckpoint(gateway: Gateway, exchange: Exchange, outlet: Out
 function end(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet, complete: boolean): void {
   const usage = tap.usage();
   const delivered = outlet.hasLeft() ? outlet.delivered() : tap.delivered();
-  const isNothing = typeof usage !== "object" && isNone(tap.delivered()) && !complete;
+  // Who left while the provider was at work may be billed for what it had done by then; its own failure is its own.
+  const isLeft = outlet.hasLeft() && exchange.abort.signal.aborted && tap.state() === "open";
+  const isNothing = typeof usage !== "object" && isNone(tap.delivered()) && !complete && !isLeft;
   endExchange(
     gateway,
     exchange,

@@ -27,7 +27,7 @@ export async function askProvider(
     if (error instanceof UpstreamFailure && !abort.signal.aborted) {
       // A request that was not sent has no part in it; one that was may be what broke the connection.
       breaker.failed(model, error.stage === "not_sent" ? null : owner, clock.now());
-    } else breaker.gaveUp(model);
+    } else breaker.gaveUp(model, askedAt);
     throw error;
   }
 }

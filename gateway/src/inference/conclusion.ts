@@ -32,13 +32,15 @@ export function conclude(quote: Quote, ending: Ending): Conclusion {
   // An answer that was to come whole, and its client has gone: the provider may bill all of it.
   const abandoned = !ending.stream && ending.clientGone;
   if (quote.flatNanoUsd !== null) {
-    const isOwed = ending.complete || !nothingDelivered || abandoned;
+    const isOwed = ending.complete || !nothingDelivered || ending.clientGone;
     return isOwed ? charge(quote, quote.flatNanoUsd, "flat") : release();
   }
   if (typeof ending.usage === "object") return charge(quote, quote.chargeForUsage(ending.usage), "usage");
   const alert = ending.usage === "malformed" ? "the provider reported a usage that cannot be" : null;
   const basis = abandoned ? "hold" : "delivered";
-  const amount = basis === "hold" ? quote.maxNanoUsd : quote.chargeForDelivered(ending.delivered);
+  const isUnread = ending.stream && ending.clientGone && nothingDelivered;
+  const delivered = isUnread ? quote.chargeForPrompt() : quote.chargeForDelivered(ending.delivered);
+  const amount = basis === "hold" ? quote.maxNanoUsd : delivered;
   return { ...charge(quote, amount, basis), alert };
 }
 

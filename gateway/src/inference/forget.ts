@@ -3,7 +3,14 @@ import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { forgettableTables } from "@inference/ledger/walks";
-import type { Gateway } from "../gateway.ts";
+import type { OperatorConfig } from "../config.ts";
+import type { Environment } from "../environment.ts";
+
+/** What forgetting takes of a gateway. */
+type Forgetter = {
+  config: { operator: Pick<OperatorConfig, "receiptMs"> };
+  environment: Pick<Environment, "clock" | "ledger" | "timers">;
+};
 
 /**
  * Forgets what nothing can ask for any more: the outcomes of requests after 48 hours, nonces, sessions and revoked keys
@@ -11,7 +18,7 @@ import type { Gateway } from "../gateway.ts";
  * page by page, each a commit of its own, with room for requests between them; the ledger checks every row again.
  * Answers how many it forgot.
  */
-export async function forgetAll(gateway: Gateway, stopped: AbortSignal): Promise<number> {
+export async function forgetAll(gateway: Forgetter, stopped: AbortSignal): Promise<number> {
   let forgotten = 0;
   for (const table of forgettableTables) forgotten += await forgetTable(gateway, table, stopped);
   return forgotten;
@@ -20,7 +27,7 @@ export async function forgetAll(gateway: Gateway, stopped: AbortSignal): Promise
 const ROWS_A_PAGE = 256;
 const PAUSE_MS = 50;
 
-async function forgetTable(gateway: Gateway, table: ForgettableTable, stopped: AbortSignal): Promise<number> {
+async function forgetTable(gateway: Forgetter, table: ForgettableTable, stopped: AbortSignal): Promise<number> {
   const { clock, ledger } = gateway.environment;
   const keepMs = table === "receipt" ? gateway.config.operator.receiptMs : OUTCOME_RETENTION_MS;
   let forgotten = 0;
@@ -50,7 +57,7 @@ function* forgetRows(
   return forgotten;
 }
 
-function pause(gateway: Gateway): Promise<void> {
+function pause(gateway: Forgetter): Promise<void> {
   return new Promise((resolve) => {
     gateway.environment.timers.after(PAUSE_MS, resolve);
   });

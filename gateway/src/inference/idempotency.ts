@@ -26,11 +26,11 @@ export function claimOf({ at, route, body, idempotencyKey }: InferenceRequest): 
  * the chain, none of which it needs. Null if the request is to be served; the reserve looks once more. Throws 409 or
  * 422.
  */
-export async function earlierAnswer(gateway: Gateway, request: InferenceRequest): Promise<Response | null> {
-  const claim = claimOf(request);
-  if (claim === null) return null;
-  const { at, credential } = request;
-  const { partition, payer } = credential;
+export async function earlierAnswer(
+  gateway: Gateway,
+  { at, credential: { partition, payer } }: InferenceRequest,
+  claim: Claim,
+): Promise<Response | null> {
   const found: { fault: CredentialFault } | { earlier: Claimed | null } = await gateway.environment.ledger.read(
     partition,
     { type: "claimed", at, payer, claim },

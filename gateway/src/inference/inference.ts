@@ -5,7 +5,6 @@ import type { Gateway } from "../gateway.ts";
 import type { HeldBody } from "../http/held-bodies.ts";
 import type { VerifiedCredential } from "../identity/credentials.ts";
 import { nothingDelivered } from "../metering/quote.ts";
-import { utf8Length } from "../metering/utf8-length.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { providerError } from "../upstream/provider-error.ts";
 import { admitInTurn } from "./admit-in-turn.ts";
@@ -23,6 +22,8 @@ export type InferenceRequest = {
   at: number;
   route: InferenceRoute;
   credential: VerifiedCredential;
+  /** Who it comes from, as far as an address tells. */
+  client: string | undefined;
   /** Null once it was read into an order, for it may be large. */
   body: unknown;
   /** What it takes of the memory for all of them. */
@@ -40,7 +41,8 @@ export type InferenceRequest = {
  * refused; nothing is charged then.
  */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
-  const earlier = request.idempotencyKey === null ? null : await earlierAnswer(gateway, request);
+  const claim = claimOf(request);
+  const earlier = claim === null ? null : await earlierAnswer(gateway, request, claim);
   if (earlier !== null) return earlier;
   const order = request.route.parse(request.body, {
     snapshot: gateway.prices.current(),
@@ -49,10 +51,9 @@ export async function serveInference(gateway: Gateway, request: InferenceRequest
     chatExtras: gateway.config.upstream.chatExtras,
     chatOutputField: gateway.config.upstream.chatOutputField,
   });
-  const claim = claimOf(request);
   request.body = null;
   if (request.held.bytes > limits.unprovenBodyBytes) {
-    gateway.heldBodies.keep(request.held, utf8Length(order.upstreamBody));
+    gateway.heldBodies.keep(request.held, bytesInMemory(order.upstreamBody));
   }
   gateway.breaker.check(order.model.id, request.credential.partition, gateway.environment.clock.now());
   const admitted = await admitInTurn(gateway, request, order, claim);
@@ -86,7 +87,7 @@ async function forward(gateway: Gateway, exchange: Exchange): Promise<UpstreamRe
     const message = "The provider's answer is compressed, which it was not to be. Nothing was charged.";
     throw new GatewayError({ code: "upstream_error", message });
   }
-  const body = await errorText(response);
+  const body = await errorText(gateway, exchange, response);
   const refusal = providerError(response.status, body, [gateway.config.upstream.apiKey, upstreamKey]);
   if (refusal.alert !== null) log("alert", "provider", { request: exchange.id, alert: refusal.alert });
   // A key of an identity's own can be replaced; the master key is the operator's.
@@ -96,34 +97,37 @@ async function forward(gateway: Gateway, exchange: Exchange): Promise<UpstreamRe
   throw new GatewayError(refusal.detail);
 }
 
-const MAX_ERROR_BYTES = 64 * 1024;
+/** A string takes two bytes a letter as soon as one of them is not of Latin-1. */
+function bytesInMemory(text: string): number {
+  return /[\u0100-\uffff]/.test(text) ? 2 * text.length : text.length;
+}
 
-async function errorText(response: UpstreamResponse): Promise<string> {
+const MAX_ERROR_BYTES = 64 * 1024;
+const ERROR_READ_MS = 5_000;
+
+/** The status alone says what to answer; a body that breaks off or does not end adds nothing. */
+async function errorText({ environment }: Gateway, { abort }: Exchange, { body }: UpstreamResponse): Promise<string> {
+  const timer = environment.timers.after(ERROR_READ_MS, () => abort.abort());
   try {
-    return new TextDecoder().decode(await readBytes(response.body, MAX_ERROR_BYTES));
+    return new TextDecoder().decode(await readBytes(body, MAX_ERROR_BYTES));
   } catch {
-    // The status alone says what to answer; a body that breaks off or never ends adds nothing.
     return "";
+  } finally {
+    timer.cancel();
   }
 }
 
 /**
- * An answer that nobody saw costs nothing. One whose client left before it was whole may be billed whole all the same:
- * that is what the hold is for.
+ * An answer that nobody saw costs nothing. One whose client left before it came may be billed by the provider all the
+ * same: that is what the hold is for.
  */
 function failureEnding(error: unknown, { order, abort }: Exchange, { route, clientGone }: InferenceRequest): Ending {
-  const isWhole = !order.stream && !route.passesThrough;
+  const stream = order.stream || route.passesThrough;
   const mayBeBilled =
-    error instanceof UpstreamFailure && (error.stage === "body" || (error.stage === "sent" && abort.signal.aborted));
-  return isWhole && mayBeBilled && clientGone?.aborted === true
-    ? {
-        kind: "answer",
-        usage: "missing",
-        delivered: nothingDelivered,
-        complete: false,
-        stream: false,
-        clientGone: true,
-      }
+    error instanceof UpstreamFailure &&
+    ((error.stage === "body" && !stream) || (error.stage === "sent" && abort.signal.aborted));
+  return mayBeBilled && clientGone?.aborted === true
+    ? { kind: "answer", usage: "missing", delivered: nothingDelivered, complete: false, stream, clientGone: true }
     : { kind: "nothing", why: String(error) };
 }
 

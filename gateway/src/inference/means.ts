@@ -1,12 +1,11 @@
-import type { CredentialFault, Refusal } from "@inference/ledger/commands";
+import type { Refusal } from "@inference/ledger/commands";
 import type { BudgetView } from "@inference/ledger/reads";
 import type { SessionRow } from "@inference/ledger/tables";
-import { lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Gateway } from "../gateway.ts";
 import type { VerifiedCredential } from "../identity/credentials.ts";
-import type { Spender } from "../upstream/key-records.ts";
+import { type Spender, spenderOf } from "../upstream/key-records.ts";
 import { credentialError } from "./refusal.ts";
 
 /** What a request is paid and sent with. */
@@ -17,13 +16,22 @@ export type Means = {
   upstreamKey: string;
 };
 
+/** When a request came, and from whom as far as its address tells. */
+type Asker = { at: number; client: string | undefined };
+
 /**
  * The means of a session, whose capacity the chain decides: as of now, that is what its identity's budget has. Throws
  * 401 for a session that is not good now, and whatever keeps its capacity from being known.
  */
-export async function readSessionMeans(gateway: Gateway, credential: VerifiedCredential, at: number): Promise<Means> {
-  const spender = await readSpender(gateway, credential, at);
-  return { spender, upstreamKey: await readyKey(gateway, spender, at) };
+export async function readSessionMeans(
+  gateway: Gateway,
+  credential: VerifiedCredential,
+  { at, client }: Asker,
+): Promise<Means> {
+  const { session } = await readCredential(gateway, credential, at);
+  if (session === null) throw credentialError(credential.payer, "unknown");
+  const spender = spenderOf(session);
+  return { spender, upstreamKey: await readyKey(gateway, spender, { at, client }) };
 }
 
 /**
@@ -31,60 +39,65 @@ export async function readSessionMeans(gateway: Gateway, credential: VerifiedCre
  * held: the reserve decides. Throws 401 for a credential that is not good now.
  */
 export async function exhausted(
-  { environment }: Gateway,
-  { partition, payer }: VerifiedCredential,
+  gateway: Gateway,
+  credential: VerifiedCredential,
   { at, neededNanoUsd }: { at: number; neededNanoUsd: NanoUsd },
 ): Promise<Refusal | null> {
-  const { ledger } = environment;
+  const { ledger } = gateway.environment;
+  const { partition } = credential;
   const short = (budget: Refusal["budget"], view: BudgetView): Refusal | null => {
     const { limitNanoUsd, settledNanoUsd, availableNanoUsd, window, resetsAt } = view;
     if (limitNanoUsd === null || neededNanoUsd <= Math.max(0, limitNanoUsd - settledNanoUsd)) return null;
     return { budget, cause: "settled", neededNanoUsd, availableNanoUsd: availableNanoUsd ?? 0, window, resetsAt };
   };
-  const found: { fault: CredentialFault } | { keyId: string | null } = await ledger.read(partition, {
-    type: "credential",
-    at,
-    payer,
-  });
-  if ("fault" in found) throw credentialError(payer, found.fault);
-  if (found.keyId === null) return short("capacity", await ledger.read(partition, { type: "capacity", at }));
+  const { keyId } = await readCredential(gateway, credential, at);
+  if (keyId === null) return short("capacity", await ledger.read(partition, { type: "capacity", at }));
   const [balance, key] = await Promise.all([
     ledger.read(partition, { type: "balance", at }),
-    ledger.read(partition, { type: "key", at, keyId: found.keyId }),
+    ledger.read(partition, { type: "key", at, keyId }),
   ]);
   return short("balance", balance) ?? (key === null ? null : short("key", key.budget));
 }
 
 /** Throws 503 `overloaded` for who has nothing to spend, whatever it would take, where not all can be served. */
-export async function requirePayer(gateway: Gateway, credential: VerifiedCredential, at: number): Promise<void> {
-  if (credential.payer.kind === "session") await readSessionMeans(gateway, credential, at);
+export async function requirePayer(
+  gateway: Gateway,
+  credential: VerifiedCredential,
+  { at, client }: Asker,
+): Promise<void> {
+  if (credential.payer.kind === "session") await readSessionMeans(gateway, credential, { at, client });
   if ((await exhausted(gateway, credential, { at, neededNanoUsd: 1 })) === null) return;
-  fail("overloaded", "Too many large requests are in flight: try again in a moment.", { retryAfterS: 2 });
+  const message = "Memory for requests is short, and who has something to spend comes first: try again in a moment.";
+  fail("overloaded", message, { retryAfterS: 5 });
 }
 
-/** Whom a session speaks for. Its partition is asked, for the key-value store's copy may outlive it. */
-async function readSpender(
+/** One of these: an API key's id, or a session. */
+export type KnownCredential = { keyId: string | null; session: SessionRow | null };
+
+/**
+ * What a credential's partition knows of it: the key-value store's copy of a session may outlive it. Throws 401 or 403
+ * for one that is not good now.
+ */
+export async function readCredential(
   { environment }: Gateway,
   { partition, payer }: VerifiedCredential,
   at: number,
-): Promise<Spender> {
-  const found: { fault: CredentialFault } | { session: SessionRow | null } = await environment.ledger.read(partition, {
-    type: "credential",
-    at,
-    payer,
-  });
+): Promise<KnownCredential> {
+  const found = await environment.ledger.read(partition, { type: "credential", at, payer });
   if ("fault" in found) throw credentialError(payer, found.fault);
-  if (found.session === null) throw credentialError(payer, "unknown");
-  const { address, agentToken } = found.session;
-  return { address: lowerAddress(address), agentToken: agentToken === null ? null : lowerAddress(agentToken) };
+  return found;
 }
 
 /** Asks the chain both questions at once, so that a request waits for it two seconds at most. */
-async function readyKey({ agentOwners, keyRecords }: Gateway, spender: Spender, at: number): Promise<string> {
+async function readyKey(
+  { agentOwners, keyRecords }: Gateway,
+  spender: Spender,
+  { at, client }: Asker,
+): Promise<string> {
   const { address, agentToken } = spender;
   const [key] = await Promise.all([
-    keyRecords.keyFor(spender, at),
-    agentToken === null ? undefined : agentOwners.requireLately(agentToken, address),
+    keyRecords.keyFor(spender, at, client),
+    agentToken === null ? undefined : agentOwners.requireLately(agentToken, address, client),
   ]);
   return key;
 }

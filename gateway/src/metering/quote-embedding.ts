@@ -20,6 +20,7 @@ export function quoteEmbedding(request: EmbeddingRequest): TokenQuote {
     flatNanoUsd: null,
     chargeForUsage: (usage) => chargeForUsage(price, usage),
     chargeForDelivered: (delivered) => (deliveredTokens(delivered) === 0 ? 0 : maxNanoUsd),
+    chargeForPrompt: () => maxNanoUsd,
     affordableTokens: () => null,
   };
 }

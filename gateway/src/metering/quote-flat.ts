@@ -12,6 +12,7 @@ export function quoteFlat(snapshotId: string, atto: AttoUsd): Quote {
     flatNanoUsd,
     chargeForUsage: () => flatNanoUsd,
     chargeForDelivered: (delivered) => (deliveredTokens(delivered) === 0 ? 0 : flatNanoUsd),
+    chargeForPrompt: () => flatNanoUsd,
     affordableTokens: () => null,
   };
 }

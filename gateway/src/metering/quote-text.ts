@@ -36,6 +36,7 @@ export function quoteText(request: TextRequest): TokenQuote {
       const tokens = deliveredTokens(delivered);
       return tokens === 0 ? 0 : Math.min(maxNanoUsd, chargeToNanoUsdUp(tiersMaxAtto(tiers, tokens)));
     },
+    chargeForPrompt: () => Math.min(maxNanoUsd, chargeToNanoUsdUp(tiersMaxAtto(tiers, 0))),
     affordableTokens(availableNanoUsd: NanoUsd): number {
       const tokens = tiersAffordableTokens(tiers, nanoUsdToAtto(Math.max(0, availableNanoUsd)));
       if (tokens === undefined) return 0;

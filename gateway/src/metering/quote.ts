@@ -37,6 +37,11 @@ export type Quote = {
    * usage unknown. Nothing delivered is nothing charged.
    */
   chargeForDelivered(delivered: Delivered): NanoUsd;
+  /**
+   * The prompt's bound alone, at most the maximum: the charge of a stream whose client left before anything of it came.
+   * The provider has read the prompt by then, and may bill it.
+   */
+  chargeForPrompt(): NanoUsd;
   /** What a complete answer costs whose kind reports no usage (images, speech); null where usage decides. */
   flatNanoUsd: NanoUsd | null;
   /** The largest `max_tokens` that fits into an amount with this prompt; null where tokens do not bound the cost. */

@@ -107,8 +107,20 @@ test("a try that was given up here leaves it to the next one", () => {
   const breaker = failing(LIMIT.failures);
   const later = NOW + LIMIT.openMs;
   assert.equal(wait(breaker, "a", later), 0);
-  breaker.gaveUp("a");
+  breaker.gaveUp("a", later);
   assert.deepEqual([wait(breaker, "a", later), wait(breaker, "a", later) > 0], [0, true]);
+});
+
+test("a request that was under way when it opened and is given up opens it for nobody", () => {
+  const breaker = failing(LIMIT.failures - 1);
+  assert.equal(wait(breaker, "a", NOW - 1), 0);
+  breaker.failed("a", "account:last", NOW);
+  breaker.gaveUp("a", NOW - 1);
+  assert.equal(wait(breaker, "a", NOW), LIMIT.openMs / 1000);
+  const later = NOW + LIMIT.openMs;
+  assert.equal(wait(breaker, "a", later), 0);
+  breaker.gaveUp("a", NOW - 1);
+  assert.ok(wait(breaker, "a", later) > 0, "another one is trying it");
 });
 
 test("one model's failures cut off no other", () => {

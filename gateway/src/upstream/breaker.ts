@@ -17,8 +17,12 @@ export type Breaker = {
   succeeded(model: string): void;
   /** @param account Whose request failed; null if no request of anybody's has a part in it. */
   failed(model: string, account: string | null, atMs: number): void;
-  /** It was broken off here, and nothing is known: the next one may try. */
-  gaveUp(model: string): void;
+  /**
+   * It was broken off here, and nothing is known: if this one was the try, the next one may.
+   *
+   * @param admittedAtMs When it was let through.
+   */
+  gaveUp(model: string, admittedAtMs: number): void;
   /** The models that are cut off. */
   cutOff(atMs: number): number;
 };
@@ -31,6 +35,8 @@ type Trouble = {
   accounts: Set<string>;
   /** Nobody tries before; an account of these, as long again after. */
   openUntil: number;
+  /** When the last one was let through to try; null before the first. */
+  triedAt: number | null;
 };
 
 /** @param limit Null: it never opens. */
@@ -56,11 +62,13 @@ export function makeBreaker(limit: OperatorConfig["breaker"]): Breaker {
       check(model, account, atMs);
       const trouble = tripped(model);
       // This one tries it; the others wait for what becomes of it, or for as long again.
-      if (trouble !== undefined) trouble.openUntil = atMs + openMs;
+      if (trouble === undefined) return;
+      trouble.openUntil = atMs + openMs;
+      trouble.triedAt = atMs;
     },
     succeeded: (model) => void troubles.delete(model),
     failed(model, account, atMs) {
-      const trouble = troubles.get(model) ?? { failures: 0, accounts: new Set(), openUntil: 0 };
+      const trouble = troubles.get(model) ?? { failures: 0, accounts: new Set(), openUntil: 0, triedAt: null };
       troubles.set(model, trouble);
       const { accounts } = trouble;
       if (account !== null) {
@@ -74,9 +82,9 @@ export function makeBreaker(limit: OperatorConfig["breaker"]): Breaker {
       trouble.failures += 1;
       if (trouble.failures === mostFailures) trouble.openUntil = atMs + openMs;
     },
-    gaveUp(model) {
+    gaveUp(model, admittedAtMs) {
       const trouble = tripped(model);
-      if (trouble !== undefined) trouble.openUntil = 0;
+      if (trouble?.triedAt === admittedAtMs) trouble.openUntil = 0;
     },
     cutOff(atMs) {
       const all = [...troubles.values()];

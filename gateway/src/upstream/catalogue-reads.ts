@@ -6,7 +6,8 @@ import type { Provider } from "./provider.ts";
 
 /**
  * What the provider gives away beside its catalogue: lists that change as seldom. Each is read once for all who ask,
- * and kept as long as the prices are, so that nobody asks the provider through us more often than that.
+ * and kept as long as the prices are, so that nobody asks the provider through us more often than that. One that it
+ * does not tell is asked for again after ten seconds.
  */
 export type CatalogueReads = {
   /**
@@ -24,6 +25,8 @@ export function makeCatalogueReads(
   provider: Pick<Provider, "read">,
 ): CatalogueReads {
   const kept = new Map<string, { answer: unknown; atMs: number; triedAtMs: number }>();
+  /** When the provider last failed for a path that there is no answer for. */
+  const failedAtMs = new Map<string, number>();
   const shared = makeShared<unknown>({ background });
 
   async function readAgain(path: string): Promise<unknown> {
@@ -34,6 +37,7 @@ export function makeCatalogueReads(
       const text = await provider.read(path, abort.signal);
       const answer: unknown = text === null ? null : JSON.parse(text);
       kept.set(path, { answer, atMs, triedAtMs: atMs });
+      failedAtMs.delete(path);
       return answer;
     } catch (error) {
       if (!(error instanceof UpstreamFailure || error instanceof SyntaxError)) throw error;
@@ -43,8 +47,8 @@ export function makeCatalogueReads(
         last.triedAtMs = atMs;
         return last.answer;
       }
-      const message = "The provider does not tell this at the moment.";
-      throw new GatewayError({ code: "upstream_unavailable", message, retryAfterS: 5 });
+      failedAtMs.set(path, atMs);
+      throw notTold();
     } finally {
       timer.cancel();
     }
@@ -53,8 +57,15 @@ export function makeCatalogueReads(
   return {
     async read(path) {
       const known = kept.get(path);
-      const isFresh = known !== undefined && Math.abs(clock.now() - known.triedAtMs) < limits.catalogueRefreshMs;
-      return isFresh ? known.answer : shared(path, () => readAgain(path));
+      const nowMs = clock.now();
+      if (known !== undefined && Math.abs(nowMs - known.triedAtMs) < limits.catalogueRefreshMs) return known.answer;
+      if (Math.abs(nowMs - (failedAtMs.get(path) ?? 0)) < limits.goneModelRefreshMs) throw notTold();
+      return shared(path, () => readAgain(path));
     },
   };
+}
+
+function notTold(): GatewayError {
+  const message = "The provider does not tell this at the moment.";
+  return new GatewayError({ code: "upstream_unavailable", message, retryAfterS: 5 });
 }

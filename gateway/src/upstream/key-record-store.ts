@@ -23,15 +23,45 @@ export type KeyRecord = z.infer<typeof recordSchema>;
 export type KeyRecordStore = {
   /** Undefined also for a record that nobody can read. Throws what the store throws. */
   get(name: string): Promise<KeyRecord | undefined>;
-  /** What the store does not take is remembered here: it may name the only key that an identity has. */
-  put(name: string, record: KeyRecord): Promise<void>;
+  /**
+   * Known here at once, and written in the background. What the store does not take goes on being remembered: it may
+   * name the only key that an identity has.
+   */
+  put(name: string, record: KeyRecord): void;
 };
 
-/** Records that the store did not take; past this many the first of them is forgotten. */
+/** Records that the store did not take, or not yet; past this many the first of them is forgotten. */
 const MAX_UNKEPT = 1_000;
 
-export function makeKeyRecordStore({ keyValue, log }: Pick<Environment, "keyValue" | "log">): KeyRecordStore {
+export function makeKeyRecordStore({
+  keyValue,
+  log,
+  background,
+}: Pick<Environment, "keyValue" | "log" | "background">): KeyRecordStore {
   const unkept = new Map<string, KeyRecord>();
+  const writing = new Set<string>();
+
+  /** One write of a name at a time, so that an older record never comes after a newer one. */
+  async function write(name: string): Promise<void> {
+    if (writing.has(name)) return;
+    writing.add(name);
+    let tried: KeyRecord | undefined;
+    for (;;) {
+      const record = unkept.get(name);
+      if (record === undefined || record === tried) break;
+      tried = record;
+      const { upstreamKey, readAt } = record;
+      const expiresAt = upstreamKey === "master" ? readAt + limits.capacityServesMs : upstreamKey.expiresAt;
+      try {
+        await keyValue.put(name, JSON.stringify(record), { expiresAt });
+        if (unkept.get(name) === record) unkept.delete(name);
+      } catch (error) {
+        log("alert", "key_record", { error: String(error) });
+      }
+    }
+    writing.delete(name);
+  }
+
   return {
     async get(name) {
       const known = unkept.get(name);
@@ -39,18 +69,13 @@ export function makeKeyRecordStore({ keyValue, log }: Pick<Environment, "keyValu
       const text = await keyValue.get(name);
       return text === null ? undefined : parse(text);
     },
-    async put(name, record) {
-      const { upstreamKey, readAt } = record;
-      const expiresAt = upstreamKey === "master" ? readAt + limits.capacityServesMs : upstreamKey.expiresAt;
+    put(name, record) {
+      if ((unkept.get(name)?.readAt ?? 0) > record.readAt) return;
       unkept.delete(name);
-      try {
-        await keyValue.put(name, JSON.stringify(record), { expiresAt });
-      } catch (error) {
-        log("alert", "key_record", { error: String(error) });
-        unkept.set(name, record);
-        const [first = name] = unkept.keys();
-        if (unkept.size > MAX_UNKEPT) unkept.delete(first);
-      }
+      unkept.set(name, record);
+      const [first = name] = unkept.keys();
+      if (unkept.size > MAX_UNKEPT) unkept.delete(first);
+      background(write(name));
     },
   };
 }

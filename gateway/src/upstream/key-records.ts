@@ -1,6 +1,7 @@
 import { identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import type { Address } from "@inference/protocol/credential";
+import type { SessionRow } from "@inference/ledger/tables";
+import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { fail, GatewayError } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
@@ -16,15 +17,25 @@ import { makeSubKeys } from "./sub-keys.ts";
 /** Who spends a capacity: a wallet, or the agent whose token it owns. Never both at once. */
 export type Spender = { address: Address; agentToken: Address | null };
 
+export function spenderOf({ address, agentToken }: SessionRow): Spender {
+  return { address: lowerAddress(address), agentToken: agentToken === null ? null : lowerAddress(agentToken) };
+}
+
 /** The upstream key records, and through them the capacity of identities. */
 export type KeyRecords = {
   /**
    * The upstream key that serves a spender's request. Its limit and the identity's budget are what the chain gave for
    * the request's day: read within the last minute, or, where the chain does not say, within the last ten.
    *
-   * Throws `ChainUnavailable` where neither is known, 503 `upstream_unavailable` where the provider made no key.
+   * Throws `ChainUnavailable` where neither is known, 503 `overloaded` where the chain has too many questions, of all or
+   * of this client, and `upstream_unavailable` where the provider made no key.
    */
-  keyFor(spender: Spender, atMs: number): Promise<string>;
+  keyFor(spender: Spender, atMs: number, client: string | undefined): Promise<string>;
+  /**
+   * For who only looks: the identity's budget is what the chain gave for the day within the last ten minutes. Throws as
+   * `keyFor` does.
+   */
+  requireCapacity(spender: Spender, atMs: number, client: string | undefined): Promise<void>;
   /** The provider refused the key: the next request asks whether there still is one, and has another made if not. */
   doubt(spender: Spender): Promise<void>;
 };
@@ -64,13 +75,16 @@ export function makeKeyRecords(
   }
 
   /** Reads the capacity anew, and makes it the limit of the identity's budget and of its upstream key. */
-  async function sync(spender: Spender, name: string, requestDay: string): Promise<OpenRecord> {
+  async function sync(
+    spender: Spender,
+    { name, requestDay, client }: { name: string; requestDay: string; client: string | undefined },
+  ): Promise<OpenRecord> {
     // Looked at once more: another request may have ended its sync since.
     const known = await read(name);
     if (known !== undefined && isFresh(known.record, requestDay)) return known;
     const identity = spender.agentToken ?? spender.address;
     const readAt = clock.now();
-    const { capacityNanoUsd, at } = await chainReads(() => chain.capacityToday(identity));
+    const { capacityNanoUsd, at } = await chainReads(() => chain.capacityToday(identity), client);
     const day = utcDay(at);
     // Until a day's first block the chain still answers for the day before, and its clock may be ahead of ours.
     if (day !== utcDay(readAt)) throw new ChainUnavailable(`the chain's latest block is of ${day}`);
@@ -79,7 +93,7 @@ export function makeKeyRecords(
     );
     const upstreamKey = await syncSubKey(identity, name, known?.record.upstreamKey, capacityNanoUsd);
     const record: KeyRecord = { upstreamKey, capacityNanoUsd, day, readAt };
-    await store.put(name, record);
+    store.put(name, record);
     const opened = await open(name, record);
     if (opened === undefined) throw new Error(`the key in ${name} does not open`);
     return opened;
@@ -122,28 +136,35 @@ export function makeKeyRecords(
     return record.day === day && age >= 0 && age < mostMs;
   }
 
+  async function keyFor(spender: Spender, atMs: number, client: string | undefined): Promise<string> {
+    const name = recordName(spender);
+    const day = utcDay(atMs);
+    const known = await read(name);
+    if (known !== undefined && isFresh(known.record, day)) return known.key;
+    try {
+      const { record, key } = await shared(name, () => sync(spender, { name, requestDay: day, client }));
+      if (record.day === day) return key;
+      throw new ChainUnavailable(`the chain's latest block is of ${record.day}`);
+    } catch (error) {
+      const serves = known !== undefined && isYounger(known.record, day, limits.capacityServesMs);
+      if (serves && isUnread(error)) return known.key;
+      throw error;
+    }
+  }
+
   return {
-    async keyFor(spender, atMs) {
-      const name = recordName(spender);
-      const day = utcDay(atMs);
-      const known = await read(name);
-      if (known !== undefined && isFresh(known.record, day)) return known.key;
-      try {
-        const { record, key } = await shared(name, () => sync(spender, name, day));
-        if (record.day === day) return key;
-        throw new ChainUnavailable(`the chain's latest block is of ${record.day}`);
-      } catch (error) {
-        const serves = known !== undefined && isYounger(known.record, day, limits.capacityServesMs);
-        if (serves && isUnread(error)) return known.key;
-        throw error;
-      }
+    keyFor,
+    async requireCapacity(spender, atMs, client) {
+      const known = await read(recordName(spender));
+      if (known !== undefined && isYounger(known.record, utcDay(atMs), limits.capacityServesMs)) return;
+      await keyFor(spender, atMs, client);
     },
     async doubt(spender) {
       const name = recordName(spender);
       const known = await read(name);
       const key = known?.record.upstreamKey;
       if (known === undefined || key === undefined || key === "master") return;
-      await store.put(name, { ...known.record, upstreamKey: { ...key, limitNanoUsd: null } });
+      store.put(name, { ...known.record, upstreamKey: { ...key, limitNanoUsd: null } });
     },
   };
 }

@@ -74,6 +74,25 @@ test("while the provider does not tell, the last answer serves for fifteen minut
   assert.deepEqual(await errorAt("/v1/image/styles"), [503, "upstream_unavailable"]);
 });
 
+test("a list that the provider does not tell, and never told, is asked for every ten seconds and no more often", async () => {
+  await refuse("/image/styles", "503", 2);
+  const before = refusals();
+  nowMs += limits.catalogueMaxAgeMs;
+  for (let left = 5; left > 0; left--) {
+    assert.deepEqual(await errorAt("/v1/image/styles"), [503, "upstream_unavailable"]);
+  }
+  assert.equal(refusals(), before + 1);
+  assert.equal((await stack.call("/v1/models/traits")).status, 200, "another list is told");
+  nowMs += limits.goneModelRefreshMs - 1;
+  assert.deepEqual(await errorAt("/v1/image/styles"), [503, "upstream_unavailable"]);
+  assert.equal(refusals(), before + 1);
+  nowMs += 1;
+  assert.deepEqual(await errorAt("/v1/image/styles"), [503, "upstream_unavailable"]);
+  assert.equal(refusals(), before + 2);
+  nowMs += limits.goneModelRefreshMs;
+  assert.equal((await stack.call("/v1/image/styles")).status, 200);
+});
+
 test("a list that the provider does not have is not found, and what is no list is not shown", async () => {
   await refuse("/models/traits", "404", 1);
   assert.deepEqual(await errorAt("/v1/models/traits"), [404, "not_found"]);

@@ -89,6 +89,18 @@ test("a start that died while it made the tables begins again", () => {
   database.close();
 });
 
+test("what an older gateway's file lacks is added, and its rows stay", () => {
+  const file = newFile();
+  const older = openDatabase(file);
+  older.exec("DROP INDEX live_key");
+  older.exec("INSERT INTO nonce_row VALUES ('account:a', 'b', 1)");
+  older.close();
+  const database = openDatabase(file);
+  assert.equal(database.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name = 'live_key'").get()?.n, 1);
+  assert.equal(database.prepare("SELECT id FROM nonce_row").get()?.id, "b");
+  database.close();
+});
+
 test("a full disk is told apart from other failures", () => {
   const database = openDatabase(newFile());
   assert.equal(sqliteCode(new Error("no SQLite error")), undefined);

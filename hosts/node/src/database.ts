@@ -1,6 +1,6 @@
 import { closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { createStatements, SCHEMA_VERSION } from "@inference/ledger/schema";
+import { missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
 
 export type Synchronous = "FULL" | "NORMAL";
 
@@ -101,11 +101,10 @@ function migrate(database: DatabaseSync, file: string): void {
   // Two that start at once make the tables once. In EXCLUSIVE mode the lock is kept from here on.
   database.exec("BEGIN IMMEDIATE");
   const stored = database.prepare("PRAGMA user_version").get()?.user_version;
-  if (stored === 0) {
-    for (const statement of createStatements()) database.exec(statement);
-    database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
-  } else if (stored !== SCHEMA_VERSION) {
+  if (stored !== 0 && stored !== SCHEMA_VERSION) {
     throw new Error(`${file} has schema ${stored}, and this gateway wants ${SCHEMA_VERSION}.`);
   }
+  for (const statement of missingStatements(database.prepare(STORED_SCHEMA).all())) database.exec(statement);
+  if (stored === 0) database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
   database.exec("COMMIT");
 }

@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { limits } from "@inference/gateway/config";
-import { UpstreamFailure, type UpstreamResponse } from "@inference/gateway/environment";
+import { UpstreamFailure } from "@inference/gateway/environment";
 import { settledOf, settledOne, until } from "@inference/gateway/inference/testing/audit";
 import { chunksIn, openChatStream } from "@inference/gateway/inference/testing/chat-stream";
-import { chatBody, leaveAtOnce, pay, payAndLeave, USD } from "@inference/gateway/inference/testing/pay";
+import { leaveAtOnce, payAndLeave, SMALL, USD } from "@inference/gateway/inference/testing/pay";
+import {
+  type StubAnswer,
+  type StubProvider,
+  startStubProvider,
+} from "@inference/gateway/inference/testing/stub-provider";
 import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Saga } from "@inference/ledger/saga";
 import { assertError } from "./testing/assert-error.ts";
 import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
-import { withAnswer } from "./testing/stub-provider.ts";
 
 /** Requests whose ledger or provider fails them while they run. */
 type Gate = (command: Command, goOn: () => Promise<Reply>) => Promise<Reply>;
@@ -51,38 +55,32 @@ function token(content: string, more: object = {}): string {
   return event({ delta: { content }, finish_reason: null }, more);
 }
 
-/** For as long as `act` runs, the provider's answer is this stream. */
-async function withStream<T>(
-  stack: Stack,
-  chunks: (signal: AbortSignal) => AsyncGenerator<string>,
-  act: () => Promise<T>,
-): Promise<T> {
-  const { provider } = stack.gateway;
-  const { infer } = provider;
-  provider.infer = async (_order, _key, signal): Promise<UpstreamResponse> => ({
-    status: 200,
-    header: (name) => (name === "content-type" ? "text/event-stream" : null),
-    body: (async function* () {
-      for await (const text of chunks(signal)) yield new TextEncoder().encode(text);
-    })(),
-  });
-  try {
-    return await act();
-  } finally {
-    provider.infer = infer;
-  }
+function streamOf(body: () => AsyncIterable<string>): StubAnswer {
+  return { headers: { "content-type": "text/event-stream" }, body };
+}
+
+function answerOf(model: string): StubAnswer {
+  const choices = [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }];
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  return { body: JSON.stringify({ id: "c", object: "chat.completion", created: 1, model, choices, usage }) };
 }
 
 describe("an answer whose end the ledger does not have", () => {
+  let provider: StubProvider;
   let stack: Stack;
   before(async () => {
-    stack = await startStack();
+    provider = await startStubProvider();
+    stack = await startStack({ provider: provider.url });
   });
-  after(() => stack.stop());
+  after(async () => {
+    await stack?.stop();
+    await provider.stop();
+  });
 
   for (const status of ["unknown", "already_resolved", "exceeds_hold"] as const) {
     test(`is not sent when the settle is answered with ${status}`, async () => {
       const account = await stack.account(USD);
+      provider.say(answerOf("sim-small"));
       const before = stack.logged.length;
       const answer = await withGate(
         stack,
@@ -106,6 +104,10 @@ describe("an answer whose end the ledger does not have", () => {
     const fail = async (): Promise<Reply> => {
       throw new LedgerUnavailable("no");
     };
+    async function* one(): AsyncGenerator<string> {
+      yield `${token("content that never leaves")}data: [DONE]\n\n`;
+    }
+    provider.say(streamOf(one));
     const text = await withGate(stack, ["checkpoint"], fail, async () => {
       const stream = await openChatStream(stack, account, chat);
       assert.ok(await stream.readAll());
@@ -120,7 +122,7 @@ describe("an answer whose end the ledger does not have", () => {
     assert.deepEqual([receipt.outcome, receipt.chargeNanoUsd], ["released", 0]);
   });
 
-  test("a client that leaves before the first checkpoint is durable got nothing", async () => {
+  test("a client that leaves before the first checkpoint is durable pays for its prompt alone", async () => {
     const account = await stack.account(USD);
     let goOn: (() => void) | undefined;
     const wait: Gate = async (_command, commit) => {
@@ -131,20 +133,20 @@ describe("an answer whose end the ledger does not have", () => {
     };
     async function* cut(): AsyncGenerator<string> {
       yield token("content that never leaves");
-      throw new UpstreamFailure("body", "cut");
+      throw new Error("the connection breaks off");
     }
-    await withGate(stack, ["checkpoint"], wait, () =>
-      withStream(stack, cut, async () => {
-        const stream = await openChatStream(stack, account, chat);
-        const checkpoint = await until("the checkpoint to begin", () => goOn);
-        stream.leave();
-        // The gateway sees it a moment later.
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        checkpoint();
-      }),
-    );
-    const { receipt } = await settledOne(stack, account.address);
-    assert.equal(receipt.chargeNanoUsd, 0);
+    provider.say(streamOf(cut));
+    await withGate(stack, ["checkpoint"], wait, async () => {
+      const stream = await openChatStream(stack, account, chat);
+      const checkpoint = await until("the checkpoint to begin", () => goOn);
+      stream.leave();
+      // The gateway sees it a moment later.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      checkpoint();
+    });
+    const { receipt, hold } = await settledOne(stack, account.address);
+    const prompt = hold.amountNanoUsd - chat.max_tokens * SMALL.completionNanoUsd;
+    assert.ok(Math.abs(receipt.chargeNanoUsd - prompt) <= 1, `${receipt.chargeNanoUsd} of ${prompt}`);
   });
 
   test("a failed request has its answer while the disk is full, and its hold ends later", async () => {
@@ -157,9 +159,8 @@ describe("an answer whose end the ledger does not have", () => {
       return goOn();
     };
     await withGate(stack, ["release"], full, async () => {
-      const failing = { status: 500, contentType: "application/json", body: "{}" };
-      const answer = await withAnswer(stack, failing, () => ask(stack, account));
-      assertError(answer, 502, "upstream_error");
+      provider.say({ status: 500, body: "{}" });
+      assertError(await ask(stack, account), 502, "upstream_error");
     });
     assert.equal(stack.gateway.live.size, 1, "nobody else ends its hold");
     room?.();
@@ -170,26 +171,31 @@ describe("an answer whose end the ledger does not have", () => {
 });
 
 describe("what the provider does", () => {
+  let provider: StubProvider;
   let stack: Stack;
   before(async () => {
-    stack = await startStack();
+    provider = await startStubProvider();
+    stack = await startStack({ provider: provider.url });
   });
-  after(() => stack.stop());
+  after(async () => {
+    await stack?.stop();
+    await provider.stop();
+  });
 
   test("a stream of far more than was asked for is given up as it comes, and its client is told so", async () => {
     const account = await stack.account(USD);
     let sent = 0;
-    async function* endless(signal: AbortSignal): AsyncGenerator<string> {
-      for (; !signal.aborted && sent < 1_000_000; sent += 100) yield token("a").repeat(100);
+    async function* endless(): AsyncGenerator<string> {
+      for (; sent < 1_000_000; sent += 100) yield token("a").repeat(100);
     }
-    const text = await withStream(stack, endless, async () => {
-      const stream = await openChatStream(stack, account, chat);
-      assert.ok(await stream.readAll());
-      return stream.text();
-    });
+    provider.say(streamOf(endless));
+    const stream = await openChatStream(stack, account, chat);
+    assert.ok(await stream.readAll());
     const most = 2 * chat.max_tokens + limits.checkpointTokens;
-    assert.ok(sent > most - 200 && sent < most + 1_000, `${sent} tokens were read`);
-    const error = chunksIn(text).at(-1)?.error;
+    // What is in the buffers between here and there was sent, and not read.
+    assert.ok(sent > most - 200 && sent < 200_000, `${sent} tokens were sent`);
+    assert.ok(stream.tokens() < most + 1_000, `${stream.tokens()} tokens were passed on`);
+    const error = chunksIn(stream.text()).at(-1)?.error;
     assert.match(String(error?.message), /longer than what was asked for/);
     const { receipt, hold } = await settledOne(stack, account.address);
     assert.equal(receipt.chargeNanoUsd, hold.amountNanoUsd);
@@ -202,28 +208,24 @@ describe("what the provider does", () => {
       yield event({ delta: {}, finish_reason: "stop" });
       yield "data: [DONE]\n\n";
     }
-    await withStream(stack, long, async () => {
-      assert.ok(await (await openChatStream(stack, account, chat)).readAll());
-    });
+    provider.say(streamOf(long));
+    assert.ok(await (await openChatStream(stack, account, chat)).readAll());
     const { hold, detail } = await settledOne(stack, account.address);
     assert.equal(detail.upstreamId, "x".repeat(200));
     assert.equal(hold.upstreamId, "x".repeat(200));
   });
 
   test("an answer by another model is told to the operator once", async () => {
-    const choices = [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }];
-    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-    const body = JSON.stringify({ id: "c", object: "chat.completion", created: 1, model: "other", choices, usage });
     const account = await stack.account(USD);
-    const other = { status: 200, contentType: "application/json", body };
-    await withAnswer(stack, other, () => ask(stack, account));
+    provider.say(answerOf("other"));
+    await ask(stack, account);
     const told = stack.logged.filter(({ event }) => event === "other_model");
     assert.deepEqual(
       told.map(({ level, fields }) => [level, fields.asked, fields.answered]),
       [["alert", "sim-small", "other"]],
     );
-    const paid = await pay(stack, "/v1/chat/completions", chatBody("sim-small", ""));
-    assert.equal(paid.status, 200);
+    provider.say(answerOf("sim-small"));
+    assert.equal((await ask(stack, account)).status, 200);
     assert.equal(stack.logged.filter(({ event }) => event === "other_model").length, 1);
   });
 });

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { connect, type Socket } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { until } from "@inference/gateway/inference/testing/audit";
 import { accountPartition, identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
@@ -47,11 +49,15 @@ async function makeKey(
   return { text, keyId };
 }
 
-async function openSession(identity: Address, agentToken: Address | null = null): Promise<string> {
-  const { text, digest } = stack.gateway.credentials.issue("is", identity);
+async function openSession(
+  identity: Address,
+  agentToken: Address | null = null,
+  { gateway, ledger } = stack,
+): Promise<string> {
+  const { text, digest } = gateway.credentials.issue("is", identity);
   const address = agentToken === null ? identity : (owner ?? identity);
   const session = { digest, address, agentToken, at: now, expiresAt: now + 3_600_000 };
-  await stack.ledger.run(() => send(identityPartition(identity), { type: "openSession", ...session }));
+  await ledger.run(() => send(identityPartition(identity), { type: "openSession", ...session }));
   return text;
 }
 
@@ -130,6 +136,73 @@ test("a body that never comes, with a revoked key, takes nothing more once one o
     assert.equal((await hurried.call("/api/v1/key", { key: account.key })).status, 200);
   } finally {
     await hurried.stop();
+  }
+});
+
+describe("small bodies that never come, with a key of an account's, take none of its memory", () => {
+  let open: Stack;
+  before(async () => {
+    open = await startStack({ now: () => now });
+  });
+  after(() => open.stop());
+
+  /** As many as one sender may have, and some. */
+  async function announceBodies(key: string): Promise<Socket[]> {
+    const { hostname, port } = new URL(open.url);
+    const lines = [
+      "host: a",
+      `authorization: Bearer ${key}`,
+      "content-type: application/json",
+      "content-length: 65536",
+    ];
+    const sockets = Array.from({ length: 520 }, () => connect(Number(port), hostname));
+    let answers = 0;
+    for (const socket of sockets) {
+      socket.on("error", () => undefined);
+      socket.on("data", () => {
+        answers += 1;
+      });
+      socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n{`);
+    }
+    await until("one to be refused", () => (answers > 0 ? true : undefined));
+    return sockets;
+  }
+
+  const use = (key: string) => open.call("/v1/chat/completions", { key, body: chat });
+  /** Over HTTP the process that has seen it to be good is told. */
+  async function end({ address }: TestAccount, keyId: string, method: string, body?: object): Promise<void> {
+    const session = await openSession(address, null, open);
+    const { ok } = await open.call(`/api/v1/keys/${keyId}`, { key: session, method, ...(body && { body }) });
+    assert.ok(ok);
+  }
+
+  const ends: Record<string, (account: TestAccount, stolen: { text: string; keyId: string }) => Promise<void>> = {
+    async "that was never seen here, and is revoked"({ address }, { keyId }) {
+      await open.ledger.run(() => send(accountPartition(address), { type: "revokeKey", at: now, keyId }));
+    },
+    async "that was used here, and is revoked"(account, { text, keyId }) {
+      assert.equal((await use(text)).status, 200);
+      await end(account, keyId, "DELETE");
+    },
+    async "that was used here, and is disabled"(account, { text, keyId }) {
+      assert.equal((await use(text)).status, 200);
+      await end(account, keyId, "PATCH", { disabled: true });
+    },
+  };
+  for (const [what, end] of Object.entries(ends)) {
+    test(what, async () => {
+      const account = await open.account(USD);
+      const stolen = await makeKey(account, "stolen", open);
+      assert.equal((await use(account.key)).status, 200);
+      await end(account, stolen);
+      const sockets = await announceBodies(stolen.text);
+      try {
+        const answer = await use(account.key);
+        assert.equal(answer.status, 200, await answer.text());
+      } finally {
+        for (const socket of sockets) socket.destroy();
+      }
+    });
   }
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import type { Change, CounterRow, HoldRow, NonceRow, OutboxRow, ReceiptRow } from "@inference/ledger/tables";
+import type { Change, CounterRow, HoldRow, KeyRow, NonceRow, OutboxRow, ReceiptRow } from "@inference/ledger/tables";
 import { openDatabase } from "./database.ts";
 import { openRowCache, type RowCache } from "./row-cache.ts";
 
@@ -53,6 +53,22 @@ const receipt: ReceiptRow = {
   lossNanoUsd: 0,
   keyId: null,
   detail: "{}",
+};
+const key = (id: string, revokedAt: number | null): Change => {
+  const row: KeyRow = {
+    id,
+    name: "",
+    label: "",
+    digest: "",
+    window: "day",
+    limitNanoUsd: null,
+    disabled: 0,
+    revokedAt,
+    expiresAt: null,
+    createdAt: 0,
+    nonce: "",
+  };
+  return { table: "key", id, row };
 };
 /** Behind the cache's back: shows whether a row is read from memory or from disk. */
 const setOnDisk = (database: DatabaseSync, settled: number): void => {
@@ -213,6 +229,49 @@ test("the newest rows come first, those on their way to the disk among them, tho
   assert.deepEqual(newest("n4", 3), ["n2 22", "n1 1", "n0 0"]);
   assert.deepEqual(newest("n0", 3), []);
   assert.deepEqual(cache.partition("account:b").newest("nonce", { before: "~", limit: 3 }), []);
+});
+
+test("the keys that live are listed as they are now, on disk or on their way there", () => {
+  const { cache } = open();
+  const live = () =>
+    cache
+      .partition("account:a")
+      .liveKeys()
+      .map(({ id }) => id);
+  cache.write("account:a", [key("k2", null), key("k3", null), key("k4", 1)]);
+  cache.write("account:b", [key("k9", null)]);
+  assert.deepEqual(live(), ["k2", "k3"]);
+  cache.commit();
+  cache.write("account:a", [key("k1", null), key("k2", 5), key("k5", null), { table: "key", id: "k5", row: null }]);
+  assert.deepEqual(live(), ["k1", "k3"]);
+  const batch = cache.take();
+  assert.deepEqual(live(), ["k1", "k3"]);
+  assert.equal(cache.partition("account:a").get("key", "k2")?.revokedAt, 5);
+  cache.written(batch);
+});
+
+test("20,000 revoked keys of an account cost the list of its keys no more than none", () => {
+  const { cache } = open();
+  cache.write("account:few", [key("live", null)]);
+  cache.write("account:many", [key("live", null), ...Array.from({ length: 20_000 }, (_, n) => key(`k${n}`, null))]);
+  cache.commit();
+  cache.write(
+    "account:many",
+    Array.from({ length: 20_000 }, (_, n) => key(`k${n}`, 1)),
+  );
+  cache.commit();
+  /** The middle of 21 times. */
+  const listMs = (name: "account:few" | "account:many"): number => {
+    const times = Array.from({ length: 21 }, () => {
+      const start = performance.now();
+      assert.equal(cache.partition(name).liveKeys().length, 1);
+      return performance.now() - start;
+    });
+    return times.sort((one, other) => one - other)[10] ?? Number.NaN;
+  };
+  const few = listMs("account:few");
+  const many = listMs("account:many");
+  assert.ok(many < 10 * few + 0.1, `${many} ms, and ${few} ms without any`);
 });
 
 test("a walk through what is overdue finds each row once, page by page, and stops at the first young hold", () => {

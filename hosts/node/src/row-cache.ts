@@ -2,8 +2,8 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ForgettableTable, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import type { Partition } from "@inference/ledger/partition";
 import { sqlName, timeOrderedTables } from "@inference/ledger/schema";
-import { tableSql } from "@inference/ledger/sql";
-import type { Change, HoldRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
+import { LIVE_KEYS, tableSql } from "@inference/ledger/sql";
+import type { Change, HoldRow, KeyRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 import { type EncodedRows, encodeRow, writeEncoded } from "./encoded-rows.ts";
 import { prepareStatements } from "./statements.ts";
@@ -12,7 +12,7 @@ import { openWrittenIds } from "./written-ids.ts";
 /**
  * The rows of all partitions: memory in front of the file. A row that was read or written recently is in memory; a
  * changed one is pending until the next commit. Only rows a request can need again stay: what is written once
- * (receipts, uses, resolved holds) leaves memory with its commit.
+ * (receipts, uses, resolved holds) leaves memory with its commit, and so does a key that is revoked.
  */
 export type RowCache = {
   partition(name: Partition): ReadRows;
@@ -63,6 +63,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const begin = database.prepare("BEGIN IMMEDIATE");
   const end = database.prepare("COMMIT");
   const lapsed = database.prepare(LAPSED_HOLDS);
+  const liveKeysStored = database.prepare(LIVE_KEYS);
   const undelivered = database.prepare("SELECT * FROM outbox_row ORDER BY partition, id");
   const overdue = Object.fromEntries(
     forgettableTables.map((table) => [table, database.prepare(overdueWalks[table].select)]),
@@ -89,6 +90,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
         get: (table, id) => get(fresh, table, id),
         list: (table, { after = "", limit }) => list(fresh, table, after, limit) as never,
         newest: (table, { before, limit }) => newest(fresh, table, before, limit) as never,
+        liveKeys: () => liveKeys(fresh),
       },
     };
     partitions.set(name, fresh);
@@ -121,6 +123,12 @@ export function openRowCache(database: DatabaseSync): RowCache {
     const stored = statements[table].newest.all(partition.name, before, limit + changed.length);
     const found = withChanges(table, stored, changed);
     return found.sort((one, other) => (one.id > other.id ? -1 : 1)).slice(0, limit);
+  }
+
+  function liveKeys(partition: CachedPartition): KeyRow[] {
+    const stored = liveKeysStored.all(partition.name);
+    const live = (withChanges("key", stored, onTheirWay(partition, "key")) as KeyRow[]).filter(isLive);
+    return live.sort((one, other) => (one.id < other.id ? -1 : 1));
   }
 
   function remember(partition: CachedPartition, table: TableName, id: string, row: Row | null): Entry {
@@ -252,7 +260,12 @@ function forget({ partition, table, id }: Entry): void {
 
 function staysInMemory(table: TableName, row: Row): boolean {
   if (table === "hold") return (row as HoldRow).state === "open" || (row as HoldRow).state === "orphaned";
+  if (table === "key") return isLive(row as KeyRow);
   return table !== "receipt" && table !== "use" && table !== "credit" && table !== "claim";
+}
+
+function isLive({ revokedAt }: KeyRow): boolean {
+  return revokedAt === null;
 }
 
 /** Makes room: drops a tenth of the partitions, those not used since the last time first. */

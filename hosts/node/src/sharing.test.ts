@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { until } from "@inference/gateway/inference/testing/audit";
 import { identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
@@ -10,6 +8,7 @@ import type { Address } from "@inference/protocol/credential";
 import { formatSiweMessage } from "@inference/protocol/siwe";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { assertError } from "./testing/assert-error.ts";
+import { bytesInUse } from "./testing/heap.ts";
 import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
@@ -30,11 +29,10 @@ function ask(stack: Stack, { key }: { key: string }, body: object): Promise<Wire
 let lastIdentity = 0;
 
 /** A session as anybody gets one for a signature. */
-async function freeSession(stack: Stack): Promise<TestAccount> {
+async function freeSession(stack: Stack, at = Date.now()): Promise<TestAccount> {
   lastIdentity += 1;
   const address: Address = `0xf${lastIdentity.toString(16).padStart(39, "0")}`;
   const { text, digest } = stack.gateway.credentials.issue("is", address);
-  const at = Date.now();
   await stack.ledger.run(() =>
     send(identityPartition(address), {
       type: "openSession",
@@ -113,6 +111,34 @@ describe("the memory for bodies", () => {
     }
   });
 
+  test("is counted as it is used: a text with one letter outside Latin-1 takes two bytes for each", async () => {
+    const { heldBodies } = stack.gateway;
+    for (const [letter, bytes] of [
+      ["\u00e9", 1],
+      ["\u20ac", 2],
+    ] as const) {
+      const account = await stack.account(USD);
+      const content = `${"x".repeat(100_000)}${letter}[[delay=700]]`;
+      const inFlight = ask(stack, account, bodyOf(content));
+      await until("it to be at the provider", async () =>
+        (await stack.balance(account.address)).heldNanoUsd > 0 ? true : undefined,
+      );
+      /** Half of all there is, with this body, if it has so many bytes. */
+      const has = (least: number): boolean => {
+        const fillers = [32 * MIB, 32 * MIB, 32 * MIB, 32 * MIB - least].map((size, index) => {
+          const filler = { bytes: 0, sender: null };
+          heldBodies.take(filler, size, { name: `filler ${index}`, hasCredential: true });
+          return filler;
+        });
+        const isScarce = heldBodies.isScarce();
+        for (const filler of fillers) heldBodies.keep(filler, 0);
+        return isScarce;
+      };
+      assert.deepEqual([has(bytes * 100_000), has(bytes * 101_000)], [true, false]);
+      assert.equal((await inFlight).status, 200);
+    }
+  });
+
   test("is kept for who can pay once half of it is taken", async () => {
     const { heldBodies } = stack.gateway;
     const others = Array.from({ length: 4 }, (_, index) => ({ name: `other ${index}`, hasCredential: true }));
@@ -121,7 +147,9 @@ describe("the memory for bodies", () => {
     try {
       const [free, empty, paying] = [await freeSession(stack), await stack.account(0), await stack.account(USD)];
       for (const { key } of [free, empty]) {
-        assertError(await ask(stack, { key }, bodyOf("hello")), 503, "overloaded");
+        const refused = await ask(stack, { key }, bodyOf("hello"));
+        assert.match(assertError(refused, 503, "overloaded").message, /who has something to spend comes first/);
+        assert.equal(refused.headers["retry-after"], "5");
         assertError(await ask(stack, { key }, bodyOf("x".repeat(100_000))), 503, "overloaded");
       }
       assert.equal((await ask(stack, paying, bodyOf("hello"))).status, 200);
@@ -151,17 +179,13 @@ describe("the memory for bodies", () => {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     // One for all, and not on the heap.
     const body = Buffer.from(JSON.stringify(bodyOf("[[delay=3000]]", { metadata: { padding: "x".repeat(4 * MIB) } })));
-    setFlagsFromString("--expose-gc");
-    const collect = runInNewContext("gc") as () => void;
-    collect();
-    const before = process.memoryUsage().heapUsed;
+    const before = bytesInUse();
     const answers: Promise<WireAnswer>[] = [];
     for (let count = 1; count <= 16; count++) {
       answers.push(sendHttp(stack.url, { path: CHAT, body, headers }));
       await until("it to be forwarded", () => (stack.gateway.live.size === count ? true : undefined));
     }
-    collect();
-    const grown = process.memoryUsage().heapUsed - before;
+    const grown = bytesInUse() - before;
     for (const answer of await Promise.all(answers)) assert.equal(answer.status, 200, answer.text);
     assert.ok(grown < 16 * MIB, `${Math.round(grown / MIB)} MiB are kept of 64`);
   });
@@ -303,6 +327,72 @@ describe("the operator's node", () => {
       assert.equal(asked, 8);
     } finally {
       for (const end of ends) end();
+      await stack.stop();
+    }
+  });
+});
+
+describe("the questions about sessions", () => {
+  const look = (stack: Stack, { key }: TestAccount, address: string): Promise<WireAnswer> => {
+    const headers = { authorization: `Bearer ${key}`, "x-forwarded-for": address };
+    return sendHttp(stack.url, { method: "GET", path: "/api/v1/key", headers });
+  };
+
+  test("of one address are 16 at a time, and the other addresses have the rest", async () => {
+    let asked = 0;
+    const ends: (() => void)[] = [];
+    const capacityToday = () => {
+      asked += 1;
+      const answer = { capacityNanoUsd: USD, at: Date.now() };
+      return new Promise<typeof answer>((resolve) => ends.push(() => resolve(answer)));
+    };
+    const stack = await startStack({ operator: { addressHeader: "x-forwarded-for" }, chain: { capacityToday } });
+    try {
+      const lookAnew = async (client: number) => look(stack, await freeSession(stack), `203.0.113.${client}`);
+      for (let client = 1; client <= 4; client++) {
+        for (let left = 16; left > 0; left--) void lookAnew(client);
+        await until("16 to be asked", () => (asked === 16 * client ? true : undefined));
+        const refused = await Promise.race([lookAnew(client), sleep(2_000)]);
+        assertError(refused ?? assert.fail("one more was asked"), 503, "overloaded");
+      }
+      assertError(await lookAnew(5), 503, "overloaded");
+      for (const end of ends.splice(0)) end();
+      const last = lookAnew(1);
+      await until("one more to be asked", () => (asked === 65 ? true : undefined));
+      for (const end of ends) end();
+      assert.equal((await last).status, 200);
+    } finally {
+      for (const end of ends) end();
+      await stack.stop();
+    }
+  });
+
+  test("are not asked again for who only looks, for ten minutes of one day; who spends asks once a minute", async () => {
+    let [now, asked] = [Date.UTC(2026, 10, 21, 12), 0];
+    const capacityToday = async () => {
+      asked += 1;
+      return { capacityNanoUsd: USD, at: now };
+    };
+    const stack = await startStack({ now: () => now, chain: { capacityToday } });
+    try {
+      const session = await freeSession(stack, now);
+      for (const [passedMs, asks] of [
+        [0, 1],
+        [9 * 60_000, 1],
+        [60_000 - 1, 1],
+        [1, 2],
+      ] as const) {
+        now += passedMs;
+        assert.equal((await look(stack, session, "")).status, 200);
+        assert.equal(asked, asks, `after ${passedMs} ms more`);
+      }
+      now += 60_000;
+      await stack.gateway.prices.refresh();
+      assert.equal((await look(stack, session, "")).status, 200);
+      assert.equal(asked, 2);
+      assert.equal((await ask(stack, session, bodyOf("hello"))).status, 200);
+      assert.equal(asked, 3);
+    } finally {
       await stack.stop();
     }
   });

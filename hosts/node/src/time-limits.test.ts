@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { settledOne } from "@inference/gateway/inference/testing/audit";
 import { openChatStream } from "@inference/gateway/inference/testing/chat-stream";
+import { type StubProvider, startStubProvider } from "@inference/gateway/inference/testing/stub-provider";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** Each limit of a request's time: what takes less of it is served, and what takes more is not. */
@@ -79,43 +80,70 @@ describe("the provider's answer", () => {
   });
 });
 
-test("who reads nothing for a while goes on reading; who does so for longer has left", async () => {
-  const { provider } = stack.gateway;
-  const { infer } = provider;
-  // More than all buffers between here and there: comments, which cost nothing.
-  const comment = new TextEncoder().encode(`: ${"x".repeat(65_534)}\n\n`);
-  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-  const chunk = { id: "c", object: "chat.completion.chunk", created: 1, model: "sim-small" };
-  const choices = [{ index: 0, delta: { content: "a" }, finish_reason: "stop" }];
-  const events = [{ choices }, { choices: [], usage }].map((more) => JSON.stringify({ ...chunk, ...more }));
-  async function* body(): AsyncGenerator<Uint8Array> {
-    yield new TextEncoder().encode(`data: ${events[0]}\n\n`);
-    for (let sent = 0; sent < 500; sent += 1) yield comment;
-    yield new TextEncoder().encode(`data: ${events[1]}\n\ndata: [DONE]\n\n`);
-  }
-  provider.infer = async () => ({ status: 200, header: headerOf, body: body() });
-  try {
-    for (const [pauseMs, isServed] of [
-      [limits.stalledReaderMs / 2, true],
-      [limits.stalledReaderMs * 2, false],
-    ] as const) {
-      const account = await stack.account(USD);
-      assert.equal(await readAfter(account, pauseMs), isServed, `after ${pauseMs} ms`);
-      const { detail } = await settledOne(stack, account.address);
-      assert.equal(detail.cancelled, !isServed);
+describe("a provider that says what the simulator does not", () => {
+  let provider: StubProvider;
+  before(async () => {
+    provider = await startStubProvider();
+  });
+  after(() => provider?.stop());
+
+  test("who reads nothing for a while goes on reading; who does so for longer has left", async () => {
+    // More than all buffers between here and there: comments, which cost nothing.
+    const comment = `: ${"x".repeat(65_534)}\n\n`;
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    const chunk = { id: "c", object: "chat.completion.chunk", created: 1, model: "sim-small" };
+    const choices = [{ index: 0, delta: { content: "a" }, finish_reason: "stop" }];
+    const events = [{ choices }, { choices: [], usage }].map((more) => JSON.stringify({ ...chunk, ...more }));
+    async function* body(): AsyncGenerator<string> {
+      yield `data: ${events[0]}\n\n`;
+      for (let sent = 0; sent < 500; sent += 1) yield comment;
+      yield `data: ${events[1]}\n\ndata: [DONE]\n\n`;
     }
-  } finally {
-    provider.infer = infer;
-  }
+    provider.say({ headers: { "content-type": "text/event-stream" }, body });
+    const stack = await startStack({ provider: provider.url, request: limits });
+    try {
+      for (const [pauseMs, isServed] of [
+        [limits.stalledReaderMs / 2, true],
+        [limits.stalledReaderMs * 2, false],
+      ] as const) {
+        const account = await stack.account(USD);
+        assert.equal(await readAfter(stack, account, pauseMs), isServed, `after ${pauseMs} ms`);
+        const { detail } = await settledOne(stack, account.address);
+        assert.equal(detail.cancelled, !isServed);
+      }
+    } finally {
+      await stack.stop();
+    }
+  });
+
+  test("a refusal that does not end is told after five seconds, by its status alone", async () => {
+    async function* endless(): AsyncGenerator<string> {
+      yield '{"error":';
+      await new Promise(() => undefined);
+    }
+    const stack = await startStack({ provider: provider.url, hurry: 10 });
+    try {
+      const account = await stack.account(USD);
+      for (const [status, code] of [
+        [429, "upstream_unavailable"],
+        [500, "upstream_error"],
+      ] as const) {
+        provider.say({ status, body: endless });
+        const from = performance.now();
+        const answer = await stack.call("/v1/chat/completions", { key: account.key, body: chat("hi") });
+        assert.match(await answer.text(), new RegExp(`"code":"${code}"`));
+        assert.ok(performance.now() - from < 5_000, "its time is half a second here, and an answer's a minute");
+        assert.equal((await stack.balance(account.address)).heldNanoUsd, 0);
+      }
+    } finally {
+      await stack.stop();
+    }
+  });
 });
 
-function headerOf(name: string): string | null {
-  return name === "content-type" ? "text/event-stream" : null;
-}
-
 /** Opens a stream, reads nothing of it for so long, and then all. True if it came whole. */
-async function readAfter(account: TestAccount, pauseMs: number): Promise<boolean> {
-  const sent = request(`${stack.url}/v1/chat/completions`, {
+async function readAfter({ url }: Stack, account: TestAccount, pauseMs: number): Promise<boolean> {
+  const sent = request(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: headersOf(account),
     agent: false,

@@ -78,6 +78,11 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
           .reverse()
           .slice(0, limit)
           .flatMap((id) => decode(table, id, tables[table].get(id)) ?? []),
+      liveKeys: () =>
+        [...tables.key]
+          .sort(([one], [other]) => (one < other ? -1 : 1))
+          .flatMap(([id, text]) => decode("key", id, text) ?? [])
+          .filter((key) => key.revokedAt === null),
     };
   }
 

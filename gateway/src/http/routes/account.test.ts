@@ -337,6 +337,20 @@ describe("what anyone reads", () => {
     assert.deepEqual(await health(), { status: 503, body: withoutLedger });
   });
 
+  test("why the ledger takes no request is told to the operator, and to nobody else", async () => {
+    const { fixture, get } = await openAccount();
+    const logged: unknown[] = [];
+    fixture.gateway.environment.log = (...line) => logged.push(line);
+    fixture.ledger.read = async () => {
+      throw new LedgerUnavailable("the disk is full");
+    };
+    const answer = await get("/api/v1/credits");
+    assertError(answer, 503, "ledger_unavailable");
+    assert.doesNotMatch(answer.text, /disk/);
+    const request = answer.headers.get("x-request-id");
+    assert.deepEqual(logged, [["warn", "ledger_unavailable", { request, error: "the disk is full" }]]);
+  });
+
   test("the status without prices says so", async () => {
     const { body } = await openFixture().call("GET", "/api/v1/status");
     assert.equal(body.data?.prices, null);

@@ -27,7 +27,7 @@ export async function deleteAuth(context: GatewayContext): Promise<Response> {
   const { token, credential } = await requireSessionToken(context);
   await signOut(gateway, { token, credential }, at);
   // From here on it is refused everywhere but here.
-  gateway.refused.add(credential.payer.digest);
+  gateway.seen.refuse(credential.payer.digest);
   return context.body(null, 204);
 }
 

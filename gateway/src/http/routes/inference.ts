@@ -13,28 +13,30 @@ import { commonHeaders } from "../middleware.ts";
 export function handleInference(route: InferenceRoute) {
   const maxBytes = route.name === "chat" ? "chatBodyBytes" : "otherBodyBytes";
   return async function inference(context: GatewayContext): Promise<Response> {
+    const gateway = context.get("gateway");
     const credential = requireCredential(context);
     const prove = async (mustPay = false): Promise<void> => {
       await lookUpCredential(context, credential);
-      if (mustPay) await requirePayer(context.get("gateway"), credential, context.get("at"));
+      if (mustPay) await requirePayer(gateway, credential, context.var);
     };
     try {
       const idempotencyKey = readIdempotencyKey(context);
       // An answer kept for an agent is its owner's of today.
       if (idempotencyKey !== null && credential.payer.kind === "session") await prove();
       const id = context.get("requestId");
-      const response = await serveInference(context.get("gateway"), {
+      const response = await serveInference(gateway, {
         id,
         at: context.get("at"),
         route,
         credential,
-        body: parseJsonBody(await readJsonText(context, context.get("gateway").config.request[maxBytes], prove)),
+        client: context.get("client"),
+        body: parseJsonBody(await readJsonText(context, gateway.config.request[maxBytes], prove)),
         held: context.get("held"),
         idempotencyKey,
         clientGone: context.req.raw.signal,
         headers: commonHeaders(id),
       });
-      context.var.gateway.refused.delete(credential.payer.digest);
+      gateway.seen.accept(credential.payer.digest);
       context.set("hasCommonHeaders", true);
       return response;
     } catch (error) {

@@ -1,8 +1,8 @@
 import type { BudgetName } from "@inference/ledger/commands";
 import { ceilingPartition } from "@inference/ledger/partition";
 import type { BudgetView } from "@inference/ledger/reads";
-import { lowerAddress } from "@inference/protocol/credential";
 import { readApiKey } from "../../identity/api-keys.ts";
+import { spenderOf } from "../../upstream/key-records.ts";
 import { toBudgetObject } from "../budget-object.ts";
 import type { GatewayContext } from "../context.ts";
 import { type KeyHolder, requireHolder, type SessionHolder } from "../identify.ts";
@@ -12,7 +12,7 @@ import { toSessionObject } from "../session-object.ts";
 
 /**
  * GET /api/v1/key: what the key that is sent may spend, has spent, and which budget stops it first; of a session, the
- * same of its identity's capacity of the day, as the chain has it.
+ * same of its identity's capacity of the day, as the chain had it within ten minutes.
  */
 export async function getKey(context: GatewayContext): Promise<Response> {
   const holder = await requireHolder(context);
@@ -49,11 +49,9 @@ async function describeKey(context: GatewayContext, { partition, keyId }: KeyHol
 }
 
 async function describeSession(context: GatewayContext, { partition, session }: SessionHolder) {
-  const { gateway, at } = context.var;
-  const { address, agentToken } = session;
-  const spender = { address: lowerAddress(address), agentToken: agentToken === null ? null : lowerAddress(agentToken) };
+  const { gateway, at, client } = context.var;
   // Until the chain has been asked, a day has no capacity.
-  await gateway.keyRecords.keyFor(spender, at);
+  await gateway.keyRecords.requireCapacity(spenderOf(session), at, client);
   return toSessionObject(session, await gateway.environment.ledger.read(partition, { type: "capacity", at }));
 }
 

@@ -8,6 +8,7 @@ import {
   assertDelivered,
   assertFree,
   assertHold,
+  assertPrompt,
   chatBody,
   leaveAtOnce,
   leaveWhen,
@@ -152,10 +153,20 @@ export function testDepartures(startHost: StartHost): void {
       });
     }
 
-    test("a stream of which nothing ever came is free, a whole answer costs the hold", async () => {
+    test("a stream of which nothing ever came costs the prompt's bound, a whole answer the hold", async () => {
       const body = (more: object) => chatBody("sim-small", withFault("hang-before-headers"), more);
-      assertFree(await leaveEarly(leaveAtOnce(), body({ stream: true })));
+      assertPrompt(await leaveEarly(leaveAtOnce(), body({ stream: true })));
       assertHold(await leaveEarly(leaveAtOnce(), body({})));
+    });
+
+    test("a stream left before its first token costs the prompt's bound, though more came for nobody", async () => {
+      const slow = "[[delay=40]][[drip=40]][[tokens=200]]";
+      assertPrompt(await leaveEarly(leaveAtOnce(), chatBody("sim-small", slow, { stream: true })));
+    });
+
+    test("a stream that the provider broke off before its first token is free, also for who has left", async () => {
+      const body = chatBody("sim-small", withFault("200-error-only", "[[delay=100]]"), { stream: true });
+      assertFree(await payAndLeave(host, leaveAtOnce(), body));
     });
 
     test("speech that was being made costs its flat price", async () => {

@@ -295,7 +295,7 @@ export function testFaultySettlements(startHost: StartHost): void {
           usedTokens,
         ];
         for (const answer of [...answers, [], null, "text", 7]) {
-          provider.say(JSON.stringify(answer));
+          provider.say({ body: JSON.stringify(answer) });
           for (const [path, makeBody] of Object.entries(routeBodies)) {
             if (path === "/v1/audio/speech" || (path === "/v1/chat/completions" && answer === usedTokens)) continue;
             const account = await host.account(USD);

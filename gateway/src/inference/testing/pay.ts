@@ -40,8 +40,15 @@ export async function pay(
   return { ...(await paidFor(host, account, tag)), status, headers, ...read };
 }
 
+const MAX_TOKENS = 100;
+
 export function chatBody(model: string, markers: string, more: object = {}): (tag: string) => object {
-  return (tag) => ({ model, messages: [{ role: "user", content: `${tag} ${markers}` }], max_tokens: 100, ...more });
+  return (tag) => ({
+    model,
+    messages: [{ role: "user", content: `${tag} ${markers}` }],
+    max_tokens: MAX_TOKENS,
+    ...more,
+  });
 }
 
 /** A fault met through a marker, so that the model is an ordinary one. */
@@ -103,6 +110,14 @@ export function assertDelivered({ receipt, hold, detail, alerts }: Paid, tokens:
   assert.deepEqual([outcome, detail.basis, lossNanoUsd, alerts], ["settled", "delivered", 0, []]);
   assert.ok(chargeNanoUsd >= tokens * SMALL.completionNanoUsd, `${chargeNanoUsd} for ${tokens} tokens`);
   assert.ok(chargeNanoUsd <= hold.amountNanoUsd);
+}
+
+/** The hold without the answer that was bounded by it. */
+export function assertPrompt({ receipt, hold, detail }: Paid): void {
+  assert.deepEqual([receipt.outcome, detail.basis], ["settled", "delivered"], JSON.stringify(detail));
+  assert.ok(receipt.chargeNanoUsd > 0, "the prompt costs something");
+  const prompt = hold.amountNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
+  assert.ok(Math.abs(receipt.chargeNanoUsd - prompt) <= 1, `${receipt.chargeNanoUsd} of ${prompt}`);
 }
 
 export function assertHold({ receipt, hold, detail }: Paid): void {

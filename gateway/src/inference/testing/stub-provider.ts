@@ -1,31 +1,47 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 
 /** A provider that lists the simulator's models and answers whatever it is told to: for what the simulator never says. */
 export type StubProvider = {
   url: string;
-  /** The body of every answer from now on, as JSON with status 200. */
-  say(body: string): void;
+  /** What every paid request is answered with from now on. */
+  say(answer: StubAnswer): void;
   stop(): Promise<void>;
+};
+
+export type StubAnswer = {
+  /** 200, if it is not given. */
+  status?: number;
+  /** Beside the content type, which is JSON if it is not given. */
+  headers?: Record<string, string>;
+  /** As it is, or made anew for each request: where that throws, the connection breaks off. */
+  body: string | (() => AsyncIterable<string>);
 };
 
 export async function startStubProvider(): Promise<StubProvider> {
   const simulator = await startProviderSimulator();
-  let said = "{}";
+  let said: StubAnswer = { body: "{}" };
   const server = createServer(async (request, response) => {
     request.resume();
-    const path = request.url ?? "";
-    const body = request.method === "GET" ? await (await fetch(new URL(path, simulator.url))).text() : said;
-    response.writeHead(200, { "content-type": "application/json" }).end(body);
+    const { status = 200, headers = {}, body } = request.method === "GET" ? await listed(request.url ?? "") : said;
+    response.writeHead(status, { "content-type": "application/json", ...headers });
+    if (typeof body === "string") response.end(body);
+    // Whoever leaves ends it as well.
+    else await pipeline(Readable.from(body()), response).catch(() => undefined);
+  });
+  const listed = async (path: string): Promise<StubAnswer> => ({
+    body: await (await fetch(new URL(path, simulator.url))).text(),
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${new URL(simulator.url).pathname}`,
-    say(body) {
-      said = body;
+    say(answer) {
+      said = answer;
     },
     async stop() {
       server.close();

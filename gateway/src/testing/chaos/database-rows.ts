@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Partition } from "@inference/ledger/partition";
-import { tableSql } from "@inference/ledger/sql";
-import type { ReadRows } from "@inference/ledger/tables";
+import { LIVE_KEYS, tableSql } from "@inference/ledger/sql";
+import type { KeyRow, ReadRows } from "@inference/ledger/tables";
 
 /** A partition's rows as a database has them. */
 export function databaseRows(database: DatabaseSync, partition: Partition): ReadRows {
@@ -14,5 +14,6 @@ export function databaseRows(database: DatabaseSync, partition: Partition): Read
       database.prepare(tableSql[table].list).all(partition, after, limit).map(tableSql[table].toRow) as never,
     newest: (table, { before, limit }) =>
       database.prepare(tableSql[table].newest).all(partition, before, limit).map(tableSql[table].toRow) as never,
+    liveKeys: () => database.prepare(LIVE_KEYS).all(partition).map(tableSql.key.toRow) as KeyRow[],
   };
 }

@@ -1,0 +1,30 @@
+/** Whether the gateway's own document has an error for its operation; undefined for what is no operation. */
+export type DocumentedErrors = (error: Answered) => boolean | undefined;
+type Answered = { method: string; path: string; status: number; code: string };
+
+type Described = { tags: string[]; responses: Record<string, { description: string }> };
+type OpenApi = { paths: Record<string, Record<string, Described>> };
+
+export async function readDocumentedErrors(url: string): Promise<DocumentedErrors> {
+  const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApi;
+  // Those without a parameter first: `/models/traits` is no model.
+  const named = Object.entries(paths).sort(([one], [other]) => Number(one.includes("{")) - Number(other.includes("{")));
+  const operations = named.flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]) => ({
+      method: method.toUpperCase(),
+      path: pattern(path, described.tags.includes("Inference")),
+      ...described,
+    })),
+  );
+  return ({ method, path, status, code }) => {
+    const [plain = ""] = path.split("?");
+    const operation = operations.find((each) => each.method === method && each.path.test(plain));
+    return operation && (operation.responses[status]?.description.includes(`\`${code}\``) ?? false);
+  };
+}
+
+/** What is under Inference is there under `/v1` too, and a model's id may have slashes. */
+function pattern(path: string, isInference: boolean): RegExp {
+  const filled = path.replace(/\{\w+\}/g, isInference ? ".+" : "[^/]+");
+  return new RegExp(`^${isInference ? filled.replace(/^\/api/, "(/api)?") : filled}$`);
+}
