@@ -96,7 +96,7 @@ export const limits = {
   contractSignatures: { atOnce: 8, each: 2 },
   /** So does asking for an agent's owner at a sign-in, which takes a signature of any wallet, */
   agentSignIns: { atOnce: 8, each: 2 },
-  /** and asking for owners and capacities, which is for sessions, of which anybody has any number, and those sign-ins. */
+  /** and asking for owners and capacities, which is for sessions, that anybody has many of, and those sign-ins. */
   chainReads: { atOnce: 64, each: 16 },
   /** From admission until a hold that nobody ended has lapsed. */
   leaseMs: 15 * 60_000,

@@ -1,6 +1,6 @@
 /**
- * What the partitions of credentials of ours last said of them to this process, by digest. What comes with a refused one
- * is not counted against the account or identity in its name: whoever found a revoked key could keep its owner out. One
+ * What the partitions of our credentials last said of them to this process, by digest. What comes with a refused one is
+ * not counted against the account or identity in its name: whoever found a revoked key could keep its owner out. One
  * that is neither good nor refused yet may be such a key.
  */
 export type SeenCredentials = {

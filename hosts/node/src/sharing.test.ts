@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "@inference/gateway/inference/testing/audit";
 import { identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
