@@ -18,7 +18,7 @@ import { add, type Counts, noCounts } from "./counts.ts";
 // makes them, rows by SQLite's cursors, alarms where they ring. On local workerd all share one isolate, and so these.
 
 let counts: Counts = noCounts();
-/** What kind of object an id belongs to, as far as it has been called. */
+/** What kind of object an id belongs to, as far as it has been named. */
 const kinds = new Map<string, string>();
 const active = activity(Date.now, (kind, ms) => add(counts.activeMs, kind, ms));
 
@@ -62,28 +62,35 @@ export default {
 function countedBindings(bindings: Bindings): Bindings {
   return {
     ...bindings,
-    PARTITION: countedNamespace(bindings.PARTITION as never) as never,
+    PARTITION: countedNamespace(bindings.PARTITION as never, ["execute", "executeAll", "read"]) as never,
+    CHAIN: countedNamespace(bindings.CHAIN as never, ["look"]) as never,
     KEY_VALUE: countedKeyValue(bindings.KEY_VALUE),
   };
 }
 
 type Call = (...args: unknown[]) => Promise<unknown>;
 
-function countedNamespace(namespace: DurableObjectNamespace): Pick<DurableObjectNamespace, "idFromName" | "get"> {
+function countedNamespace(
+  namespace: DurableObjectNamespace,
+  methods: readonly string[],
+): Pick<DurableObjectNamespace, "idFromName" | "get"> {
   return {
-    idFromName: (name) => namespace.idFromName(name),
+    idFromName(name) {
+      const id = namespace.idFromName(name);
+      kinds.set(id.toString(), kindOf(name));
+      return id;
+    },
     get(id) {
       const object = namespace.get(id) as unknown as Record<string, Call>;
       const call = (method: string): Call =>
         async function counted(...args) {
-          const [partition, what] = args as [string, { type: string } | { type: string }[]];
-          const kind = kindOf(partition);
-          kinds.set(id.toString(), kind);
+          const [, what = { type: method }] = args as [string?, ({ type: string } | { type: string }[])?];
+          const kind = kinds.get(id.toString()) ?? "other";
           add(counts.objectRequests, `${kind} ${Array.isArray(what) ? "all" : what.type}`, 1);
           const done = active.begin(kind, id.toString());
           return Promise.resolve(object[method]?.(...args)).finally(done);
         };
-      return { execute: call("execute"), executeAll: call("executeAll"), read: call("read") } as never;
+      return Object.fromEntries(methods.map((method) => [method, call(method)])) as never;
     },
   };
 }

@@ -63,7 +63,7 @@ before(async () => {
 });
 after(() => objects?.stop());
 
-const NUM_RUNS = process.env.DEEP === undefined ? 30 : 500;
+const NUM_RUNS = process.env.DEEP === "1" ? 500 : 30;
 
 const plans = fc.record({
   requests: fc.array(request, { minLength: 4, maxLength: 10 }),
@@ -170,8 +170,8 @@ function chargeOf(amount: number, share: number): number {
 /** Answers by how much it was late. */
 async function ring(host: ClockedHost, clock: { time: number }, ringing: Ringing): Promise<number> {
   const { how } = ringing;
-  rung[how] += 1;
   if ("which" in ringing) {
+    rung[how] += 1;
     const one = partitions.slice(ringing.which, ringing.which + 1);
     await host.call("ring", one);
     if (how === "twice and early") await host.call("ring", one);
@@ -180,7 +180,10 @@ async function ring(host: ClockedHost, clock: { time: number }, ringing: Ringing
   const due = (await host.call<number | null>("alarmAt", partitions))
     .flatMap((at, index) => (at === null ? [] : [{ at, index }]))
     .sort((one, other) => one.at - other.at)[0];
+  // Once all of it has ended and is forgotten, objects wake for nothing.
+  if (due === undefined && how !== "in time") return 0;
   assert.ok(due !== undefined, "no alarm is set");
+  rung[how] += 1;
   const lateMs = "lateMs" in ringing ? ringing.lateMs : 0;
   clock.time = Math.max(clock.time, due.at + lateMs);
   const one = partitions.slice(due.index, due.index + 1);

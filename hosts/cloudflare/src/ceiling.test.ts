@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { until } from "@inference/gateway/inference/testing/audit";
 import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
 import type { CounterRow, ReceiptRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { type Edge, eventually, startEdge } from "./testing/edge.ts";
 import { openHolds, type ShiftedClock, shiftedClock } from "./testing/shifted-clock.ts";
 
 /**
@@ -107,7 +106,7 @@ test("200 accounts at once never exceed the ceiling, and use it up, across midni
   await streamAll(0, STREAMS / 4);
   let looks = await stopWatching();
   const cut = streamAll(STREAMS / 4, STREAMS / 4 + AT_ONCE);
-  await until("holds", async () => (await heldByCeiling()) > AT_ONCE / 4 || undefined);
+  await eventually(async () => assert.ok((await heldByCeiling()) > AT_ONCE / 4));
   await edge.restart();
   await cut;
   assert.ok(count.broken > 0, "the kill cut off nothing");
@@ -120,7 +119,7 @@ test("200 accounts at once never exceed the ceiling, and use it up, across midni
   await clock.goTo(midnight - 5_000);
   await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });
   const across = stream(0, "[[prompt=400]][[tokens=10]][[drip=800]]");
-  await until("it to be admitted", async () => (await heldByCeiling()) > 0 || undefined, 5_000);
+  await eventually(async () => assert.ok((await heldByCeiling()) > 0, "it is admitted"), 5_000);
   await streamAll(STREAMS / 2, STREAMS - 1);
   await across;
   looks += await stopWatching();

@@ -8,8 +8,8 @@ import { log } from "./log.ts";
 
 /** What the chain's object saw, as it was told here last: for display, and to keep the object going. */
 export type FollowedChain = Pick<ActivationWatcher, "status" | "pendingActivations"> & {
-  /** Asks the object again, unless that was a moment ago. Never throws: what was known stays. */
-  look(): Promise<void>;
+  /** Asks the object again, unless that was less than so long ago. Never throws: what was known stays. */
+  look(afterMs: number): Promise<void>;
 };
 
 export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain {
@@ -17,8 +17,8 @@ export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain
   let status: WatcherStatus = { state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null };
   let lookedAt = Number.NEGATIVE_INFINITY;
   return {
-    async look() {
-      if (Date.now() - lookedAt < LOOK_AGAIN_MS) return;
+    async look(afterMs) {
+      if (Date.now() - lookedAt < afterMs) return;
       lookedAt = Date.now();
       try {
         const object = CHAIN.get(CHAIN.idFromName(chainPartition(chainId)));
@@ -33,8 +33,6 @@ export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain
     pendingActivations: pending.of,
   };
 }
-
-const LOOK_AGAIN_MS = 1_000;
 
 export function chainClientOf(url: string): ChainClient {
   return createChainClient({ url, fetch: fetch.bind(globalThis), random: Math.random });

@@ -9,9 +9,9 @@ import {
 import type { Activation } from "@inference/ledger/commands";
 import type { Bindings } from "./bindings.ts";
 import { chainClientOf } from "./chain-look.ts";
-import { settingsOf } from "./edge-gateway.ts";
 import { makeEdgeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
+import { settingsOf } from "./settings.ts";
 
 /** How far the chain was read, and what is on it and not final. */
 export type ChainLook = { status: WatcherStatus; pending: readonly Activation[] };

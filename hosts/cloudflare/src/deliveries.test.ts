@@ -11,19 +11,23 @@ const settled: Outcome = { status: "settled" };
 /** An outbox, and every call that was made for it; each call is answered when the test says so. */
 function makeOutbox() {
   const rows = new Map<string, OutboxRow>();
-  const calls: { target: string; ids: string[]; answer(outcomes: Outcome[]): void }[] = [];
+  const calls: { target: string; ids: string[]; answer(outcomes: Outcome[]): void; fail(): void }[] = [];
+  let reads = 0;
   const deliver = makeDeliveries({
     rows: {
-      outbox: (after, limit) =>
-        [...rows.values()]
+      outbox(after, limit) {
+        reads += 1;
+        return [...rows.values()]
           .filter(({ id }) => id > after)
           .sort((one, other) => (one.id < other.id ? -1 : 1))
           .slice(0, limit)
-          .map((row) => ({ partition: "account:0xaa", row })),
+          .map((row) => ({ partition: "account:0xaa", row }));
+      },
     },
     send: (target, commands) => {
-      const { promise, resolve } = Promise.withResolvers<Outcome[]>();
-      calls.push({ target, ids: commands.map((command) => ("id" in command ? command.id : "")), answer: resolve });
+      const { promise, resolve, reject } = Promise.withResolvers<Outcome[]>();
+      const ids = commands.map((command) => ("id" in command ? command.id : ""));
+      calls.push({ target, ids, answer: resolve, fail: () => reject(new Error("overloaded")) });
       return promise;
     },
     acknowledge: async (made) => {
@@ -33,6 +37,7 @@ function makeOutbox() {
   return {
     rows,
     calls,
+    reads: () => reads,
     write(id: string, target: string) {
       const command = JSON.stringify({ type: "follow", id, chargeNanoUsd: 1 });
       rows.set(`${id}>${target}`, { id: `${id}>${target}`, target, command });
@@ -88,6 +93,34 @@ test("one that failed stays, is tried once in a pass, and keeps no other back", 
   const again = deliver();
   assert.deepEqual(calls[2]?.ids, ["a", "b"]);
   calls[2]?.answer([settled, settled]);
+  await again;
+  assert.equal(rows.size, 0);
+});
+
+test("a target that cannot be reached is called once in a pass, keeps no other back, and is left alone for a moment", async () => {
+  const { rows, calls, write, deliver, reads } = makeOutbox();
+  const passes = Array.from({ length: 200 }, (_, n) => write(`id${n}`, "ceiling"));
+  passes.push(write("z", "journal"));
+  calls[0]?.fail();
+  await turn();
+  assert.deepEqual(
+    calls.slice(1).map(({ target }) => target),
+    ["journal"],
+    "of all that is behind it",
+  );
+  calls[1]?.answer([settled]);
+  await Promise.all(passes);
+  assert.equal(rows.size, 200);
+  const before = reads();
+  await Promise.all(["x", "y"].map((id) => write(id, "ceiling")));
+  assert.deepEqual([calls.length, reads()], [2, before], "nor is the outbox read again for what is written now");
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const again = deliver();
+  assert.equal(calls[2]?.ids.length, 64);
+  for (let call = 2; call < calls.length; call += 1) {
+    calls[call]?.answer(calls[call]?.ids.map(() => settled) ?? []);
+    await turn();
+  }
   await again;
   assert.equal(rows.size, 0);
 });

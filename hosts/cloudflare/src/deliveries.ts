@@ -18,35 +18,43 @@ type Entry = { partition: Partition; row: OutboxRow };
 /**
  * Makes the deliveries that are written down, those for one target in one call, and resolves when each was made or has
  * failed. One pass at a time: what is written meanwhile is taken along, so that the busier an object is, the fewer
- * calls it makes.
+ * calls it makes. A target that cannot be reached is called once in a pass, and then there is none for a moment.
  */
 export function makeDeliveries({ rows, send, acknowledge }: Options): () => Promise<void> {
   let passing: Promise<void> | undefined;
   /** Something was written since the pass began at its beginning. */
   let isMore = false;
+  let restsUntil = 0;
 
   async function pass(): Promise<void> {
     const until = Date.now() + PASS_MS;
     const failed = new Set<string>();
+    const unreached = new Set<Partition>();
     do {
       isMore = false;
       let page = rows.outbox("", AT_ONCE);
       for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
         await deliverPage(
-          page.filter(({ row }) => !failed.has(row.id)),
+          page.filter(({ row }) => !failed.has(row.id) && !unreached.has(row.target)),
           failed,
+          unreached,
         );
         page = rows.outbox(last.row.id, AT_ONCE);
       }
-    } while (isMore && Date.now() < until);
+    } while (isMore && unreached.size === 0 && Date.now() < until);
+    if (unreached.size > 0) restsUntil = Date.now() + REST_MS;
   }
 
-  async function deliverPage(page: readonly Entry[], failed: Set<string>): Promise<void> {
+  async function deliverPage(page: readonly Entry[], failed: Set<string>, unreached: Set<Partition>): Promise<void> {
     const made: Entry[] = [];
     const targets = Map.groupBy(page, ({ row }) => row.target);
     await Promise.all(
       [...targets].map(async ([target, entries]) => {
         const outcomes = await sendAll(target, entries);
+        if (outcomes === undefined) {
+          unreached.add(target);
+          return;
+        }
         for (const [index, entry] of entries.entries()) {
           const outcome = outcomes[index] ?? { failed: "no reply" };
           if (isMade(outcome)) made.push(entry);
@@ -58,16 +66,19 @@ export function makeDeliveries({ rows, send, acknowledge }: Options): () => Prom
     if (made.length > 0) await acknowledge(made);
   }
 
-  async function sendAll(target: Partition, entries: readonly Entry[]): Promise<readonly Outcome[]> {
+  /** Undefined if the call could not be made. */
+  async function sendAll(target: Partition, entries: readonly Entry[]): Promise<readonly Outcome[] | undefined> {
     try {
       const commands = entries.map(({ row }) => JSON.parse(row.command) as Command);
       return await send(target, commands);
     } catch (error) {
-      return entries.map(() => ({ failed: String(error) }));
+      log("warn", "target_unreached", { target, deliveries: entries.length, error: String(error) });
+      return undefined;
     }
   }
 
   return () => {
+    if (passing === undefined && Date.now() < restsUntil) return Promise.resolve();
     isMore = true;
     passing ??= pass().finally(() => {
       passing = undefined;
@@ -83,4 +94,6 @@ function isMade(outcome: Outcome): boolean {
 
 /** An alarm may run for 15 minutes: a pass ends before, and what is left is the next one's. */
 const PASS_MS = 60_000;
+/** Shorter than the time after which the object's alarm tries again. */
+const REST_MS = 1_000;
 const AT_ONCE = 64;

@@ -1,13 +1,12 @@
 import { createChainReader } from "@inference/chain/reader";
 import type { Environment } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
-import { configOf, type GatewaySettings, gatewaySettings, parseSettings } from "@inference/gateway/settings";
 import type { Bindings } from "./bindings.ts";
 import { chainClientOf, type FollowedChain, followChain } from "./chain-look.ts";
 import { makeKeyValue } from "./key-value.ts";
 import { log } from "./log.ts";
+import { edgeConfigOf, settingsOf } from "./settings.ts";
 import { upstream } from "./upstream.ts";
-import { WORKER_LIMITS } from "./worker-limits.ts";
 
 /** The gateway as it is put together at the edge: in the Worker, and in each object for the object's own jobs. */
 export function openEdgeGateway(
@@ -31,18 +30,14 @@ export function openEdgeGateway(
     }),
     upstream,
     log,
-    timers: {
-      after(ms, callback) {
-        const timer = setTimeout(callback, ms);
-        return { cancel: () => clearTimeout(timer) };
-      },
-    },
+    timers,
   };
-  const config = configOf(settings, { ...WORKER_LIMITS, pricesFile: settings.PRICES_FILE ?? null });
-  return { gateway: makeGateway(config, environment), chain };
+  return { gateway: makeGateway(edgeConfigOf(settings), environment), chain };
 }
 
-/** Throws `SettingsError` naming all that is missing or wrong. */
-export function settingsOf(bindings: Bindings): GatewaySettings {
-  return parseSettings(gatewaySettings, bindings as Record<string, string | undefined>);
-}
+export const timers: Environment["timers"] = {
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};

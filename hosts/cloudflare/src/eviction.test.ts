@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { billed, checkSums, providerRecords, settledOf, sum, until } from "@inference/gateway/inference/testing/audit";
+import { billed, checkSums, providerRecords, settledOf, sum } from "@inference/gateway/inference/testing/audit";
 import { openChatStream } from "@inference/gateway/inference/testing/chat-stream";
 import type { HostUnderTest, TestAccount } from "@inference/gateway/inference/testing/host-under-test";
 import { assertBilledExactly, chatBody, makeTag, paidFor, pay, USD } from "@inference/gateway/inference/testing/pay";
 import type { CommandType } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
-import { type Edge, startEdge } from "./testing/edge.ts";
+import { type Edge, eventually, startEdge } from "./testing/edge.ts";
 import { hostOf } from "./testing/edge-host.ts";
 import type { Eviction, Moment } from "./testing/evicting-worker.ts";
 import { type ShiftedClock, shiftedClock } from "./testing/shifted-clock.ts";
@@ -97,7 +97,7 @@ test("where an object is evicted at every try, what was served is charged once, 
       const isServed = (await response.text()).endsWith("data: [DONE]\n\n");
       if (step === "settle") {
         failures += 1;
-        await until("the last try", () => edge.said().split("settle_failed").length > failures || undefined);
+        await eventually(() => assert.ok(edge.said().split("settle_failed").length > failures, "the last try"));
       }
       const times = await over();
       assert.ok(times >= (isServed ? 1 : 2), `${step}, ${moment}: ${times} times`);

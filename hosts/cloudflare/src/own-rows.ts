@@ -1,11 +1,11 @@
 import type { SqlStorage } from "@cloudflare/workers-types";
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import type { Partition } from "@inference/ledger/partition";
-import { createStatements, SCHEMA_VERSION } from "@inference/ledger/schema";
-import { tableSql } from "@inference/ledger/sql";
+import { missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
+import { LIVE_KEYS, tableSql } from "@inference/ledger/sql";
 import { assertStorable } from "@inference/ledger/storable";
-import type { Change, OutboxRow, ReadRows } from "@inference/ledger/tables";
-import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
+import type { Change, KeyRow, OutboxRow, ReadRows } from "@inference/ledger/tables";
+import { LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 
 /** The rows of the one partition that an object is, in its own SQLite. */
 export type OwnRows = {
@@ -17,13 +17,14 @@ export type OwnRows = {
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   /** When the first lease of an unresolved hold lapses. */
   firstLease(): number | undefined;
-  /** Whether there is anything that will be forgotten some day. */
-  isForgettable(): boolean;
+  /** Of the rows of a table that will be forgotten some day, the earliest time from which their keeping is reckoned. */
+  firstKept(table: ForgettableTable): number | undefined;
 };
 
+/** Opens them, with what the schema has and they lack added. */
 export function openOwnRows(sql: SqlStorage): OwnRows {
-  if (sql.exec("SELECT count(*) AS n FROM sqlite_master WHERE name = 'schema'").one().n === 0) {
-    for (const statement of createStatements()) sql.exec(statement);
+  const stored = sql.exec(STORED_SCHEMA).toArray();
+  if (!stored.some(({ name }) => name === "schema")) {
     sql.exec("CREATE TABLE schema (version INTEGER NOT NULL) STRICT");
     sql.exec("INSERT INTO schema VALUES (?)", SCHEMA_VERSION);
   }
@@ -32,6 +33,7 @@ export function openOwnRows(sql: SqlStorage): OwnRows {
   if (Number(version) !== SCHEMA_VERSION) {
     throw new Error(`This object has schema ${version}, and this gateway wants ${SCHEMA_VERSION}.`);
   }
+  for (const statement of missingStatements(stored)) sql.exec(statement);
   const select = (statement: string, ...values: (string | number)[]) => sql.exec(statement, ...values).toArray();
 
   return {
@@ -45,6 +47,7 @@ export function openOwnRows(sql: SqlStorage): OwnRows {
           select(tableSql[table].list, partition, after, limit).map(tableSql[table].toRow) as never,
         newest: (table, { before, limit }) =>
           select(tableSql[table].newest, partition, before, limit).map(tableSql[table].toRow) as never,
+        liveKeys: () => select(LIVE_KEYS, partition).map(tableSql.key.toRow) as KeyRow[],
       };
     },
     write(partition, changes) {
@@ -69,6 +72,9 @@ export function openOwnRows(sql: SqlStorage): OwnRows {
       );
       return first === undefined ? undefined : Number(first.lease_until);
     },
-    isForgettable: () => forgettableTables.some((table) => select(overdueWalks[table].any).length > 0),
+    firstKept(table) {
+      const [first] = select(overdueWalks[table].first);
+      return first === undefined || first.at === null ? undefined : Number(first.at);
+    },
   };
 }

@@ -6,15 +6,18 @@ import { sweep } from "@inference/gateway/inference/sweep";
 import { apply } from "@inference/ledger/apply";
 import type { Command, Reply } from "@inference/ledger/commands";
 import { outboxChange } from "@inference/ledger/delivery";
-import type { Partition } from "@inference/ledger/partition";
+import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
+import { ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Change, HoldRow } from "@inference/ledger/tables";
+import { forgettableTables } from "@inference/ledger/walks";
 import type { Bindings } from "./bindings.ts";
 import { makeDeliveries, type Outcome } from "./deliveries.ts";
-import { openEdgeGateway } from "./edge-gateway.ts";
+import { openEdgeGateway, timers } from "./edge-gateway.ts";
 import { type EdgeLedger, makeEdgeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
 import { type OwnRows, openOwnRows } from "./own-rows.ts";
+import { receiptMsOf } from "./settings.ts";
 
 /**
  * One partition of the ledger: an object with an SQLite of its own. A command reads and writes without waiting in
@@ -30,7 +33,12 @@ export class PartitionObject extends DurableObject<Bindings> {
   readonly #rows: OwnRows;
   readonly #ledger: EdgeLedger;
   readonly #deliver: () => Promise<void>;
+  readonly #receiptMs: number;
+  /** How long after the first row is over it is forgotten, with those that are over by then. */
+  readonly #forgetEveryMs: number;
   #gateway: Gateway | undefined;
+  /** When it forgot last, as far as is known: what it had to keep, it looks at again as long after. */
+  #forgotAt = 0;
   /** When the alarm rings next; null: it is not set. */
   #alarmAt: number | null = null;
   /** The alarm is running: it sets the next one when it has done. */
@@ -40,6 +48,8 @@ export class PartitionObject extends DurableObject<Bindings> {
     super(ctx, env);
     this.#rows = ctx.storage.transactionSync(() => openOwnRows(ctx.storage.sql));
     const isOwn = (partition: Partition) => ctx.id.equals(env.PARTITION.idFromName(partition));
+    this.#receiptMs = receiptMsOf(env);
+    this.#forgetEveryMs = isOwn(ceilingPartition) ? FORGET_CEILING_EVERY_MS : FORGET_EVERY_MS;
     this.#ledger = makeEdgeLedger(env, {
       isOwn,
       rows: this.#rows,
@@ -69,7 +79,7 @@ export class PartitionObject extends DurableObject<Bindings> {
     });
     const unset = this.#isUnset();
     // In one commit with what was written: nothing is waited for in between.
-    const ringing = changes.length > 0 ? this.#ring(firstDue(changes, now)) : undefined;
+    const ringing = changes.length > 0 ? this.#ring(this.#firstDue(changes, now)) : undefined;
     if (deliveries.length > 0) this.deliverSoon();
     for (const alert of alerts) log("alert", "ledger", { message: alert });
     await ringing;
@@ -116,7 +126,8 @@ export class PartitionObject extends DurableObject<Bindings> {
     const lease = this.#rows.firstLease();
     // A hold that stays, because its owner's is open or the ledger did not answer, is looked at again.
     if (lease !== undefined) due.push(lease < now ? now + SWEEP_AGAIN_MS : lease + 1);
-    if (this.#rows.isForgettable()) due.push(await this.#forgetAt(now));
+    const forgetAt = this.#forgetAt();
+    if (forgetAt !== undefined) due.push(forgetAt);
     if (due.length > 0) await this.#ring(Math.min(...due));
   }
 
@@ -125,12 +136,17 @@ export class PartitionObject extends DurableObject<Bindings> {
     return !this.#isAtWork && (this.#alarmAt === null || this.#alarmAt < Date.now() - GIVEN_UP_MS);
   }
 
-  /** Without waiting for the alarm. */
-  deliverSoon(): void {
-    const delivered = this.#deliver().then(async () => {
+  /** Without waiting for the alarm. Of the instance, for what is of the class can be called from afar. */
+  protected deliverSoon = (): void => this.ctx.waitUntil(this.#deliverNow());
+
+  async #deliverNow(): Promise<void> {
+    try {
+      await this.#deliver();
+    } catch (error) {
+      log("alert", "job_failed", { error: String(error) });
+    } finally {
       if (this.#rows.outbox("", 1).length > 0) await this.#ring(Date.now() + DELIVER_AGAIN_MS);
-    });
-    this.ctx.waitUntil(delivered);
+    }
   }
 
   async #sweep(): Promise<void> {
@@ -139,18 +155,28 @@ export class PartitionObject extends DurableObject<Bindings> {
 
   async #forget(): Promise<void> {
     const now = Date.now();
-    if (!this.#rows.isForgettable() || (await this.#forgetAt(now)) > now) return;
+    if ((this.#forgetAt() ?? Number.POSITIVE_INFINITY) > now) return;
     const stopped = AbortSignal.timeout(FORGET_MS);
-    await forgetAll(this.#jobs(), stopped);
-    await this.ctx.storage.put(FORGET_AT, stopped.aborted ? now : now + FORGET_EVERY_MS);
+    const environment = { ledger: this.#ledger, clock: { now: () => Date.now() }, timers };
+    await forgetAll({ config: { operator: { receiptMs: this.#receiptMs } }, environment }, stopped);
+    if (!stopped.aborted) this.#forgotAt = now;
   }
 
-  /** Kept, so that an object which is often evicted forgets as well. */
-  async #forgetAt(now: number): Promise<number> {
-    const known = await this.ctx.storage.get<number>(FORGET_AT);
-    if (known !== undefined) return known;
-    await this.ctx.storage.put(FORGET_AT, now + FORGET_EVERY_MS);
-    return now + FORGET_EVERY_MS;
+  #forgetAt(): number | undefined {
+    const over = forgettableTables.flatMap((table) => {
+      const at = this.#rows.firstKept(table);
+      return at === undefined ? [] : [at + (table === "receipt" ? this.#receiptMs : OUTCOME_RETENTION_MS)];
+    });
+    return over.length === 0 ? undefined : Math.max(this.#forgotAt, Math.min(...over)) + this.#forgetEveryMs;
+  }
+
+  /** When what a command wrote wants looking after, its deliveries aside: nothing is over before the usual time. */
+  #firstDue(changes: readonly Change[], now: number): number {
+    const leases = changes.flatMap(({ table, row }) => {
+      const hold = table === "hold" ? (row as HoldRow | null) : null;
+      return hold?.state === "open" || hold?.state === "orphaned" ? [hold.leaseUntil + 1] : [];
+    });
+    return Math.min(now + OUTCOME_RETENTION_MS + this.#forgetEveryMs, ...leases);
   }
 
   #jobs(): Gateway {
@@ -160,20 +186,12 @@ export class PartitionObject extends DurableObject<Bindings> {
   }
 }
 
-/** When what a command wrote wants looking after, its deliveries aside. */
-function firstDue(changes: readonly Change[], now: number): number {
-  const leases = changes.flatMap(({ table, row }) => {
-    const hold = table === "hold" ? (row as HoldRow | null) : null;
-    return hold?.state === "open" || hold?.state === "orphaned" ? [hold.leaseUntil + 1] : [];
-  });
-  return Math.min(now + FORGET_EVERY_MS, ...leases);
-}
-
 const DELIVER_AGAIN_MS = 2_000;
 const SWEEP_AGAIN_MS = 5_000;
 /** Rows are kept for days: that they are a day older when they go costs less than an alarm an hour would. */
 const FORGET_EVERY_MS = 24 * 3_600_000;
-const FORGET_AT = "forgetAt";
+/** There is one ceiling, which keeps a row of every prepaid request, and an object has a limit of size. */
+const FORGET_CEILING_EVERY_MS = 3_600_000;
 /** An alarm may run for 15 minutes: it ends before, and what is left is the next one's. */
 const FORGET_MS = 5 * 60_000;
 /** The runtime tries a failing alarm for about two minutes. */

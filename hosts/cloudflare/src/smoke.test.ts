@@ -35,6 +35,16 @@ test("one request, end to end: its charge is its receipt is the balance's change
   });
 });
 
+test("the keys of an account that live are listed, the revoked ones not", async () => {
+  const address = "0x00000000000000000000000000000000000000ac";
+  const account = accountPartition(address);
+  await edge.fund(address);
+  const ids = async () => (await edge.ask(account, { type: "keys", at: Date.now() })).map(({ key }) => key.id);
+  const [keyId = assert.fail("it has none")] = await ids();
+  await edge.put(account, { type: "revokeKey", at: Date.now(), keyId });
+  assert.deepEqual(await ids(), []);
+});
+
 test("a stream is settled at what it used", async () => {
   const address = "0x00000000000000000000000000000000000000ab";
   const { key } = await edge.fund(address);

@@ -30,13 +30,18 @@ export default {
 
 async function serve(request: Request, { app, chain, refreshPrices }: Running, event: ExecutionContext) {
   const prices = refreshPrices();
-  const look = chain.look();
+  const showsChain = request.method === "GET" && SHOWS_CHAIN.test(new URL(request.url).pathname);
+  const look = chain.look(showsChain ? SHOWN_AFTER_MS : LOOK_AFTER_MS);
   event.waitUntil(look);
   if (prices !== undefined) await prices;
-  // What shows the chain is read with GET; what is paid for never waits for it.
-  if (request.method === "GET") await look;
+  if (showsChain) await look;
   return app.fetch(request, { peerAddress: request.headers.get("cf-connecting-ip") ?? undefined });
 }
+
+const SHOWS_CHAIN = /\/(credits|status|healthz|metrics)$/;
+const SHOWN_AFTER_MS = 1_000;
+/** All other requests look for one thing: that the chain's object goes on. */
+const LOOK_AFTER_MS = 10_000;
 
 function start(bindings: Bindings): Running {
   const background = (work: Promise<unknown>): void => currentEvent.getStore()?.waitUntil(work);

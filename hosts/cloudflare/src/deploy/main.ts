@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { configOf, gatewaySettings, parseSettings } from "@inference/gateway/settings";
-import { WORKER_LIMITS } from "../worker-limits.ts";
+import { edgeConfigOf, settingsOf } from "../settings.ts";
 import { bundleWorker } from "./bundle.ts";
 import { configurationOf, FREE_BYTES, problemsOf, SECRETS } from "./configuration.ts";
 
@@ -84,8 +83,7 @@ function missingOf(settings: Readonly<Record<string, string | undefined>>): stri
   const missing = process.env.CLOUDFLARE_KV_ID ? [] : ["  CLOUDFLARE_KV_ID: is missing (the id of the KV namespace)"];
   const secrets = Object.fromEntries(SECRETS.map((name) => [name, standIns[name]]));
   try {
-    const parsed = parseSettings(gatewaySettings, { ...secrets, ...settings });
-    configOf(parsed, { ...WORKER_LIMITS, pricesFile: parsed.PRICES_FILE ?? null });
+    edgeConfigOf(settingsOf({ ...secrets, ...settings }));
   } catch (error) {
     missing.push(error instanceof Error ? error.message : String(error));
   }

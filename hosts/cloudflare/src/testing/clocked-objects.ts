@@ -107,6 +107,7 @@ function readRows(stored: StoredRows = nothing): ReadRows {
         .filter(({ id }) => id < before)
         .toReversed()
         .slice(0, limit) as never,
+    liveKeys: () => stored.key.filter(({ revokedAt }) => revokedAt === null),
   };
 }
 

@@ -17,7 +17,7 @@ Date.now = () => now;
 export class PartitionObject extends RealPartitionObject {
   override async alarm(): Promise<void> {}
 
-  override deliverSoon(): void {}
+  protected override deliverSoon = (): void => {};
 
   /** As the runtime does: by then the alarm is no longer set. */
   async ring(): Promise<void> {

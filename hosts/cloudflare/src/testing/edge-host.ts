@@ -1,8 +1,8 @@
-import { until } from "@inference/gateway/inference/testing/audit";
+import assert from "node:assert/strict";
 import type { HostUnderTest, StartHost } from "@inference/gateway/inference/testing/host-under-test";
 import { accountPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
-import { type Edge, startEdge } from "./edge.ts";
+import { type Edge, eventually, startEdge } from "./edge.ts";
 
 /** This host, as the suites know it which every host passes. */
 export const startEdgeHost: StartHost = async ({ provider, hurry } = {}) => {
@@ -47,7 +47,7 @@ export function hostOf(edge: Edge): HostUnderTest {
       questions += 1;
       const text = `question ${questions}.`;
       await fetch(`${edge.url}/__say?text=${encodeURIComponent(text)}`);
-      await until("what it said", () => edge.said().includes(text) || undefined);
+      await eventually(() => assert.ok(edge.said().includes(text), "what it said"));
       return edge
         .said()
         .split("\n")

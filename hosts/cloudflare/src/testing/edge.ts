@@ -8,6 +8,7 @@ import { accountPartition, ceilingPartition } from "@inference/ledger/partition"
 import type { AnswerOf, Query } from "@inference/ledger/reads";
 import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
+import type { Window } from "@inference/protocol/window";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { type RunningWorker, startWorker } from "../local/workerd.ts";
 import { openDepartures } from "./departures.ts";
@@ -32,7 +33,7 @@ export type Edge = {
 };
 
 type Modules = { entry?: URL; keyValue?: URL; start?: typeof startWorker };
-type Terms = { balanceNanoUsd?: NanoUsd; ceilingNanoUsd?: NanoUsd };
+type Terms = { balanceNanoUsd?: NanoUsd; ceilingNanoUsd?: NanoUsd; window?: Window };
 
 export async function startEdge(
   settings: Readonly<Record<string, string>> = {},
@@ -77,7 +78,7 @@ export async function startEdge(
     put: (partition, command) => ledger({ partition, command }),
     ask: (partition, query) => ledger({ partition, query }),
     call: (partition, method, ...args) => ledger({ partition, call: [method, ...args] }),
-    async fund(address, { balanceNanoUsd = 1_000_000_000, ceilingNanoUsd = 50_000_000_000 } = {}) {
+    async fund(address, { balanceNanoUsd = 1_000_000_000, ceilingNanoUsd = 50_000_000_000, window = "lifetime" } = {}) {
       const { text: key, digest, label } = makeCredentials(secret, { bytes: randomBytes }).issue("ik", address);
       const at = Date.now();
       const account = accountPartition(address);
@@ -90,7 +91,7 @@ export async function startEdge(
         digest,
         label,
         name: "test",
-        window: "lifetime",
+        window,
         limitNanoUsd: null,
         expiresAt: null,
         nonce: "testtest",
@@ -121,13 +122,14 @@ export async function startEdge(
   return edge;
 }
 
-export async function eventually(check: () => Promise<void>, withinMs = 5_000): Promise<void> {
+/** Checks again and again; fails as the last check did. */
+export async function eventually(check: () => void | Promise<void>, withinMs = 8_000): Promise<void> {
   for (const until = performance.now() + withinMs; ; ) {
     try {
       return await check();
     } catch (error) {
       if (performance.now() > until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 }

@@ -1,6 +1,6 @@
-import { until } from "@inference/gateway/inference/testing/audit";
+import assert from "node:assert/strict";
 import type { HoldRow } from "@inference/ledger/tables";
-import type { Edge } from "./edge.ts";
+import { type Edge, eventually } from "./edge.ts";
 
 /** The clock of `shifted-worker.ts`, from outside. */
 export type ShiftedClock = {
@@ -24,16 +24,13 @@ export function shiftedClock(edge: Edge): ShiftedClock {
 
   /** Rings until no hold is in one of these states. */
   async function ringUntilNone(partitions: readonly string[], states: readonly string[]): Promise<void> {
-    await until(
-      `no hold to be ${states}`,
-      async () => {
-        await Promise.all(partitions.map((partition) => edge.call(partition, "ring")));
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        const holds = await Promise.all(partitions.map((partition) => openHolds(edge, partition)));
-        return holds.flat().some(({ state }) => states.includes(state)) ? undefined : true;
-      },
-      30_000,
-    );
+    await eventually(async () => {
+      await Promise.all(partitions.map((partition) => edge.call(partition, "ring")));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      const holds = await Promise.all(partitions.map((partition) => openHolds(edge, partition)));
+      const left = holds.flat().filter(({ state }) => states.includes(state));
+      assert.deepEqual(left, []);
+    }, 30_000);
   }
 
   return {

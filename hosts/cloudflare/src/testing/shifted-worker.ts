@@ -17,11 +17,6 @@ export class PartitionObject extends TestedPartitionObject {
     storage.setAlarm = (at) => setAlarm(Number(at) - aheadMs);
     super(ctx, env);
   }
-
-  /** For what was set before the clock went ahead. */
-  async ring(): Promise<void> {
-    await this.ctx.storage.setAlarm(Date.now());
-  }
 }
 
 export default {

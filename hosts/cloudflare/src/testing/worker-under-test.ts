@@ -1,5 +1,5 @@
 import type { ExecutionContext } from "@cloudflare/workers-types";
-import type { Command, Reply } from "@inference/ledger/commands";
+import type { Command, CommandType, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { tableSql } from "@inference/ledger/sql";
@@ -13,19 +13,21 @@ export { ChainObject } from "../chain-object.ts";
 
 /** The object as it is, and what may happen to it. */
 export class PartitionObject extends RealPartitionObject {
+  #refused: CommandType = "follow";
   #refusals = 0;
 
   override async execute(partition: Partition, command: Command): Promise<Reply> {
-    if (command.type === "follow" && this.#refusals > 0) {
+    if (command.type === this.#refused && this.#refusals > 0) {
       this.#refusals -= 1;
       throw new Error("out of order");
     }
     return super.execute(partition, command);
   }
 
-  /** The next deliveries fail. */
-  async refuse(times: number): Promise<void> {
+  /** The next commands of a type fail: deliveries to the ceiling, if it is not said otherwise. */
+  async refuse(times: number, type: CommandType = "follow"): Promise<void> {
     this.#refusals = times;
+    this.#refused = type;
   }
 
   async refusalsLeft(): Promise<number> {
@@ -35,7 +37,8 @@ export class PartitionObject extends RealPartitionObject {
   /** As after an alarm that the runtime gave up, in an object that was evicted since. */
   async loseAlarm(): Promise<void> {
     await this.ctx.storage.deleteAlarm();
-    setTimeout(() => this.ctx.abort("evicted"), 10);
+    await this.ctx.storage.sync();
+    this.ctx.abort("evicted");
   }
 
   /** The rows of a table, as they are stored. */
@@ -44,9 +47,8 @@ export class PartitionObject extends RealPartitionObject {
     return this.ctx.storage.sql.exec(list, partition, "", 100_000).toArray().map(toRow);
   }
 
-  /** What is forgotten once a day is forgotten now. */
-  async forgetNow(): Promise<void> {
-    await this.ctx.storage.put("forgetAt", 0);
+  /** Its alarm comes now. */
+  async ring(): Promise<void> {
     await this.ctx.storage.setAlarm(Date.now());
   }
 }

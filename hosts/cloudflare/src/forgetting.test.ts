@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { accountPartition, ceilingPartition, journalPartition, type Partition } from "@inference/ledger/partition";
+import { utcDay } from "@inference/protocol/window";
+import {
+  type ClockedHost,
+  type ClockedObjects,
+  type StoredRows,
+  startClockedObjects,
+} from "./testing/clocked-objects.ts";
+
+/** Objects wake for what is over, and for nothing else: each alarm of an idle one costs, and there are many. */
+const START = Date.UTC(2040, 1, 28, 12);
+const HOUR_MS = 3_600_000;
+const LEASE_MS = 900_000;
+const account = accountPartition("0x00000000000000000000000000000000000000f0");
+const partitions = [account, ceilingPartition, journalPartition(utcDay(START))];
+
+let objects: ClockedObjects;
+before(async () => {
+  objects = await startClockedObjects();
+});
+after(() => objects?.stop());
+
+type Clock = { time: number; now(): number };
+
+async function open(): Promise<{ host: ClockedHost; clock: Clock }> {
+  const clock: Clock = { time: START, now: () => clock.time };
+  const host = await objects.open(clock);
+  await host.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000 });
+  await host.apply(account, { type: "credit", id: "1:1", at: START, amountNanoUsd: 100_000, detail: "{}" });
+  await host.apply(account, {
+    type: "createKey",
+    at: START,
+    keyId: "key",
+    digest: "digest",
+    label: "",
+    name: "key",
+    window: "lifetime",
+    limitNanoUsd: null,
+    expiresAt: null,
+    nonce: "noncenonce",
+    nonceExpiresAt: START,
+  });
+  return { host, clock };
+}
+
+async function pay(host: ClockedHost, id: string, at: number): Promise<void> {
+  const hold = { id, at, amountNanoUsd: 10, leaseMs: LEASE_MS };
+  const payer = { kind: "key", digest: "digest" } as const;
+  await host.apply(account, { type: "reserve", ...hold, payer, followers: [ceilingPartition], detail: "{}" });
+  await host.apply(ceilingPartition, { type: "reserveCeiling", ...hold, owner: account });
+  await host.apply(account, { type: "settle", id, at, chargeNanoUsd: 5, lossNanoUsd: 0, detail: "{}" });
+}
+
+/** Rings each alarm when it is due, until none is set or so late; answers when, in whole hours since the start. */
+async function ringAll(host: ClockedHost, clock: Clock, until = Number.POSITIVE_INFINITY) {
+  const rung = new Map<Partition, number[]>(partitions.map((partition) => [partition, []]));
+  for (;;) {
+    const [due] = (await host.call<number | null>("alarmAt", partitions))
+      .flatMap((at, index) => (at === null || at > until ? [] : [{ at, partition: partitions[index] ?? account }]))
+      .sort((one, other) => one.at - other.at);
+    if (due === undefined) return rung;
+    clock.time = Math.max(clock.time, due.at);
+    rung.get(due.partition)?.push(Math.floor((clock.time - START) / HOUR_MS));
+    assert.ok((rung.get(due.partition)?.length ?? 0) < 100, "alarms go on and on");
+    await host.call("ring", [due.partition]);
+  }
+}
+
+async function rowsOf(host: ClockedHost, partition: Partition): Promise<StoredRows> {
+  const [rows = assert.fail()] = await host.call<StoredRows>("rows", [partition]);
+  return rows;
+}
+
+test("an account that was used once wakes for its lease, its holds and its receipts, and then never again", async () => {
+  const { host, clock } = await open();
+  await pay(host, "req_1", START);
+  const rung = await ringAll(host, clock);
+  // Its deliveries are made by its first alarm here, and by nobody's otherwise.
+  assert.deepEqual(rung.get(account), [0, 48 + 24, (400 + 1) * 24]);
+  assert.deepEqual(rung.get(ceilingPartition), [0, 48 + 1]);
+  assert.deepEqual(rung.get(partitions[2] ?? ""), [48 + 24]);
+  const { hold, receipt, nonce, total } = await rowsOf(host, account);
+  assert.deepEqual([hold.length, receipt.length, nonce.length, total.length], [0, 0, 0, 1]);
+});
+
+test("of requests an hour apart the ceiling forgets each within 50 hours, and the account all in daily alarms", async () => {
+  const { host, clock } = await open();
+  const requests = 60;
+  for (let n = 0; n < requests; n += 1) {
+    const at = START + n * HOUR_MS;
+    await ringAll(host, clock, at);
+    clock.time = at;
+    await pay(host, `req_${String(n).padStart(2, "0")}`, at);
+    const first = (await rowsOf(host, ceilingPartition)).hold[0];
+    assert.ok((first?.admittedAt ?? 0) >= at - 50 * HOUR_MS, `${first?.id} is there ${n} hours after the first`);
+  }
+  const rung = await ringAll(host, clock, START + 10 * 24 * HOUR_MS);
+  assert.deepEqual((await rowsOf(host, ceilingPartition)).hold, []);
+  assert.deepEqual((await rowsOf(host, account)).hold, []);
+  assert.ok((rung.get(account)?.length ?? 0) <= 6, `${rung.get(account)}`);
+});
+
+test("what is over and has to stay is looked at once a day, also in an object that was evicted", async () => {
+  const { host, clock } = await open();
+  await host.apply(account, {
+    type: "reserve",
+    id: "req_open",
+    at: START,
+    amountNanoUsd: 10,
+    leaseMs: 30 * 24 * HOUR_MS,
+    payer: { kind: "key", digest: "digest" },
+    followers: [],
+    detail: "{}",
+  });
+  await ringAll(host, clock, START + 5 * 24 * HOUR_MS);
+  await host.call("evict", [account]);
+  const rung = await ringAll(host, clock, START + 8 * 24 * HOUR_MS);
+  assert.ok((rung.get(account)?.length ?? 0) <= 4, `${rung.get(account)}`);
+  assert.equal((await rowsOf(host, account)).hold.length, 1);
+});
