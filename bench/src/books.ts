@@ -18,8 +18,8 @@ export interface Books {
   readonly ledger: NodeLedger;
   /** The text of every account's key. */
   readonly keys: readonly string[];
-  /** As the gateway does it: a reserve in one commit, its settle in a later one. */
-  pair(account: number): Promise<void>;
+  /** As the gateway does it: a reserve, and its settle in a later commit. Each resolves once it is durable. */
+  reserve(account: number): Promise<{ settle(): Promise<void> }>;
   close(): Promise<void>;
 }
 
@@ -81,10 +81,10 @@ export async function openBooks(options: BooksOptions): Promise<Books> {
   return {
     ledger,
     keys,
-    async pair(account) {
+    async reserve(account) {
       const request = makeRequest(ownerOf(account));
       await ledger.run(() => reserve(request));
-      await ledger.run(() => settle(request));
+      return { settle: () => ledger.run(() => settle(request)) };
     },
     async close() {
       await ledger.flush();

@@ -10,6 +10,12 @@ export const ourLedger: LedgerTarget = {
   async open({ directory, accounts, pastUses, synchronous }) {
     const file = join(directory, "books.sqlite");
     const books = await openBooks({ file, synchronous, secret: randomBytes(32), accounts, pastUses });
-    return { pair: books.pair, close: books.close };
+    return {
+      async pair(account) {
+        const { settle } = await books.reserve(account);
+        await settle();
+      },
+      close: books.close,
+    };
   },
 };

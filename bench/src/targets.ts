@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { gatewayTarget } from "./gateway-target.ts";
 import { answering, firstLine, freePort, start, startScript } from "./process.ts";
+import { realDirectory } from "./real-directory.ts";
 import type { Target } from "./target.ts";
 
 export const completions = "/api/v1/chat/completions";
@@ -21,6 +22,27 @@ export const bare: Target = {
       headers: [{}],
       pids: [proxy.pid],
       stop: proxy.stop,
+    };
+  },
+};
+
+/** What the ledger alone adds to it. */
+const bareAndLedger: Target = {
+  name: "bare proxy and our ledger",
+  ours: false,
+  missing: async () => undefined,
+  async start(upstreamOrigin) {
+    const directory = await realDirectory("ledger-proxy-");
+    const proxy = await startScript("./ledger-proxy.ts", [upstreamOrigin, join(directory, "books.sqlite")]);
+    return {
+      origin: await firstLine(proxy),
+      path: completions,
+      headers: [{}],
+      pids: [proxy.pid],
+      async stop() {
+        await proxy.stop();
+        await rm(directory, { recursive: true, force: true });
+      },
     };
   },
 };
@@ -141,4 +163,11 @@ function portkeyPath(): string | undefined {
 }
 
 /** All that are compared, yardsticks first. */
-export const targets: readonly Target[] = [bare, nginx, portkey, gatewayTarget("FULL"), gatewayTarget("NORMAL")];
+export const targets: readonly Target[] = [
+  bare,
+  bareAndLedger,
+  nginx,
+  portkey,
+  gatewayTarget("FULL"),
+  gatewayTarget("NORMAL"),
+];
