@@ -6,9 +6,10 @@ import { pipeline } from "node:stream/promises";
 import { Pool } from "undici";
 import { openBooks } from "./books.ts";
 
-// The bare proxy and our ledger, and nothing between them: a reserve before a request is forwarded, its settle before a
-// whole answer is sent or after a stream. No key is checked, no price is known, nothing is parsed: the least that whoever
-// keeps this ledger can cost. Takes the upstream's origin and the books' file, prints its own origin when it listens.
+// The bare proxy and our ledger, and nothing between them: a reserve before a request is forwarded, its settle before
+// a whole answer is sent or after a stream. No key is checked, no price is known, nothing is parsed: the least that
+// whoever keeps this ledger can cost. Takes the upstream's origin and the books' file, prints its own origin when it
+// listens.
 
 const [, , origin, file] = process.argv;
 if (origin === undefined || file === undefined) throw new Error("usage: ledger-proxy.ts <upstream origin> <file>");
