@@ -75,7 +75,7 @@ type Plan = typeof plans extends fc.Arbitrary<infer P> ? P : never;
 test("alarms early, late, twice and after an eviction: every hold ends once, as it should, a minute after its lease", async () => {
   await fc.assert(fc.asyncProperty(plans, play), { numRuns: NUM_RUNS });
   console.log(`alarms rung: ${JSON.stringify(rung)}`);
-  for (const [how, times] of Object.entries(rung)) assert.ok(times >= NUM_RUNS / 6, `${how}: ${times}`);
+  for (const [how, times] of Object.entries(rung)) assert.ok(times >= NUM_RUNS / 15, `${how}: ${times}`);
 });
 
 async function play({ requests, during, afterwards }: Plan): Promise<void> {
@@ -96,7 +96,11 @@ async function play({ requests, during, afterwards }: Plan): Promise<void> {
   }
   // Also for what was to be delivered, and died with its object.
   let latestEnd = lastLease + SWEPT_MS;
-  for (const next of afterwards) latestEnd += await ring(host, clock, next);
+  for (const next of afterwards) {
+    // From there on alarms forget: rung often enough, in the end the receipts as well.
+    if (!(await isAnythingLeft(host))) break;
+    latestEnd += await ring(host, clock, next);
+  }
   for (let rings = 0; await isAnythingLeft(host); rings += 1) {
     assert.ok(rings < 200, "alarms go on and on");
     await ring(host, clock, { how: "in time" });
