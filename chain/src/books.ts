@@ -1,20 +1,9 @@
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import type { Books } from "@inference/protocol/books";
 import type { Address } from "@inference/protocol/credential";
 import { encodeFunctionData } from "viem";
 import { callAt, quantity, readBlock } from "./chain-view.ts";
 import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
-
-/** The contracts' books in a block of the primary chain, where `backing` is to be the sum of the four below it. */
-export type Books = {
-  block: number;
-  /** The block's time. */
-  at: number;
-  backingNanoUsd: bigint;
-  supplyNanoUsd: bigint;
-  creditNanoUsd: bigint;
-  owedNanoUsd: bigint;
-  linesNanoUsd: bigint;
-};
 
 const GAS = 500_000;
 const WORD_LETTERS = 64;

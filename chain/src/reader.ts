@@ -1,11 +1,12 @@
 import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { agentTokenAbi } from "@inference/protocol/abi/agent-token";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
+import type { Books } from "@inference/protocol/books";
 import type { Address } from "@inference/protocol/credential";
 import { MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
 import { encodeFunctionData } from "viem";
 import type { ActivationWatcher, WatcherStatus } from "./activation-watcher.ts";
-import { type Books, readBooks } from "./books.ts";
+import { readBooks } from "./books.ts";
 import { type Block, callAt, type Hex, parseWord, quantity, readBlock } from "./chain-view.ts";
 import { acceptsSignature, type SignatureQuery } from "./contract-signature.ts";
 import type { PendingActivation } from "./pending.ts";

@@ -1,4 +1,5 @@
 import type { LedgerClient } from "@inference/ledger/client";
+import type { Books } from "@inference/protocol/books";
 import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 
@@ -54,25 +55,6 @@ export type ChainReader = {
   pendingActivations(account: Address): PendingActivation[];
   /** How far activations have been read. */
   following(): ChainFollowing;
-};
-
-/**
- * What the token's contracts keep, where `backing` is to be the sum of the four below it. All chains together may have
- * more than an amount of ours can be.
- */
-export type Books = {
-  block: number;
-  /** The block's time. */
-  at: number;
-  backingNanoUsd: bigint;
-  /** Of tokens on the primary chain. */
-  supplyNanoUsd: bigint;
-  /** Activated, and not settled on the chain. */
-  creditNanoUsd: bigint;
-  /** Settled, and not paid out. */
-  owedNanoUsd: bigint;
-  /** What the secondary chains' tokens are backed with. */
-  linesNanoUsd: bigint;
 };
 
 /** `halted`: something on the chain contradicts our books, and nothing is credited until an operator has looked. */

@@ -1,5 +1,6 @@
+import type { Books } from "@inference/protocol/books";
 import { limits } from "../config.ts";
-import { type Books, type Environment, isChainUnavailable } from "../environment.ts";
+import { type Environment, isChainUnavailable } from "../environment.ts";
 import { makeShared } from "../identity/shared.ts";
 
 /** The contracts' books of a few seconds ago: the chain is asked once for all who want to see them. */

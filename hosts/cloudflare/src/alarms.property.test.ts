@@ -7,6 +7,7 @@ import fc from "fast-check";
 import {
   type ClockedHost,
   type ClockedObjects,
+  fund,
   type StoredRows,
   startClockedObjects,
 } from "./testing/clocked-objects.ts";
@@ -84,7 +85,7 @@ async function play({ requests, during, afterwards }: Plan): Promise<void> {
   const clock = { time: START, now: () => clock.time };
   const host = await objects.open(clock);
   await host.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000 });
-  for (const account of accounts) await fund(host, account);
+  for (const account of accounts) await fund(host, account, START);
 
   const left = [...during];
   let lastLease = 0;
@@ -114,24 +115,6 @@ async function play({ requests, during, afterwards }: Plan): Promise<void> {
 
 function nameOf(index: number): string {
   return `req_${String(index).padStart(2, "0")}`;
-}
-
-async function fund(host: ClockedHost, account: Partition): Promise<void> {
-  const at = START;
-  await host.apply(account, { type: "credit", id: "1:1", at, amountNanoUsd: 100_000, detail: "{}" });
-  await host.apply(account, {
-    type: "createKey",
-    at,
-    keyId: "key",
-    digest: "digest",
-    label: "",
-    name: "key",
-    window: "lifetime",
-    limitNanoUsd: null,
-    expiresAt: null,
-    nonce: "noncenonce",
-    nonceExpiresAt: at,
-  });
 }
 
 /** Takes a request as far as it came, with something else between its steps. */

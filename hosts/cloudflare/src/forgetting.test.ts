@@ -5,6 +5,7 @@ import { utcDay } from "@inference/protocol/window";
 import {
   type ClockedHost,
   type ClockedObjects,
+  fund,
   type StoredRows,
   startClockedObjects,
 } from "./testing/clocked-objects.ts";
@@ -28,20 +29,7 @@ async function open(): Promise<{ host: ClockedHost; clock: Clock }> {
   const clock: Clock = { time: START, now: () => clock.time };
   const host = await objects.open(clock);
   await host.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000 });
-  await host.apply(account, { type: "credit", id: "1:1", at: START, amountNanoUsd: 100_000, detail: "{}" });
-  await host.apply(account, {
-    type: "createKey",
-    at: START,
-    keyId: "key",
-    digest: "digest",
-    label: "",
-    name: "key",
-    window: "lifetime",
-    limitNanoUsd: null,
-    expiresAt: null,
-    nonce: "noncenonce",
-    nonceExpiresAt: START,
-  });
+  await fund(host, account, START);
   return { host, clock };
 }
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Books } from "@inference/protocol/books";
 import { statusAnswer } from "@inference/protocol/wire/answers";
-import { type Books, ChainUnavailable } from "../../environment.ts";
+import { ChainUnavailable } from "../../environment.ts";
 import { openFixture } from "../../identity/testing/identity-fixture.ts";
 
 /** GET /api/v1/status: the token's books. */

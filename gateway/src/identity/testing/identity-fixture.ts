@@ -7,6 +7,7 @@ import { defaultRequestLimits, type GatewayConfig } from "../../config.ts";
 import { type ChainReader, UpstreamFailure } from "../../environment.ts";
 import { type Gateway, makeGateway } from "../../gateway.ts";
 import { makeApp } from "../../http/app.ts";
+import { noLimits } from "../../testing/no-limits.ts";
 
 /** A gateway over a ledger in memory, whose time and chain the test decides, and clients that sign with real keys. */
 export type Fixture = {
@@ -64,15 +65,7 @@ const config: GatewayConfig = {
   drainMs: 0,
   heldBodyBytes: 64 * 1024 * 1024,
   contracts: { [PRIMARY]: { InferenceSettlement: "0x00000000000000000000000000000000000000a1" } },
-  operator: {
-    metricsToken: null,
-    addressHeader: null,
-    accountRequestsPerMinute: null,
-    addressRequestsPerMinute: null,
-    breaker: null,
-    queue: null,
-    receiptMs: 400 * 86_400_000,
-  },
+  operator: noLimits,
   request: defaultRequestLimits,
 };
 

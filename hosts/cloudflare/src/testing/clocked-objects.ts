@@ -121,3 +121,21 @@ const settings = {
   UPSTREAM_RECORD_URL: "http://127.0.0.1:9/records?since={since}",
   SETTLEMENT_ADDRESS: "0x0000000000000000000000000000000000000001",
 };
+
+/** An account with a balance of 100,000 and the key of the digest `digest`. */
+export async function fund(host: ClockedHost, account: Partition, at: number): Promise<void> {
+  await host.apply(account, { type: "credit", id: "1:1", at, amountNanoUsd: 100_000, detail: "{}" });
+  await host.apply(account, {
+    type: "createKey",
+    at,
+    keyId: "key",
+    digest: "digest",
+    label: "",
+    name: "key",
+    window: "lifetime",
+    limitNanoUsd: null,
+    expiresAt: null,
+    nonce: "noncenonce",
+    nonceExpiresAt: at,
+  });
+}

@@ -1,6 +1,7 @@
 import { defaultRequestLimits } from "@inference/gateway/config";
 import type { Environment } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
+import { noLimits } from "@inference/gateway/testing/no-limits";
 import type { LedgerClient } from "@inference/ledger/client";
 
 /** Enough of a gateway for its jobs: no provider, no chain, nobody to answer. An alert is an error. */
@@ -42,15 +43,7 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
       heldBodyBytes: 1,
       request: defaultRequestLimits,
       contracts: {},
-      operator: {
-        metricsToken: null,
-        addressHeader: null,
-        accountRequestsPerMinute: null,
-        addressRequestsPerMinute: null,
-        breaker: null,
-        queue: null,
-        receiptMs: 400 * 86_400_000,
-      },
+      operator: noLimits,
       upstream: {
         baseUrl: "http://provider.test",
         apiKey: "none",

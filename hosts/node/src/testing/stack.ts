@@ -8,6 +8,7 @@ import type { ChainReader, Environment, LogFields } from "@inference/gateway/env
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { makeApp } from "@inference/gateway/http/app";
 import type { HostOptions, HostUnderTest, TestAccount } from "@inference/gateway/inference/testing/host-under-test";
+import { noLimits } from "@inference/gateway/testing/no-limits";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { tableSql } from "@inference/ledger/sql";
@@ -105,16 +106,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       heldBodyBytes: 256 * 1024 * 1024,
       request: { ...defaultRequestLimits, ...options.request },
       contracts: {},
-      operator: {
-        metricsToken: null,
-        addressHeader: null,
-        accountRequestsPerMinute: null,
-        addressRequestsPerMinute: null,
-        breaker: null,
-        queue: null,
-        receiptMs: 400 * 86_400_000,
-        ...options.operator,
-      },
+      operator: { ...noLimits, ...options.operator },
       upstream: {
         baseUrl: provider,
         apiKey: canary,
