@@ -1,5 +1,5 @@
 import type { Delivery } from "./delivery.ts";
-import { assertStorable, tablesOfOptionalNumbers } from "./storable.ts";
+import { assertStorable } from "./storable.ts";
 import type { Change, Row, Rows, TableName, Tables } from "./tables.ts";
 
 /**
@@ -37,7 +37,7 @@ class RowDraft implements Draft {
   }
 
   put<T extends TableName>(table: T, row: Tables[T]): void {
-    if (tablesOfOptionalNumbers.has(table)) assertStorable(table, row);
+    assertStorable(table, row);
     this.#write(table, row.id, row);
   }
 

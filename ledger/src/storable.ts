@@ -1,28 +1,45 @@
+import { MAX_NANO_USD } from "@inference/protocol/money";
 import { columnsOf, tableNames } from "./schema.ts";
 import type { Row, TableName } from "./tables.ts";
 
 /**
- * SQLite takes NaN, and what is missing, for NULL, and digits for their number. What else is wrong with a row its
- * tables refuse by themselves.
+ * Throws unless the tables would take the row as it is. They check it too, but later than it is acknowledged, and by
+ * themselves they take NaN, and what is missing, for NULL, and digits for their number.
  */
-export function assertStorable(table: TableName, row: Row): Row {
+export function assertStorable(table: TableName, row: Row): void {
   const values = row as unknown as Record<string, unknown>;
-  for (const { property, isNumber } of columns[table]) {
-    const value = values[property];
-    const isRight = value === null || (isNumber ? Number.isSafeInteger(value) : typeof value === "string");
-    if (!isRight) throw new TypeError(`${table} ${row.id}: ${property} cannot be stored: ${value}`);
+  for (const column of columns[table]) {
+    const value = values[column.property];
+    if (!isStorable(column, value)) {
+      throw new TypeError(`${table} ${row.id}: ${column.property} cannot be stored: ${value}`);
+    }
   }
-  return row;
 }
+
+type StorableColumn = {
+  property: string;
+  isOptional: boolean;
+  /** Of a number, the largest; undefined for text. */
+  most: number | undefined;
+  /** What a text may be; undefined: anything. */
+  words: ReadonlySet<unknown> | undefined;
+};
+
+function isStorable({ isOptional, most, words }: StorableColumn, value: unknown): boolean {
+  if (value === null) return isOptional;
+  if (most === undefined) return typeof value === "string" && (words === undefined || words.has(value));
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= most;
+}
+
+const most: Readonly<Record<string, number>> = { amount: MAX_NANO_USD, integer: Number.MAX_SAFE_INTEGER };
 
 const columns = Object.fromEntries(
   tableNames.map((table) => [
     table,
-    columnsOf(table).map(({ property, kind }) => ({ property, isNumber: /^(amount|integer)/.test(kind) })),
+    columnsOf(table).map(({ property, kind }) => {
+      const base = kind.replace("?", "");
+      const words = base.startsWith("one of ") ? new Set(base.slice("one of ".length).split(" ")) : undefined;
+      return { property, isOptional: kind.endsWith("?"), most: most[base], words };
+    }),
   ]),
-) as Record<TableName, { property: string; isNumber: boolean }[]>;
-
-/** The tables where NULL in a number's place has a meaning: no limit, not revoked, never over. */
-export const tablesOfOptionalNumbers: ReadonlySet<TableName> = new Set(
-  tableNames.filter((table) => columnsOf(table).some(({ kind }) => /^(amount|integer)\?$/.test(kind))),
-);
+) as unknown as Record<TableName, StorableColumn[]>;

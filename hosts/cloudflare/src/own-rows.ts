@@ -1,7 +1,7 @@
 import type { SqlStorage } from "@cloudflare/workers-types";
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import type { Partition } from "@inference/ledger/partition";
-import { missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
+import { missingStatements, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
 import { LIVE_KEYS, tableSql } from "@inference/ledger/sql";
 import { assertStorable } from "@inference/ledger/storable";
 import type { Change, KeyRow, OutboxRow, ReadRows } from "@inference/ledger/tables";
@@ -28,11 +28,12 @@ export function openOwnRows(sql: SqlStorage): OwnRows {
     sql.exec("CREATE TABLE schema (version INTEGER NOT NULL) STRICT");
     sql.exec("INSERT INTO schema VALUES (?)", SCHEMA_VERSION);
   }
-  const { version } = sql.exec("SELECT version FROM schema").one();
+  const version = Number(sql.exec("SELECT version FROM schema").one().version);
   // During a rollout two versions run at a time, and either may come last: it leaves what it cannot read.
-  if (Number(version) !== SCHEMA_VERSION) {
+  if (version < OLDEST_SCHEMA_VERSION || version > SCHEMA_VERSION) {
     throw new Error(`This object has schema ${version}, and this gateway wants ${SCHEMA_VERSION}.`);
   }
+  if (version !== SCHEMA_VERSION) sql.exec("UPDATE schema SET version = ?", SCHEMA_VERSION);
   for (const statement of missingStatements(stored)) sql.exec(statement);
   const select = (statement: string, ...values: (string | number)[]) => sql.exec(statement, ...values).toArray();
 
@@ -53,7 +54,10 @@ export function openOwnRows(sql: SqlStorage): OwnRows {
     write(partition, changes) {
       for (const { table, id, row } of changes) {
         if (row === null) sql.exec(tableSql[table].remove, partition, id);
-        else sql.exec(tableSql[table].upsert, ...tableSql[table].toColumns(partition, assertStorable(table, row)));
+        else {
+          assertStorable(table, row);
+          sql.exec(tableSql[table].upsert, ...tableSql[table].toColumns(partition, row));
+        }
       }
     },
     outbox: (after, limit) =>

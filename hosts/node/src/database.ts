@@ -1,6 +1,6 @@
 import { closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
+import { missingStatements, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
 
 export type Synchronous = "FULL" | "NORMAL";
 
@@ -100,11 +100,11 @@ function isBusy(error: unknown): boolean {
 function migrate(database: DatabaseSync, file: string): void {
   // Two that start at once make the tables once. In EXCLUSIVE mode the lock is kept from here on.
   database.exec("BEGIN IMMEDIATE");
-  const stored = database.prepare("PRAGMA user_version").get()?.user_version;
-  if (stored !== 0 && stored !== SCHEMA_VERSION) {
+  const stored = Number(database.prepare("PRAGMA user_version").get()?.user_version);
+  if (stored !== 0 && (stored < OLDEST_SCHEMA_VERSION || stored > SCHEMA_VERSION)) {
     throw new Error(`${file} has schema ${stored}, and this gateway wants ${SCHEMA_VERSION}.`);
   }
   for (const statement of missingStatements(database.prepare(STORED_SCHEMA).all())) database.exec(statement);
-  if (stored === 0) database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  if (stored !== SCHEMA_VERSION) database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
   database.exec("COMMIT");
 }
