@@ -12,9 +12,9 @@ after(() => rmSync(folder, { recursive: true }));
 let files = 0;
 const newFile = (): string => join(folder, `${++files}.sqlite`);
 
-function nonce(id: string, expiresAt = 1): EncodedRows {
+function nonce(id: string): EncodedRows {
   const rows: EncodedRows = [];
-  encodeRow(rows, { partition: "account:a", table: "nonce", id, stored: undefined, row: { id, expiresAt } });
+  encodeRow(rows, { partition: "account:a", table: "nonce", id, stored: undefined, row: { id, expiresAt: 1 } });
   return rows;
 }
 
@@ -33,15 +33,20 @@ function nonces(file: string): unknown[] {
 test("commits that are under way together are each told of their own end", async () => {
   const file = newFile();
   const thread = await startCommitThread(file, "NORMAL");
+  const other = new DatabaseSync(file);
+  other.exec(`CREATE TRIGGER refuse BEFORE INSERT ON log WHEN instr(NEW.rows, CAST('refused' AS BLOB)) > 0
+    BEGIN SELECT raise(ABORT, 'refused'); END`);
+  other.close();
   const ends = await Promise.allSettled([
     thread.commit(nonce("a")),
-    thread.commit(nonce("refused", -1)),
+    thread.commit(nonce("refused")),
     thread.commit(nonce("b")),
   ]);
   assert.deepEqual(
     ends.map(({ status }) => status),
     ["fulfilled", "rejected", "fulfilled"],
   );
+  await thread.fold();
   assert.deepEqual(nonces(file), ["a", "b"]);
   await thread.close();
 });
@@ -92,8 +97,28 @@ test("one whose lock was deleted commits nothing once another has taken the file
   const second = await startCommitThread(file, "NORMAL");
   await assert.rejects(first.commit(nonce("b")), /another gateway has taken/);
   await second.commit(nonce("c"));
+  await second.fold();
   assert.deepEqual(nonces(file), ["a", "c"]);
   await Promise.all([first.close(), second.close()]);
+});
+
+test("what one has not folded yet is folded by who takes the file, and by nobody after that", async () => {
+  const file = newFile();
+  const first = await startCommitThread(file, "NORMAL");
+  for (let n = 0; n < 50; n++) await first.commit(nonce(`early ${n}`));
+  const other = new DatabaseSync(file);
+  // As if another had started in this moment.
+  other.exec("PRAGMA busy_timeout = 5000; UPDATE owner SET id = 'another'");
+  const logged = other.prepare("SELECT COUNT(*) AS count FROM log").get()?.count;
+  other.close();
+  await assert.rejects(first.fold(), /another gateway has taken/);
+  const left = new DatabaseSync(file, { readOnly: true });
+  assert.equal(left.prepare("SELECT COUNT(*) AS count FROM log").get()?.count, logged, "it left the log alone");
+  left.close();
+  await first.close();
+  const second = await startCommitThread(file, "NORMAL");
+  assert.equal(nonces(file).length, 50);
+  await second.close();
 });
 
 test("a ledger that no file would hold is refused", async () => {

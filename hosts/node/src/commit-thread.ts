@@ -1,3 +1,4 @@
+import { serialize } from "node:v8";
 import { Worker } from "node:worker_threads";
 import { fileOf, type Synchronous } from "./database.ts";
 import type { EncodedRows } from "./encoded-rows.ts";
@@ -7,27 +8,42 @@ import type { EncodedRows } from "./encoded-rows.ts";
  * requests go on, and what they change in the meantime is the next commit.
  */
 export type CommitThread = {
-  /** Resolves when the rows are durable, all of them; rejects if none of them is. */
-  commit(rows: EncodedRows): Promise<void>;
+  /** Resolves, with its number, when the rows are durable, all of them; rejects if none of them is. */
+  commit(rows: EncodedRows): Promise<number>;
+  /** Resolves when all rows that are durable are in their tables too. */
+  fold(): Promise<void>;
+  /** The listener is told, now and then, up to which number all rows are in their tables. There is one at a time. */
+  onFolded(listener: (number: number) => void): void;
   /** After the commits it was given. What comes later is rejected. */
   close(): Promise<void>;
 };
 
 export type CommitThreadData = { file: string; synchronous: Synchronous };
-export type CommitThreadMessage = { ok: true } | { ok: false; message: string; errcode: number | null };
+/** Rows to append to the log, or what else is to be done. */
+export type Asked = Uint8Array | "fold" | "close";
+/** An answer, or what is told without being asked. */
+export type CommitThreadMessage =
+  | { ok: true; number: number }
+  | { ok: false; message: string; errcode: number | null }
+  | { folded: number };
 
 /** Locks and prepares the file. Throws one line if another gateway is using it. */
 export async function startCommitThread(file: string, synchronous: Synchronous): Promise<CommitThread> {
   const workerData: CommitThreadData = { file: fileOf(file), synchronous };
   const worker = new Worker(new URL("./commit-worker.ts", import.meta.url), { workerData });
   /** Those who wait for an answer: the thread answers in the order it was asked. */
-  const waiting: { resolve(): void; reject(error: Error): void }[] = [];
+  const waiting: { resolve(number: number): void; reject(error: Error): void }[] = [];
+  let folded: (number: number) => void = () => undefined;
   let stopped: Error | undefined;
   let closing: Promise<void> | undefined;
 
-  function answered(message: CommitThreadMessage): void {
+  function heard(message: CommitThreadMessage): void {
+    if ("folded" in message) {
+      folded(message.folded);
+      return;
+    }
     const first = waiting.shift();
-    if (message.ok) first?.resolve();
+    if (message.ok) first?.resolve(message.number);
     else first?.reject(new CommitError(message.message, message.errcode));
   }
 
@@ -36,30 +52,38 @@ export async function startCommitThread(file: string, synchronous: Synchronous):
     for (const { reject } of waiting.splice(0)) reject(stopped);
   }
 
-  function next(): Promise<void> {
+  function next(): Promise<number> {
     return new Promise((resolve, reject) => {
       if (stopped !== undefined) reject(stopped);
       else waiting.push({ resolve, reject });
     });
   }
 
+  function ask(asked: Asked): Promise<number> {
+    const answer = next();
+    worker.postMessage(asked);
+    return answer;
+  }
+
   async function close(): Promise<void> {
-    const closed = next();
-    worker.postMessage(null);
-    await closed;
+    await ask("close");
     await worker.terminate();
   }
 
-  worker.on("message", answered);
+  worker.on("message", heard);
   worker.on("error", stop);
   worker.on("exit", (code) => stop(new Error(`the commit thread ended with ${code}`)));
   await next();
   return {
     async commit(rows) {
       if (closing !== undefined) throw new Error("the commit thread is closing");
-      const committed = next();
-      worker.postMessage(rows);
-      return committed;
+      return ask(serialize(rows));
+    },
+    async fold() {
+      if (closing === undefined) await ask("fold");
+    },
+    onFolded(listener) {
+      folded = listener;
     },
     close() {
       closing ??= close();

@@ -1,22 +1,27 @@
 import { randomUUID } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
-import type { CommitThreadData, CommitThreadMessage } from "./commit-thread.ts";
-import { lockFile, openDatabase } from "./database.ts";
-import { type EncodedRows, writeEncoded } from "./encoded-rows.ts";
-import { prepareStatements } from "./statements.ts";
+import type { Asked, CommitThreadData, CommitThreadMessage } from "./commit-thread.ts";
+import { lockFile, openDatabase, SQLITE_FULL, sqliteCode } from "./database.ts";
+import { openRowLog, type RowLog } from "./row-log.ts";
 
-/** What runs in the commit thread: one message, one transaction, one answer. */
+/** What runs in the commit thread: one message, one transaction, one answer. In between it folds what it has logged. */
 const { file, synchronous } = workerData as CommitThreadData;
 
-function answer(work: () => void): void {
-  let message: CommitThreadMessage = { ok: true };
+/** After the last commit, where little comes: then the tables are up to date. */
+const FOLD_AFTER_MS = 50;
+const FULL_DISK_RETRY_MS = 250;
+
+function say(message: CommitThreadMessage): void {
+  parentPort?.postMessage(message);
+}
+
+function answer(work: () => number): void {
   try {
-    work();
+    say({ ok: true, number: work() });
   } catch (error) {
     const { errcode } = error as { errcode?: unknown };
-    message = { ok: false, message: (error as Error).message, errcode: typeof errcode === "number" ? errcode : null };
+    say({ ok: false, message: (error as Error).message, errcode: typeof errcode === "number" ? errcode : null });
   }
-  parentPort?.postMessage(message);
 }
 
 answer(() => {
@@ -28,25 +33,85 @@ answer(() => {
   database.exec("CREATE TABLE IF NOT EXISTS owner (row INTEGER PRIMARY KEY CHECK (row = 1), id TEXT NOT NULL) STRICT");
   database.prepare("INSERT INTO owner VALUES (1, ?) ON CONFLICT DO UPDATE SET id = excluded.id").run(me);
   const owner = database.prepare("SELECT id FROM owner");
-  const statements = prepareStatements(database);
-  const begin = database.prepare("BEGIN IMMEDIATE");
-  const end = database.prepare("COMMIT");
-  parentPort?.on("message", (rows: EncodedRows | null) =>
+  const check = (): void => {
+    if (owner.get()?.id !== me) throw new Error(`another gateway has taken ${file}`);
+  };
+  const rows = openRowLog(database, { synchronous, check });
+  rows.foldAll();
+  const folding = foldInBetween(rows);
+
+  function close(): void {
+    folding.stop();
+    try {
+      rows.foldAll();
+    } catch {
+      // What could not be folded is in the log, for who opens the file next.
+    }
+    database.close();
+    lock.close();
+  }
+
+  parentPort?.on("message", (asked: Asked) =>
     answer(() => {
-      if (rows === null) {
-        database.close();
-        lock.close();
-        return;
+      if (asked === "close") close();
+      else if (asked === "fold") folding.finish();
+      else {
+        folding.keepUp();
+        const number = rows.append(asked);
+        folding.soon();
+        return number;
       }
-      begin.run();
-      try {
-        if (owner.get()?.id !== me) throw new Error(`another gateway has taken ${file}`);
-        writeEncoded(statements, rows);
-        end.run();
-      } catch (error) {
-        if (database.isTransaction) database.exec("ROLLBACK");
-        throw error;
-      }
+      return rows.folded;
     }),
   );
+  return rows.folded;
 });
+
+/** Folds while nothing is asked, in parts as small as who asks can wait for. */
+function foldInBetween(rows: RowLog): { soon(): void; keepUp(): void; finish(): void; stop(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  let isNext = false;
+  let told = rows.folded;
+
+  function tell(): void {
+    if (rows.folded > told) say({ folded: rows.folded });
+    told = rows.folded;
+  }
+
+  function soon(): void {
+    if (isNext || rows.isEmpty) return;
+    if (rows.isDue) {
+      clearTimeout(timer);
+      timer = undefined;
+      isNext = true;
+      setImmediate(part);
+    } else timer ??= setTimeout(part, FOLD_AFTER_MS);
+  }
+
+  function part(): void {
+    isNext = false;
+    timer = undefined;
+    try {
+      rows.fold();
+      tell();
+      soon();
+    } catch (error) {
+      // With the disk full it is tried again; anything else ends the process, and who opens the file next folds.
+      if (sqliteCode(error) !== SQLITE_FULL) throw error;
+      timer = setTimeout(part, FULL_DISK_RETRY_MS);
+    }
+  }
+
+  return {
+    soon,
+    keepUp() {
+      while (rows.isBehind) rows.fold();
+      tell();
+    },
+    finish() {
+      rows.foldAll();
+      tell();
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

@@ -50,6 +50,19 @@ function oneLineAbout(file: string): RegExp {
   return new RegExp(`^Another gateway is using ${file}: [^\\n]+$`);
 }
 
+test("a file of version 1, which knew no log, becomes one of this version and keeps its rows", () => {
+  const file = newFile();
+  const former = openDatabase(file);
+  former.exec("INSERT INTO nonce_row (partition, id, expires_at) VALUES ('account:a', 'n', 1)");
+  former.exec("DROP TABLE log; PRAGMA user_version = 1");
+  former.close();
+  const database = openDatabase(file);
+  assert.equal(pragma(database, "user_version"), SCHEMA_VERSION);
+  assert.equal(database.prepare("SELECT COUNT(*) AS count FROM nonce_row").get()?.count, 1);
+  assert.equal(database.prepare("SELECT COUNT(*) AS count FROM log").get()?.count, 0);
+  database.close();
+});
+
 test("a file of another schema is refused, and left as it is", () => {
   const file = newFile();
   openDatabase(file).close();

@@ -1,6 +1,7 @@
 import { closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { missingStatements, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
+import { createLog, openRowLog } from "./row-log.ts";
 
 export type Synchronous = "FULL" | "NORMAL";
 
@@ -20,10 +21,12 @@ export function openDatabase(
   try {
     database.exec(locking === "exclusive" ? "PRAGMA locking_mode = EXCLUSIVE" : "PRAGMA busy_timeout = 10000");
     database.exec("PRAGMA journal_mode = WAL");
-    database.exec(`PRAGMA synchronous = ${synchronous}`);
     database.exec("PRAGMA cache_size = -131072");
     database.exec("PRAGMA temp_store = MEMORY");
     migrate(database, file);
+    // Nobody else has the file: what a gateway that died left in its log is folded here.
+    if (locking === "exclusive") openRowLog(database, { synchronous }).foldAll();
+    database.exec(`PRAGMA synchronous = ${synchronous}`);
     return database;
   } catch (error) {
     database.close();
@@ -106,5 +109,6 @@ function migrate(database: DatabaseSync, file: string): void {
   }
   for (const statement of missingStatements(database.prepare(STORED_SCHEMA).all())) database.exec(statement);
   if (stored !== SCHEMA_VERSION) database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  database.exec(createLog);
   database.exec("COMMIT");
 }

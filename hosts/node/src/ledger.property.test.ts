@@ -61,7 +61,9 @@ function openWorld(clock: { now(): number }): WorldHost {
   return {
     async apply<C extends Command>(partition: Partition, command: C): Promise<ReplyOf<C>> {
       delivered = apply(partition, databaseRows(database, partition), command, clock.now()).deliveries;
-      return ledger.run(() => send(partition, command));
+      const reply = await ledger.run(() => send(partition, command));
+      await ledger.flush();
+      return reply;
     },
     delivered: () => delivered,
     rows: (partition) => databaseRows(database, partition),

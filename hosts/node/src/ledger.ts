@@ -25,7 +25,7 @@ export type NodeLedger = LedgerClient & {
   recover(): Promise<number>;
   /** Unresolved holds of owners: at start, all of them belong to nobody. */
   unresolvedHolds(): LapsedHold[];
-  /** Commits what is pending, and resolves once it is. */
+  /** Commits what is pending, and resolves once it is in its tables. */
   flush(): Promise<void>;
 };
 
@@ -50,9 +50,9 @@ type Waiting = {
 
 const FULL_DISK_RETRY_MS = 250;
 /** Sagas that a commit thread is given without waiting for the turn's end. */
-const FULL_GROUP = 64;
+const FULL_GROUP = 128;
 /** From the end of one commit to the next: each costs an fsync and whole pages, whatever its size. */
-const MIN_COMMIT_INTERVAL_MS = 2;
+const MIN_COMMIT_INTERVAL_MS = 4;
 /** A commit that takes longer than this has a disk that does not answer: nothing new is admitted until it ends. */
 const STUCK_AFTER_MS = 10_000;
 /** From one try of a delivery that failed to the next. */
@@ -68,6 +68,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   let underWay: Promise<void> | undefined;
   let underWaySince = 0;
   let redelivers = false;
+  options.thread?.onFolded(rows.folded);
 
   /** Applies one command, and at once every delivery that it causes: they share its commit. */
   function execute(partition: Partition, command: Command): Reply {
@@ -95,12 +96,18 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   function redeliverLater(): void {
     if (redelivers) return;
     redelivers = true;
-    setTimeout(redeliver, REDELIVER_MS).unref();
+    setTimeout(() => void redeliver(), REDELIVER_MS).unref();
   }
 
-  function redeliver(): number {
+  async function redeliver(): Promise<number> {
     redelivers = false;
     if (dead) return 0;
+    try {
+      await tablesAreTrue();
+    } catch {
+      redeliverLater();
+      return 0;
+    }
     if (!writable) {
       redeliverLater();
       return 0;
@@ -158,7 +165,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     scheduled = true;
     // Alone, a saga is committed at the end of its turn; in a crowd, one commit a few turns later serves them all.
     const sinceLast = performance.now() - lastCommitAt;
-    const isAlone = options.thread !== undefined || sinceLast >= MIN_COMMIT_INTERVAL_MS;
+    const isAlone = sinceLast >= MIN_COMMIT_INTERVAL_MS;
     if (isAlone) setImmediate(begin);
     else setTimeout(begin, MIN_COMMIT_INTERVAL_MS - sinceLast);
   }
@@ -195,11 +202,12 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     const batch = rows.take();
     underWaySince = performance.now();
     underWay = thread.commit(batch.rows).then(
-      () => {
+      (number) => {
         underWay = undefined;
-        rows.written(batch);
+        rows.logged(batch, number);
         committed(group, count);
-        if (waiting.length > 0 || rows.pendingRows() > 0) begin();
+        if (waiting.length >= FULL_GROUP) begin();
+        else if (waiting.length > 0 || rows.pendingRows() > 0) schedule();
       },
       (error: unknown) => {
         underWay = undefined;
@@ -238,12 +246,19 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     });
   }
 
+  /** Waits until the tables have all that has been answered: what walks through them sees no memory. */
+  async function tablesAreTrue(): Promise<void> {
+    await ask(nothing);
+    await options.thread?.fold();
+  }
+
   async function flush(): Promise<void> {
     begin();
     while (underWay !== undefined) {
       await underWay;
       begin();
     }
+    await options.thread?.fold();
   }
 
   function failed(group: Waiting[], error: unknown): void {
@@ -278,17 +293,17 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       return ask(() => answer(rows.partition(partition), query));
     },
     async lapsedHolds(at, limit) {
-      await ask(nothing);
+      await tablesAreTrue();
       // The caller's clock may have jumped: no request is over before its time has passed here.
       return rows.unresolvedHolds(Math.min(at, options.now()), limit);
     },
     async overdue(table, before, page) {
-      await ask(nothing);
+      await tablesAreTrue();
       return rows.overdue(table, before, page);
     },
     unresolvedHolds: () => rows.unresolvedHolds(Number.MAX_SAFE_INTEGER, 1_000_000).filter(isOwned),
     async recover() {
-      const count = redeliver();
+      const count = await redeliver();
       await flush();
       return count;
     },

@@ -150,6 +150,37 @@ test("a commit that fails leaves nothing of itself on disk, and discarding makes
   assert.equal(count("counter"), 2, "the next commit is a commit of its own");
 });
 
+test("what is durable and not in its table yet outlives what is discarded, until it is there", () => {
+  const { cache, database } = open();
+  const rows = () => cache.partition("account:a");
+  const settled = () => rows().get("counter", "c")?.settledNanoUsd;
+  cache.write("account:a", [put(counter("c", 1)), { table: "receipt", id: "r1", row: receipt }]);
+  cache.logged(cache.take(), 1);
+  cache.write("account:a", [put(counter("c", 2)), { table: "hold", id: "h", row: null }]);
+  cache.logged(cache.take(), 2);
+  cache.write("account:a", [put(counter("c", 3)), { table: "receipt", id: "r2", row: { ...receipt, id: "r2" } }]);
+  cache.take();
+  cache.write("account:a", [put(counter("c", 4))]);
+  cache.discard();
+  assert.equal(settled(), 2, "the tables know nothing of it");
+  assert.deepEqual(rows().get("receipt", "r1"), receipt);
+  assert.equal(rows().get("receipt", "r2"), undefined);
+  const ids = rows().newest("receipt", { before: "~", limit: 9 });
+  assert.deepEqual(
+    ids.map(({ id }) => id),
+    ["r1"],
+  );
+  cache.folded(1);
+  assert.equal(settled(), 2, "the second is still on its way");
+  assert.equal(rows().get("receipt", "r1"), undefined, "read from the disk, where nobody has written it here");
+  cache.folded(2);
+  database.exec("UPDATE counter_row SET settled_nano_usd = 9");
+  assert.equal(settled(), 2, "a counter stays in memory");
+  cache.write("account:a", [put(counter("c", 5))]);
+  const { rows: changed } = cache.take();
+  assert.deepEqual(changed.slice(2), ["account:a", "c", 5], "and is changed from what it was");
+});
+
 test("every number is checked where it is stored", () => {
   for (const bad of [-1, 0.5, Number.NaN, 2 ** 53, 9e15 + 2]) {
     const { cache, count } = open();
@@ -247,7 +278,8 @@ test("the keys that live are listed as they are now, on disk or on their way the
   const batch = cache.take();
   assert.deepEqual(live(), ["k1", "k3"]);
   assert.equal(cache.partition("account:a").get("key", "k2")?.revokedAt, 5);
-  cache.written(batch);
+  cache.logged(batch, 1);
+  assert.deepEqual(live(), ["k1", "k3"], "durable, and not in its table yet");
 });
 
 test("20,000 revoked keys of an account cost the list of its keys no more than none", () => {

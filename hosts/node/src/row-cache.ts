@@ -5,14 +5,16 @@ import { sqlName, timeOrderedTables } from "@inference/ledger/schema";
 import { LIVE_KEYS, tableSql } from "@inference/ledger/sql";
 import type { Change, HoldRow, KeyRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
-import { type EncodedRows, encodeRow, writeEncoded } from "./encoded-rows.ts";
+import { type EncodedRows, encodeRow } from "./encoded-rows.ts";
+import { RowWrites, writeRow } from "./row-writes.ts";
 import { prepareStatements } from "./statements.ts";
 import { openWrittenIds } from "./written-ids.ts";
 
 /**
  * The rows of all partitions: memory in front of the file. A row that was read or written recently is in memory; a
- * changed one is pending until the next commit. Only rows a request can need again stay: what is written once
- * (receipts, uses, resolved holds) leaves memory with its commit, and so does a key that is revoked.
+ * changed one is pending until the next commit, and on its way until it is in its table. Only rows a request can need
+ * again stay: what is written once (receipts, uses, resolved holds) leaves memory when it is in its table, and so does
+ * a key that is revoked.
  */
 export type RowCache = {
   partition(name: Partition): ReadRows;
@@ -20,18 +22,21 @@ export type RowCache = {
   pendingRows(): number;
   /** Writes what is pending, in one transaction. On an error nothing of it is on disk. */
   commit(): void;
-  /** Takes what is pending, to be written elsewhere. It stays in memory until `written`. */
+  /** Takes what is pending, to be made durable elsewhere. It stays in memory until it is in its tables. */
   take(): Batch;
-  written(batch: Batch): void;
-  /** Forgets everything that is not on disk. */
+  /** The batch is durable, under this number. */
+  logged(batch: Batch, number: number): void;
+  /** The batches up to this number are in their tables. */
+  folded(number: number): void;
+  /** Forgets everything that is not durable. */
   discard(): void;
   unresolvedHolds(leaseBefore: number, limit: number): { partition: Partition; hold: HoldRow }[];
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   outbox(): { partition: Partition; row: OutboxRow }[];
 };
 
-/** Changed rows on their way to the disk. */
-export type Batch = { rows: EncodedRows; entries: readonly Entry[] };
+/** Changed rows on their way to the disk: encoded, and what each of them was when it was taken. */
+export type Batch = { rows: EncodedRows; entries: Entry[]; taken: readonly (Row | null)[] };
 
 /** One row in memory; null: known to be gone. */
 type Entry = {
@@ -42,7 +47,7 @@ type Entry = {
   /** What is on disk, or on its way there; undefined: nothing, or not known. */
   stored: Row | undefined;
   pending: boolean;
-  /** In how many batches it is on its way to the disk. */
+  /** In how many batches it is on its way to its table. */
   beingWritten: number;
 };
 
@@ -73,6 +78,9 @@ export function openRowCache(database: DatabaseSync): RowCache {
   /** Entries without a row, in the order in which they went. */
   const gone = new Set<Entry>();
   let pending: Entry[] = [];
+  /** Batches that are durable, and not in their tables as far as is known. */
+  let unfolded: { batch: Batch; number: number }[] = [];
+  let foldedUntil = 0;
 
   function cached(name: Partition): CachedPartition {
     const known = partitions.get(name);
@@ -170,14 +178,47 @@ export function openRowCache(database: DatabaseSync): RowCache {
     const entries = pending;
     pending = [];
     const rows: EncodedRows = [];
+    const taken: (Row | null)[] = [];
     for (const entry of entries) {
       entry.pending = false;
       entry.beingWritten += 1;
       const { partition, table, id, stored, row } = entry;
       encodeRow(rows, { partition: partition.name, table, id, stored, row });
       entry.stored = row ?? undefined;
+      taken.push(row);
     }
-    return { rows, entries };
+    return { rows, entries, taken };
+  }
+
+  function logged(batch: Batch, number: number): void {
+    unfolded.push({ batch, number });
+    folded(foldedUntil);
+  }
+
+  function folded(until: number): void {
+    foldedUntil = until;
+    const known = unfolded.filter(({ number }) => number <= until);
+    unfolded = unfolded.filter(({ number }) => number > until);
+    for (const { batch } of known) written(batch);
+  }
+
+  function discard(): void {
+    pending = [];
+    gone.clear();
+    partitions.clear();
+    for (const { batch } of unfolded)
+      batch.entries = batch.entries.map((entry, index) => remade(entry, batch.taken[index] ?? null));
+  }
+
+  /** An entry of a batch that is durable, in a memory that has forgotten all. */
+  function remade({ partition: { name }, table, id }: Entry, row: Row | null): Entry {
+    const partition = cached(name);
+    const entry = partition.tables[table]?.get(id) ?? remember(partition, table, id, row);
+    entry.row = row;
+    entry.stored = row ?? undefined;
+    entry.beingWritten += 1;
+    partition.pending += 1;
+    return entry;
   }
 
   function written({ entries }: Batch): void {
@@ -195,23 +236,22 @@ export function openRowCache(database: DatabaseSync): RowCache {
     write,
     pendingRows: () => pending.length,
     take,
-    written,
+    logged,
+    folded,
+    discard,
     commit() {
       const batch = take();
+      const writes = new RowWrites();
+      writes.add(batch.rows);
       begin.run();
       try {
-        writeEncoded(statements, batch.rows);
+        for (const row of writes.take()) writeRow(statements, row);
         end.run();
       } catch (error) {
         if (database.isTransaction) database.exec("ROLLBACK");
         throw error;
       }
       written(batch);
-    },
-    discard() {
-      pending = [];
-      gone.clear();
-      partitions.clear();
     },
     unresolvedHolds: (leaseBefore, limit) => lapsed.all(leaseBefore, limit).map(toLapsedHold),
     overdue(table, before, page) {

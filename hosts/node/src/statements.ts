@@ -9,7 +9,9 @@ export type TableStatements = Record<"select" | "upsert" | "remove" | "list" | "
   update(bits: number): StatementSync;
 };
 
-export function prepareStatements(database: DatabaseSync): Record<TableName, TableStatements> {
+export type Statements = Record<TableName, TableStatements>;
+
+export function prepareStatements(database: DatabaseSync): Statements {
   const prepare = (table: TableName): TableStatements => {
     const { select, upsert, update, remove, list, newest } = tableSql[table];
     const numbers = columnsOf(table).map((_column, number) => number);
@@ -30,5 +32,5 @@ export function prepareStatements(database: DatabaseSync): Record<TableName, Tab
       newest: database.prepare(newest),
     };
   };
-  return Object.fromEntries(tableNames.map((table) => [table, prepare(table)])) as Record<TableName, TableStatements>;
+  return Object.fromEntries(tableNames.map((table) => [table, prepare(table)])) as Statements;
 }

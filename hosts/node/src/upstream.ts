@@ -121,36 +121,31 @@ function makeBodyQueue(controller: Dispatcher.DispatchController): BodyQueue {
   let queued = 0;
   let ended = false;
   let failure: UpstreamFailure | undefined;
-  let wake: (() => void) | undefined;
+  let reader: { resolve(result: IteratorResult<Uint8Array, undefined>): void; reject(why: unknown): void } | undefined;
 
-  function awaken(): void {
-    const waiting = wake;
-    wake = undefined;
-    waiting?.();
-  }
-
-  function take(): IteratorResult<Uint8Array, undefined> | undefined {
+  /** Gives the reader that waits, if one does, what there is. */
+  function serve(): void {
+    if (reader === undefined) return;
+    const { resolve, reject } = reader;
     const value = chunks.shift();
-    if (value !== undefined) {
-      queued -= value.length;
-      if (controller.paused && queued < MAX_QUEUED_BYTES / 2) controller.resume();
-      return { done: false, value };
+    if (value === undefined && !ended) return;
+    reader = undefined;
+    if (value === undefined) {
+      if (failure === undefined) resolve({ done: true, value });
+      else reject(failure);
+      return;
     }
-    if (failure !== undefined) throw failure;
-    return ended ? { done: true, value: undefined } : undefined;
+    queued -= value.length;
+    if (controller.paused && queued < MAX_QUEUED_BYTES / 2) controller.resume();
+    resolve({ done: false, value });
   }
 
   const iterator: AsyncIterator<Uint8Array, undefined> = {
-    async next() {
-      let taken = take();
-      while (taken === undefined) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        taken = take();
-      }
-      return taken;
-    },
+    next: () =>
+      new Promise((resolve, reject) => {
+        reader = { resolve, reject };
+        serve();
+      }),
     async return() {
       if (!ended) controller.abort(new Error("not wanted any more"));
       return { done: true, value: undefined };
@@ -161,13 +156,13 @@ function makeBodyQueue(controller: Dispatcher.DispatchController): BodyQueue {
     push(chunk) {
       chunks.push(chunk);
       queued += chunk.length;
+      serve();
       if (queued > MAX_QUEUED_BYTES && !controller.paused) controller.pause();
-      awaken();
     },
     end(why) {
       ended = true;
       failure = why;
-      awaken();
+      serve();
     },
   };
 }

@@ -1,3 +1,4 @@
+import { type Audit, auditDatabase } from "@inference/gateway/testing/chaos/audit";
 import { openDatabase } from "../database.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
 
@@ -15,6 +16,16 @@ export async function withBooks<T>(file: string, work: (ledger: NodeLedger) => P
       },
     });
     return await work(ledger);
+  } finally {
+    database.close();
+  }
+}
+
+/** Audits the books of a gateway that is not running, as the next one finds them. */
+export function auditBooks(file: string): Audit {
+  const database = openDatabase(file);
+  try {
+    return auditDatabase(database);
   } finally {
     database.close();
   }

@@ -2,15 +2,14 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { audit } from "@inference/gateway/testing/chaos/audit";
 import { type BookedKey, bookAccount, setCeiling } from "@inference/gateway/testing/chaos/books";
 import { tableNames } from "@inference/ledger/schema";
 import { openDatabase } from "../database.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
-import { withBooks } from "./books.ts";
+import { auditBooks, withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, launch, type Running, start, startProvider } from "./processes.ts";
 import { runScript, steps } from "./script.ts";
 import type { CrashPoint } from "./victim.ts";
@@ -47,7 +46,7 @@ async function runReference(file: string): Promise<Reference> {
   });
   await runScript(ledger, clock, 0, () => answeredAfter.push(states.length - 1));
   database.close();
-  assert.deepEqual(audit(file).problems, []);
+  assert.deepEqual(auditBooks(file).problems, []);
   assert.equal(new Set(states).size, states.length, "a commit that changes nothing");
   return { states, answeredAfter };
 }
@@ -60,7 +59,7 @@ async function crashAt({ stage, commit }: CrashPoint, file: string, reference: R
   const heard = victim.stdout().split("\n").filter(Boolean).length;
   assert.equal(heard, answeredAfter.filter((count) => count < commit).length, `${where}: who was answered`);
 
-  assert.deepEqual(audit(file).problems, [], where);
+  assert.deepEqual(auditBooks(file).problems, [], where);
 
   const database = openDatabase(file);
   try {
@@ -142,7 +141,7 @@ test("a gateway that dies at one side of any of a request's commits: nobody hear
     const last = await startVictim();
     await nothingHeld(last, keys);
     assert.equal((await last.kill("SIGTERM")).code, 0, last.stderr());
-    const books = audit(file);
+    const books = auditBooks(file);
     assert.deepEqual(books.problems, []);
     assert.equal(books.openHolds, 0);
     for (const [index, cut] of cuts.entries()) {
@@ -192,7 +191,7 @@ function checkCut(
   billed: number,
 ): void {
   const where = JSON.stringify(cut);
-  const books = audit(file);
+  const books = auditBooks(file);
   assert.deepEqual(books.problems, [], where);
   const isDurable = cut.stage === "after";
   const isSettled = cut.commitIs === "settle" && isDurable;
@@ -208,7 +207,7 @@ function checkCut(
 }
 
 function receiptsOf(file: string, key: BookedKey | undefined): Record<string, unknown>[] {
-  const database = new DatabaseSync(file, { readOnly: true });
+  const database = openDatabase(file);
   try {
     return database.prepare("SELECT * FROM receipt_row WHERE partition = ?").all(`account:${key?.address}`);
   } finally {

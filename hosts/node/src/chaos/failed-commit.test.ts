@@ -4,20 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { audit } from "@inference/gateway/testing/chaos/audit";
 import { bookAccount, setCeiling } from "@inference/gateway/testing/chaos/books";
-import { withBooks } from "./books.ts";
+import { auditBooks, withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
 
 const SECRET = "c7".repeat(32);
 
-/** Which row the file will not take, and so at which of a request's commits it fails. */
+/** A state of a hold that the file's log will not take, and so at which of a request's commits it fails. */
 const failures = [
-  ["reserve", "BEFORE INSERT ON hold_row"],
-  ["settle", "BEFORE INSERT ON receipt_row"],
+  ["reserve", "open"],
+  ["settle", "settled"],
 ] as const;
 
-for (const [commit, when] of failures) {
+for (const [commit, state] of failures) {
   test(`a ${commit} that cannot be committed: 503 to all who wait, the process ends, and the books are right`, async () => {
     const folder = mkdtempSync(join(tmpdir(), "failed-"));
     const file = join(folder, "gateway.sqlite");
@@ -29,7 +28,8 @@ for (const [commit, when] of failures) {
         return bookAccount(ledger, SECRET, 1, { balanceNanoUsd: 1_000_000_000 });
       });
       const database = new DatabaseSync(file);
-      database.exec(`CREATE TRIGGER refuse ${when} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+      database.exec(`CREATE TRIGGER refuse BEFORE INSERT ON log WHEN instr(NEW.rows, CAST('${state}' AS BLOB)) > 0
+        BEGIN SELECT RAISE(ABORT, 'refused'); END`);
       database.close();
       const env = gatewayEnvironment({ databaseFile: file, secret: SECRET, provider });
       const gateway = await start({ script: "../main.ts", env });
@@ -51,7 +51,7 @@ for (const [commit, when] of failures) {
       const { code } = await gateway.ended;
       assert.equal(code, 1);
       assert.match(gateway.stderr(), /"event":"ledger_stopped"/);
-      const books = audit(file);
+      const books = auditBooks(file);
       assert.deepEqual(books.problems, []);
       assert.equal(books.settledNanoUsd, 0);
 
@@ -62,8 +62,8 @@ for (const [commit, when] of failures) {
       running.add(next);
       await new Promise((resolve) => setTimeout(resolve, 800));
       assert.equal((await next.kill("SIGTERM")).code, 0, next.stderr());
-      assert.deepEqual(audit(file).problems, []);
-      assert.equal(audit(file).openHolds, 0);
+      assert.deepEqual(auditBooks(file).problems, []);
+      assert.equal(auditBooks(file).openHolds, 0);
     } finally {
       for (const process of running) await process.kill();
       rmSync(folder, { recursive: true });

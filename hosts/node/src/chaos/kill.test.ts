@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type MortalHost, testKills } from "@inference/gateway/testing/chaos/kills";
+import { openDatabase } from "../database.ts";
 import { withBooks } from "./books.ts";
 import { gatewayUrl, launch } from "./processes.ts";
 
@@ -22,7 +23,11 @@ function openHost(): MortalHost {
       return { url, said: victim.stderr, kill: async () => (await victim.kill()).signal === "SIGKILL" };
     },
     withBooks: (_, work) => withBooks(file, work),
-    readBooks: () => new DatabaseSync(file, { readOnly: true }),
+    readBooks() {
+      // Folds what the dead one left in its log, as the next one would.
+      openDatabase(file).close();
+      return new DatabaseSync(file, { readOnly: true });
+    },
     close: () => rmSync(folder, { recursive: true }),
   };
 }

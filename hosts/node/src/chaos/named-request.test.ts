@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { audit } from "@inference/gateway/testing/chaos/audit";
 import { type BookedKey, bookAccount, setCeiling } from "@inference/gateway/testing/chaos/books";
-import { withBooks } from "./books.ts";
+import { openDatabase } from "../database.ts";
+import { auditBooks, withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, type Running, start, startProvider } from "./processes.ts";
 import type { CrashPoint } from "./victim.ts";
 
@@ -58,7 +57,7 @@ test("a named request is paid once, whichever of its commits its gateway died at
       await nothingHeld(gateway, key);
     }
     assert.equal((await gateway.kill("SIGTERM")).code, 0, gateway.stderr());
-    const { problems, openHolds } = audit(file);
+    const { problems, openHolds } = auditBooks(file);
     assert.deepEqual([problems, openHolds], [[], 0]);
     for (const [index, cut] of cuts.entries()) {
       assert.equal(chargesOf(file, keys[index]).length, 1, JSON.stringify(cut));
@@ -114,7 +113,7 @@ function checkEnd({ ends, stream }: Cut, { status, isReplayed, text }: Said, whe
 
 /** What an account was charged, request by request. */
 function chargesOf(file: string, key: BookedKey | undefined): unknown[] {
-  const database = new DatabaseSync(file, { readOnly: true });
+  const database = openDatabase(file);
   try {
     const sql = "SELECT charge_nano_usd FROM receipt_row WHERE partition = ? AND charge_nano_usd > 0";
     return database.prepare(sql).all(`account:${key?.address}`);

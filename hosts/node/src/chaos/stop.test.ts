@@ -4,9 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { audit } from "@inference/gateway/testing/chaos/audit";
 import { bookAccount, setCeiling } from "@inference/gateway/testing/chaos/books";
-import { withBooks } from "./books.ts";
+import { auditBooks, withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
 
 const SECRET = "c6".repeat(32);
@@ -70,7 +69,7 @@ test("SIGTERM under load: what is in flight is finished and settled, nothing new
     assert.ok(tookMs < 6_000, `it took ${Math.round(tookMs)} ms to stop`);
     assert.equal(counts.afterStop, 0, "requests were taken after the stop");
     assert.equal(counts.cut, 0, "a stream was cut off by the stop");
-    const books = audit(file);
+    const books = auditBooks(file);
     assert.deepEqual(books.problems, []);
     assert.equal(books.openHolds, 0);
     assert.equal(books.undelivered, 0);

@@ -1,0 +1,128 @@
+import type { DatabaseSync } from "node:sqlite";
+import { deserialize } from "node:v8";
+import type { Synchronous } from "./database.ts";
+import type { EncodedRows } from "./encoded-rows.ts";
+import { type RowWrite, RowWrites, writeRow } from "./row-writes.ts";
+import { prepareStatements } from "./statements.ts";
+
+/**
+ * What is durable and not yet in its tables: a commit appends one row to the log, with all that it changes, and what
+ * many commits changed is folded into the tables later, each row once. Both are in one file, so whoever finds a log
+ * there after a crash folds it, and has lost nothing.
+ */
+export type RowLog = {
+  /** Makes changed rows, as `serialize` of `node:v8` gives them, durable. Answers their number in the log. */
+  append(rows: Uint8Array): number;
+  /** Does a small part of the folding, if there is anything to fold. */
+  fold(): void;
+  foldAll(): void;
+  /** Up to which number all is in the tables. */
+  readonly folded: number;
+  readonly isEmpty: boolean;
+  /** So much has gathered that folding it is worth a transaction. */
+  readonly isDue: boolean;
+  /** So much has gathered that nothing should be appended before some of it is folded. */
+  readonly isBehind: boolean;
+};
+
+export const createLog = "CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, rows BLOB NOT NULL) STRICT";
+
+/** About 1,500 requests: their counters, and the two states of their holds, are written once. */
+const DUE_BYTES = 2 * 2 ** 20;
+const BEHIND_BYTES = 8 * DUE_BYTES;
+/** A commit that comes meanwhile waits for so many rows, a millisecond. */
+const ROWS_AT_ONCE = 256;
+
+export type RowLogOptions = {
+  /** Of what is appended. Folding waits for no disk: what is lost of it is still in the log. */
+  synchronous: Synchronous;
+  /** Throws, in each transaction, if nothing may be written any more. */
+  check?(): void;
+  /** The most that one part of folding writes. */
+  rowsAtOnce?: number;
+};
+
+export function openRowLog(database: DatabaseSync, options: RowLogOptions): RowLog {
+  const { synchronous, check, rowsAtOnce = ROWS_AT_ONCE } = options;
+  const statements = prepareStatements(database);
+  const begin = database.prepare("BEGIN IMMEDIATE");
+  const end = database.prepare("COMMIT");
+  const insert = database.prepare("INSERT INTO log (number, rows) VALUES (?, ?)");
+  const remove = database.prepare("DELETE FROM log WHERE number <= ?");
+  const gathered = new RowWrites();
+  /** Appended, and not looked at since. */
+  let appended: Uint8Array[] = [];
+  let appendedBytes = 0;
+  let last = 0;
+  let folded = 0;
+  /** What is being folded: up to this number of the log, and of these rows the first so many are written. */
+  let folding: { until: number; rows: RowWrite[]; written: number } | undefined;
+
+  for (const { number, rows } of database.prepare("SELECT number, rows FROM log ORDER BY number").iterate()) {
+    gathered.add(deserialize(rows as Uint8Array) as EncodedRows);
+    last = Number(number);
+    appendedBytes += (rows as Uint8Array).byteLength;
+  }
+
+  function transact(work: () => void): void {
+    begin.run();
+    try {
+      check?.();
+      work();
+      end.run();
+    } catch (error) {
+      if (database.isTransaction) database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  function append(rows: Uint8Array): number {
+    if (synchronous !== "NORMAL") database.exec(`PRAGMA synchronous = ${synchronous}`);
+    transact(() => insert.run(last + 1, rows));
+    last += 1;
+    appended.push(rows);
+    appendedBytes += rows.byteLength;
+    return last;
+  }
+
+  function fold(): void {
+    if (folding === undefined) {
+      if (folded === last) return;
+      for (const rows of appended) gathered.add(deserialize(rows) as EncodedRows);
+      appended = [];
+      appendedBytes = 0;
+      folding = { until: last, rows: gathered.take(), written: 0 };
+    }
+    const { until, rows, written } = folding;
+    const next = Math.min(written + rowsAtOnce, rows.length);
+    database.exec("PRAGMA synchronous = NORMAL");
+    transact(() => {
+      for (const row of rows.slice(written, next)) writeRow(statements, row);
+      if (next === rows.length) remove.run(until);
+    });
+    folding.written = next;
+    if (next < rows.length) return;
+    folded = until;
+    folding = undefined;
+  }
+
+  return {
+    append,
+    fold,
+    foldAll() {
+      while (folded !== last) fold();
+    },
+    get folded() {
+      return folded;
+    },
+    get isEmpty() {
+      return folded === last;
+    },
+    get isDue() {
+      return folding !== undefined || appendedBytes >= DUE_BYTES;
+    },
+    get isBehind() {
+      return appendedBytes >= BEHIND_BYTES;
+    },
+  };
+}
