@@ -32,3 +32,4 @@ export type HostBindings = {
   peerAddress?: string | undefined;
 };
 export type GatewayContext = Context<GatewayEnv>;
+export type Handler = (context: GatewayContext) => Response | Promise<Response>;

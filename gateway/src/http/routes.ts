@@ -1,5 +1,5 @@
 import { inferenceRoutes } from "../inference/routes.ts";
-import type { GatewayContext } from "./context.ts";
+import type { GatewayContext, Handler } from "./context.ts";
 import { getActivity } from "./routes/activity.ts";
 import { deleteAuth, getNonce, postAuth } from "./routes/auth.ts";
 import { getImageStyles, getModelCompatibility, getModelTraits } from "./routes/catalogue.ts";
@@ -17,11 +17,11 @@ import { getStatus } from "./routes/status.ts";
 export type Route = {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
-  handle(context: GatewayContext): Response | Promise<Response>;
+  handle: Handler;
 };
 
 /** What is no model below `/models`. */
-export const modelLists: ReadonlyMap<string, Route["handle"]> = new Map([
+export const modelLists: ReadonlyMap<string, Handler> = new Map([
   ["traits", getModelTraits],
   ["compatibility_mapping", getModelCompatibility],
 ]);

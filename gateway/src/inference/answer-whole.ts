@@ -5,7 +5,7 @@ import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Delivered } from "../metering/quote.ts";
 import { parseUsage, type UsageReading } from "../metering/usage.ts";
-import { usageJson } from "../metering/usage-json.ts";
+import { jsonWithUsage, usageJson } from "../metering/usage-json.ts";
 import { utf8Length } from "../metering/utf8-length.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { scrub } from "../upstream/scrub.ts";
@@ -31,21 +31,25 @@ export async function answerWhole(
     const blocked = blockedHeader !== null && response.header(blockedHeader) === "true";
     const bytes = await readBytes(response.body, limits.answerBytes);
     const contentType = response.header("content-type") ?? "";
-    return contentType.startsWith("application/json")
-      ? await answerJson(gateway, exchange, request, bytes, blocked)
-      : await answerBinary(gateway, exchange, request, contentType, bytes, blocked);
+    const answer = contentType.startsWith("application/json")
+      ? answerJson(gateway, exchange, request, bytes, blocked)
+      : answerBinary(exchange, request, contentType, bytes, blocked);
+    return await settleAndSend(gateway, exchange, request, answer);
   } finally {
     deadline.cancel();
   }
 }
 
-async function answerJson(
+/** What was measured, and what is sent for it. */
+type MeasuredAnswer = { ending: Ending; headers: Record<string, string>; body: string | Uint8Array };
+
+function answerJson(
   gateway: Gateway,
   exchange: Exchange,
   request: InferenceRequest,
   bytes: Uint8Array,
   blocked: boolean,
-): Promise<Response> {
+): MeasuredAnswer {
   const answer = parseAnswer(bytes);
   if (answer === undefined) throw unusable("is not JSON");
   if (answer.error !== undefined && answer.error !== null) throw unusable("was an error");
@@ -64,15 +68,13 @@ async function answerJson(
       };
   checkModel(gateway, exchange, answer.model);
   const { chargeNanoUsd } = conclude(exchange.order.quote, ending);
-  const shown: string[] = [];
-  for (const field of request.route.answerFields) {
-    if (field === "usage") {
-      // Ours or none: what cannot be read here is nothing for a client to reckon with.
-      if (typeof usage === "object") shown.push(`"usage":${usageJson(usage, chargeNanoUsd)}`);
-    } else if (field in answer) shown.push(`${JSON.stringify(field)}:${JSON.stringify(answer[field])}`);
-  }
-  const sent = { headers: answerHeaders(request, exchange.order, "application/json"), body: `{${shown.join(",")}}` };
-  return settleAndSend(gateway, exchange, request, ending, sent);
+  const { answerFields } = request.route;
+  const shown: Record<string, unknown> = {};
+  for (const field of answerFields) if (field !== "usage" && field in answer) shown[field] = answer[field];
+  // Ours or none: what cannot be read here is nothing for a client to reckon with.
+  const showsUsage = typeof usage === "object" && answerFields.includes("usage");
+  const body = showsUsage ? jsonWithUsage(shown, usageJson(usage, chargeNanoUsd)) : JSON.stringify(shown);
+  return { ending, headers: answerHeaders(request, exchange.order, "application/json"), body };
 }
 
 /** Nothing of what was asked for is in it. A chat may come to nothing and have used tokens all the same. */
@@ -82,14 +84,13 @@ function isEmpty({ route }: InferenceRequest, answer: Record<string, unknown>, u
   return route.name !== "chat" || typeof usage !== "object";
 }
 
-async function answerBinary(
-  gateway: Gateway,
+function answerBinary(
   exchange: Exchange,
   request: InferenceRequest,
   contentType: string,
   bytes: Uint8Array,
   blocked: boolean,
-): Promise<Response> {
+): MeasuredAnswer {
   if (!/^(image|audio)\//.test(contentType) || exchange.order.quote.flatNanoUsd === null) {
     throw unusable(`has an unexpected content type`);
   }
@@ -104,8 +105,7 @@ async function answerBinary(
         stream: false,
         clientGone: false,
       };
-  const sent = { headers: answerHeaders(request, exchange.order, contentType), body: bytes };
-  return settleAndSend(gateway, exchange, request, ending, sent);
+  return { ending, headers: answerHeaders(request, exchange.order, contentType), body: bytes };
 }
 
 const blockedEnding: Ending = { kind: "nothing", why: "blocked by the provider" };
@@ -115,8 +115,7 @@ async function settleAndSend(
   gateway: Gateway,
   exchange: Exchange,
   request: InferenceRequest,
-  ending: Ending,
-  { headers, body }: { headers: Record<string, string>; body: string | Uint8Array },
+  { ending, headers, body }: MeasuredAnswer,
 ): Promise<Response> {
   // Before it is settled: who asks again finds it served only when its answer is there.
   const mayBeAskedAgain = request.idempotencyKey !== null && ending.kind === "answer";

@@ -46,48 +46,41 @@ export function endExchange(
   gateway.queue.leave(exchange.order.model.id);
   const { log } = gateway.environment;
   if (conclusion.alert !== null) log("alert", "usage", { request: exchange.id, alert: conclusion.alert });
-  // Until its end is durable the sweeper leaves it alone: a full disk can delay a settle beyond the lease.
-  const over = (): unknown => gateway.live.delete(exchange.id);
   const receipt = receiptDetail(exchange, ending, conclusion);
   gateway.metrics.ended(conclusion, gateway.environment.clock.now() - exchange.at);
-  const durable = resolveHold(gateway, exchange, conclusion, receipt).then(
-    () => {
-      over();
-      return true;
-    },
-    (error: unknown) => {
-      over();
-      // A hold that is still open is ended by the sweeper, by what is known then.
-      log("alert", "settle_failed", { request: exchange.id, error: String(error) });
-      return false;
-    },
-  );
+  const durable = resolveHold(gateway, exchange, conclusion, receipt);
   gateway.environment.background(durable);
   return { conclusion, durable };
 }
 
-/** Throws if the hold did not end as it was to. */
+/** Whether the hold ended as it was to. Never throws. */
 async function resolveHold(
-  gateway: Gateway,
-  exchange: Pick<Exchange, "id" | "owner">,
+  { environment, live }: Gateway,
+  { id, owner }: Exchange,
   { outcome, chargeNanoUsd, lossNanoUsd }: Conclusion,
   receipt: ReceiptDetail,
-): Promise<void> {
-  const { ledger, clock } = gateway.environment;
-  const { id, owner } = exchange;
-  const at = clock.now();
-  const detail = JSON.stringify(receipt);
-  const tally = tallyOf(receipt);
-  const { status } = await ledger.run(
-    function* () {
-      return outcome === "settle"
-        ? yield* send(owner, { type: "settle", id, at, chargeNanoUsd, lossNanoUsd, detail, tally })
-        : yield* send(owner, { type: "release", id, at, lossNanoUsd, detail, tally });
-    },
-    { untilDurable: true },
-  );
-  const isResolved = status === (outcome === "settle" ? "settled" : "released");
-  if (!isResolved) throw new Error(`the ledger answered ${outcome} with ${status}`);
+): Promise<boolean> {
+  const { ledger, clock, log } = environment;
+  const common = { id, at: clock.now(), lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
+  try {
+    const { status } = await ledger.run(
+      () =>
+        outcome === "settle"
+          ? send(owner, { type: "settle", ...common, chargeNanoUsd })
+          : send(owner, { type: "release", ...common }),
+      { untilDurable: true },
+    );
+    const isResolved = status === (outcome === "settle" ? "settled" : "released");
+    if (!isResolved) throw new Error(`the ledger answered ${outcome} with ${status}`);
+    return true;
+  } catch (error) {
+    // A hold that is still open is ended by the sweeper, by what is known then.
+    log("alert", "settle_failed", { request: id, error: String(error) });
+    return false;
+  } finally {
+    // Until its end is durable the sweeper leaves it alone: a full disk can delay a settle beyond the lease.
+    live.delete(id);
+  }
 }
 
 const MAX_SETTLE_WAIT_MS = 2_000;

@@ -1,6 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import type { TokenUsage } from "./quote.ts";
-import { usageJson } from "./usage-json.ts";
+import { jsonWithUsage, usageJson } from "./usage-json.ts";
 
 /**
  * The provider's usage event as a client gets to see it: OpenAI's fields, our usage, and nothing of the provider's own.
@@ -10,12 +10,12 @@ export function usageEventJson(
   shown: { usage: TokenUsage; costNanoUsd: NanoUsd; upstreamId: string | null },
 ): string {
   const { id, created, model } = chunk;
-  const head = JSON.stringify({
+  const event = {
     id: typeof id === "string" ? id : (shown.upstreamId ?? ""),
     object: "chat.completion.chunk",
     created: typeof created === "number" ? created : 0,
     model: typeof model === "string" ? model : "",
     choices: [],
-  });
-  return `${head.slice(0, -1)},"usage":${usageJson(shown.usage, shown.costNanoUsd)}}`;
+  };
+  return jsonWithUsage(event, usageJson(shown.usage, shown.costNanoUsd));
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { usageOf } from "./testing/prices.ts";
-import { usageJson } from "./usage-json.ts";
+import { jsonWithUsage, usageJson } from "./usage-json.ts";
 
 test("the cost is a JSON number printed exactly from the integer", () => {
   const usage = usageOf({
@@ -19,4 +19,11 @@ test("the cost is a JSON number printed exactly from the integer", () => {
   );
   assert.match(usageJson(usage, 1), /"cost":0\.000000001,"cost_nano_usd":1\}$/);
   assert.match(usageJson(usage, 0), /"cost":0,"cost_nano_usd":0\}$/);
+});
+
+test("an object takes a usage in, whether it has other fields or none", () => {
+  const usage = usageJson(usageOf({}), 1);
+  for (const object of [{}, { id: "c" }, { choices: [{}], created: 1 }]) {
+    assert.deepEqual(JSON.parse(jsonWithUsage(object, usage)), { ...object, usage: JSON.parse(usage) });
+  }
 });

@@ -16,3 +16,9 @@ export function usageJson(usage: TokenUsage, costNanoUsd: NanoUsd): string {
   });
   return `${counts.slice(0, -1)},"cost":${formatUsd(costNanoUsd)},"cost_nano_usd":${costNanoUsd}}`;
 }
+
+/** An object's JSON text with such a usage in it. */
+export function jsonWithUsage(object: Record<string, unknown>, usage: string): string {
+  const text = JSON.stringify(object);
+  return `${text.slice(0, -1)}${text === "{}" ? "" : ","}"usage":${usage}}`;
+}

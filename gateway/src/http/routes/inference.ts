@@ -6,8 +6,8 @@ import type { InferenceRoute } from "../../inference/routes.ts";
 import { readJsonText } from "../body.ts";
 import type { GatewayContext } from "../context.ts";
 import { requireCredential } from "../credential.ts";
+import { commonHeaders } from "../every-request.ts";
 import { isRefusal, lookUpCredential } from "../identify.ts";
-import { commonHeaders } from "../middleware.ts";
 
 /** POST to one of the metered routes: the credential decides who pays. */
 export function handleInference(route: InferenceRoute) {

@@ -10,7 +10,9 @@ import { findModel, type ModelOf } from "./find-model.ts";
 import { readMaxTokens } from "./max-tokens.ts";
 import type { OrderContext } from "./order-context.ts";
 import { type JsonObject, sortFields } from "./sort-fields.ts";
-import { validate } from "./validate.ts";
+import { fieldValidator } from "./validate.ts";
+
+const validate = fieldValidator(chatRequest, chatRefusals);
 
 export type TokenOrder = Order & { quote: TokenQuote };
 
@@ -19,7 +21,7 @@ export function parseChatOrder(body: unknown, context: OrderContext): TokenOrder
   const { known, ignored } = sortFields(body, chatRequest.shape, chatRules);
   const model = findModel(known.model, "text", context);
   const { maxTokens, modelMaxTokens } = readMaxTokens(known, model);
-  const request = validate(chatRequest, known, chatRefusals);
+  const request = validate(known);
   const { messages, fetched, ignored: ignoredInMessages } = readMessages(request.messages, model);
   if (request.stream !== true && request.stream_options !== undefined) ignored.push("stream_options");
 
@@ -66,19 +68,16 @@ const ours = new Set([
 ]);
 
 function upstreamFields(request: ChatRequest, priced: Priced, context: OrderContext): JsonObject {
-  const { n, max_tokens: _, max_completion_tokens: __, stream_options: ___, usage: ____, ...plain } = request;
-  const fields: JsonObject = plain;
-  for (const [key, value] of Object.entries(context.chatExtras)) if (!ours.has(key)) fields[key] = value;
-  return {
-    ...fields,
-    ...(n === undefined ? {} : { n }),
-    model: priced.model,
-    messages: priced.messages,
-    [context.chatOutputField ?? "max_completion_tokens"]: priced.maxTokens,
-    stream: request.stream === true,
-    ...(request.stream === true ? { stream_options: { include_usage: true } } : {}),
-    user: context.user,
-  };
+  const fields: JsonObject = { model: priced.model, messages: priced.messages };
+  for (const theirs of [request, context.chatExtras]) {
+    for (const [key, value] of Object.entries(theirs)) if (!ours.has(key)) fields[key] = value;
+  }
+  if (request.n !== undefined) fields.n = request.n;
+  fields[context.chatOutputField ?? "max_completion_tokens"] = priced.maxTokens;
+  fields.stream = request.stream === true;
+  if (request.stream === true) fields.stream_options = { include_usage: true };
+  fields.user = context.user;
+  return fields;
 }
 
 /** Parts that the provider fetches can fill the whole context. */

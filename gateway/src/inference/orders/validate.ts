@@ -1,5 +1,6 @@
 import { type ErrorCode, fail } from "@inference/protocol/errors";
 import type * as z from "zod";
+import type { JsonObject } from "./sort-fields.ts";
 
 /** A place in a body where a wrong value has a reason of its own. */
 export type Refusal = { at: RegExp; code: ErrorCode; advice: string };
@@ -9,8 +10,33 @@ export type Refusal = { at: RegExp; code: ErrorCode; advice: string };
  */
 export function validate<T>(schema: z.ZodType<T>, value: unknown, refusals: readonly Refusal[] = []): T {
   const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const issue = innermost(result.error.issues[0]);
+  return result.success ? result.data : refuse(result.error, [], refusals);
+}
+
+/**
+ * The same for an object that has none but the schema's fields: of dozens that could be there, only those are validated
+ * that are, or have to be.
+ */
+export function fieldValidator<S extends z.ZodObject>(
+  schema: S,
+  refusals: readonly Refusal[],
+): (value: JsonObject) => z.infer<S> {
+  const fields = Object.entries(schema.shape as Record<string, z.ZodType>);
+  const required = new Set(fields.filter(([, field]) => !field.safeParse(undefined).success).map(([key]) => key));
+  return function validateFields(value) {
+    const request: JsonObject = {};
+    for (const [key, field] of fields) {
+      if (!(key in value) && !required.has(key)) continue;
+      const result = field.safeParse(value[key]);
+      if (!result.success) refuse(result.error, [key], refusals);
+      request[key] = result.data;
+    }
+    return request as z.infer<S>;
+  };
+}
+
+function refuse(error: z.ZodError, base: readonly PropertyKey[], refusals: readonly Refusal[]): never {
+  const issue = innermost(error.issues[0], base);
   if (issue === undefined) fail("invalid_request", "The body is not valid.");
   const param = pathText(issue.path);
   const refusal = refusals.find(({ at }) => at.test(param));

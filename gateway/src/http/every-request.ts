@@ -1,8 +1,7 @@
 import { makeRequestId } from "@inference/protocol/id";
-import type { MiddlewareHandler } from "hono";
 import type { Gateway } from "../gateway.ts";
 import { clientName } from "./client-address.ts";
-import type { GatewayContext, GatewayEnv } from "./context.ts";
+import type { GatewayContext, Handler } from "./context.ts";
 import { errorResponse } from "./errors.ts";
 import type { HeldBody } from "./held-bodies.ts";
 
@@ -12,37 +11,40 @@ const EXPOSED = "x-request-id, retry-after, x-should-retry, x-ignored-parameters
  * Gives every request its time and its id, and every response the id and the CORS headers, errors included; counts it,
  * and refuses addresses that ask too often. Any origin may call, without cookies.
  */
-export function everyRequest(gateway: Gateway): MiddlewareHandler<GatewayEnv> {
+export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
   const { clock, random } = gateway.environment;
   const elsewhere = gateway.metrics.route("elsewhere");
-  return async function everyRequest(context, next) {
-    const at = clock.now();
-    const requestId = makeRequestId(at, random.bytes(10));
-    context.set("gateway", gateway);
-    context.set("at", at);
-    context.set("requestId", requestId);
-    context.set("route", elsewhere);
-    if (context.req.method === "OPTIONS") {
-      context.res = preflight(context.req.header("access-control-request-headers"));
-    } else {
-      const held: HeldBody = { bytes: 0, sender: null };
-      context.set("held", held);
-      try {
-        admitAddress(context);
-        await next();
-      } catch (error) {
-        context.res = errorResponse(context, error);
-      } finally {
-        gateway.heldBodies.keep(held, 0);
+  return (handle) =>
+    async function everyRequest(context) {
+      const at = clock.now();
+      const requestId = makeRequestId(at, random.bytes(10));
+      context.set("gateway", gateway);
+      context.set("at", at);
+      context.set("requestId", requestId);
+      context.set("route", elsewhere);
+      let response: Response;
+      if (context.req.method === "OPTIONS") {
+        response = preflight(context.req.header("access-control-request-headers"));
+      } else {
+        const held: HeldBody = { bytes: 0, sender: null };
+        context.set("held", held);
+        try {
+          admitAddress(context);
+          response = await handle(context);
+        } catch (error) {
+          response = errorResponse(context, error);
+        } finally {
+          gateway.heldBodies.keep(held, 0);
+        }
       }
-    }
-    gateway.metrics.answered(context.get("route"), context.res.status, clock.now() - at);
-    if (context.get("hasCommonHeaders") === true) return;
-    const { headers } = context.res;
-    for (const [name, value] of Object.entries(commonHeaders(requestId))) {
-      if (name !== "cache-control" || !headers.has(name)) headers.set(name, value);
-    }
-  };
+      gateway.metrics.answered(context.get("route"), response.status, clock.now() - at);
+      if (context.get("hasCommonHeaders") === true) return response;
+      const { headers } = response;
+      for (const [name, value] of Object.entries(commonHeaders(requestId))) {
+        if (name !== "cache-control" || !headers.has(name)) headers.set(name, value);
+      }
+      return response;
+    };
 }
 
 /** Throws 429 `rate_limited`. Where nobody knows the client's address, nobody is refused for it. */
