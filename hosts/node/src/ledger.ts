@@ -49,10 +49,10 @@ type Waiting = {
 };
 
 const FULL_DISK_RETRY_MS = 250;
-/** Sagas that a commit thread is given without waiting for the turn's end. */
+/** Sagas that are worth a commit, without waiting for more. */
 const FULL_GROUP = 128;
-/** From the end of one commit to the next: each costs an fsync and whole pages, whatever its size. */
-const MIN_COMMIT_INTERVAL_MS = 4;
+/** So long a commit waits for more, while every turn of the event loop brings some: each costs an fsync and a message. */
+const GATHER_MS = 4;
 /** A commit that takes longer than this has a disk that does not answer: nothing new is admitted until it ends. */
 const STUCK_AFTER_MS = 10_000;
 /** From one try of a delivery that failed to the next. */
@@ -61,10 +61,9 @@ const REDELIVER_MS = 600_000;
 export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOptions): NodeLedger {
   const rows = openRowCache(database);
   let waiting: Waiting[] = [];
-  let scheduled = false;
+  let gathering = false;
   let writable = true;
   let dead = false;
-  let lastCommitAt = 0;
   let underWay: Promise<void> | undefined;
   let underWaySince = 0;
   let redelivers = false;
@@ -154,25 +153,27 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       }
     }
     waiting.push(entry);
-    // Enough to be worth a commit: the thread begins with these while this turn goes on with the rest.
-    if (options.thread !== undefined && underWay === undefined && waiting.length >= FULL_GROUP) begin();
-    else schedule();
+    schedule();
   }
 
+  /** Begins a commit soon: alone, a saga is committed at the end of its turn; in a crowd, one commit serves many. */
   function schedule(): void {
-    // While the disk is full the retry is on its way already.
-    if (scheduled || !writable) return;
-    scheduled = true;
-    // Alone, a saga is committed at the end of its turn; in a crowd, one commit a few turns later serves them all.
-    const sinceLast = performance.now() - lastCommitAt;
-    const isAlone = sinceLast >= MIN_COMMIT_INTERVAL_MS;
-    if (isAlone) setImmediate(begin);
-    else setTimeout(begin, MIN_COMMIT_INTERVAL_MS - sinceLast);
+    // While the disk is full the retry is on its way already, and the end of a commit begins the next.
+    if (gathering || !writable || underWay !== undefined) return;
+    gathering = true;
+    setImmediate(gather, waiting.length, performance.now());
+  }
+
+  /** Once a turn: begins unless the last turn has brought more. */
+  function gather(before: number, since: number): void {
+    const isEnough = waiting.length === before || waiting.length >= FULL_GROUP;
+    if (isEnough || performance.now() - since >= GATHER_MS) begin();
+    else setImmediate(gather, waiting.length, since);
   }
 
   /** Begins a commit of everything that waits. While one is under way nothing begins: its end begins the next. */
   function begin(): void {
-    scheduled = false;
+    gathering = false;
     // Left over from before the disk was full: what waits has been dropped from memory, and the retry runs it again.
     if (!writable && !dead) return;
     if (underWay !== undefined) return;
@@ -206,8 +207,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
         underWay = undefined;
         rows.logged(batch, number);
         committed(group, count);
-        if (waiting.length >= FULL_GROUP) begin();
-        else if (waiting.length > 0 || rows.pendingRows() > 0) schedule();
+        if (waiting.length > 0 || rows.pendingRows() > 0) schedule();
       },
       (error: unknown) => {
         underWay = undefined;
@@ -220,7 +220,6 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   }
 
   function committed(group: Waiting[], count: number): void {
-    lastCommitAt = performance.now();
     if (count > 0) options.onCommit?.("after", count);
     for (const entry of group) entry.resolve(entry.result);
   }
