@@ -22,6 +22,8 @@ export function openDatabase(
     database.exec(locking === "exclusive" ? "PRAGMA locking_mode = EXCLUSIVE" : "PRAGMA busy_timeout = 10000");
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA cache_size = -131072");
+    // 16 MB of them: the log's own pages, and those of a busy account, are copied back once for many commits.
+    database.exec("PRAGMA wal_autocheckpoint = 4000");
     database.exec("PRAGMA temp_store = MEMORY");
     migrate(database, file);
     // Nobody else has the file: what a gateway that died left in its log is folded here.
