@@ -25,7 +25,7 @@ export type NodeLedger = LedgerClient & {
   recover(): Promise<number>;
   /** Unresolved holds of owners: at start, all of them belong to nobody. */
   unresolvedHolds(): LapsedHold[];
-  /** Commits what is pending, and resolves once it is in its tables. */
+  /** Commits what is pending, and resolves once it is durable, and in its tables if they can be written. */
   flush(): Promise<void>;
 };
 
@@ -257,7 +257,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       await underWay;
       begin();
     }
-    await options.thread?.fold();
+    // What cannot be folded now is durable all the same.
+    await options.thread?.fold().catch(nothing);
   }
 
   function failed(group: Waiting[], error: unknown): void {
