@@ -6,6 +6,8 @@ import { holdStates, type TableName, type Tables } from "./tables.ts";
  * The one SQLite schema, for both hosts. Every table is STRICT and every number is checked where it is stored: SQLite
  * by itself takes NaN as NULL, a fraction in an INTEGER column of a lax table, and amounts past 2^53.
  *
+ * New tables and columns come last: the Node host's log numbers them by their places.
+ *
  * `clustered` says what a table's rows lie next to: `time` for rows that are written once under a time-ordered id (a
  * commit then touches the last pages only, however many accounts there are), `partition` for rows that are updated.
  */
@@ -141,8 +143,12 @@ export const STORED_SCHEMA = `SELECT entry.name, part.name AS part FROM sqlite_m
  * added may be null, which is what rows say that were there before; SQLite refuses any other.
  *
  * @param stored What `STORED_SCHEMA` answers.
+ * @param without Indexes that are of no use there.
  */
-export function missingStatements(stored: readonly Readonly<Record<string, unknown>>[]): string[] {
+export function missingStatements(
+  stored: readonly Readonly<Record<string, unknown>>[],
+  without: readonly (keyof typeof indexes)[] = [],
+): string[] {
   const parts = Map.groupBy(stored, ({ name }) => name);
   const missing = tableNames.flatMap((table) => {
     const has = parts.get(sqlName(table))?.map(({ part }) => part);
@@ -152,7 +158,8 @@ export function missingStatements(stored: readonly Readonly<Record<string, unkno
       .map(({ column, kind }) => `ALTER TABLE ${sqlName(table)} ADD COLUMN ${columnSql(column, kind)}`);
   });
   for (const [name, on] of Object.entries(indexes)) {
-    if (!parts.has(name)) missing.push(`CREATE INDEX ${name} ON ${on}`);
+    if (parts.has(name) || without.some((one) => one === name)) continue;
+    missing.push(`CREATE INDEX ${name} ON ${on}`);
   }
   return missing;
 }

@@ -12,6 +12,7 @@ for (const table of tableNames) {
     const check = (property: string, value: unknown) => () =>
       assertStorable(table, { ...good, id: "id", [property]: value } as unknown as Row);
     check("id", "id")();
+    assert.throws(check("id", "\ud800"), /an id cannot be stored/);
     for (const { property, kind } of columns) {
       const base = kind.replace("?", "");
       const isNumber = base === "amount" || base === "integer";

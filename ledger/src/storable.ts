@@ -7,6 +7,8 @@ import type { Row, TableName } from "./tables.ts";
  * themselves they take NaN, and what is missing, for NULL, and digits for their number.
  */
 export function assertStorable(table: TableName, row: Row): void {
+  // What is no Unicode is stored as something else, under which another may be.
+  if (!row.id.isWellFormed()) throw new TypeError(`${table}: an id cannot be stored: ${JSON.stringify(row.id)}`);
   const values = row as unknown as Record<string, unknown>;
   for (const column of columns[table]) {
     const value = values[column.property];

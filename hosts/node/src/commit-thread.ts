@@ -14,6 +14,8 @@ export type CommitThread = {
   fold(): Promise<void>;
   /** The listener is told, now and then, up to which number all rows are in their tables. There is one at a time. */
   onFolded(listener: (number: number) => void): void;
+  /** The listener is told if the thread ends by itself: nothing can be written any more, and the file's lock is gone. */
+  onStopped(listener: (error: Error) => void): void;
   /** After the commits it was given. What comes later is rejected. */
   close(): Promise<void>;
 };
@@ -34,6 +36,7 @@ export async function startCommitThread(file: string, synchronous: Synchronous):
   /** Those who wait for an answer: the thread answers in the order it was asked. */
   const waiting: { resolve(number: number): void; reject(error: Error): void }[] = [];
   let folded: (number: number) => void = () => undefined;
+  let ended: (error: Error) => void = () => undefined;
   let stopped: Error | undefined;
   let closing: Promise<void> | undefined;
 
@@ -48,8 +51,10 @@ export async function startCommitThread(file: string, synchronous: Synchronous):
   }
 
   function stop(error: Error): void {
-    stopped ??= error;
+    if (stopped !== undefined) return;
+    stopped = error;
     for (const { reject } of waiting.splice(0)) reject(stopped);
+    if (closing === undefined) ended(stopped);
   }
 
   function next(): Promise<number> {
@@ -84,6 +89,9 @@ export async function startCommitThread(file: string, synchronous: Synchronous):
     },
     onFolded(listener) {
       folded = listener;
+    },
+    onStopped(listener) {
+      ended = listener;
     },
     close() {
       closing ??= close();

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
 import type { Asked, CommitThreadData, CommitThreadMessage } from "./commit-thread.ts";
-import { lockFile, openDatabase, SQLITE_FULL, sqliteCode } from "./database.ts";
+import { lockFile, mayPass, openDatabase } from "./database.ts";
 import { openRowLog, type RowLog } from "./row-log.ts";
 
 /** What runs in the commit thread: one message, one transaction, one answer. In between it folds what it has logged. */
 const { file, synchronous } = workerData as CommitThreadData;
 
-/** After the last commit, where little comes: then the tables are up to date. */
+/** Where little comes, the tables are behind by no more than this. */
 const FOLD_AFTER_MS = 50;
-const FULL_DISK_RETRY_MS = 250;
+const FOLD_AGAIN_MS = 250;
 
 function say(message: CommitThreadMessage): void {
   parentPort?.postMessage(message);
@@ -54,8 +54,11 @@ answer(() => {
   parentPort?.on("message", (asked: Asked) =>
     answer(() => {
       if (asked === "close") close();
-      else if (asked === "fold") folding.finish();
-      else {
+      else if (asked === "fold") {
+        // Also where there is nothing to fold: who asks is to know whose file it is.
+        check();
+        folding.finish();
+      } else {
         folding.keepUp();
         const number = rows.append(asked);
         folding.soon();
@@ -96,9 +99,9 @@ function foldInBetween(rows: RowLog): { soon(): void; keepUp(): void; finish(): 
       tell();
       soon();
     } catch (error) {
-      // With the disk full it is tried again; anything else ends the process, and who opens the file next folds.
-      if (sqliteCode(error) !== SQLITE_FULL) throw error;
-      timer = setTimeout(part, FULL_DISK_RETRY_MS);
+      // Anything else ends the thread, and with it the process: who opens the file next folds.
+      if (!mayPass(error)) throw error;
+      timer = setTimeout(part, FOLD_AGAIN_MS);
     }
   }
 

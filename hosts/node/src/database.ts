@@ -93,6 +93,12 @@ export function sqliteCode(error: unknown): number | undefined {
   return typeof code === "number" ? code & 0xff : undefined;
 }
 
+/** Whether an error of SQLite may be over when the same is tried again: there is no room, or somebody else writes. */
+export function mayPass(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === SQLITE_FULL || code === SQLITE_BUSY;
+}
+
 export const SQLITE_FULL = 13;
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;

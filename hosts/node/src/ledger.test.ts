@@ -342,6 +342,42 @@ test("in a thread: a commit that fails is told to its group and to those who bui
   assert.deepEqual(await spent(ledger), [0, 0]);
 });
 
+test("in a thread: what is durable and cannot be folded ends the ledger at once, not with the next commit", async () => {
+  const { ledger, database, fatal } = await openWithAccount({ thread: (thread) => thread });
+  await ledger.flush();
+  database.exec("CREATE TRIGGER refuse BEFORE INSERT ON hold_row BEGIN SELECT RAISE(ABORT, 'refused'); END");
+  assert.equal((await reserve(ledger, "r1")).status, "reserved");
+  const until = performance.now() + 5_000;
+  while (fatal.length === 0 && performance.now() < until) await sleep(5);
+  assert.match(String(fatal[0]), /refused/);
+  assert.equal(ledger.writable, false);
+  await assert.rejects(reserve(ledger, "r2"), LedgerUnavailable);
+  await assert.rejects(ledger.lapsedHolds(NOON, 1));
+  assert.equal(fatal.length, 1, "told once");
+});
+
+test("in a thread: a ledger whose file was taken ends with the next walk, though it writes nothing", async () => {
+  const { ledger, database, fatal } = await openWithAccount({ thread: (thread) => thread });
+  await ledger.flush();
+  assert.deepEqual(await ledger.lapsedHolds(NOON, 1), []);
+  database.exec("UPDATE owner SET id = 'another'");
+  await assert.rejects(ledger.lapsedHolds(NOON, 1), /another gateway has taken/);
+  assert.equal(fatal.length, 1);
+  assert.equal(ledger.writable, false);
+});
+
+test("in a thread: a fold waits for who writes in between, and nothing ends", async () => {
+  const { ledger, database, fatal } = await openWithAccount({ thread: (thread) => thread });
+  await ledger.flush();
+  assert.equal((await reserve(ledger, "r1")).status, "reserved");
+  database.exec("BEGIN IMMEDIATE");
+  await sleep(200);
+  database.exec("ROLLBACK");
+  await ledger.flush();
+  assert.equal(database.prepare("SELECT COUNT(*) AS count FROM hold_row").get()?.count, 2, "account's and ceiling's");
+  assert.deepEqual(fatal, []);
+});
+
 test("in a thread: a full disk is a full disk, also for what came while its commit was under way", async () => {
   const disk = { isFull: false };
   const { ledger, database, fatal } = await openWithAccount({

@@ -8,7 +8,7 @@ import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Saga } from "@inference/ledger/saga";
 import type { HoldRow } from "@inference/ledger/tables";
 import type { CommitThread } from "./commit-thread.ts";
-import { SQLITE_FULL, sqliteCode } from "./database.ts";
+import { mayPass, SQLITE_FULL, sqliteCode } from "./database.ts";
 import { openRowCache } from "./row-cache.ts";
 
 /**
@@ -68,6 +68,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   let underWaySince = 0;
   let redelivers = false;
   options.thread?.onFolded(rows.folded);
+  options.thread?.onStopped(stop);
 
   /** Applies one command, and at once every delivery that it causes: they share its commit. */
   function execute(partition: Partition, command: Command): Reply {
@@ -248,7 +249,12 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   /** Waits until the tables have all that has been answered: what walks through them sees no memory. */
   async function tablesAreTrue(): Promise<void> {
     await ask(nothing);
-    await options.thread?.fold();
+    try {
+      await options.thread?.fold();
+    } catch (error) {
+      if (!mayPass(error)) stop(error);
+      throw error;
+    }
   }
 
   async function flush(): Promise<void> {
@@ -259,6 +265,13 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     }
     // What cannot be folded now is durable all the same.
     await options.thread?.fold().catch(nothing);
+  }
+
+  /** The file cannot be written any more, or is not ours. */
+  function stop(error: unknown): void {
+    const group = waiting;
+    waiting = [];
+    failed(group, error);
   }
 
   function failed(group: Waiting[], error: unknown): void {

@@ -195,3 +195,18 @@ test("a log that an earlier version wrote is read, with columns that have come s
   );
   next.close();
 });
+
+test("a log of a later version, with a table or a column more, is refused with what to do, and left alone", () => {
+  for (const rows of [
+    [1 * 3, 4, "account:a", "c", 5, 6, 7, 8],
+    [1 * 3 + 1, 0b1000, "account:a", "c", 8],
+    [99 * 3 + 2, "account:a", "c"],
+  ] satisfies EncodedRows[]) {
+    const file = newFile();
+    const database = openDatabase(file);
+    database.prepare("INSERT INTO log VALUES (1, ?)").run(serialize(rows));
+    database.close();
+    assert.throws(() => openDatabase(file), /a later version wrote it. Start that one again/);
+    assert.throws(() => openDatabase(file), /a later version wrote it/, "it is still there");
+  }
+});

@@ -1,4 +1,4 @@
-import { tableNames } from "@inference/ledger/schema";
+import { columnsOf, tableNames } from "@inference/ledger/schema";
 import type { SqlValue } from "@inference/ledger/sql";
 import { type EncodedRows, KINDS, REMOVED, WHOLE } from "./encoded-rows.ts";
 import type { Statements } from "./statements.ts";
@@ -24,6 +24,8 @@ export class RowWrites {
       const head = Number(rows[at]);
       const table = Math.floor(head / KINDS);
       const kind = head % KINDS;
+      const isKnown = kind === REMOVED || isOfColumns(table, kind, Number(rows[at + 1]));
+      if (!isKnown || tableNames[table] === undefined) throw new Error(LATER);
       if (kind === REMOVED) {
         this.#put({ table, partition: rows[at + 1] ?? "", id: rows[at + 2] ?? "", kind, bits: 0, values: [] });
         at += 3;
@@ -67,7 +69,7 @@ export class RowWrites {
 
   #of(table: number): Map<string, RowWrite> {
     const rows = this.#rows[table];
-    if (rows === undefined) throw new Error(`there is no table ${table}`);
+    if (rows === undefined) throw new Error(LATER);
     return rows;
   }
 }
@@ -86,6 +88,18 @@ export function writeRow(statements: Statements, { table, partition, id, kind, b
     if (changes !== 1) throw new Error(`a row of ${name} that was to be there is gone`);
   }
 }
+
+const columnCounts = tableNames.map((table) => columnsOf(table).length);
+
+/** @param what The number of a whole row's columns, or the bits of those that changed. */
+function isOfColumns(table: number, kind: number, what: number): boolean {
+  const count = columnCounts[table] ?? 0;
+  return kind === WHOLE ? what <= count : what < 2 ** count;
+}
+
+const LATER =
+  "The ledger's log names a table or a column that this version does not have: a later version wrote it. " +
+  "Start that one again and stop it, then this one.";
 
 function keyOf({ partition, id }: RowWrite): string {
   return `${id} ${partition}`;

@@ -44,6 +44,15 @@ test("a new id is nearly never said to be there, though as many came as in eight
   assert.ok(maybe < 1_000, `${maybe} of 10,000`);
 });
 
+test("who asks for ids of times to come, ever later ones, takes nothing from the ids of now", () => {
+  const ids = openWrittenIds("");
+  for (let hour = 1; hour < 50; hour++) assert.ok(!ids.mayHave("ceiling", 0, idAt(NOON + hour * 3_600_000)));
+  assert.ok(!ids.mayHave("ceiling", 0, idAt(NOON)), "it is new, and nobody has to look");
+  const id = idAt(NOON);
+  ids.add("ceiling", 0, id);
+  assert.ok(ids.mayHave("ceiling", 0, id));
+});
+
 test("one id in two partitions or two tables is two rows", () => {
   const ids = openWrittenIds("");
   const id = idAt(NOON);

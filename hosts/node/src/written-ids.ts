@@ -28,14 +28,15 @@ export function openWrittenIds(newest: string): WrittenIds {
   const complete = stretchOf(newest);
   const stretches = new Map<string, Uint32Array>();
 
-  /** The filter of an id's stretch; undefined if the disk must be asked. */
-  function filterOf(id: string): Uint32Array | undefined {
-    if (id.length !== ID_LETTERS) return undefined;
-    const stretch = stretchOf(id);
+  /** Whether only the disk knows what was written in an id's stretch. */
+  function isOfDisk(id: string, stretch: string): boolean {
+    return id.length !== ID_LETTERS || (!stretches.has(stretch) && (stretch <= complete || stretch <= dropped));
+  }
+
+  function filterOf(stretch: string): Uint32Array | undefined {
     const known = stretches.get(stretch);
-    if (known !== undefined || stretch <= complete || stretch <= dropped) return known;
-    const fresh = new Uint32Array(BITS / 32);
-    stretches.set(stretch, fresh);
+    if (known !== undefined) return known;
+    stretches.set(stretch, new Uint32Array(BITS / 32));
     if (stretches.size > MAX_STRETCHES) dropOldest();
     return stretches.get(stretch);
   }
@@ -52,15 +53,19 @@ export function openWrittenIds(newest: string): WrittenIds {
 
   return {
     add(partition, table, id) {
-      const filter = filterOf(id);
+      const stretch = stretchOf(id);
+      const filter = isOfDisk(id, stretch) ? undefined : filterOf(stretch);
       if (filter === undefined) return;
       const salt = saltOf(partition, table);
       setBit(filter, hashAt(id, FIRST_HASH, salt));
       setBit(filter, hashAt(id, SECOND_HASH, salt));
     },
     mayHave(partition, table, id) {
-      const filter = filterOf(id);
-      if (filter === undefined) return true;
+      const stretch = stretchOf(id);
+      if (isOfDisk(id, stretch)) return true;
+      const filter = stretches.get(stretch);
+      // Nothing was written in a stretch that has none: whoever asks makes none.
+      if (filter === undefined) return false;
       const salt = saltOf(partition, table);
       return isSet(filter, hashAt(id, FIRST_HASH, salt)) && isSet(filter, hashAt(id, SECOND_HASH, salt));
     },

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { columnsOf, tableNames } from "@inference/ledger/schema";
+
+/** As they were when there was first a log. What comes later is added here, at the end of its line or of the list. */
+const places = [
+  ["budget", "window limitNanoUsd"],
+  ["counter", "settledNanoUsd heldNanoUsd openHolds"],
+  [
+    "hold",
+    "state owner amountNanoUsd chargeNanoUsd counters followers admittedAt leaseUntil deliveredNanoUsd upstreamId keyId fingerprint detail",
+  ],
+  ["key", "name label digest window limitNanoUsd disabled revokedAt expiresAt createdAt nonce"],
+  ["secret", "keyId"],
+  ["account", "keys createdAt"],
+  ["nonce", "expiresAt"],
+  ["claim", "requestId fingerprint expiresAt"],
+  ["session", "address agentToken createdAt expiresAt revokedAt"],
+  ["credit", "amountNanoUsd creditedAt detail"],
+  ["receipt", "admittedAt resolvedAt outcome chargeNanoUsd heldNanoUsd lossNanoUsd keyId detail"],
+  ["total", "requests chargeNanoUsd promptTokens completionTokens"],
+  ["use", "account chargeNanoUsd admittedAt server"],
+  ["outbox", "target command"],
+  ["cursor", "block blockHash lastActivationId totalActivated"],
+];
+
+test("tables and columns keep their places, by which rows in a log of an earlier version name them", () => {
+  const now = tableNames.map((table) => [
+    table,
+    columnsOf(table)
+      .map(({ property }) => property)
+      .join(" "),
+  ]);
+  assert.deepEqual(now, places);
+});
