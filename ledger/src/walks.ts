@@ -1,7 +1,7 @@
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "./client.ts";
 import { sqlName, timeOrderedTables } from "./schema.ts";
 import { tableSql } from "./sql.ts";
-import type { HoldRow } from "./tables.ts";
+import type { HoldRow, Row } from "./tables.ts";
 
 /** What is looked for through all partitions of a file or an object, and not in one: the same for every host. */
 type Stored = Readonly<Record<string, unknown>>;
@@ -19,8 +19,13 @@ export const forgettableTables: readonly ForgettableTable[] = ["hold", "nonce", 
 
 /** A walk through one of them, page by page, in the order in which its rows lie. */
 export type OverdueWalk = {
-  /** The earliest time from which a row's keeping is reckoned, as `at`; null or no row: there is none to forget. */
+  /**
+   * The earliest time from which a row's keeping is reckoned, as `at`; null or no row: there is none to forget. Bind:
+   * the ids of rows that are not to be looked at, as JSON.
+   */
   first: string;
+  /** That time of one row; null: it has none yet. */
+  atOf(row: Row): number | null;
   /** Bind: what `bind` gives. */
   select: string;
   bind(page: OverdueQuery): [string, string, number];
@@ -35,10 +40,11 @@ function makeOverdueWalk(table: ForgettableTable): OverdueWalk {
   const isInTime = timeOrderedTables.includes(table);
   const order = isInTime ? "id, partition" : "partition, id";
   const at = isInTime ? "admitted_at" : table === "key" ? "revoked_at" : "expires_at";
+  const property = isInTime ? "admittedAt" : table === "key" ? "revokedAt" : "expiresAt";
+  const others = `FROM ${sqlName(table)} WHERE id NOT IN (SELECT value FROM json_each(?))`;
   return {
-    first: isInTime
-      ? `SELECT ${at} AS at FROM ${sqlName(table)} ORDER BY ${order} LIMIT 1`
-      : `SELECT min(${at}) AS at FROM ${sqlName(table)}`,
+    first: isInTime ? `SELECT ${at} AS at ${others} ORDER BY ${order} LIMIT 1` : `SELECT min(${at}) AS at ${others}`,
+    atOf: (row) => (row as unknown as Record<string, number | null>)[property] ?? null,
     select: `SELECT partition, id, ${at} AS at FROM ${sqlName(table)} WHERE (${order}) > (?, ?)
       ORDER BY ${order} LIMIT ?`,
     bind({ after, limit }) {

@@ -20,8 +20,7 @@ function makeOutbox() {
         return [...rows.values()]
           .filter(({ id }) => id > after)
           .sort((one, other) => (one.id < other.id ? -1 : 1))
-          .slice(0, limit)
-          .map((row) => ({ partition: "account:0xaa", row }));
+          .slice(0, limit);
       },
     },
     send: (target, commands) => {
@@ -30,8 +29,8 @@ function makeOutbox() {
       calls.push({ target, ids, answer: resolve, fail: () => reject(new Error("overloaded")) });
       return promise;
     },
-    acknowledge: async (made) => {
-      for (const { row } of made) rows.delete(row.id);
+    acknowledge: (made) => {
+      for (const id of made) rows.delete(id);
     },
   });
   return {

@@ -11,9 +11,8 @@ type Options = {
   rows: Pick<OwnRows, "outbox">;
   /** To another partition, in one call; throws if that could not be made. */
   send(target: Partition, commands: readonly Command[]): Promise<readonly Outcome[]>;
-  acknowledge(entries: readonly Entry[]): Promise<unknown>;
+  acknowledge(ids: readonly string[]): void;
 };
-type Entry = { partition: Partition; row: OutboxRow };
 
 /**
  * Makes the deliveries that are written down, those for one target in one call, and resolves when each was made or has
@@ -35,19 +34,23 @@ export function makeDeliveries({ rows, send, acknowledge }: Options): () => Prom
       let page = rows.outbox("", AT_ONCE);
       for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
         await deliverPage(
-          page.filter(({ row }) => !failed.has(row.id) && !unreached.has(row.target)),
+          page.filter(({ id, target }) => !failed.has(id) && !unreached.has(target)),
           failed,
           unreached,
         );
-        page = rows.outbox(last.row.id, AT_ONCE);
+        page = rows.outbox(last.id, AT_ONCE);
       }
     } while (isMore && unreached.size === 0 && Date.now() < until);
     if (unreached.size > 0) restsUntil = Date.now() + REST_MS;
   }
 
-  async function deliverPage(page: readonly Entry[], failed: Set<string>, unreached: Set<Partition>): Promise<void> {
-    const made: Entry[] = [];
-    const targets = Map.groupBy(page, ({ row }) => row.target);
+  async function deliverPage(
+    page: readonly OutboxRow[],
+    failed: Set<string>,
+    unreached: Set<Partition>,
+  ): Promise<void> {
+    const made: string[] = [];
+    const targets = Map.groupBy(page, ({ target }) => target);
     await Promise.all(
       [...targets].map(async ([target, entries]) => {
         const outcomes = await sendAll(target, entries);
@@ -55,21 +58,21 @@ export function makeDeliveries({ rows, send, acknowledge }: Options): () => Prom
           unreached.add(target);
           return;
         }
-        for (const [index, entry] of entries.entries()) {
+        for (const [index, { id }] of entries.entries()) {
           const outcome = outcomes[index] ?? { failed: "no reply" };
-          if (isMade(outcome)) made.push(entry);
-          else failed.add(entry.row.id);
-          if ("failed" in outcome) log("warn", "delivery_failed", { id: entry.row.id, error: outcome.failed });
+          if (isMade(outcome)) made.push(id);
+          else failed.add(id);
+          if ("failed" in outcome) log("warn", "delivery_failed", { id, error: outcome.failed });
         }
       }),
     );
-    if (made.length > 0) await acknowledge(made);
+    if (made.length > 0) acknowledge(made);
   }
 
   /** Undefined if the call could not be made. */
-  async function sendAll(target: Partition, entries: readonly Entry[]): Promise<readonly Outcome[] | undefined> {
+  async function sendAll(target: Partition, entries: readonly OutboxRow[]): Promise<readonly Outcome[] | undefined> {
     try {
-      const commands = entries.map(({ row }) => JSON.parse(row.command) as Command);
+      const commands = entries.map(({ command }) => JSON.parse(command) as Command);
       return await send(target, commands);
     } catch (error) {
       log("warn", "target_unreached", { target, deliveries: entries.length, error: String(error) });

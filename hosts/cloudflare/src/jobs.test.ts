@@ -109,15 +109,22 @@ test("a delivery that fails more often than the runtime tries an alarm is made a
   assert.equal(await edge.call(ceilingPartition, "refusalsLeft"), 0);
 });
 
-test("deliveries whose acknowledgement failed are acknowledged seconds later, asked by nobody", async () => {
-  await leaveHold("req_g", { leaseMs: 60_000 });
-  await edge.call(account, "refuse", 1, "acknowledge");
-  const end = { type: "release", id: "req_g", at: Date.now(), lossNanoUsd: 0, detail: "{}" } as const;
-  assert.deepEqual(await edge.put(account, end), { status: "released" });
-  await eventually(async () => {
-    assert.equal(await edge.call(account, "refusalsLeft"), 0);
-    assert.deepEqual(await edge.call(account, "rows", account, "outbox"), []);
-  }, 10_000);
+test("that a delivery was made is written down by the next commit, or else by the alarm: it is not made again", async () => {
+  const outboxes = async () => [
+    ((await edge.call(account, "rows", account, "outbox")) as unknown[]).length,
+    ((await edge.call(account, "storedRows", account, "outbox")) as unknown[]).length,
+  ];
+  for (const [id, write] of [
+    ["req_g", () => leaveHold("req_h", { leaseMs: 60_000 })],
+    ["req_h", () => edge.call(account, "ring")],
+  ] as const) {
+    if (id === "req_g") await leaveHold(id, { leaseMs: 60_000 });
+    const end = { type: "release", id, at: Date.now(), lossNanoUsd: 0, detail: "{}" } as const;
+    assert.deepEqual(await edge.put(account, end), { status: "released" });
+    await eventually(async () => assert.deepEqual(await outboxes(), [0, 1]));
+    await write();
+    await eventually(async () => assert.deepEqual(await outboxes(), [0, 0]));
+  }
 });
 
 test("what an object does by itself cannot be called from afar", async () => {

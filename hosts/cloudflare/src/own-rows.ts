@@ -1,18 +1,25 @@
-import type { SqlStorage } from "@cloudflare/workers-types";
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import type { Partition } from "@inference/ledger/partition";
-import { missingStatements, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
 import { LIVE_KEYS, tableSql } from "@inference/ledger/sql";
-import { assertStorable } from "@inference/ledger/storable";
-import type { Change, KeyRow, OutboxRow, ReadRows } from "@inference/ledger/tables";
-import { LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
+import type { Change, HoldRow, KeyRow, OutboxRow, ReadRows, Row } from "@inference/ledger/tables";
+import { LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
+import { openSchema } from "./own-schema.ts";
+import { type LogBounds, usualBounds } from "./row-log.ts";
+import { type Entry, isUnresolved, type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";
 
 /** The rows of the one partition that an object is, in its own SQLite. */
 export type OwnRows = {
   of(partition: Partition): ReadRows;
+  /** Into memory: nothing of it is in the storage until `commit`. */
   write(partition: Partition, changes: readonly Change[]): void;
+  /**
+   * Puts all that was written since the last one into the storage, as one row. If it throws, none of it was written.
+   */
+  commit(): void;
+  /** These deliveries need not be made again. It goes with the next commit; until then they may be. */
+  acknowledge(ids: readonly string[]): void;
   /** Deliveries that nobody has acknowledged, after an id. */
-  outbox(after: string, limit: number): { partition: Partition; row: OutboxRow }[];
+  outbox(after: string, limit: number): OutboxRow[];
   lapsedHolds(at: number, limit: number): LapsedHold[];
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   /** When the first lease of an unresolved hold lapses. */
@@ -22,63 +29,128 @@ export type OwnRows = {
 };
 
 /** Opens them, with what the schema has and they lack added. */
-export function openOwnRows(sql: SqlStorage): OwnRows {
-  const stored = sql.exec(STORED_SCHEMA).toArray();
-  if (!stored.some(({ name }) => name === "schema")) {
-    sql.exec("CREATE TABLE schema (version INTEGER NOT NULL) STRICT");
-    sql.exec("INSERT INTO schema VALUES (?)", SCHEMA_VERSION);
+export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBounds): OwnRows {
+  const later = storage.transactionSync(() => openSchema(storage.sql));
+  let opened: RowMemory | undefined = openRowMemory(storage, later, bounds);
+
+  function memory(): RowMemory {
+    opened ??= openRowMemory(storage, later, bounds);
+    return opened;
   }
-  const version = Number(sql.exec("SELECT version FROM schema").one().version);
-  // During a rollout two versions run at a time, and either may come last: it leaves what it cannot read.
-  if (version < OLDEST_SCHEMA_VERSION || version > SCHEMA_VERSION) {
-    throw new Error(`This object has schema ${version}, and this gateway wants ${SCHEMA_VERSION}.`);
+
+  function own(partition: Partition): RowMemory {
+    memory().own(partition);
+    return memory();
   }
-  if (version !== SCHEMA_VERSION) sql.exec("UPDATE schema SET version = ?", SCHEMA_VERSION);
-  for (const statement of missingStatements(stored)) sql.exec(statement);
-  const select = (statement: string, ...values: (string | number)[]) => sql.exec(statement, ...values).toArray();
+
+  function select(statement: string, ...values: (string | number)[]): Stored[] {
+    return storage.sql.exec(statement, ...values).toArray();
+  }
+
+  /** Of an object that nobody has named yet: its rows name it. */
+  function selectAny(statement: string, ...values: (string | number)[]): Stored[] {
+    const stored = select(statement, ...values);
+    for (const { partition } of stored.slice(0, 1)) own(String(partition));
+    return stored;
+  }
+
+  /** Unresolved holds whose lease lapses before a time, the first ones first. */
+  function lapsedHolds(at: number, limit: number): LapsedHold[] {
+    const changed = memory().unfolded("hold");
+    const stored = selectAny(LAPSED_HOLDS, at, limit + changed.length).map(tableSql.hold.toRow);
+    const holds = (laidOver(stored, changed) as HoldRow[]).filter((hold) => isUnresolved(hold) && hold.leaseUntil < at);
+    holds.sort((one, other) => one.leaseUntil - other.leaseUntil);
+    return holds.slice(0, limit).map((hold) => ({ partition: memory().partition(), hold }));
+  }
 
   return {
     of(partition) {
+      const rows = own(partition);
       return {
-        get: (table, id) => {
-          const [stored] = select(tableSql[table].select, partition, id);
-          return (stored === undefined ? undefined : tableSql[table].toRow(stored)) as never;
+        get: (table, id) => rows.get(table, id) as never,
+        list(table, { after = "", limit }) {
+          const changed = rows.unfolded(table).filter(({ id }) => id > after);
+          const { list, toRow } = tableSql[table];
+          const stored = select(list, partition, after, limit + changed.length).map(toRow);
+          return laidOver(stored, changed).sort(byId).slice(0, limit) as never;
         },
-        list: (table, { after = "", limit }) =>
-          select(tableSql[table].list, partition, after, limit).map(tableSql[table].toRow) as never,
-        newest: (table, { before, limit }) =>
-          select(tableSql[table].newest, partition, before, limit).map(tableSql[table].toRow) as never,
-        liveKeys: () => select(LIVE_KEYS, partition).map(tableSql.key.toRow) as KeyRow[],
+        newest(table, { before, limit }) {
+          const changed = rows.unfolded(table).filter(({ id }) => id < before);
+          const { newest, toRow } = tableSql[table];
+          const stored = select(newest, partition, before, limit + changed.length).map(toRow);
+          const found = laidOver(stored, changed).sort((one, other) => byId(other, one));
+          return found.slice(0, limit) as never;
+        },
+        liveKeys() {
+          const stored = select(LIVE_KEYS, partition).map(tableSql.key.toRow);
+          const keys = laidOver(stored, rows.unfolded("key")) as KeyRow[];
+          return keys.filter(({ revokedAt }) => revokedAt === null).sort(byId);
+        },
       };
     },
-    write(partition, changes) {
-      for (const { table, id, row } of changes) {
-        if (row === null) sql.exec(tableSql[table].remove, partition, id);
-        else {
-          assertStorable(table, row);
-          sql.exec(tableSql[table].upsert, ...tableSql[table].toColumns(partition, row));
-        }
+    write: (partition, changes) => own(partition).write(changes),
+    commit() {
+      try {
+        memory().commit();
+      } catch (error) {
+        // Memory is ahead of what is stored: it is read anew.
+        opened = undefined;
+        throw error;
       }
     },
-    outbox: (after, limit) =>
-      select("SELECT * FROM outbox_row WHERE id > ? ORDER BY partition, id LIMIT ?", after, limit).map((stored) => ({
-        partition: String(stored.partition),
-        row: tableSql.outbox.toRow(stored) as OutboxRow,
-      })),
-    lapsedHolds: (at, limit) => select(LAPSED_HOLDS, at, limit).map(toLapsedHold),
+    acknowledge: (ids) => memory().write(ids.map((id) => ({ table: "outbox", id, row: null }))),
+    outbox(after, limit) {
+      const undelivered = memory().outbox();
+      const later = undelivered.filter(({ id }) => id > after);
+      return later.sort(byId).slice(0, limit);
+    },
+    lapsedHolds,
     overdue(table, before, page) {
-      const walk = overdueWalks[table];
-      return walk.toPage(select(walk.select, ...walk.bind(page)), before, page.limit);
-    },
-    firstLease() {
-      const [first] = select(
-        "SELECT lease_until FROM hold_row WHERE state IN ('open', 'orphaned') ORDER BY lease_until LIMIT 1",
+      const { select: statement, bind, atOf, toPage } = overdueWalks[table];
+      const changed = memory()
+        .unfolded(table)
+        .filter(({ id }) => id > (page.after?.id ?? ""));
+      const stored = selectAny(statement, ...bind({ ...page, limit: page.limit + changed.length }));
+      const rows = laidOver(
+        stored.map(({ id, at }) => ({ id: String(id), at })),
+        changed,
+        (row) => ({ id: row.id, at: atOf(row) }),
       );
-      return first === undefined ? undefined : Number(first.lease_until);
+      const found = rows.sort(byId).slice(0, page.limit);
+      return toPage(
+        found.map((row) => ({ ...row, partition: memory().partition() })),
+        before,
+        page.limit,
+      );
     },
+    firstLease: () => lapsedHolds(Number.MAX_SAFE_INTEGER, 1)[0]?.hold.leaseUntil,
     firstKept(table) {
-      const [first] = select(overdueWalks[table].first);
-      return first === undefined || first.at === null ? undefined : Number(first.at);
+      const { first, atOf } = overdueWalks[table];
+      const changed = memory().unfolded(table);
+      const [stored] = select(first, JSON.stringify(changed.map(({ id }) => id)));
+      const times = [stored?.at ?? null, ...changed.map(({ row }) => (row === null ? null : atOf(row)))];
+      const known = times.filter((at) => at !== null).map(Number);
+      return known.length === 0 ? undefined : Math.min(...known);
     },
   };
+}
+
+type Stored = Readonly<Record<string, unknown>>;
+
+/** What was found in a table, with the rows over it that it has not as they are. */
+function laidOver<R extends { id: string } = Row>(
+  found: readonly R[],
+  changed: readonly Entry[],
+  toFound: (row: Row) => R = (row) => row as unknown as R,
+): R[] {
+  const rows = new Map(found.map((one) => [one.id, one]));
+  for (const { id, row } of changed) {
+    if (row === null) rows.delete(id);
+    else rows.set(id, toFound(row));
+  }
+  return [...rows.values()];
+}
+
+function byId(one: { id: string }, other: { id: string }): number {
+  return one.id < other.id ? -1 : 1;
 }

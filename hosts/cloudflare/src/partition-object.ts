@@ -9,28 +9,35 @@ import { outboxChange } from "@inference/ledger/delivery";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
 import { ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
-import type { Change, HoldRow } from "@inference/ledger/tables";
+import type { Change, HoldRow, OutboxRow } from "@inference/ledger/tables";
 import { forgettableTables } from "@inference/ledger/walks";
 import type { Bindings } from "./bindings.ts";
 import { makeDeliveries, type Outcome } from "./deliveries.ts";
 import { openEdgeGateway, timers } from "./edge-gateway.ts";
+import { type GroupCommit, makeGroupCommit } from "./group-commit.ts";
 import { type EdgeLedger, makeEdgeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
 import { type OwnRows, openOwnRows } from "./own-rows.ts";
+import { type LogBounds, usualBounds } from "./row-log.ts";
 import { receiptMsOf } from "./settings.ts";
 
 /**
- * One partition of the ledger: an object with an SQLite of its own. A command reads and writes without waiting in
- * between, so that its writes are one transaction, and the output gate keeps its reply back until they are durable.
+ * One partition of the ledger: an object with an SQLite of its own. Commands that come while a commit is on its way to
+ * the disk are one commit, the next, and the output gate keeps all their replies back until it is durable.
  *
  * Deliveries begin as soon as they are written down. Its one alarm is for all else that it has to do by itself:
  * deliveries that are left, holds whose lease lapsed, rows whose time is over. It is set with each hold for the end of
- * its lease, so a delivery costs no alarm of its own, and what dies with the object is made by the next call to it, or
- * with that lease. Alarms come at least once and are given up when they fail too often, so none ever fails, each sets
- * the next one, and a call that finds none where there should be one sets it.
+ * its lease, so a delivery costs no alarm of its own. What died with the object, or was not written down as made, goes
+ * with its next deliveries, by the next question to it, or with that lease. Alarms come at least once and are given up
+ * when they fail too often, so none ever fails, each sets the next one, and a call that finds none where there should
+ * be one sets it.
  */
 export class PartitionObject extends DurableObject<Bindings> {
-  readonly #rows: OwnRows;
+  /** Of the instance, for what is of the class can be called from afar. */
+  protected readonly ownRows: OwnRows;
+  readonly #commits: GroupCommit;
+  /** What the next commit writes. */
+  #gathered: Change[] = [];
   readonly #ledger: EdgeLedger;
   readonly #deliver: () => Promise<void>;
   readonly #receiptMs: number;
@@ -44,65 +51,77 @@ export class PartitionObject extends DurableObject<Bindings> {
   /** The alarm is running: it sets the next one when it has done. */
   #isAtWork = false;
 
-  constructor(ctx: DurableObjectState, env: Bindings) {
+  constructor(ctx: DurableObjectState, env: Bindings, bounds: LogBounds = usualBounds) {
     super(ctx, env);
-    this.#rows = ctx.storage.transactionSync(() => openOwnRows(ctx.storage.sql));
+    this.ownRows = openOwnRows(ctx.storage, bounds);
+    this.#commits = makeGroupCommit({ write: () => this.#write(), sync: () => ctx.storage.sync() });
     const isOwn = (partition: Partition) => ctx.id.equals(env.PARTITION.idFromName(partition));
     this.#receiptMs = receiptMsOf(env);
     this.#forgetEveryMs = isOwn(ceilingPartition) ? FORGET_CEILING_EVERY_MS : FORGET_EVERY_MS;
     this.#ledger = makeEdgeLedger(env, {
       isOwn,
-      rows: this.#rows,
+      rows: this.ownRows,
       execute: (partition, command) => this.execute(partition, command),
       executeAll: (partition, commands) => this.executeAll(partition, commands),
       read: (partition, query) => this.read(partition, query),
     });
     this.#deliver = makeDeliveries({
-      rows: this.#rows,
+      rows: { outbox: (after, limit) => this.#durableOutbox(after, limit) },
       send: this.#ledger.executeAll,
-      acknowledge: (made) =>
-        Promise.all(made.map(({ partition, row }) => this.execute(partition, { type: "acknowledge", id: row.id }))),
+      acknowledge: (ids) => this.ownRows.acknowledge(ids),
     });
     ctx.blockConcurrencyWhile(async () => {
       this.#alarmAt = await ctx.storage.getAlarm();
-      if (this.#rows.outbox("", 1).length > 0) this.deliverSoon();
     });
   }
 
   /** Applies a command. Repeating one is harmless, so a caller that got no reply may call again. */
   async execute(partition: Partition, command: Command): Promise<Reply> {
-    const now = Date.now();
-    const { reply, changes, deliveries, alerts } = this.ctx.storage.transactionSync(() => {
-      const outcome = apply(partition, this.#rows.of(partition), command, now);
-      this.#rows.write(partition, [...outcome.changes, ...outcome.deliveries.map(outboxChange)]);
-      return outcome;
-    });
-    const unset = this.#isUnset();
-    // In one commit with what was written: nothing is waited for in between.
-    const ringing = changes.length > 0 ? this.#ring(this.#firstDue(changes, now)) : undefined;
-    if (deliveries.length > 0) this.deliverSoon();
-    for (const alert of alerts) log("alert", "ledger", { message: alert });
-    await ringing;
-    if (unset) await this.#ringNext();
-    return reply;
+    const [outcome = { failed: "no reply" }] = await this.executeAll(partition, [command]);
+    if ("failed" in outcome) throw new Error(outcome.failed);
+    return outcome;
   }
 
-  /** Several in one commit: nothing is waited for between them. */
-  executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
-    const fails = (error: unknown): Outcome => ({ failed: String(error) });
-    return Promise.all(commands.map((command) => this.execute(partition, command).catch(fails)));
+  /** Several in their order, in one commit. One that fails has changed nothing, and keeps no other back. */
+  async executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
+    const now = Date.now();
+    const written: Change[] = [];
+    const outcomes = commands.map((command): Outcome => {
+      try {
+        const { reply, changes, deliveries, alerts } = apply(partition, this.ownRows.of(partition), command, now);
+        const all = [...changes, ...deliveries.map(outboxChange)];
+        this.ownRows.write(partition, all);
+        written.push(...all);
+        for (const alert of alerts) log("alert", "ledger", { message: alert });
+        return reply;
+      } catch (error) {
+        return { failed: String(error) };
+      }
+    });
+    const unset = this.#isUnset();
+    this.#gathered.push(...written);
+    await (written.length > 0 ? this.#commits.join() : this.#commits.settled());
+    // What changed nothing may have come again after its object died with what it was to deliver.
+    if (written.length === 0 || written.some(({ table }) => table === "outbox")) this.#deliverLeft();
+    if (unset) await this.#ringNext();
+    return outcomes;
   }
 
   async read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>> {
     if (this.#isUnset()) await this.#ringNext();
-    return answer(this.#rows.of(partition), query);
+    this.#deliverLeft();
+    const found = answer(this.ownRows.of(partition), query);
+    await this.#commits.settled();
+    return found;
   }
 
   async alarm(): Promise<void> {
     this.#alarmAt = null;
     this.#isAtWork = true;
     try {
-      for (const work of [() => this.#deliver(), () => this.#sweep(), () => this.#forget()]) {
+      const works = [() => this.#deliver(), () => this.#sweep(), () => this.#forget(), () => this.#commits.join()];
+      // The last is for what was acknowledged since: an object that sleeps from here on makes no delivery again.
+      for (const work of works) {
         await work().catch((error: unknown) => log("alert", "job_failed", { error: String(error) }));
       }
     } finally {
@@ -122,8 +141,8 @@ export class PartitionObject extends DurableObject<Bindings> {
   async #ringNext(): Promise<void> {
     const now = Date.now();
     const due: number[] = [];
-    if (this.#rows.outbox("", 1).length > 0) due.push(now + DELIVER_AGAIN_MS);
-    const lease = this.#rows.firstLease();
+    if (this.ownRows.outbox("", 1).length > 0) due.push(now + DELIVER_AGAIN_MS);
+    const lease = this.ownRows.firstLease();
     // A hold that stays, because its owner's is open or the ledger did not answer, is looked at again.
     if (lease !== undefined) due.push(lease < now ? now + SWEEP_AGAIN_MS : lease + 1);
     const forgetAt = this.#forgetAt();
@@ -139,18 +158,22 @@ export class PartitionObject extends DurableObject<Bindings> {
   /** Without waiting for the alarm. Of the instance, for what is of the class can be called from afar. */
   protected deliverSoon = (): void => this.ctx.waitUntil(this.#deliverNow());
 
+  #deliverLeft(): void {
+    if (this.ownRows.outbox("", 1).length > 0) this.deliverSoon();
+  }
+
   async #deliverNow(): Promise<void> {
     try {
       await this.#deliver();
     } catch (error) {
       log("alert", "job_failed", { error: String(error) });
     } finally {
-      if (this.#rows.outbox("", 1).length > 0) await this.#ring(Date.now() + DELIVER_AGAIN_MS);
+      if (this.ownRows.outbox("", 1).length > 0) await this.#ring(Date.now() + DELIVER_AGAIN_MS);
     }
   }
 
   async #sweep(): Promise<void> {
-    if (this.#rows.lapsedHolds(Date.now(), 1).length > 0) await sweep(this.#jobs());
+    if (this.ownRows.lapsedHolds(Date.now(), 1).length > 0) await sweep(this.#jobs());
   }
 
   async #forget(): Promise<void> {
@@ -162,9 +185,23 @@ export class PartitionObject extends DurableObject<Bindings> {
     if (!stopped.aborted) this.#forgotAt = now;
   }
 
+  /** The alarm is in one commit with what it is set for. */
+  #write(): Promise<void> | undefined {
+    const written = this.#gathered;
+    this.#gathered = [];
+    this.ownRows.commit();
+    return written.length > 0 ? this.#ring(this.#firstDue(written, Date.now())) : undefined;
+  }
+
+  /** What is delivered must not be told before its cause is written. */
+  #durableOutbox(after: string, limit: number): OutboxRow[] {
+    this.#commits.flush();
+    return this.ownRows.outbox(after, limit);
+  }
+
   #forgetAt(): number | undefined {
     const over = forgettableTables.flatMap((table) => {
-      const at = this.#rows.firstKept(table);
+      const at = this.ownRows.firstKept(table);
       return at === undefined ? [] : [at + (table === "receipt" ? this.#receiptMs : OUTCOME_RETENTION_MS)];
     });
     return over.length === 0 ? undefined : Math.max(this.#forgotAt, Math.min(...over)) + this.#forgetEveryMs;

@@ -14,7 +14,7 @@ export type CommitThread = {
   fold(): Promise<void>;
   /** The listener is told, now and then, up to which number all rows are in their tables. There is one at a time. */
   onFolded(listener: (number: number) => void): void;
-  /** The listener is told if the thread ends by itself: nothing can be written any more, and the file's lock is gone. */
+  /** The listener is told if the thread ends by itself: nothing can be written any more, and the lock is gone. */
   onStopped(listener: (error: Error) => void): void;
   /** After the commits it was given. What comes later is rejected. */
   close(): Promise<void>;

@@ -51,7 +51,7 @@ type Waiting = {
 const FULL_DISK_RETRY_MS = 250;
 /** Sagas that are worth a commit, without waiting for more. */
 const FULL_GROUP = 128;
-/** So long a commit waits for more, while every turn of the event loop brings some: each costs an fsync and a message. */
+/** So long a commit waits for more, while each turn of the event loop brings some: it costs an fsync and a message. */
 const GATHER_MS = 4;
 /** A commit that takes longer than this has a disk that does not answer: nothing new is admitted until it ends. */
 const STUCK_AFTER_MS = 10_000;

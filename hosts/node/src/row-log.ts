@@ -30,7 +30,7 @@ export const createLog = "CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY
 /** About 1,500 requests: their counters, and the two states of their holds, are written once. */
 const DUE_BYTES = 2 * 2 ** 20;
 const BEHIND_BYTES = 8 * DUE_BYTES;
-/** A commit that comes meanwhile waits for so many rows, a millisecond; at a fold's beginning for what it reads, ten. */
+/** A commit that comes meanwhile waits for so many rows, a millisecond, or for what a fold reads first, some ten. */
 const ROWS_AT_ONCE = 256;
 
 export type RowLogOptions = {

@@ -1,7 +1,8 @@
-import type { ExecutionContext } from "@cloudflare/workers-types";
-import type { Command, CommandType, Reply } from "@inference/ledger/commands";
+import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-types";
+import type { Command, CommandType } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { Bindings } from "../bindings.ts";
+import type { Outcome } from "../deliveries.ts";
 import worker, { PartitionObject as ShiftedPartitionObject } from "./shifted-worker.ts";
 
 export { ChainObject } from "../chain-object.ts";
@@ -14,14 +15,38 @@ export type Eviction = { step: CommandType; moment: Moment; times: number };
 
 let due: Eviction | undefined;
 
+function isDue(step: CommandType): boolean {
+  return due !== undefined && due.step === step && due.times > 0;
+}
+
 /** The object under test, which is evicted at the step that is named. */
 export class PartitionObject extends ShiftedPartitionObject {
-  override async execute(partition: Partition, command: Command): Promise<Reply> {
-    if (due === undefined || due.step !== command.type || due.times === 0) return super.execute(partition, command);
-    due.times -= 1;
-    if (due.moment !== "before") {
-      const written = super.execute(partition, command).catch(() => undefined);
-      if (due.moment === "saved") {
+  constructor(ctx: DurableObjectState, env: Bindings) {
+    // A commit in three writes the tables.
+    super(ctx, env, { slots: 3, letters: 100_000 });
+    const { acknowledge } = this.ownRows;
+    this.ownRows.acknowledge = (ids) => {
+      if (!isDue("acknowledge")) return acknowledge(ids);
+      // Written by itself, as an alarm would.
+      const end = this.#end(async () => {
+        acknowledge(ids);
+        this.ownRows.commit();
+      });
+      void end.catch(() => undefined);
+    };
+  }
+
+  override async executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
+    const write = () => super.executeAll(partition, commands);
+    return commands.some(({ type }) => isDue(type)) ? this.#end(write) : write();
+  }
+
+  async #end(write: () => Promise<unknown>): Promise<never> {
+    const { moment } = due ?? {};
+    if (due !== undefined) due.times -= 1;
+    if (moment !== "before") {
+      const written = write().catch(() => undefined);
+      if (moment === "saved") {
         await written;
         await this.ctx.storage.sync();
       }

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createStatements, sqlName, tableNames } from "@inference/ledger/schema";
+import { tableSql } from "@inference/ledger/sql";
+import { readLog } from "../row-log.ts";
 
 /**
  * The rows of all partitions in one database, in memory, as one machine's file has them. Read from copies: to open an
@@ -31,6 +33,12 @@ function addBooks(merged: DatabaseSync, file: string): void {
   const isWritten = merged.prepare("SELECT 1 FROM object.sqlite_master WHERE name = 'hold_row'").get() !== undefined;
   for (const table of isWritten ? tableNames : []) {
     merged.exec(`INSERT INTO main.${sqlName(table)} SELECT * FROM object.${sqlName(table)}`);
+  }
+  const log = isWritten ? readLog((statement) => merged.prepare(statement).all()) : undefined;
+  for (const { table, id, row } of log?.changes ?? []) {
+    const { remove, upsert, toColumns } = tableSql[table];
+    if (row === null) merged.prepare(remove).run(String(log?.partition), id);
+    else merged.prepare(upsert).run(...toColumns(String(log?.partition), row));
   }
   const integrity = merged.prepare("PRAGMA object.integrity_check").get()?.integrity_check;
   if (integrity !== "ok") throw new Error(`an object's file is damaged: ${String(integrity)}`);

@@ -1,9 +1,11 @@
 import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-types";
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
-import { tableSchemas } from "@inference/ledger/schema";
 import type { Bindings } from "../bindings.ts";
-import { routed } from "./routed-bindings.ts";
+import { openSchema } from "../own-schema.ts";
+import { readLog } from "../row-log.ts";
+import type { ObjectStorage } from "../row-memory.ts";
+import { briefLog, routed } from "./routed-bindings.ts";
 import worker, { PartitionObject as TestedPartitionObject } from "./worker-under-test.ts";
 
 export { ChainObject } from "../chain-object.ts";
@@ -23,25 +25,28 @@ function newer(bindings: Bindings): Bindings {
   }));
 }
 
-/** Nor are holds without a column more. */
-Object.assign(tableSchemas.hold.columns, { version: "integer?" });
-
 /** The version that comes with a rollout. */
 export class PartitionObject extends TestedPartitionObject {
   constructor(ctx: DurableObjectState, env: Bindings) {
-    super(ctx, newer(env));
+    addColumn(ctx.storage);
+    super(ctx, newer(env), briefLog);
   }
 
   override async execute(partition: Partition, command: Command): Promise<Reply> {
     const reply = await super.execute(partition, command);
-    if ("id" in command) {
-      this.ctx.storage.sql.exec("UPDATE hold_row SET version = ? WHERE id = ?", more.version, command.id);
+    const hold = "id" in command ? this.ownRows.of(partition).get("hold", command.id) : undefined;
+    if (hold !== undefined) {
+      this.ownRows.write(partition, [{ table: "hold", id: hold.id, row: { ...hold, ...more } }]);
+      this.ownRows.commit();
     }
     return { ...reply, ...more };
   }
 
   /** What the column that only this version knows says of a hold. */
   async versionOf(id: string): Promise<unknown> {
+    const { changes } = readLog((statement) => this.ctx.storage.sql.exec(statement).toArray());
+    const logged = changes.find((change) => change.table === "hold" && change.id === id);
+    if (logged !== undefined) return (logged.row as { version?: number } | null)?.version;
     return this.ctx.storage.sql.exec("SELECT version FROM hold_row WHERE id = ?", id).one().version;
   }
 
@@ -51,6 +56,16 @@ export class PartitionObject extends TestedPartitionObject {
     await this.ctx.storage.sync();
     this.ctx.abort("changed");
   }
+}
+
+/** Nor are holds without a column more. */
+function addColumn(storage: ObjectStorage): void {
+  const { sql } = storage;
+  storage.transactionSync(() => {
+    openSchema(sql);
+    const [found] = sql.exec("SELECT 1 FROM pragma_table_info('hold_row') WHERE name = 'version'").toArray();
+    if (found === undefined) sql.exec("ALTER TABLE hold_row ADD COLUMN version INTEGER");
+  });
 }
 
 export default {

@@ -1,7 +1,8 @@
 import type { ExecutionContext } from "@cloudflare/workers-types";
 import type { Command } from "@inference/ledger/commands";
+import { makeDraft } from "@inference/ledger/draft";
 import { columnsOf, tableNames } from "@inference/ledger/schema";
-import type { Change } from "@inference/ledger/tables";
+import type { Tables } from "@inference/ledger/tables";
 import type { Bindings } from "../bindings.ts";
 import { openOwnRows } from "../own-rows.ts";
 import { PartitionObject as RealPartitionObject } from "../partition-object.ts";
@@ -35,7 +36,6 @@ export type Attempt = { column: string; name: string; error: string | null; stor
 
 export class PartitionObject extends RealPartitionObject {
   async tryRows(partition: string): Promise<Attempt[]> {
-    const own = openOwnRows(this.ctx.storage.sql);
     const attempts: Attempt[] = [];
     for (const table of tableNames) {
       const columns = columnsOf(table);
@@ -46,11 +46,16 @@ export class PartitionObject extends RealPartitionObject {
           const row = { ...good, id, [property]: value };
           let error: string | null = null;
           try {
-            this.ctx.storage.transactionSync(() => own.write(partition, [{ table, id, row } as unknown as Change]));
+            const draft = makeDraft(this.ownRows.of(partition));
+            draft.put(table, row as unknown as Tables[typeof table]);
+            this.ownRows.write(partition, draft.changes);
+            this.ownRows.commit();
           } catch (thrown) {
             error = String(thrown);
           }
-          const found = own.of(partition).get(table, id) as Record<string, unknown> | undefined;
+          // As it is found by whoever comes later, in the log or in its table.
+          const stored = openOwnRows(this.ctx.storage).of(partition);
+          const found = stored.get(table, id) as Record<string, unknown> | undefined;
           attempts.push({ column: `${table}.${property}`, name, error, stored: found?.[property] ?? null });
         }
       }

@@ -1,5 +1,6 @@
 import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-types";
 import type { Bindings } from "../bindings.ts";
+import type { LogBounds } from "../row-log.ts";
 import worker, { PartitionObject as TestedPartitionObject } from "./worker-under-test.ts";
 
 export { ChainObject } from "../chain-object.ts";
@@ -11,11 +12,11 @@ Date.now = () => realNow() + aheadMs;
 
 /** The object under test, whose alarms ring by that clock. */
 export class PartitionObject extends TestedPartitionObject {
-  constructor(ctx: DurableObjectState, env: Bindings) {
+  constructor(ctx: DurableObjectState, env: Bindings, bounds?: LogBounds) {
     const { storage } = ctx;
     const setAlarm = storage.setAlarm.bind(storage);
     storage.setAlarm = (at) => setAlarm(Number(at) - aheadMs);
-    super(ctx, env);
+    super(ctx, env, bounds);
   }
 }
 

@@ -1,11 +1,12 @@
 import type { ExecutionContext } from "@cloudflare/workers-types";
-import type { Command, CommandType, Reply } from "@inference/ledger/commands";
+import type { Command, CommandType } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import { tableSql } from "@inference/ledger/sql";
 import type { TableName } from "@inference/ledger/tables";
 import type { Bindings } from "../bindings.ts";
+import type { Outcome } from "../deliveries.ts";
 import { makeEdgeLedger } from "../ledger.ts";
+import { openOwnRows } from "../own-rows.ts";
 import { PartitionObject as RealPartitionObject } from "../partition-object.ts";
 import worker from "../worker.ts";
 
@@ -16,12 +17,12 @@ export class PartitionObject extends RealPartitionObject {
   #refused: CommandType = "follow";
   #refusals = 0;
 
-  override async execute(partition: Partition, command: Command): Promise<Reply> {
-    if (command.type === this.#refused && this.#refusals > 0) {
-      this.#refusals -= 1;
-      throw new Error("out of order");
-    }
-    return super.execute(partition, command);
+  override async executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
+    const refused = new Set(commands.filter(({ type }) => type === this.#refused).slice(0, this.#refusals));
+    this.#refusals -= refused.size;
+    const others = commands.filter((command) => !refused.has(command));
+    const outcomes = (await super.executeAll(partition, others)).values();
+    return commands.map((command) => (refused.has(command) ? outOfOrder : (outcomes.next().value ?? outOfOrder)));
   }
 
   /** The next commands of a type fail: deliveries to the ceiling, if it is not said otherwise. */
@@ -41,10 +42,15 @@ export class PartitionObject extends RealPartitionObject {
     this.ctx.abort("evicted");
   }
 
-  /** The rows of a table, as they are stored. */
+  /** The rows of a table, as the answer to a question. */
   async rows(partition: Partition, table: TableName): Promise<unknown[]> {
-    const { list, toRow } = tableSql[table];
-    return this.ctx.storage.sql.exec(list, partition, "", 100_000).toArray().map(toRow);
+    await this.read(partition, { type: "cursor" });
+    return this.ownRows.of(partition).list(table, { limit: 100_000 });
+  }
+
+  /** As whoever wakes next will find them. */
+  async storedRows(partition: Partition, table: TableName): Promise<unknown[]> {
+    return openOwnRows(this.ctx.storage).of(partition).list(table, { limit: 100_000 });
   }
 
   /** Its alarm comes now. */
@@ -52,6 +58,8 @@ export class PartitionObject extends RealPartitionObject {
     await this.ctx.storage.setAlarm(Date.now());
   }
 }
+
+const outOfOrder: Outcome = { failed: "out of order" };
 
 /** The Worker as it is, and beside it a door for tests to put commands and questions to a partition. */
 export default {

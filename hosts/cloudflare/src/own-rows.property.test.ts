@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ForgettableTable, OverdueQuery } from "@inference/ledger/client";
+import type { Change, HoldRow, KeyRow, Row, TableName } from "@inference/ledger/tables";
+import { forgettableTables } from "@inference/ledger/walks";
+import fc from "fast-check";
+import { openOwnRows } from "./own-rows.ts";
+import { exampleRow } from "./testing/example-rows.ts";
+import { openNodeStorage } from "./testing/node-storage.ts";
+
+/**
+ * Memory over a log over tables is one thing: a map of rows. Whatever is written, whenever it is committed, fails or is
+ * forgotten, and however little room the log has, what is read is what the map says.
+ */
+const partition = "account:0x00000000000000000000000000000000000000aa";
+const written: TableName[] = ["budget", "counter", "hold", "key", "nonce", "receipt", "outbox", "use", "session"];
+
+const ids = Array.from({ length: 8 }, (_, n) => `id_${n}`);
+const id = fc.constantFrom(...ids);
+const change = fc.record({ table: fc.constantFrom(...written), id, seed: fc.nat({ max: 60 }), isGone: fc.boolean() });
+const operation = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ does: fc.constant("commit" as const), changes: fc.array(change, { maxLength: 4 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant("acknowledge" as const), id }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant("reopen" as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      does: fc.constant("fail" as const),
+      changes: fc.array(change, { minLength: 1, maxLength: 4 }),
+      after: fc.nat({ max: 6 }),
+    }),
+  },
+);
+const look = fc.record({
+  from: fc.oneof(fc.constant(""), id),
+  until: fc.oneof(fc.constant("~"), id),
+  limit: fc.integer({ min: 1, max: 12 }),
+  at: fc.nat({ max: 70 }),
+});
+const plan = fc.record({
+  bounds: fc.record({ slots: fc.integer({ min: 1, max: 8 }), letters: fc.constantFrom(0, 500, 2_000, 100_000) }),
+  steps: fc.array(fc.tuple(operation, look), { minLength: 5, maxLength: 40 }),
+});
+type Look = typeof look extends fc.Arbitrary<infer L> ? L : never;
+type Wanted = typeof change extends fc.Arbitrary<infer C> ? C : never;
+type Model = Map<string, { table: TableName; id: string; row: Row }>;
+
+const NUM_RUNS = process.env.DEEP === "1" ? 5_000 : 100;
+const count = { folds: 0, failures: 0 };
+
+test("what is read of an object's rows is what a map of them says, whatever happens to memory, log and tables", () => {
+  fc.assert(fc.property(plan, play), { numRuns: NUM_RUNS });
+  console.log(JSON.stringify(count));
+  assert.ok(count.folds > NUM_RUNS && count.failures > NUM_RUNS / 4, JSON.stringify(count));
+});
+
+function play({ bounds, steps }: typeof plan extends fc.Arbitrary<infer P> ? P : never): void {
+  const storage = openNodeStorage();
+  let rows = openOwnRows(storage, { slots: 1, letters: 0 });
+  // All there is, in its tables: so much more is to be found behind what goes.
+  const first = written.flatMap((table) => ids.map((id, seed) => toChange({ table, id, seed, isGone: false })));
+  rows.write(partition, first);
+  rows.commit();
+  let stored = lay(new Map(), first);
+  let model: Model = new Map(stored);
+  rows = openOwnRows(storage, bounds);
+  for (const [step, next] of steps) {
+    storage.statements.length = 0;
+    if (step.does === "acknowledge") {
+      rows.acknowledge([step.id]);
+      model.delete(`outbox ${step.id}`);
+    } else if (step.does === "reopen") {
+      rows = openOwnRows(storage, bounds);
+      model = new Map(stored);
+    } else {
+      const changes = step.changes.map(toChange);
+      rows.write(partition, changes);
+      const written = lay(model, changes);
+      if (step.does === "fail") storage.failAfter(step.after);
+      try {
+        rows.commit();
+        model = written;
+        stored = new Map(written);
+      } catch (error) {
+        assert.match(String(error), /disk full/);
+        model = new Map(stored);
+        count.failures += 1;
+      }
+      storage.failAfter(Number.POSITIVE_INFINITY);
+      if (storage.statements.length > 1) count.folds += 1;
+    }
+    check(rows, model, next);
+  }
+  check(openOwnRows(storage, bounds), stored, { from: "", until: "~", limit: 100, at: 70 });
+}
+
+function toChange({ table, id, seed, isGone }: Wanted): Change {
+  return { table, id, row: isGone ? null : exampleRow(table, id, seed) } as Change;
+}
+
+function lay(model: Model, changes: readonly Change[]): Model {
+  const laid = new Map(model);
+  for (const { table, id, row } of changes) {
+    if (row === null) laid.delete(`${table} ${id}`);
+    else laid.set(`${table} ${id}`, { table, id, row });
+  }
+  return laid;
+}
+
+function check(rows: ReturnType<typeof openOwnRows>, model: Model, { from, until, limit, at }: Look): void {
+  const own = rows.of(partition);
+  const all = (table: TableName): Row[] =>
+    [...model.values()]
+      .filter((entry) => entry.table === table)
+      .map(({ row }) => row)
+      .sort((one, other) => (one.id < other.id ? -1 : 1));
+  for (const table of written) {
+    assert.deepEqual(own.get(table, from), model.get(`${table} ${from}`)?.row, `${table} ${from}`);
+    assert.deepEqual(
+      own.list(table, { after: from, limit }),
+      all(table)
+        .filter((row) => row.id > from)
+        .slice(0, limit),
+    );
+    const before = all(table).filter((row) => row.id < until);
+    assert.deepEqual(own.newest(table, { before: until, limit }), before.toReversed().slice(0, limit));
+  }
+  const keys = all("key") as KeyRow[];
+  assert.deepEqual(
+    own.liveKeys(),
+    keys.filter(({ revokedAt }) => revokedAt === null),
+  );
+  assert.deepEqual(
+    rows.outbox(from, limit),
+    all("outbox")
+      .filter((row) => row.id > from)
+      .slice(0, limit),
+  );
+  const unresolved = (all("hold") as HoldRow[]).filter(({ state }) => state === "open" || state === "orphaned");
+  const leases = unresolved.map(({ leaseUntil }) => leaseUntil).sort((one, other) => one - other);
+  assert.equal(rows.firstLease(), leases[0]);
+  const lapsed = rows.lapsedHolds(at, limit);
+  assert.deepEqual(
+    lapsed.map(({ hold }) => hold.leaseUntil),
+    leases.filter((lease) => lease < at).slice(0, limit),
+  );
+  for (const one of lapsed) assert.deepEqual(one, { partition, hold: model.get(`hold ${one.hold.id}`)?.row });
+  for (const table of forgettableTables) checkForgetting(rows, all(table), { table, at, limit });
+}
+
+/** What is over, page by page, and when the first of all will be. */
+function checkForgetting(
+  rows: ReturnType<typeof openOwnRows>,
+  all: readonly Row[],
+  { table, at, limit }: { table: ForgettableTable; at: number; limit: number },
+): void {
+  const times = all.flatMap((row) => endOf(row) ?? []);
+  assert.equal(rows.firstKept(table), times.length === 0 ? undefined : Math.min(...times), table);
+  const found: string[] = [];
+  let after: OverdueQuery["after"] = null;
+  do {
+    const page = rows.overdue(table, at, { after, limit });
+    found.push(...page.rows.map((row) => row.id));
+    after = page.next;
+  } while (after !== null);
+  const over = all.filter((row) => (endOf(row) ?? at) < at);
+  assert.deepEqual(
+    found,
+    over.map((row) => row.id),
+    table,
+  );
+}
+
+function endOf(row: object): number | null {
+  const { admittedAt, revokedAt, expiresAt } = row as { admittedAt?: number; revokedAt?: number; expiresAt?: number };
+  if (admittedAt !== undefined) return admittedAt;
+  return revokedAt === undefined || "agentToken" in row ? (expiresAt ?? null) : revokedAt;
+}

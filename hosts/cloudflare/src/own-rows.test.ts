@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createStatements, SCHEMA_VERSION } from "@inference/ledger/schema";
+import { tableSql } from "@inference/ledger/sql";
+import type { Change, CounterRow, HoldRow, OutboxRow, ReceiptRow, Row, TableName } from "@inference/ledger/tables";
+import { openOwnRows } from "./own-rows.ts";
+import { exampleRow } from "./testing/example-rows.ts";
+import { type NodeStorage, openNodeStorage } from "./testing/node-storage.ts";
+
+const partition = "account:0x00000000000000000000000000000000000000aa";
+
+function put(table: TableName, id: string, properties: object = {}): Change {
+  return { table, id, row: { ...exampleRow(table, id, 1), ...properties } } as Change;
+}
+
+function gone(table: TableName, id: string): Change {
+  return { table, id, row: null } as Change;
+}
+
+function commit(rows: ReturnType<typeof openOwnRows>, ...changes: Change[]): void {
+  rows.write(partition, changes);
+  rows.commit();
+}
+
+/** How often each table was written, by a row each. */
+function writes({ statements }: NodeStorage): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const statement of statements) {
+    const table = /(?:INSERT INTO|DELETE FROM|UPDATE) (\w+)/.exec(statement)?.[1];
+    if (table !== undefined) counts[table] = (counts[table] ?? 0) + 1;
+  }
+  return counts;
+}
+
+test("a commit is one row of the log, whatever it changed, and a row that changed often is written into its table once", () => {
+  const storage = openNodeStorage();
+  const rows = openOwnRows(storage, { slots: 10, letters: 100_000 });
+  storage.statements.length = 0;
+  for (let n = 0; n < 10; n += 1) {
+    commit(rows, put("counter", "balance@0", { settledNanoUsd: n, openHolds: 0 }), put("receipt", `req_${n}`));
+  }
+  assert.deepEqual(writes(storage), { log: 10 });
+  const logged = storage.database.prepare("SELECT changes FROM log").all();
+  for (const { changes } of logged) assert.equal((JSON.parse(String(changes)) as Change[]).length, 2);
+  commit(rows, put("counter", "balance@0", { settledNanoUsd: 10, openHolds: 0 }));
+  assert.deepEqual(writes(storage), { log: 11, counter_row: 1, receipt_row: 10 });
+  assert.equal(storage.database.prepare("SELECT count(*) AS rows FROM log").get()?.rows, 10);
+});
+
+test("a row that came and went while the log had it costs its table nothing, and its return only what it writes", () => {
+  const storage = openNodeStorage();
+  const rows = openOwnRows(storage, { slots: 3, letters: 100_000 });
+  const share = () => rows.of(partition).get("counter", "share@0") as CounterRow | undefined;
+  storage.statements.length = 0;
+  for (let n = 0; n < 10; n += 1) {
+    assert.equal(share(), undefined);
+    commit(rows, put("counter", "share@0", { openHolds: 1 }), put("outbox", `${n}>ceiling`));
+    rows.acknowledge([`${n}>ceiling`]);
+    commit(rows, gone("counter", "share@0"));
+  }
+  assert.deepEqual(writes(storage), { log: 20 });
+  assert.equal(storage.statements.filter((statement) => statement.startsWith("SELECT")).length, 1);
+
+  commit(rows, put("counter", "share@0", { openHolds: 0 }));
+  for (let n = 0; n < 3; n += 1) commit(rows, put("budget", "balance"));
+  assert.equal(writes(storage).counter_row, 1);
+  for (let n = 0; n < 4; n += 1) commit(rows, gone("counter", "share@0"));
+  assert.equal(writes(storage).counter_row, 2);
+  assert.equal(openOwnRows(storage).of(partition).get("counter", "share@0"), undefined);
+});
+
+test("holds that are open stay in the log when it is folded, unless they are many", () => {
+  const storage = openNodeStorage();
+  const rows = openOwnRows(storage, { slots: 3, letters: 4_000 });
+  const open = { state: "open" };
+  for (let n = 0; n < 8; n += 1) commit(rows, put("hold", `req_${n}`, open), put("budget", "balance"));
+  assert.equal(storage.database.prepare("SELECT count(*) AS rows FROM budget_row").get()?.rows, 1);
+  const before = Number(storage.database.prepare("SELECT count(*) AS rows FROM hold_row").get()?.rows);
+  const [first] = rows.lapsedHolds(Number.MAX_SAFE_INTEGER, 100);
+  assert.equal(first?.partition, partition);
+  assert.equal(openOwnRows(storage).lapsedHolds(Number.MAX_SAFE_INTEGER, 100).length, 8);
+  assert.ok(before > 0 && before < 8, `${before} of eight have left a log of 4,000 letters`);
+
+  const roomy = openNodeStorage();
+  const others = openOwnRows(roomy, { slots: 3, letters: 100_000 });
+  for (let n = 0; n < 8; n += 1) commit(others, put("hold", `req_${n}`, open));
+  assert.equal(roomy.database.prepare("SELECT count(*) AS rows FROM hold_row").get()?.rows, 0);
+  for (let n = 0; n < 8; n += 1) commit(others, put("hold", `req_${n}`, { state: "settled" }));
+  for (let n = 0; n < 3; n += 1) commit(others, put("budget", "balance"));
+  assert.equal(writes(roomy).hold_row, 8);
+});
+
+test("more than a row of the log may have goes into the tables at once", () => {
+  const storage = openNodeStorage();
+  const rows = openOwnRows(storage);
+  const detail = "x".repeat(100_000);
+  const receipts = Array.from({ length: 30 }, (_, n) => put("receipt", `req_${n}`, { detail }));
+  commit(rows, ...receipts);
+  const { letters } = storage.database.prepare("SELECT max(length(changes)) AS letters FROM log").get() ?? {};
+  assert.ok(Number(letters) < 100, `${letters}`);
+  const found = openOwnRows(storage).of(partition).get("receipt", "req_29") as ReceiptRow | undefined;
+  assert.equal(found?.detail, detail);
+});
+
+test("a fold that fails fails its commit, keeps all that was committed before, and is tried again with the next one", () => {
+  const storage = openNodeStorage();
+  const rows = openOwnRows(storage, { slots: 3, letters: 100_000 });
+  for (let n = 0; n < 3; n += 1) commit(rows, put("receipt", `req_${n}`), put("total", "day", { requests: n }));
+  for (let after = 0; after < 5; after += 1) {
+    storage.failAfter(after);
+    assert.throws(() => commit(rows, put("receipt", "req_3"), put("total", "day", { requests: 3 })), /disk full/);
+    storage.failAfter(Number.POSITIVE_INFINITY);
+    for (const one of [rows, openOwnRows(storage)]) {
+      const own = one.of(partition);
+      assert.equal(own.list("receipt", { limit: 10 }).length, 3);
+      assert.equal(own.get("total", "day")?.requests, 2);
+      assert.equal(own.get("receipt", "req_3"), undefined);
+    }
+    assert.equal(storage.database.prepare("SELECT count(*) AS rows FROM receipt_row").get()?.rows, 0);
+  }
+  commit(rows, put("receipt", "req_3"), put("total", "day", { requests: 3 }));
+  assert.equal(storage.database.prepare("SELECT count(*) AS rows FROM receipt_row").get()?.rows, 4);
+});
+
+/** As version 1 had it: tables alone, with all their indexes. */
+function openVersionOne(rows: readonly [TableName, Row][]): NodeStorage {
+  const storage = openNodeStorage();
+  for (const statement of createStatements()) storage.database.exec(statement);
+  storage.database.exec("CREATE TABLE schema (version INTEGER NOT NULL) STRICT; INSERT INTO schema VALUES (1)");
+  for (const [table, row] of rows) {
+    const { upsert, toColumns } = tableSql[table];
+    storage.database.prepare(upsert).run(...toColumns(partition, row));
+  }
+  return storage;
+}
+
+test("an object of version 1 goes on with the rows that it has, and is version 2 from then on", () => {
+  const delivery: OutboxRow = { id: "req_1>ceiling", target: "ceiling", command: "{}" };
+  const hold = { ...exampleRow("hold", "req_1", 1), state: "open", leaseUntil: 5 } as HoldRow;
+  const balance = { id: "balance@0", settledNanoUsd: 3, heldNanoUsd: 4, openHolds: 1 };
+  const storage = openVersionOne([
+    ["hold", hold],
+    ["counter", balance],
+    ["outbox", delivery],
+    ["receipt", exampleRow("receipt", "req_0", 1)],
+  ]);
+  const rows = openOwnRows(storage);
+  assert.deepEqual(rows.outbox("", 10), [delivery]);
+  assert.deepEqual(rows.lapsedHolds(10, 10), [{ partition, hold }]);
+  commit(rows, put("hold", "req_1", { state: "settled" }), put("counter", "balance@0", { ...balance, openHolds: 0 }));
+  rows.acknowledge([delivery.id]);
+  commit(rows, put("receipt", "req_1"));
+  const own = openOwnRows(storage).of(partition);
+  assert.equal(own.get("counter", "balance@0")?.openHolds, 0);
+  assert.deepEqual(
+    own.newest("receipt", { before: "~", limit: 10 }).map(({ id }) => id),
+    ["req_1", "req_0"],
+  );
+  assert.deepEqual(own.list("outbox", { limit: 10 }), []);
+  assert.equal(storage.database.prepare("SELECT version FROM schema").get()?.version, SCHEMA_VERSION);
+});
+
+test("an object of an older version than the oldest, or of a newer one, is refused and left as it is", () => {
+  for (const version of [0, SCHEMA_VERSION + 1]) {
+    const storage = openVersionOne([]);
+    storage.database.exec(`UPDATE schema SET version = ${version}`);
+    assert.throws(() => openOwnRows(storage), /This object has schema/);
+    assert.equal(storage.database.prepare("SELECT name FROM sqlite_master WHERE name = 'log'").get(), undefined);
+  }
+});
+
+test("what a row of the log does not name is what it was before, or null", () => {
+  const storage = openNodeStorage();
+  const rows = openOwnRows(storage, { slots: 3, letters: 100_000 });
+  const named = { state: "settled", upstreamId: "in its table" };
+  commit(rows, put("hold", "req_1", named));
+  for (let n = 0; n < 3; n += 1) commit(rows, put("budget", "balance"));
+  assert.equal(storage.database.prepare("SELECT upstream_id FROM hold_row").get()?.upstream_id, "in its table");
+  for (const id of ["req_1", "req_2"]) {
+    const { upstreamId, ...row } = exampleRow("hold", id, 1) as HoldRow;
+    commit(rows, { table: "hold", id, row: { ...row, state: "released" } as HoldRow });
+  }
+  const own = openOwnRows(storage).of(partition);
+  const found = ["req_1", "req_2"].map((id) => own.get("hold", id));
+  assert.deepEqual(
+    found.map((hold) => [hold?.state, hold?.upstreamId]),
+    [
+      ["released", "in its table"],
+      ["released", null],
+    ],
+  );
+});
+
+test("a column that only a later version knows is kept in memory, log and table by one that does not", () => {
+  const storage = openNodeStorage();
+  openOwnRows(storage);
+  storage.database.exec("ALTER TABLE total_row ADD COLUMN cached_tokens INTEGER");
+  const later = openOwnRows(storage, { slots: 3, letters: 100_000 });
+  commit(later, put("total", "day", { cachedTokens: 7 }));
+  const rows = openOwnRows(storage, { slots: 3, letters: 100_000 });
+  const { requests } = rows.of(partition).get("total", "day") ?? {};
+  for (let n = 0; n < 5; n += 1) commit(rows, put("total", "day", { requests: Number(requests) + n }));
+  const stored = storage.database.prepare("SELECT requests, cached_tokens FROM total_row").get();
+  assert.deepEqual({ ...stored }, { requests: Number(requests) + 2, cached_tokens: 7 });
+});
+
+test("of an object's receipts the newest are found without an index of their own, in their order", () => {
+  const { database } = openNodeStorage();
+  openOwnRows(openNodeStorage(database));
+  const indexes = database.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all();
+  assert.deepEqual(
+    indexes.map(({ name }) => name).filter((name) => name === "own_receipt"),
+    [],
+  );
+  for (const statement of [tableSql.receipt.newest, tableSql.receipt.list]) {
+    const plan = JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(partition, "~", 1));
+    assert.match(plan, /SEARCH receipt_row USING PRIMARY KEY \(id[<>]\?\)/);
+    assert.doesNotMatch(plan, /TEMP B-TREE/);
+  }
+});
+
+test("an object is one partition, and refuses to be another", () => {
+  const storage = openNodeStorage();
+  commit(openOwnRows(storage), put("budget", "balance"));
+  assert.throws(() => openOwnRows(storage).of("ceiling"), /those of account:.*, and not of ceiling/);
+});
