@@ -6,6 +6,7 @@ import {
   columnsOf,
   createStatements,
   missingStatements,
+  SCHEMA_VERSION,
   STORED_SCHEMA,
   sqlName,
   tableNames,
@@ -166,6 +167,22 @@ test("a column that may not be null is not added where there are rows: it takes 
   database.exec("ALTER TABLE total_row DROP COLUMN requests");
   const [statement = ""] = missingStatements(database.prepare(STORED_SCHEMA).all());
   assert.throws(() => database.exec(statement), /NOT NULL column/);
+});
+
+test("what tables and their columns take is what version 2 takes: its tables would refuse more, after it was answered", () => {
+  assert.equal(SCHEMA_VERSION, 2);
+  const words = tableNames.flatMap((table) =>
+    columnsOf(table).flatMap(({ property, kind }) =>
+      kind.startsWith("one of ") ? [`${table}.${property} ${kind}`] : [],
+    ),
+  );
+  assert.deepEqual(words, [
+    "budget.window one of day month lifetime",
+    "hold.state one of open orphaned settled released refused",
+    "key.window one of day month lifetime",
+  ]);
+  assert.equal(MAX_NANO_USD, 9_000_000_000_000_000);
+  assert.equal(tableNames.length, 15);
 });
 
 test("every state a hold can have is stored", () => {

@@ -6,7 +6,9 @@ import { holdStates, type TableName, type Tables } from "./tables.ts";
  * The one SQLite schema, for both hosts. Every table is STRICT and every number is checked where it is stored: SQLite
  * by itself takes NaN as NULL, a fraction in an INTEGER column of a lax table, and amounts past 2^53.
  *
- * New tables and columns come last: the Node host's log numbers them by their places.
+ * Rows wait in their host's log after they were answered, and tables keep the checks that they were made with. So
+ * another table, word or limit takes another version of the schema, with a step that makes the tables anew; a column
+ * that may be null does not. New ones come last: the Node host's log numbers them by their places.
  *
  * `clustered` says what a table's rows lie next to: `time` for rows that are written once under a time-ordered id (a
  * commit then touches the last pages only, however many accounts there are), `partition` for rows that are updated.

@@ -32,7 +32,7 @@ export function makeDeliveries({ rows, send, acknowledge }: Options): () => Prom
     do {
       isMore = false;
       let page = rows.outbox("", AT_ONCE);
-      for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
+      for (let last = page.at(-1); last !== undefined && Date.now() < until; last = page.at(-1)) {
         await deliverPage(
           page.filter(({ id, target }) => !failed.has(id) && !unreached.has(target)),
           failed,

@@ -100,7 +100,7 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     if (unwritten.size === 0) return;
     const changes = changesText(unwritten);
     const letters = log.letters + changes.length;
-    if (log.slots === bounds.slots || letters > bounds.letters) storage.transactionSync(fold);
+    if (log.slots >= bounds.slots || letters > bounds.letters) storage.transactionSync(fold);
     else {
       log.slots += 1;
       log.letters = letters;
@@ -183,6 +183,8 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     },
     get,
     write(changes) {
+      // What is read, and may fail, comes first: a command is in memory whole, or not at all.
+      for (const { table, id } of changes) isNew(table, id);
       for (const { table, id, row } of changes) unwritten.add(change(table, id, row));
     },
     commit,
