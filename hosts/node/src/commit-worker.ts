@@ -95,7 +95,7 @@ function foldInBetween(rows: RowLog): { soon(): void; keepUp(): void; finish(): 
     isNext = false;
     timer = undefined;
     try {
-      rows.fold();
+      if (!rows.read()) rows.fold();
       tell();
       soon();
     } catch (error) {

@@ -13,13 +13,15 @@ import { prepareStatements } from "./statements.ts";
 export type RowLog = {
   /** Makes changed rows, as `serialize` of `node:v8` gives them, durable. Answers their number in the log. */
   append(rows: Uint8Array): number;
+  /** Reads one commit for the next fold. False: all are read. */
+  read(): boolean;
   /** Does a small part of the folding, if there is anything to fold. */
   fold(): void;
   foldAll(): void;
   /** Up to which number all is in the tables. */
   readonly folded: number;
   readonly isEmpty: boolean;
-  /** So much has gathered that folding it is worth a transaction. */
+  /** There is something to do at once: to read, or so much gathered that folding it is worth a transaction. */
   readonly isDue: boolean;
   /** So much has gathered that nothing should be appended before some of it is folded. */
   readonly isBehind: boolean;
@@ -30,7 +32,7 @@ export const createLog = "CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY
 /** About 1,500 requests: their counters, and the two states of their holds, are written once. */
 const DUE_BYTES = 2 * 2 ** 20;
 const BEHIND_BYTES = 8 * DUE_BYTES;
-/** A commit that comes meanwhile waits for so many rows, a millisecond, or for what a fold reads first, some ten. */
+/** A commit that comes meanwhile waits for so many rows, a millisecond. */
 const ROWS_AT_ONCE = 256;
 
 export type RowLogOptions = {
@@ -50,8 +52,9 @@ export function openRowLog(database: DatabaseSync, options: RowLogOptions): RowL
   const insert = database.prepare("INSERT INTO log (number, rows) VALUES (?, ?)");
   const remove = database.prepare("DELETE FROM log WHERE number <= ?");
   const gathered = new RowWrites();
-  /** Appended, and not looked at since. */
-  let appended: Uint8Array[] = [];
+  /** Appended, and not read since. */
+  const unread: Uint8Array[] = [];
+  /** Since the last fold began. */
   let appendedBytes = 0;
   let last = 0;
   let folded = 0;
@@ -80,16 +83,21 @@ export function openRowLog(database: DatabaseSync, options: RowLogOptions): RowL
     if (synchronous !== "NORMAL") database.exec(`PRAGMA synchronous = ${synchronous}`);
     transact(() => insert.run(last + 1, rows));
     last += 1;
-    appended.push(rows);
+    unread.push(rows);
     appendedBytes += rows.byteLength;
     return last;
+  }
+
+  function read(): boolean {
+    const rows = unread.shift();
+    if (rows !== undefined) gathered.add(deserialize(rows) as EncodedRows);
+    return rows !== undefined;
   }
 
   function fold(): void {
     if (folding === undefined) {
       if (folded === last) return;
-      for (const rows of appended) gathered.add(deserialize(rows) as EncodedRows);
-      appended = [];
+      while (read());
       appendedBytes = 0;
       folding = { until: last, rows: gathered.take(), written: 0 };
     }
@@ -108,6 +116,7 @@ export function openRowLog(database: DatabaseSync, options: RowLogOptions): RowL
 
   return {
     append,
+    read,
     fold,
     foldAll() {
       while (folded !== last) fold();
@@ -119,7 +128,7 @@ export function openRowLog(database: DatabaseSync, options: RowLogOptions): RowL
       return folded === last;
     },
     get isDue() {
-      return folding !== undefined || appendedBytes >= DUE_BYTES;
+      return unread.length > 0 || folding !== undefined || appendedBytes >= DUE_BYTES;
     },
     get isBehind() {
       return appendedBytes >= BEHIND_BYTES;
