@@ -120,7 +120,11 @@ export const timeOrderedTables = tableNames.filter((table) => tableSchemas[table
  */
 export const SCHEMA_VERSION = 2;
 /** The oldest version that becomes this one when it is opened. */
-export const OLDEST_SCHEMA_VERSION = 1;
+const OLDEST_SCHEMA_VERSION = 1;
+
+export function isReadableSchema(version: number): boolean {
+  return version >= OLDEST_SCHEMA_VERSION && version <= SCHEMA_VERSION;
+}
 
 const indexes = {
   /** What the sweeper looks for: few rows at any time. */

@@ -1,11 +1,12 @@
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
+import { isUnresolved } from "@inference/ledger/hold";
 import type { Partition } from "@inference/ledger/partition";
 import { LIVE_KEYS, tableSql } from "@inference/ledger/sql";
 import type { Change, HoldRow, KeyRow, OutboxRow, ReadRows, Row } from "@inference/ledger/tables";
 import { LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
 import { openSchema } from "./own-schema.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
-import { type Entry, isUnresolved, type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";
+import { type Entry, type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";
 
 /** The rows of the one partition that an object is, in its own SQLite. */
 export type OwnRows = {

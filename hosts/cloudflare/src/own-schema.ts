@@ -1,8 +1,8 @@
 import type { SqlStorage } from "@cloudflare/workers-types";
 import {
   columnsOf,
+  isReadableSchema,
   missingStatements,
-  OLDEST_SCHEMA_VERSION,
   SCHEMA_VERSION,
   STORED_SCHEMA,
   sqlName,
@@ -28,7 +28,7 @@ export function openSchema(sql: Pick<SqlStorage, "exec">): LaterColumns {
   }
   const version = Number(sql.exec("SELECT version FROM schema").one().version);
   // During a rollout two versions run at a time, and either may come last: it leaves what it cannot read.
-  if (version < OLDEST_SCHEMA_VERSION || version > SCHEMA_VERSION) {
+  if (!isReadableSchema(version)) {
     throw new Error(`This object has schema ${version}, and this gateway wants ${SCHEMA_VERSION}.`);
   }
   if (version !== SCHEMA_VERSION) sql.exec("UPDATE schema SET version = ?", SCHEMA_VERSION);

@@ -1,8 +1,10 @@
 import type { DurableObjectStorage } from "@cloudflare/workers-types";
+import { isUnresolved } from "@inference/ledger/hold";
+import { staysInMemory } from "@inference/ledger/lasting";
 import type { Partition } from "@inference/ledger/partition";
 import { columnsOf, sqlName, tableNames, timeOrderedTables } from "@inference/ledger/schema";
 import { type SqlValue, tableSql } from "@inference/ledger/sql";
-import type { Change, CounterRow, HoldRow, KeyRow, OutboxRow, Row, TableName } from "@inference/ledger/tables";
+import type { Change, CounterRow, HoldRow, OutboxRow, Row, TableName } from "@inference/ledger/tables";
 import type { LaterColumns } from "./own-schema.ts";
 import { changesText, type LogBounds, readLog, writeLog } from "./row-log.ts";
 
@@ -202,15 +204,4 @@ function isMoving({ table, row }: Entry): boolean {
   if (table === "hold") return isUnresolved(row as HoldRow);
   if (table === "counter") return (row as CounterRow).openHolds > 0;
   return table === "outbox";
-}
-
-/** A request may need it again: what is written once does not stay. */
-function staysInMemory(table: TableName, row: Row): boolean {
-  if (table === "hold") return isUnresolved(row as HoldRow);
-  if (table === "key") return (row as KeyRow).revokedAt === null;
-  return table !== "receipt" && table !== "use" && table !== "credit" && table !== "claim";
-}
-
-export function isUnresolved({ state }: HoldRow): boolean {
-  return state === "open" || state === "orphaned";
 }

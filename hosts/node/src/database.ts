@@ -1,7 +1,7 @@
 import { closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { missingStatements, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
-import { createLog, openRowLog } from "./row-log.ts";
+import { isReadableSchema, missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
+import { CREATE_LOG, openRowLog } from "./row-log.ts";
 
 export type Synchronous = "FULL" | "NORMAL";
 
@@ -112,11 +112,11 @@ function migrate(database: DatabaseSync, file: string): void {
   // Two that start at once make the tables once. In EXCLUSIVE mode the lock is kept from here on.
   database.exec("BEGIN IMMEDIATE");
   const stored = Number(database.prepare("PRAGMA user_version").get()?.user_version);
-  if (stored !== 0 && (stored < OLDEST_SCHEMA_VERSION || stored > SCHEMA_VERSION)) {
+  if (stored !== 0 && !isReadableSchema(stored)) {
     throw new Error(`${file} has schema ${stored}, and this gateway wants ${SCHEMA_VERSION}.`);
   }
   for (const statement of missingStatements(database.prepare(STORED_SCHEMA).all())) database.exec(statement);
   if (stored !== SCHEMA_VERSION) database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
-  database.exec(createLog);
+  database.exec(CREATE_LOG);
   database.exec("COMMIT");
 }

@@ -16,7 +16,7 @@ export type EncodedRows = SqlValue[];
 export type RowChange = { partition: string; table: TableName; id: string; stored: Row | undefined; row: Row | null };
 
 export const WHOLE = 0;
-export const CHANGED = 1;
+const CHANGED = 1;
 export const REMOVED = 2;
 export const KINDS = 3;
 

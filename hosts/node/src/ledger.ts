@@ -68,7 +68,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   let underWaySince = 0;
   let redelivers = false;
   options.thread?.onFolded(rows.folded);
-  options.thread?.onStopped(stop);
+  options.thread?.onStopped((error) => stop(error));
 
   /** Applies one command, and at once every delivery that it causes: they share its commit. */
   function execute(partition: Partition, command: Command): Reply {
@@ -212,10 +212,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       },
       (error: unknown) => {
         underWay = undefined;
-        // What was done since then stands on what has failed.
-        const all = [...group, ...waiting];
-        waiting = [];
-        failed(all, error);
+        stop(error, group);
       },
     );
   }
@@ -267,11 +264,11 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     await options.thread?.fold().catch(nothing);
   }
 
-  /** The file cannot be written any more, or is not ours. */
-  function stop(error: unknown): void {
-    const group = waiting;
+  /** A commit failed, or the file is not ours any more: what was done since then stands on what has failed. */
+  function stop(error: unknown, group: readonly Waiting[] = []): void {
+    const all = [...group, ...waiting];
     waiting = [];
-    failed(group, error);
+    failed(all, error);
   }
 
   function failed(group: Waiting[], error: unknown): void {

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ForgettableTable, OverduePage, OverdueQuery } from "@inference/ledger/client";
+import { staysInMemory } from "@inference/ledger/lasting";
 import type { Partition } from "@inference/ledger/partition";
 import { sqlName, timeOrderedTables } from "@inference/ledger/schema";
 import { LIVE_KEYS, tableSql } from "@inference/ledger/sql";
@@ -7,7 +8,7 @@ import type { Change, HoldRow, KeyRow, OutboxRow, ReadRows, Row, TableName, Tabl
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 import { type EncodedRows, encodeRow } from "./encoded-rows.ts";
 import { RowWrites, writeRow } from "./row-writes.ts";
-import { prepareStatements } from "./statements.ts";
+import { prepareStatements, prepareTransaction } from "./statements.ts";
 import { openWrittenIds } from "./written-ids.ts";
 
 /**
@@ -65,8 +66,7 @@ const MAX_CACHED_PARTITIONS = 120_000;
 
 export function openRowCache(database: DatabaseSync): RowCache {
   const statements = prepareStatements(database);
-  const begin = database.prepare("BEGIN IMMEDIATE");
-  const end = database.prepare("COMMIT");
+  const transact = prepareTransaction(database);
   const lapsed = database.prepare(LAPSED_HOLDS);
   const liveKeysStored = database.prepare(LIVE_KEYS);
   const undelivered = database.prepare("SELECT * FROM outbox_row ORDER BY partition, id");
@@ -243,14 +243,9 @@ export function openRowCache(database: DatabaseSync): RowCache {
       const batch = take();
       const writes = new RowWrites();
       writes.add(batch.rows);
-      begin.run();
-      try {
+      transact(() => {
         for (const row of writes.take()) writeRow(statements, row);
-        end.run();
-      } catch (error) {
-        if (database.isTransaction) database.exec("ROLLBACK");
-        throw error;
-      }
+      });
       written(batch);
     },
     unresolvedHolds: (leaseBefore, limit) => lapsed.all(leaseBefore, limit).map(toLapsedHold),
@@ -296,12 +291,6 @@ function isAtRest({ pending, beingWritten }: Entry): boolean {
 
 function forget({ partition, table, id }: Entry): void {
   partition.tables[table]?.delete(id);
-}
-
-function staysInMemory(table: TableName, row: Row): boolean {
-  if (table === "hold") return (row as HoldRow).state === "open" || (row as HoldRow).state === "orphaned";
-  if (table === "key") return isLive(row as KeyRow);
-  return table !== "receipt" && table !== "use" && table !== "credit" && table !== "claim";
 }
 
 function isLive({ revokedAt }: KeyRow): boolean {

@@ -3,7 +3,7 @@ import { deserialize } from "node:v8";
 import type { Synchronous } from "./database.ts";
 import type { EncodedRows } from "./encoded-rows.ts";
 import { type RowWrite, RowWrites, writeRow } from "./row-writes.ts";
-import { prepareStatements } from "./statements.ts";
+import { prepareStatements, prepareTransaction } from "./statements.ts";
 
 /**
  * What is durable and not yet in its tables: a commit appends one row to the log, with all that it changes, and what
@@ -27,7 +27,7 @@ export type RowLog = {
   readonly isBehind: boolean;
 };
 
-export const createLog = "CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, rows BLOB NOT NULL) STRICT";
+export const CREATE_LOG = "CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, rows BLOB NOT NULL) STRICT";
 
 /** About 1,500 requests: their counters, and the two states of their holds, are written once. */
 const DUE_BYTES = 2 * 2 ** 20;
@@ -47,8 +47,7 @@ export type RowLogOptions = {
 export function openRowLog(database: DatabaseSync, options: RowLogOptions): RowLog {
   const { synchronous, check, rowsAtOnce = ROWS_AT_ONCE } = options;
   const statements = prepareStatements(database);
-  const begin = database.prepare("BEGIN IMMEDIATE");
-  const end = database.prepare("COMMIT");
+  const transact = prepareTransaction(database);
   const insert = database.prepare("INSERT INTO log (number, rows) VALUES (?, ?)");
   const remove = database.prepare("DELETE FROM log WHERE number <= ?");
   const gathered = new RowWrites();
@@ -67,21 +66,12 @@ export function openRowLog(database: DatabaseSync, options: RowLogOptions): RowL
     appendedBytes += (rows as Uint8Array).byteLength;
   }
 
-  function transact(work: () => void): void {
-    begin.run();
-    try {
-      check?.();
-      work();
-      end.run();
-    } catch (error) {
-      if (database.isTransaction) database.exec("ROLLBACK");
-      throw error;
-    }
-  }
-
   function append(rows: Uint8Array): number {
     if (synchronous !== "NORMAL") database.exec(`PRAGMA synchronous = ${synchronous}`);
-    transact(() => insert.run(last + 1, rows));
+    transact(() => {
+      check?.();
+      insert.run(last + 1, rows);
+    });
     last += 1;
     unread.push(rows);
     appendedBytes += rows.byteLength;
@@ -105,6 +95,7 @@ export function openRowLog(database: DatabaseSync, options: RowLogOptions): RowL
     const next = Math.min(written + rowsAtOnce, rows.length);
     database.exec("PRAGMA synchronous = NORMAL");
     transact(() => {
+      check?.();
       for (const row of rows.slice(written, next)) writeRow(statements, row);
       if (next === rows.length) remove.run(until);
     });

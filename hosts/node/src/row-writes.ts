@@ -24,8 +24,7 @@ export class RowWrites {
       const head = Number(rows[at]);
       const table = Math.floor(head / KINDS);
       const kind = head % KINDS;
-      const isKnown = kind === REMOVED || isOfColumns(table, kind, Number(rows[at + 1]));
-      if (!isKnown || tableNames[table] === undefined) throw new Error(LATER);
+      if (kind !== REMOVED && !isOfColumns(table, kind, Number(rows[at + 1]))) throw new Error(LATER);
       if (kind === REMOVED) {
         this.#put({ table, partition: rows[at + 1] ?? "", id: rows[at + 2] ?? "", kind, bits: 0, values: [] });
         at += 3;

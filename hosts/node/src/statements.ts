@@ -34,3 +34,19 @@ export function prepareStatements(database: DatabaseSync): Statements {
   };
   return Object.fromEntries(tableNames.map((table) => [table, prepare(table)])) as Statements;
 }
+
+/** Runs what it is given in one transaction: whole, or not at all. */
+export function prepareTransaction(database: DatabaseSync): (work: () => void) => void {
+  const begin = database.prepare("BEGIN IMMEDIATE");
+  const end = database.prepare("COMMIT");
+  return function transact(work) {
+    begin.run();
+    try {
+      work();
+      end.run();
+    } catch (error) {
+      if (database.isTransaction) database.exec("ROLLBACK");
+      throw error;
+    }
+  };
+}
