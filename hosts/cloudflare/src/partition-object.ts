@@ -6,6 +6,7 @@ import { sweep } from "@inference/gateway/inference/sweep";
 import { apply } from "@inference/ledger/apply";
 import type { Command, Reply } from "@inference/ledger/commands";
 import { outboxChange } from "@inference/ledger/delivery";
+import { isUnresolved } from "@inference/ledger/hold";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
 import { ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
@@ -141,7 +142,7 @@ export class PartitionObject extends DurableObject<Bindings> {
   async #ringNext(): Promise<void> {
     const now = Date.now();
     const due: number[] = [];
-    if (this.ownRows.outbox("", 1).length > 0) due.push(now + DELIVER_AGAIN_MS);
+    if (this.#hasUndelivered()) due.push(now + DELIVER_AGAIN_MS);
     const lease = this.ownRows.firstLease();
     // A hold that stays, because its owner's is open or the ledger did not answer, is looked at again.
     if (lease !== undefined) due.push(lease < now ? now + SWEEP_AGAIN_MS : lease + 1);
@@ -158,8 +159,12 @@ export class PartitionObject extends DurableObject<Bindings> {
   /** Without waiting for the alarm. Of the instance, for what is of the class can be called from afar. */
   protected deliverSoon = (): void => this.ctx.waitUntil(this.#deliverNow());
 
+  #hasUndelivered(): boolean {
+    return this.ownRows.outbox("", 1).length > 0;
+  }
+
   #deliverLeft(): void {
-    if (this.ownRows.outbox("", 1).length > 0) this.deliverSoon();
+    if (this.#hasUndelivered()) this.deliverSoon();
   }
 
   async #deliverNow(): Promise<void> {
@@ -168,7 +173,7 @@ export class PartitionObject extends DurableObject<Bindings> {
     } catch (error) {
       log("alert", "job_failed", { error: String(error) });
     } finally {
-      if (this.ownRows.outbox("", 1).length > 0) await this.#ring(Date.now() + DELIVER_AGAIN_MS);
+      if (this.#hasUndelivered()) await this.#ring(Date.now() + DELIVER_AGAIN_MS);
     }
   }
 
@@ -211,7 +216,7 @@ export class PartitionObject extends DurableObject<Bindings> {
   #firstDue(changes: readonly Change[], now: number): number {
     const leases = changes.flatMap(({ table, row }) => {
       const hold = table === "hold" ? (row as HoldRow | null) : null;
-      return hold?.state === "open" || hold?.state === "orphaned" ? [hold.leaseUntil + 1] : [];
+      return hold !== null && isUnresolved(hold) ? [hold.leaseUntil + 1] : [];
     });
     return Math.min(now + OUTCOME_RETENTION_MS + this.#forgetEveryMs, ...leases);
   }
