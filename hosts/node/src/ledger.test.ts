@@ -258,6 +258,17 @@ test("in a thread: what comes while a commit is under way is the next commit, an
   assert.deepEqual(auditDatabase(database).problems, []);
 });
 
+test("in a thread: a crowd's next commit is begun before those of the last one go on", async () => {
+  const { ledger, seen, database } = await openWithAccount({ thread: (thread) => thread });
+  const first = reserve(ledger, "first").then(() => seen.push("first"));
+  while (seen.length === 0) await new Promise(setImmediate);
+  const crowd = Array.from({ length: 40 }, (_, n) => reserve(ledger, `r${n}`));
+  await Promise.all([first, ...crowd]);
+  assert.deepEqual(seen, ["before rows", "before rows", "after rows", "first", "after rows"]);
+  await ledger.flush();
+  assert.deepEqual(auditDatabase(database).problems, []);
+});
+
 test("in a thread: a read waits for what is under way", async () => {
   const { ledger, seen } = await openWithAccount({ thread: (thread) => thread });
   const reserved = reserve(ledger, "r1");

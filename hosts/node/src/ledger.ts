@@ -51,6 +51,8 @@ type Waiting = {
 const FULL_DISK_RETRY_MS = 250;
 /** Sagas that are worth a commit, without waiting for more. */
 const FULL_GROUP = 128;
+/** Sagas that are worth a commit as soon as the last one has ended. */
+const NEXT_GROUP = 32;
 /** So long a commit waits for more, while each turn of the event loop brings some: it costs an fsync and a message. */
 const GATHER_MS = 4;
 /** A commit that takes longer than this has a disk that does not answer: nothing new is admitted until it ends. */
@@ -207,6 +209,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       (number) => {
         underWay = undefined;
         rows.logged(batch, number);
+        // Before those of this one go on: what they do next takes long, and the next one is written meanwhile.
+        if (waiting.length >= NEXT_GROUP) begin();
         committed(group, count);
         if (waiting.length > 0 || rows.pendingRows() > 0) schedule();
       },
