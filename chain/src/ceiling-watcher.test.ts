@@ -81,6 +81,23 @@ test("a node that is behind does not raise again what another has seen lowered",
   assert.equal(await ceiling(), 10_000_000_000);
 });
 
+test("after a restart a node that is behind does not raise it again either, not from zero", async () => {
+  const first = watch(chain);
+  await first.drain();
+  const before = await chain.latest();
+  await chain.lowerCeiling(0n);
+  await first.drain();
+  assert.equal(await first.ceiling(), 0);
+  liar.lie = ({ method, params }, honest) =>
+    method === "eth_getBlockByNumber" && params[0] === "latest"
+      ? honest({ params: [`0x${before.toString(16)}`, false] })
+      : undefined;
+  const { drain, ceiling, watcher } = watch(chain, { url: liar.url, ledger: first.ledger });
+  assert.equal((await drain()).outcome, "idle");
+  assert.equal(watcher.status().head, before);
+  assert.equal(await ceiling(), 0);
+});
+
 test("a lowering that a reorg takes back is taken back when that is final", async () => {
   const { drain, ceiling } = watch(chain);
   await drain();

@@ -29,8 +29,6 @@ export function createCeilingWatcher(options: {
   /** The blocks whose ceilings the ledger has. */
   let seen: string | undefined;
   let failingSince: number | undefined;
-  /** The block in which the ceiling was last seen as low as it is: a node that is behind must not raise it again. */
-  let lowAt = 0;
 
   async function follow({ latest, final }: Heads): Promise<void> {
     const [whenFinal, whenSeen] = await Promise.all([
@@ -40,10 +38,18 @@ export function createCeilingWatcher(options: {
     if (whenFinal === null || whenSeen === null) return;
     const limitNanoUsd = Math.min(toNanoUsd(whenFinal), toNanoUsd(whenSeen));
     const current = (await ledger.read(ceilingPartition, { type: "ceiling", at: now() })).limitNanoUsd ?? 0;
-    if (limitNanoUsd < current) lowAt = latest.number;
-    const isRaise = limitNanoUsd > current;
-    if (limitNanoUsd === current || (isRaise && final.number < lowAt)) return;
-    await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd }));
+    if (limitNanoUsd === current) return;
+    const isLowered = limitNanoUsd < current;
+    if (!isLowered && final.number < (await loweredIn())) return;
+    const lowered = { block: latest.number, blockHash: latest.hash };
+    await ledger.run(() =>
+      send(ceilingPartition, { type: "setCeiling", limitNanoUsd, ...(isLowered ? { lowered } : {}) }),
+    );
+  }
+
+  /** A node that is behind must not raise again what was seen lowered, by whatever process. */
+  async function loweredIn(): Promise<number> {
+    return (await ledger.read(ceilingPartition, { type: "cursor" }))?.block ?? 0;
   }
 
   return {

@@ -73,7 +73,11 @@ export function follow(draft: Draft, command: CommandOf<"follow">): ResolveReply
 }
 
 export function setCeiling(draft: Draft, command: CommandOf<"setCeiling">): ReplyOf<CommandOf<"setCeiling">> {
-  draft.put("budget", { id: "ceiling", window: "day", limitNanoUsd: command.limitNanoUsd });
+  const { limitNanoUsd, lowered } = command;
+  draft.put("budget", { id: "ceiling", window: "day", limitNanoUsd });
+  if (lowered !== undefined) {
+    draft.put("cursor", { id: "cursor", ...lowered, lastActivationId: 0, totalActivated: "0" });
+  }
   return { status: "set" };
 }
 

@@ -137,7 +137,12 @@ export type Commands = {
     reply: { status: "journalled" | "conflict" };
   };
   setCeiling: {
-    command: { type: "setCeiling"; limitNanoUsd: NanoUsd };
+    command: {
+      type: "setCeiling";
+      limitNanoUsd: NanoUsd;
+      /** The block in which it was seen lowered: the cursor of this partition from now on. */
+      lowered?: { block: number; blockHash: string };
+    };
     reply: { status: "set" };
   };
   /** Identity: the capacity the chain gave it for a day. */
@@ -196,9 +201,12 @@ export type Commands = {
     command: { type: "revokeKey"; at: number; keyId: string };
     reply: { status: "revoked" | "unknown" };
   };
-  /** Account: a sign-in message's nonce, once. */
+  /**
+   * Account: a sign-in message's nonce, once: for one session, whose digest makes it safe to repeat. During a rollout an
+   * older version sends none.
+   */
   consumeNonce: {
-    command: { type: "consumeNonce"; at: number; nonce: string; expiresAt: number };
+    command: { type: "consumeNonce"; at: number; nonce: string; expiresAt: number; digest?: string };
     reply: { status: "consumed" | "nonce_used" };
   };
   openSession: {

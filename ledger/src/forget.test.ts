@@ -78,7 +78,7 @@ test("a clock that jumped forgets nothing", () => {
 
 test("nonces and sessions are kept until nothing could use them", () => {
   const host = makeExample();
-  host.apply(identity, { type: "consumeNonce", at: noon, nonce: "n1", expiresAt: noon });
+  host.apply(identity, { type: "consumeNonce", at: noon, nonce: "n1", expiresAt: noon, digest: "s" });
   const forget = (table: "nonce" | "session", id: string, at: number) => {
     host.clock.now = at;
     return host.apply(identity, { type: "forget", at, table, ids: [id] }).forgotten;

@@ -28,10 +28,11 @@ test("an id that is taken stays as it is, under a new message too", () => {
 
 test("a message that signed in makes no key, and one that made a key signs nobody in", () => {
   const host = makeExample();
-  host.apply(account, { type: "consumeNonce", at: noon, nonce: "n1", expiresAt: noon + 1 });
+  host.apply(account, { type: "consumeNonce", at: noon, nonce: "n1", expiresAt: noon + 1, digest: "s" });
   assert.equal(host.apply(account, createKey("key2", { nonce: "n1" })).status, "nonce_used");
   assert.equal(
-    host.apply(account, { type: "consumeNonce", at: noon, nonce: "nonce of key1", expiresAt: noon }).status,
+    host.apply(account, { type: "consumeNonce", at: noon, nonce: "nonce of key1", expiresAt: noon, digest: "s" })
+      .status,
     "nonce_used",
   );
 });

@@ -72,7 +72,7 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
   },
   secret: { keyId: true },
   account: { keys: true, createdAt: true },
-  nonce: { expiresAt: true },
+  nonce: { expiresAt: true, digest: true },
   claim: { requestId: true, fingerprint: true, expiresAt: true },
   session: { address: true, agentToken: true, createdAt: true, expiresAt: true, revokedAt: true },
   credit: { amountNanoUsd: true, creditedAt: true, detail: true },

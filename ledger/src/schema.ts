@@ -64,7 +64,7 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   },
   secret: { clustered: "partition", columns: { keyId: "text" } },
   account: { clustered: "partition", columns: { keys: "integer", createdAt: "integer" } },
-  nonce: { clustered: "partition", columns: { expiresAt: "integer" } },
+  nonce: { clustered: "partition", columns: { expiresAt: "integer", digest: "text?" } },
   claim: { clustered: "partition", columns: { requestId: "text", fingerprint: "text", expiresAt: "integer" } },
   session: {
     clustered: "partition",

@@ -6,14 +6,15 @@ import type { Draft } from "./draft.ts";
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
 export function consumeNonce(draft: Draft, command: CommandOf<"consumeNonce">): ReplyOf<CommandOf<"consumeNonce">> {
-  if (draft.get("nonce", command.nonce) !== undefined) return { status: "nonce_used" };
-  spendNonce(draft, command.nonce, command.expiresAt);
+  const spent = draft.get("nonce", command.nonce);
+  if (spent !== undefined) return { status: spent.digest === command.digest ? "consumed" : "nonce_used" };
+  draft.put("nonce", { id: command.nonce, expiresAt: command.expiresAt, digest: command.digest ?? null });
   return { status: "consumed" };
 }
 
-/** Remembers a nonce for as long as its message could be valid. */
+/** Remembers a key's nonce for as long as its message could be valid. */
 export function spendNonce(draft: Draft, nonce: string, expiresAt: number): void {
-  draft.put("nonce", { id: nonce, expiresAt });
+  draft.put("nonce", { id: nonce, expiresAt, digest: null });
 }
 
 export function openSession(draft: Draft, command: CommandOf<"openSession">): ReplyOf<CommandOf<"openSession">> {

@@ -72,7 +72,12 @@ export type SecretRow = { id: string; keyId: string };
 /** The one row an account keeps of itself. */
 export type AccountRow = { id: "account"; keys: number; createdAt: number };
 
-export type NonceRow = { id: string; expiresAt: number };
+export type NonceRow = {
+  id: string;
+  expiresAt: number;
+  /** Of the session it was spent for; null: for a key, which remembers its nonce itself, or by an older version. */
+  digest: string | null;
+};
 
 /** The name under which a request was made, so that it is made once. */
 export type ClaimRow = { id: string; requestId: string; fingerprint: string; expiresAt: number };
@@ -131,6 +136,7 @@ export type OutboxRow = {
   command: string;
 };
 
+/** How far a chain was read; in the ceiling's partition, in which block the ceiling was seen lowered. */
 export type CursorRow = {
   id: "cursor";
   block: number;

@@ -33,6 +33,7 @@ export async function signIn(gateway: Gateway, request: SignIn, atMs: number): P
       at: atMs,
       nonce,
       expiresAt: nonceExpiresAt,
+      digest,
     });
     if (consumed.status === "nonce_used") return false;
     yield* send(identityPartition(identity), { type: "openSession", at: atMs, digest, address, agentToken, expiresAt });

@@ -14,7 +14,13 @@ const newFile = (): string => join(folder, `${++files}.sqlite`);
 
 function nonce(id: string): EncodedRows {
   const rows: EncodedRows = [];
-  encodeRow(rows, { partition: "account:a", table: "nonce", id, stored: undefined, row: { id, expiresAt: 1 } });
+  encodeRow(rows, {
+    partition: "account:a",
+    table: "nonce",
+    id,
+    stored: undefined,
+    row: { id, expiresAt: 1, digest: null },
+  });
   return rows;
 }
 

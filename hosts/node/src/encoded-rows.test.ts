@@ -13,7 +13,7 @@ const places = [
   ["key", "name label digest window limitNanoUsd disabled revokedAt expiresAt createdAt nonce"],
   ["secret", "keyId"],
   ["account", "keys createdAt"],
-  ["nonce", "expiresAt"],
+  ["nonce", "expiresAt digest"],
   ["claim", "requestId fingerprint expiresAt"],
   ["session", "address agentToken createdAt expiresAt revokedAt"],
   ["credit", "amountNanoUsd creditedAt detail"],

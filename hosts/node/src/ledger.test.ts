@@ -134,7 +134,7 @@ test("a command that changes nothing is answered without a commit", async () => 
 test("a saga that throws is told so; what it did before stands, and is soon on disk", async () => {
   const { ledger, database } = await openWithAccount();
   const broken = ledger.run(function* () {
-    yield* send(owner, { type: "consumeNonce", at: NOON, nonce: "spent", expiresAt: NOON });
+    yield* send(owner, { type: "consumeNonce", at: NOON, nonce: "spent", expiresAt: NOON, digest: "session" });
     throw new Error("a defect");
   });
   await assert.rejects(broken, /a defect/);

@@ -246,11 +246,11 @@ test("unresolved holds come oldest lease first, ended ones not at all", () => {
 test("the newest rows come first, those on their way to the disk among them, those that are gone not", () => {
   const { cache } = open();
   const put = (n: number, row: NonceRow | null) => cache.write("account:a", [{ table: "nonce", id: `n${n}`, row }]);
-  for (let n = 0; n < 6; n++) put(n, { id: `n${n}`, expiresAt: n });
+  for (let n = 0; n < 6; n++) put(n, { id: `n${n}`, expiresAt: n, digest: null });
   cache.commit();
-  put(6, { id: "n6", expiresAt: 6 });
+  put(6, { id: "n6", expiresAt: 6, digest: null });
   put(3, null);
-  put(2, { id: "n2", expiresAt: 22 });
+  put(2, { id: "n2", expiresAt: 22, digest: null });
   const newest = (before: string, limit: number) =>
     cache
       .partition("account:a")
@@ -311,7 +311,9 @@ test("a walk through what is overdue finds each row once, page by page, and stop
   for (let n = 0; n < 10; n++) {
     const id = `req_${n}`;
     cache.write(`account:${n % 3}`, [{ table: "hold", id, row: hold(id, { admittedAt: n * 10, state: "settled" }) }]);
-    cache.write(`account:${n % 3}`, [{ table: "nonce", id: `n${n}`, row: { id: `n${n}`, expiresAt: 100 - n * 10 } }]);
+    cache.write(`account:${n % 3}`, [
+      { table: "nonce", id: `n${n}`, row: { id: `n${n}`, expiresAt: 100 - n * 10, digest: null } },
+    ]);
   }
   cache.commit();
   const walk = (table: "hold" | "nonce", before: number): { ids: string[]; pages: number } => {

@@ -36,7 +36,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 
 function rowAfter({ table, id, column, value }: Step, before: Row | undefined): Row | null {
   if (value === null) return null;
-  if (table === "nonce") return { id, expiresAt: value } satisfies NonceRow;
+  if (table === "nonce") return { id, expiresAt: value, digest: null } satisfies NonceRow;
   const made: CounterRow = { id, settledNanoUsd: 0, heldNanoUsd: 0, openHolds: 0 };
   return { ...(before ?? made), [column]: value } as CounterRow;
 }
