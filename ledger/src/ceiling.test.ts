@@ -121,6 +121,23 @@ test("who refuses first: share, then the ceiling, then the share that is held; a
   ]);
 });
 
+test("whose holds are in the way of the ceiling: the account's own, or those of others", () => {
+  const host = makeExample({ ceiling: 1_000 });
+  fill(host, 190);
+  for (let n = 0; n < 5; n++) host.apply(ceiling, follow(`fill${n}`, 190));
+  const [owner = "", other = ""] = accounts;
+  host.apply(ceiling, reserveCeiling("own", 30, { owner }));
+  assert.deepEqual(refusalOf(host.apply(ceiling, reserveCeiling("r1", 30, { owner }))).slice(0, 4), [
+    "ceiling",
+    "share_held",
+    30,
+    20,
+  ]);
+  host.apply(ceiling, reserveCeiling("other", 15, { owner: other }));
+  assert.equal(refusalOf(host.apply(ceiling, reserveCeiling("r2", 20, { owner })))[1], "held");
+  assert.equal(refusalOf(host.apply(ceiling, reserveCeiling("r3", 21, { owner })))[1], "share_held");
+});
+
 test("a share is exactly a fifth, rounded down, of any ceiling", () => {
   fc.assert(
     fc.property(fc.integer({ min: 5, max: MAX_NANO_USD }), (limit) => {

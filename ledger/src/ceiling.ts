@@ -38,7 +38,7 @@ export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling"
   };
   const refusal =
     shareRefusal(ceiling, command) ??
-    refusalOf(ceiling, command.amountNanoUsd, command.at) ??
+    ceilingRefusal(ceiling, share, command) ??
     shareHeldRefusal(budget, share, command);
   if (refusal !== undefined) return refuse(draft, hold, refusal);
 
@@ -106,6 +106,18 @@ function shareRefusal({ budget, counter }: CountedBudget, command: CommandOf<"re
   // With the day's ceiling settled in full, that is the answer, whatever the request's size.
   const unsettled = (budget.limitNanoUsd ?? 0) - counter.settledNanoUsd;
   return unsettled <= 0 ? undefined : shareRefusalOf(budget, command, "share", Math.min(share, unsettled));
+}
+
+/** Where the account's own holds are in the way whatever others do, it is told so. */
+function ceilingRefusal(
+  ceiling: CountedBudget,
+  share: CounterRow,
+  command: CommandOf<"reserveCeiling">,
+): Refusal | undefined {
+  const refusal = refusalOf(ceiling, command.amountNanoUsd, command.at);
+  const unsettled = (ceiling.budget.limitNanoUsd ?? 0) - ceiling.counter.settledNanoUsd;
+  if (refusal?.cause !== "held" || share.heldNanoUsd + command.amountNanoUsd <= unsettled) return refusal;
+  return shareRefusalOf(ceiling.budget, command, "share_held", refusal.availableNanoUsd);
 }
 
 function shareHeldRefusal(

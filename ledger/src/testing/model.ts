@@ -121,13 +121,16 @@ export function makeModel() {
     if (amount > share && used.settled < ceiling) {
       return { ...ofShare, cause: "share", availableNanoUsd: Math.min(share, ceiling - used.settled) };
     }
-    const refusal = shortage("ceiling", "day", ceiling, amount, at, used);
-    if (refusal !== undefined) return refusal;
     const own = sum(
       holds
         .filter((hold) => hold.partition === "ceiling" && isHeld(hold) && hold.keyId === owner)
         .map((hold) => hold.amount),
     );
+    const refusal = shortage("ceiling", "day", ceiling, amount, at, used);
+    if (refusal?.cause === "held" && own + amount > ceiling - used.settled) {
+      return { ...ofShare, cause: "share_held", availableNanoUsd: refusal.availableNanoUsd };
+    }
+    if (refusal !== undefined) return refusal;
     if (amount === 0 || own + amount <= share) return undefined;
     return { ...ofShare, cause: "share_held", availableNanoUsd: Math.max(0, share - own) };
   }
