@@ -6,26 +6,27 @@ import { fileURLToPath } from "node:url";
 
 /**
  * `npm test`: types, format and lint, the contracts, then every `*.test.ts`. `--deep` runs the same tests with larger
- * numbers (DEEP=1). Arguments that are no flags select test files by a part of their path. Ends with one line of
- * counts.
+ * numbers, `--serial` one file at a time. Arguments that are no flags select test files by a part of their
+ * path. Ends with one line of counts.
  */
 const root = fileURLToPath(new URL("..", import.meta.url));
 const args = process.argv.slice(2);
 const deep = args.includes("--deep");
 const wanted = args.filter((argument) => !argument.startsWith("--"));
-const environment = { ...process.env, NODE_NO_WARNINGS: "1", ...(deep ? { DEEP: "1" } : {}) };
+const environment = { ...process.env, NODE_NO_WARNINGS: "1", ...(deep ? { DEEP: "1", FOUNDRY_PROFILE: "deep" } : {}) };
 
 const startedAt = performance.now();
 if (wanted.length === 0) {
   await run("types", "tsc", ["-p", "."]);
   await run("format and lint", "biome", ["check", "."]);
-  await run("contracts", "npm", ["--prefix", "contracts", "test", "--silent"]);
+  await run("contracts: format and lint", "npm", ["--prefix", "contracts", "run", "lint", "--silent"]);
+  await run("contracts", "npm", ["--prefix", "contracts", "run", "test:solidity", "--silent"]);
 }
 const files = testFiles(root).filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)));
 await run("tests", process.execPath, [
   "--test",
   "--test-reporter=spec",
-  `--test-concurrency=${Math.max(1, availableParallelism())}`,
+  `--test-concurrency=${args.includes("--serial") ? 1 : availableParallelism()}`,
   `--test-timeout=${deep ? 3_600_000 : 600_000}`,
   ...files,
 ]);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { createPublicClient, http, toHex } from "viem";
+import { createPublicClient, createTestClient, http, toHex } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import type { DeploymentConfig } from "./deployment-config.ts";
@@ -58,17 +58,34 @@ test("without --send everything is simulated, costs are told, and nothing is sen
   deepEqual(await sent(), before);
 });
 
-test("--send wants the deployer's key; with it, it deploys, and --verify agrees with the file until the file changes", async () => {
+test("--send wants the deployer's key; with it, it deploys, and run again it says the same of what stands", async () => {
   const keyless = await run([file, "--send"]);
   equal(keyless.code, 1);
   match(keyless.stderr, /^Set DEPLOYER_KEY/);
   const { privateKey } = deployer.getHdKey();
-  const { code, stdout, stderr } = await run([file, "--send"], { DEPLOYER_KEY: toHex(privateKey ?? new Uint8Array()) });
+  const send = () => run([file, "--send"], { DEPLOYER_KEY: toHex(privateKey ?? new Uint8Array()) });
+  const { code, stdout, stderr } = await send();
   equal(code, 0, stderr);
   match(stderr, /the deployer has no power/);
-  const [first] = JSON.parse(stdout) as { addresses: Record<string, string> }[];
-  match(first?.addresses.inferenceSettlement ?? "", /^0x/);
+  const deployed: Printed[] = JSON.parse(stdout);
+  deepEqual(
+    deployed.map(({ chainId, eid }) => ({ chainId, eid })),
+    [31337, 31338, 31339].map((chainId) => ({ chainId, eid: chainId })),
+  );
+  match(deployed[0]?.addresses.inferenceSettlement ?? "", /^0x/);
 
+  for (const { rpcUrl } of anvils) {
+    await createTestClient({ mode: "anvil", transport: http(rpcUrl) }).mine({ blocks: 300 });
+  }
+  const again = await send();
+  equal(again.code, 0, again.stderr);
+  deepEqual(
+    JSON.parse(again.stdout),
+    deployed.map((chain) => ({ ...chain, gasUsed: 0 })),
+  );
+});
+
+test("--verify agrees with the file until the file changes", async () => {
   equal((await run([file, "--verify"])).code, 0);
   const changed = join(folder, "changed.json");
   writeFileSync(changed, JSON.stringify({ ...json, dailyMintCap: "1" }));
@@ -93,6 +110,8 @@ test("all that is wrong with the file is told, and a word that nobody reads is w
   const noUrls = await run([file], { RPC_URL_SECONDARY1: "", RPC_URL_PRIMARY: "secret" });
   equal(noUrls.stderr.trimEnd(), "Set RPC_URL_PRIMARY, RPC_URL_SECONDARY1 to the http(s) URLs of the chains' nodes.");
 });
+
+type Printed = { chainId: number; eid: number; block: number; addresses: Record<string, string> };
 
 function toJson(config: DeploymentConfig): { chains: Record<string, object> } {
   return {

@@ -12,6 +12,7 @@ import {
 import { confirm, connectDeployer, type Deployer, DeploymentError } from "./deployer.ts";
 import { checkDeploymentConfig, type DeploymentConfig, roleHolders } from "./deployment-config.ts";
 import { LOCAL_CHAIN_IDS, refuseDevelopmentKeys } from "./development-keys.ts";
+import { firstBlockOf } from "./first-block.ts";
 import { verifyChain } from "./verify-deployment.ts";
 
 export { DEVELOPMENT_ADDRESSES, DevelopmentKeyError, LOCAL_CHAIN_IDS } from "./development-keys.ts";
@@ -31,7 +32,9 @@ export interface DeployOptions {
 export interface ChainDeployment {
   readonly name: string;
   readonly chainId: number;
-  /** The block from which on events are to be read. */
+  /** LayerZero's id of the chain; 0 where there is one chain alone. */
+  readonly eid: number;
+  /** The block from which on events are to be read: that of the factory, whichever run deployed it. */
   readonly block: bigint;
   readonly gasUsed: bigint;
   /** By the names that programs use. */
@@ -119,8 +122,8 @@ function dependencies({ chain: { stablecoin, layerZero, dollarOft, agents } }: C
 }
 
 async function deployChain(plan: ChainPlan, deployer: Deployer): Promise<ChainDeployment> {
-  const block = await deployer.reader.getBlockNumber();
-  let gasUsed = await deployFactory(plan, deployer);
+  const { block, ...factory } = await deployFactory(plan, deployer);
+  let gasUsed = factory.gasUsed;
   const isSealed = await deployer.reader.readContract({
     address: plan.factory,
     abi: create3Factory.abi,
@@ -137,13 +140,19 @@ async function deployChain(plan: ChainPlan, deployer: Deployer): Promise<ChainDe
     gasUsed += await deployContract(plan, deployer, contract);
   }
   if (!isSealed) gasUsed += await sealFactory(plan, deployer);
-  return { name: plan.name, chainId: deployer.chainId, block, gasUsed, addresses: addressesOf(plan) };
+  const { name, chain } = plan;
+  const eid = chain.layerZero?.eid ?? 0;
+  return { name, chainId: chain.chainId, eid, block, gasUsed, addresses: addressesOf(plan) };
 }
 
-async function deployFactory({ factory, factoryData }: ChainPlan, deployer: Deployer): Promise<bigint> {
-  if (await hasCode(deployer, factory)) return 0n;
+async function deployFactory(
+  { factory, factoryData }: ChainPlan,
+  deployer: Deployer,
+): Promise<{ block: bigint; gasUsed: bigint }> {
+  if (await hasCode(deployer, factory)) return { block: await firstBlockOf(deployer.reader, factory), gasUsed: 0n };
   const hash = await deployer.writer.sendTransaction({ to: CREATE2_DEPLOYER, data: factoryData });
-  return (await confirm(deployer, "Create3Factory", hash)).gasUsed;
+  const { blockNumber, gasUsed } = await confirm(deployer, "Create3Factory", hash);
+  return { block: blockNumber, gasUsed };
 }
 
 async function deployContract(plan: ChainPlan, deployer: Deployer, contract: PlannedContract): Promise<bigint> {

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
+import { refuseDevelopmentKeys } from "@inference/contracts/development-keys";
 import { type JsonReader, readJson } from "@inference/contracts/json-reader";
 import { type Address, type Hex, isHex } from "viem";
+import { privateKeyToAddress } from "viem/accounts";
 
 /** What the relayer is told: a JSON file named by RELAYER_FILE, and its keys in the environment. */
 export type RelayerSettings = {
@@ -34,7 +36,7 @@ export type ChainSettings = {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Throws {@link SettingsError} naming all that is wrong. */
+/** Throws {@link SettingsError} naming all that is wrong, `DevelopmentKeyError` for a public key on a real chain. */
 export function readSettings(variables: Variables): RelayerSettings {
   const wrong: string[] = [];
   const key = (name: string): Hex => {
@@ -57,6 +59,12 @@ export function readSettings(variables: Variables): RelayerSettings {
   }));
   if (wrong.length === 0 && settings.chains.length < 2) wrong.push("chains must name at least two chains.");
   if (wrong.length > 0) throw new SettingsError(wrong.join(" "));
+  const workers = {
+    "verifier 1": privateKeyToAddress(keys.verifiers[0]),
+    "verifier 2": privateKeyToAddress(keys.verifiers[1]),
+    executor: privateKeyToAddress(keys.executor),
+  };
+  for (const { chainId } of settings.chains) refuseDevelopmentKeys(chainId, workers);
   return settings;
 }
 

@@ -7,14 +7,14 @@ import { dollarPool } from "@inference/contracts/generated/dollar-pool";
 import { inferencePool } from "@inference/contracts/generated/inference-pool";
 import { inferenceSettlement } from "@inference/contracts/generated/inference-settlement";
 import { tokenBackingOutbox } from "@inference/contracts/generated/token-backing-outbox";
-import { tokenBridge } from "@inference/contracts/generated/token-bridge";
 import { tokenMinter } from "@inference/contracts/generated/token-minter";
 import { fundDollars } from "@inference/contracts/local-chains";
 import { fundLocalToken } from "@inference/contracts/local-token";
-import { type Address, encodePacked, erc20Abi, keccak256, pad, parseEventLogs, zeroAddress, zeroHash } from "viem";
+import { type Address, erc20Abi, pad, parseEventLogs, zeroHash } from "viem";
 import type { Log } from "../log.ts";
 import { until } from "../testing/network.ts";
 import {
+  activateFromAfar,
   alice,
   type ChainSite,
   deployer,
@@ -28,8 +28,6 @@ import type { KeeperSettings } from "./settings.ts";
 
 const DOLLAR = 1_000_000n;
 const DAY_SECONDS = 86_400;
-/** ITokenBridge.Kind. */
-const ACTIVATION = 1;
 let chains: ThreeChains;
 const running = new Set<Keeper>();
 const events: { level: string; event: string; [field: string]: unknown }[] = [];
@@ -285,27 +283,6 @@ function countedIn({ databaseFile }: KeeperSettings, { chain: { chainId } }: Cha
   const row = database.prepare("SELECT wei FROM spent WHERE chain_id = ?").get(chainId) as { wei: string } | undefined;
   database.close();
   return BigInt(row?.wei ?? 0);
-}
-
-/** A message as LayerZero's endpoint hands it over, of the settler's own tokens. */
-async function activateFromAfar(site: ChainSite, { eid, amount }: { eid: number; amount: bigint }): Promise<void> {
-  const { client, layerZero } = site;
-  await client.impersonateAccount({ address: layerZero.endpoint });
-  await client.setBalance({ address: layerZero.endpoint, value: 10n ** 18n });
-  const bridge = { address: site.at("tokenBridge"), abi: tokenBridge.abi } as const;
-  const message = encodePacked(
-    ["uint8", "address", "address", "uint96"],
-    [ACTIVATION, settler.address, settler.address, amount],
-  );
-  const origin = { srcEid: eid, sender: pad(bridge.address), nonce: 1n };
-  const hash = await client.writeContract({
-    ...bridge,
-    account: layerZero.endpoint,
-    functionName: "lzReceive",
-    args: [origin, keccak256(message), message, zeroAddress, "0x"],
-  });
-  await client.stopImpersonatingAccount({ address: layerZero.endpoint });
-  await site.sent(hash);
 }
 
 async function mint(site: ChainSite, amount: bigint): Promise<void> {

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { toHex } from "viem";
+import { mnemonicToAccount } from "viem/accounts";
 import { readKeeperSettings } from "./settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "keeper-settings-"));
@@ -44,7 +46,18 @@ test("the primary chain comes first, and there is one", () => {
   throws(() => readWith({ ...settings, chains: [primary, primary] }), /must begin with the primary chain/);
 });
 
-function readWith(content: object) {
+test("a development key is refused on a chain that is not local", () => {
+  const local = { ...primary, chainId: 31337 };
+  const secondary = { ...chain, name: "secondary", contracts: { tokenBackingOutbox: address } };
+  const developer = mnemonicToAccount("test test test test test test test test test test test junk");
+  const key = toHex(developer.getHdKey().privateKey ?? new Uint8Array());
+  equal(readWith({ ...settings, chains: [local] }, key).key, key);
+  const refusal = new RegExp(`^DevelopmentKeyError: ${developer.address} .* cannot be the keeper on chain 1\\.$`);
+  throws(() => readWith(settings, key), refusal);
+  throws(() => readWith({ ...settings, chains: [local, secondary] }, key), refusal);
+});
+
+function readWith(content: object, key: string = KEEPER_KEY) {
   writeFileSync(KEEPER_FILE, JSON.stringify(content));
-  return readKeeperSettings({ KEEPER_FILE, KEEPER_KEY });
+  return readKeeperSettings({ KEEPER_FILE, KEEPER_KEY: key });
 }

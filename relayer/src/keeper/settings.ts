@@ -1,5 +1,7 @@
+import { refuseDevelopmentKeys } from "@inference/contracts/development-keys";
 import { type JsonReader, readJson } from "@inference/contracts/json-reader";
 import { type Address, type Hex, isHex } from "viem";
+import { privateKeyToAddress } from "viem/accounts";
 import { readJsonFile, SettingsError } from "../settings.ts";
 
 /** What the keeper is told: a JSON file named by KEEPER_FILE, and its key in the environment. */
@@ -30,7 +32,7 @@ export type KeeperChainSettings = {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Throws {@link SettingsError} naming all that is wrong. */
+/** Throws {@link SettingsError} naming all that is wrong, `DevelopmentKeyError` for a public key on a real chain. */
 export function readKeeperSettings(variables: Variables): KeeperSettings {
   const wrong: string[] = [];
   const key = variables.KEEPER_KEY ?? "";
@@ -49,6 +51,8 @@ export function readKeeperSettings(variables: Variables): KeeperSettings {
     wrong.push("chains must begin with the primary chain, the one that has the inferenceSettlement.");
   }
   if (wrong.length > 0) throw new SettingsError(wrong.join(" "));
+  const keeper = privateKeyToAddress(settings.key);
+  for (const { chainId } of settings.chains) refuseDevelopmentKeys(chainId, { keeper });
   return settings;
 }
 

@@ -11,16 +11,18 @@ const WAITING_LATE = 3_600n;
 export function waitingDuty(chain: KeeperChain): Duty {
   const bridge = { address: contractOn(chain, "tokenBridge"), abi: tokenBridge.abi } as const;
   const arrivals = createEventReader(chain, { ...bridge, eventName: "Waiting" });
-  const over = new Set<string>();
+  /** Events as they were read. One of late is read anew each time, and asked about: a node may be behind its block. */
+  const over = new WeakSet<object>();
 
   return async () => {
     const survey: Survey = { chores: [], delays: [] };
-    for (const { args, blockNumber } of await arrivals()) {
+    for (const arrival of await arrivals()) {
+      if (over.has(arrival)) continue;
+      const { args, blockNumber } = arrival;
       const { guid, srcEid, message } = args;
-      if (over.has(guid)) continue;
       const digest = await chain.reader.readContract({ ...bridge, functionName: "waiting", args: [guid] });
       if (digest === zeroHash) {
-        over.add(guid);
+        over.add(arrival);
         continue;
       }
       const call = { ...bridge, functionName: "deliver", args: [guid, srcEid, message] };

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Anvil, startAnvil } from "@inference/contracts/anvil";
 import { deploy } from "@inference/contracts/deploy";
+import { tokenBridge } from "@inference/contracts/generated/token-bridge";
 import {
   LOCAL_CHAIN_NAMES,
   type LocalChainName,
@@ -10,7 +11,19 @@ import {
   prepareLocalChains,
 } from "@inference/contracts/local-chains";
 import { receiptOf } from "@inference/contracts/receipt";
-import { type Address, createTestClient, type Hex, http, publicActions, toHex, walletActions } from "viem";
+import {
+  type Address,
+  createTestClient,
+  encodePacked,
+  type Hex,
+  http,
+  keccak256,
+  pad,
+  publicActions,
+  toHex,
+  walletActions,
+  zeroAddress,
+} from "viem";
 import { type HDAccount, mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import type { KeeperSettings } from "../keeper/settings.ts";
@@ -31,6 +44,9 @@ export type ChainSite = LocalSite & {
 const account = (addressIndex: number): HDAccount =>
   mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex });
 export const [alice, keeper, settler, deployer] = [account(0), account(1), account(8), account(9)] as const;
+
+/** ITokenBridge.Kind. */
+const ACTIVATION = 1;
 
 export async function startThreeChains(): Promise<ThreeChains> {
   const anvils = await Promise.all([31337, 31338, 31339].map((chainId) => startAnvil(chainId)));
@@ -78,6 +94,30 @@ export async function startThreeChains(): Promise<ThreeChains> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A message as LayerZero's endpoint hands it over, of the settler's own tokens. */
+export async function activateFromAfar(
+  site: ChainSite,
+  { eid, amount }: { eid: number; amount: bigint },
+): Promise<void> {
+  const { client, layerZero } = site;
+  await client.impersonateAccount({ address: layerZero.endpoint });
+  await client.setBalance({ address: layerZero.endpoint, value: 10n ** 18n });
+  const bridge = { address: site.at("tokenBridge"), abi: tokenBridge.abi } as const;
+  const message = encodePacked(
+    ["uint8", "address", "address", "uint96"],
+    [ACTIVATION, settler.address, settler.address, amount],
+  );
+  const origin = { srcEid: eid, sender: pad(bridge.address), nonce: 1n };
+  const hash = await client.writeContract({
+    ...bridge,
+    account: layerZero.endpoint,
+    functionName: "lzReceive",
+    args: [origin, keccak256(message), message, zeroAddress, "0x"],
+  });
+  await client.stopImpersonatingAccount({ address: layerZero.endpoint });
+  await site.sent(hash);
 }
 
 function byName<T>(make: (name: LocalChainName, index: number) => T): Record<LocalChainName, T> {
