@@ -129,11 +129,23 @@ test("the ledger is pure: no clock, no randomness, no I/O, no dependency", () =>
   assert.deepEqual(wrong, []);
 });
 
-test("the gateway reads no clock, environment or network of its own", () => {
-  const banned = /\b(Date\.now\(|Math\.random|performance\.|setTimeout\(|[^.]fetch\(|process\.env|node:(?!crypto))/;
-  const wrong = productionFiles(join(root, "gateway")).filter((file) => banned.test(withoutComments(file)));
-  assert.deepEqual(wrong, []);
-});
+const outside = [
+  /\bDate\.now\b|\bnew Date\(\)|\bperformance\./,
+  /\bset(Timeout|Interval|Immediate)\b|\bAbortSignal\.timeout\b/,
+  /(?<!\.|\{ )\bfetch\(|\bnew WebSocket\b/,
+  /\bMath\.random\b|\b(getRandomValues|randomUUID|randomBytes)\b/,
+  /\bprocess\.|\bnode:(?!crypto)/,
+];
+
+for (const folder of ["protocol", "gateway", "chain"]) {
+  test(`${folder} has no clock, timer, network, randomness or environment of its own`, () => {
+    const wrong = productionFiles(join(root, folder)).flatMap((file) => {
+      const source = withoutComments(file);
+      return outside.filter((own) => own.test(source)).map((own) => `${relative(root, file)}: ${own}`);
+    });
+    assert.deepEqual(wrong, []);
+  });
+}
 
 test("no file is longer than 400 lines, no line longer than 120 letters", () => {
   const wrong: string[] = [];

@@ -6,7 +6,7 @@ import type { CursorRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import { createAlarm } from "./alarm.ts";
 import { createCeilingWatcher } from "./ceiling-watcher.ts";
-import { type Anchor, createIdentityCheck } from "./chain-identity.ts";
+import { type ChainIdentity, createIdentityCheck } from "./chain-identity.ts";
 import type { Block } from "./chain-view.ts";
 import { createContinuityCheck } from "./continuity.ts";
 import { type Confirmations, type Heads, readHeads } from "./heads.ts";
@@ -52,17 +52,14 @@ export type WatcherStatus = {
   lastPollAt: number | null;
 };
 
-export type ActivationWatcherOptions = {
+export type ActivationWatcherOptions = ChainIdentity & {
   client: ChainClient;
-  chainId: number;
-  settlement: Address;
   /** The block before the contract's first. */
   startBlock: number;
   confirmations: Confirmations;
   ledger: LedgerClient;
   now(): number;
   onAlert(message: string): void;
-  anchor?: Anchor | undefined;
   /** A second node, of somebody else: nothing is credited that the two do not agree on. */
   witness?: ChainClient | undefined;
   /** How many blocks one poll reads at most. */

@@ -1,38 +1,64 @@
+import type { Address } from "@inference/protocol/credential";
 import { readBlock, readChainId } from "./chain-view.ts";
 import { type ChainClient, ChainUnavailable } from "./rpc.ts";
+import { type Part, readPart } from "./settlement-parts.ts";
+
+/** Which chain and which contracts are ours, as the settings say. */
+export type ChainIdentity = {
+  chainId: number;
+  settlement: Address;
+  anchor?: Anchor | undefined;
+  /** What the settings say of contracts that the settlement contract knows itself. */
+  contracts?: SaidContracts | undefined;
+};
 
 /** A block known from elsewhere, old enough to be on every node. */
 export type Anchor = { block: number; hash: string };
 
-const CHECK_EVERY_MS = 3_600_000;
+export type SaidContracts = { readonly [P in Part as `${P}_ADDRESS`]?: Address | undefined };
+
+const PARTS = ["TOKEN", "MINTER", "BRIDGE", "POOL", "REGISTRY"] as const;
 
 /**
- * Whether the node still speaks of our chain. The contract has the same address on several chains, so an activation on
- * another one, where a dollar may cost nothing, would look like one of ours.
+ * What a node says against the settings, for good; undefined if nothing. The contract has the same address on several
+ * chains, so an activation on another one, where a dollar may cost nothing, would look like one of ours.
  *
- * Answers what is wrong, for good; undefined if nothing is. Asks the node at first and then once an hour.
+ * @throws ChainUnavailable when it cannot be known now; `NoSettlement` while there is no settlement contract.
  */
-export function createIdentityCheck(options: {
-  client: ChainClient;
-  chainId: number;
-  anchor?: Anchor | undefined;
-  now(): number;
-}): () => Promise<string | undefined> {
-  const { client, chainId, anchor, now } = options;
+export async function strangerOf(client: ChainClient, identity: ChainIdentity): Promise<string | undefined> {
+  const { chainId, settlement, anchor, contracts = {} } = identity;
+  const actual = await readChainId(client);
+  if (actual !== chainId) return `PRIMARY_CHAIN_ID is ${chainId}, and the node is on chain ${actual}`;
+  if (anchor !== undefined) {
+    const block = await readBlock(client, anchor.block);
+    if (block === null) throw new ChainUnavailable(`the node does not know block ${anchor.block}, the anchor`);
+    if (block.hash !== anchor.hash.toLowerCase()) {
+      return `block ${anchor.block} is ${block.hash}, not ${anchor.hash} as PRIMARY_ANCHOR says: this is another chain`;
+    }
+  }
+  for (const part of PARTS) {
+    const said = contracts[`${part}_ADDRESS`];
+    const known = await readPart(client, settlement, part);
+    if (said !== undefined && said.toLowerCase() !== known) {
+      return `${part}_ADDRESS is ${said}, and the settlement contract's ${part} is ${known ?? "none"}`;
+    }
+  }
+  return undefined;
+}
+
+const CHECK_EVERY_MS = 3_600_000;
+
+/** Asks whether the node still speaks of our chain: at first, and then once an hour. */
+export function createIdentityCheck(
+  options: ChainIdentity & { client: ChainClient; now(): number },
+): () => Promise<string | undefined> {
+  const { client, now } = options;
   let checkedAt = Number.NEGATIVE_INFINITY;
 
   return async () => {
     if (now() - checkedAt < CHECK_EVERY_MS) return undefined;
-    const actual = await readChainId(client);
-    if (actual !== chainId) return `the node is on chain ${actual}, not on chain ${chainId}`;
-    if (anchor !== undefined) {
-      const block = await readBlock(client, anchor.block);
-      if (block === null) throw new ChainUnavailable(`the node does not know block ${anchor.block}, the anchor`);
-      if (block.hash !== anchor.hash.toLowerCase()) {
-        return `block ${anchor.block} is ${block.hash}, not the anchor ${anchor.hash}: this is another chain`;
-      }
-    }
-    checkedAt = now();
-    return undefined;
+    const stranger = await strangerOf(client, options);
+    if (stranger === undefined) checkedAt = now();
+    return stranger;
   };
 }

@@ -51,6 +51,12 @@ export function parseWord(answer: Hex): bigint | undefined {
   return answer.length === 66 ? BigInt(answer) : undefined;
 }
 
+/** Exactly one word, clean above its 20 bytes; undefined if it is not, null if it is nobody. */
+export function parseAddress(answer: Hex): Address | null | undefined {
+  if (!/^0x0{24}[0-9a-f]{40}$/.test(answer)) return undefined;
+  return BigInt(answer) === 0n ? null : `0x${answer.slice(26)}`;
+}
+
 export function quantity(value: number): Hex {
   return `0x${value.toString(16)}`;
 }

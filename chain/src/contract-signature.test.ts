@@ -6,6 +6,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { createChainReader } from "./reader.ts";
 import { type Anvil, startAnvil } from "./testing/anvil.ts";
 import { type Liar, type Lie, startLiar } from "./testing/liar.ts";
+import { timers } from "./testing/timers.ts";
 import { clientOf } from "./testing/watch.ts";
 
 let chain: Anvil;
@@ -35,7 +36,7 @@ function accepts(query: { address: Address; signature?: Hex; chainId?: number })
     pendingActivations: () => [],
     status: () => ({ state: "following" as const, block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
   };
-  const reader = createChainReader({ clients, primaryChainId: 31337, watcher });
+  const reader = createChainReader({ clients, primaryChainId: 31337, settlement: wallet, timers, watcher });
   return reader.acceptsSignature({ chainId: 31337, message, signature, ...query });
 }
 const setCode = (code: string) => chain.rpc("anvil_setCode", [wallet, `0x${code}`]);

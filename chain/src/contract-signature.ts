@@ -3,6 +3,7 @@ import { createClient, custom } from "viem";
 import { verifyMessage } from "viem/actions";
 import { quantity } from "./chain-view.ts";
 import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
+import { type Timers, within } from "./timers.ts";
 
 export type SignatureQuery = {
   chainId: number;
@@ -23,8 +24,11 @@ const GAS = 10_000_000;
  *
  * @throws ChainUnavailable when the node did not answer in time.
  */
-export async function acceptsSignature(client: ChainClient, query: SignatureQuery): Promise<boolean> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+export function acceptsSignature(client: ChainClient, timers: Timers, query: SignatureQuery): Promise<boolean> {
+  return within(timers, TIMEOUT_MS, (signal) => askWallet(client, signal, query));
+}
+
+async function askWallet(client: ChainClient, signal: AbortSignal, query: SignatureQuery): Promise<boolean> {
   let failure: ChainUnavailable | undefined;
 
   async function request({ method, params }: { method: string; params?: readonly unknown[] }): Promise<unknown> {

@@ -1,9 +1,5 @@
 import type { PollResult } from "./activation-watcher.ts";
-
-export type Timers = {
-  /** Calls back once, unless cancelled. */
-  after(ms: number, callback: () => void): { cancel(): void };
-};
+import type { Timers } from "./timers.ts";
 
 /**
  * Polls now and then every `intervalMs`; at once again while there is more to read. Ends by itself when a poll halts.

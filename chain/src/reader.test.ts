@@ -4,13 +4,20 @@ import type { Address } from "@inference/protocol/credential";
 import { createChainReader } from "./reader.ts";
 import { type Anvil, startAnvil } from "./testing/anvil.ts";
 import { type Liar, type Lie, startLiar } from "./testing/liar.ts";
+import { deploySettlement } from "./testing/settlement.ts";
+import { timers } from "./testing/timers.ts";
 import { alice, bob, clientOf } from "./testing/watch.ts";
 
 let chain: Anvil;
 let node: Liar;
+/** Settlement contracts: one without agents, one whose pool and registry are `contract`. */
+let bare: Address;
+let whole: Address;
 before(async () => {
   chain = await startAnvil();
   node = await startLiar(chain.rpcUrl);
+  bare = await deploySettlement(chain.rpcUrl);
+  whole = await deploySettlement(chain.rpcUrl, { pool: contract, registry: contract });
 });
 after(async () => {
   await node?.[Symbol.asyncDispose]();
@@ -25,14 +32,14 @@ const contract: Address = "0x0000000000000000000000000000000000c0de01";
 const word = (value: string) => value.replace("0x", "").padStart(64, "0");
 const isUnavailable = { name: "ChainUnavailable" };
 
-function reader(options: { pool?: Address; registry?: Address } = {}) {
+function reader(settlement = bare) {
   const clients = new Map([[31337, clientOf(node.url)]]);
   const shown = [{ amountNanoUsd: 1, block: 2, transaction: "0x3" }];
   const watcher = {
     pendingActivations: (account: Address) => (account === alice ? shown : []),
     status: () => ({ state: "following" as const, block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
   };
-  return createChainReader({ clients, primaryChainId: 31337, watcher, ...options });
+  return createChainReader({ clients, primaryChainId: 31337, settlement, timers, watcher });
 }
 const setCode = (address: Address, code: string) => chain.rpc("anvil_setCode", [address, `0x${code}`]);
 
@@ -67,25 +74,24 @@ test("where there is a registry, only a token that it knows has an owner", async
   await setCode(alice, answering(bob));
   // Answers whether it is asked of `token`.
   await setCode(contract, `73${token.slice(2)}600435145f5260205ff3`);
-  assert.equal(await reader({ registry: contract }).agentOwner(token), bob);
-  assert.equal(await reader({ registry: contract }).agentOwner(alice), null);
+  assert.equal(await reader(whole).agentOwner(token), bob);
+  assert.equal(await reader(whole).agentOwner(alice), null);
 });
 
 test("a registry that is not there knows and denies nothing", async () => {
   await setCode(token, answering(bob));
   await setCode(contract, "");
-  await assert.rejects(reader({ registry: contract }).agentOwner(token), isUnavailable);
+  await assert.rejects(reader(whole).agentOwner(token), isUnavailable);
 });
 
-const capacityOf = async (pool?: Address) =>
-  (await reader(pool === undefined ? {} : { pool }).capacityToday(alice)).capacityNanoUsd;
+const capacityOf = async (settlement: Address) => (await reader(settlement).capacityToday(alice)).capacityNanoUsd;
 
 test("capacity is what the pool answers, at most what an amount can be, and nothing without a pool", async () => {
-  assert.equal(await capacityOf(), 0);
+  assert.equal(await capacityOf(bare), 0);
   await setCode(contract, answering((7_000_000_000).toString(16)));
-  assert.equal(await capacityOf(contract), 7_000_000_000);
+  assert.equal(await capacityOf(whole), 7_000_000_000);
   await setCode(contract, answering("f".repeat(64)));
-  assert.equal(await capacityOf(contract), 9_000_000_000_000_000);
+  assert.equal(await capacityOf(whole), 9_000_000_000_000_000);
 });
 
 test("capacity is of the block whose time it says, whatever the clock says", async () => {
@@ -94,7 +100,7 @@ test("capacity is of the block whose time it says, whatever the clock says", asy
   for (const later of [1, 86_400]) {
     await chain.rpc("evm_increaseTime", [later]);
     await chain.rpc("anvil_mine", ["0x1"]);
-    const { capacityNanoUsd: seen, at } = await reader({ pool: contract }).capacityToday(alice);
+    const { capacityNanoUsd: seen, at } = await reader(whole).capacityToday(alice);
     assert.equal(at, seen * 1_000);
   }
   // A day goes by between the two questions.
@@ -106,14 +112,30 @@ test("capacity is of the block whose time it says, whatever the clock says", asy
     }
     return answer;
   };
-  const { capacityNanoUsd: seen, at } = await reader({ pool: contract }).capacityToday(alice);
+  const { capacityNanoUsd: seen, at } = await reader(whole).capacityToday(alice);
   assert.equal(at, seen * 1_000);
 });
 
 test("a pool that does not answer is no capacity of zero", async () => {
   for (const code of ["", "5f5ffd", "60405ff3"]) {
     await setCode(contract, code);
-    await assert.rejects(reader({ pool: contract }).capacityToday(alice), isUnavailable);
+    await assert.rejects(reader(whole).capacityToday(alice), isUnavailable);
+  }
+});
+
+test("pool and registry are asked for once, and where there is no settlement contract nothing is known", async () => {
+  await setCode(token, answering(bob));
+  await setCode(contract, answering("1"));
+  const asking = reader(whole);
+  for (const calls of [3, 2]) {
+    node.asked = [];
+    assert.equal(await asking.agentOwner(token), bob);
+    assert.deepEqual(node.asked, Array(calls).fill("eth_call"));
+  }
+  for (const code of ["", answering("f".repeat(64)), "5f5ffd", "5b5f56"]) {
+    await setCode(alice, code);
+    await assert.rejects(reader(alice).agentOwner(token), isUnavailable, code);
+    await assert.rejects(reader(alice).capacityToday(bob), isUnavailable, code);
   }
 });
 
@@ -139,8 +161,8 @@ for (const [name, lie] of Object.entries(failures)) {
     const start = performance.now();
     await Promise.all([
       assert.rejects(reader().agentOwner(token), isUnavailable),
-      assert.rejects(reader({ registry: contract }).agentOwner(token), isUnavailable),
-      assert.rejects(reader({ pool: contract }).capacityToday(alice), isUnavailable),
+      assert.rejects(reader(whole).agentOwner(token), isUnavailable),
+      assert.rejects(reader(whole).capacityToday(alice), isUnavailable),
     ]);
     assert.ok(performance.now() - start < 2_500);
   });

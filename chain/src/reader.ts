@@ -7,23 +7,24 @@ import { MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
 import { encodeFunctionData } from "viem";
 import type { ActivationWatcher, WatcherStatus } from "./activation-watcher.ts";
 import { readBooks } from "./books.ts";
-import { type Block, callAt, type Hex, parseWord, quantity, readBlock } from "./chain-view.ts";
+import { type Block, callAt, type Hex, parseAddress, parseWord, quantity, readBlock } from "./chain-view.ts";
 import { acceptsSignature, type SignatureQuery } from "./contract-signature.ts";
 import type { PendingActivation } from "./pending.ts";
 import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
+import { type Part, readPart } from "./settlement-parts.ts";
+import { type Timers, within } from "./timers.ts";
 
 /**
  * What the gateway asks of a chain. Every call ends within two seconds, and may throw `ChainUnavailable`, which is
  * never an answer.
  */
 export type ChainReader = {
-  /** Null unless it is a contract with an owner that the registry, where there is one, knows. */
+  /** Null unless it is a contract with an owner that the settlement's registry, where there is one, knows. */
   agentOwner(agentToken: Address): Promise<Address | null>;
-  /** An identity's dollars for the UTC day of the latest block; nothing where there is no pool. */
+  /** An identity's dollars for the UTC day of the latest block; nothing where the settlement has no pool. */
   capacityToday(identity: Address): Promise<Capacity>;
   acceptsSignature(query: SignatureQuery): Promise<boolean>;
-  /** Null where no settlement contract is set. */
-  books(): Promise<Books | null>;
+  books(): Promise<Books>;
   pendingActivations(account: Address): PendingActivation[];
   following(): Pick<WatcherStatus, "state" | "block" | "lagBlocks">;
 };
@@ -34,9 +35,9 @@ export type Capacity = { capacityNanoUsd: NanoUsd; at: number };
 export type ChainReaderOptions = {
   clients: ReadonlyMap<number, ChainClient>;
   primaryChainId: number;
-  settlement?: Address | undefined;
-  pool?: Address | undefined;
-  registry?: Address | undefined;
+  /** It names the pool and the registry: nobody else is asked where they are. */
+  settlement: Address;
+  timers: Timers;
   watcher: Pick<ActivationWatcher, "pendingActivations" | "status">;
 };
 
@@ -44,51 +45,61 @@ const TIMEOUT_MS = 2_000;
 /** A strange contract gets this much gas to answer with, on the operator's node. */
 const GAS = 200_000;
 
-export function createChainReader({
-  clients,
-  primaryChainId,
-  settlement,
-  pool,
-  registry,
-  watcher,
-}: ChainReaderOptions): ChainReader {
+export function createChainReader(options: ChainReaderOptions): ChainReader {
+  const { clients, primaryChainId, settlement, timers, watcher } = options;
+  const parts = new Map<Part, Address | null>();
+
   function clientOf(chainId: number): ChainClient {
     const client = clients.get(chainId);
     if (client === undefined) throw new ChainUnavailable(`no node is configured for chain ${chainId}`);
     return client;
   }
 
-  /** The primary chain's node, for one question: all its calls together have the time. */
-  function primary(): ChainClient {
+  /** One question to the primary chain's node: all its calls together have the time. */
+  async function question<T>(ask: (client: ChainClient) => Promise<T>): Promise<T> {
     const client = clientOf(primaryChainId);
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    return { request: (method, params) => client.request(method, params, { signal }) };
+    return within(timers, TIMEOUT_MS, (signal) =>
+      ask({ request: (method, params) => client.request(method, params, { signal }) }),
+    );
+  }
+
+  /** Asked for once: it never changes. */
+  async function partOf(client: ChainClient, name: Part): Promise<Address | null> {
+    const known = parts.get(name);
+    if (known !== undefined) return known;
+    const part = await readPart(client, settlement, name);
+    parts.set(name, part);
+    return part;
   }
 
   return {
-    async agentOwner(agentToken) {
-      const client = primary();
-      if (registry !== undefined) {
-        const data = encodeFunctionData({ abi: agentRegistryAbi, functionName: "isAgent", args: [agentToken] });
-        if ((await askOurs(client, registry, data)) !== 1n) return null;
-      }
-      return ownerOf(await ask(client, agentToken, encodeFunctionData({ abi: agentTokenAbi, functionName: "owner" })));
-    },
+    agentOwner: (agentToken) =>
+      question(async (client) => {
+        const registry = await partOf(client, "REGISTRY");
+        if (registry !== null) {
+          const data = encodeFunctionData({ abi: agentRegistryAbi, functionName: "isAgent", args: [agentToken] });
+          if ((await askOurs(client, registry, data)) !== 1n) return null;
+        }
+        const data = encodeFunctionData({ abi: agentTokenAbi, functionName: "owner" });
+        const answer = await ask(client, agentToken, data);
+        return answer === undefined ? null : (parseAddress(answer) ?? null);
+      }),
 
-    async capacityToday(identity) {
-      const client = primary();
-      // A block of its own, because the answer says nothing of the day that it is for.
-      const block = await readBlock(client, "latest");
-      if (block === null) throw new ChainUnavailable("the node has no latest block");
-      if (pool === undefined) return { capacityNanoUsd: 0, at: block.at };
-      const data = encodeFunctionData({ abi: inferencePoolAbi, functionName: "capacityToday", args: [identity] });
-      const capacity = await askOurs(client, pool, data, block);
-      const capacityNanoUsd = capacity > BigInt(MAX_NANO_USD) ? MAX_NANO_USD : Number(capacity);
-      return { capacityNanoUsd, at: block.at };
-    },
+    capacityToday: (identity) =>
+      question(async (client) => {
+        const pool = await partOf(client, "POOL");
+        // A block of its own, because the answer says nothing of the day that it is for.
+        const block = await readBlock(client, "latest");
+        if (block === null) throw new ChainUnavailable("the node has no latest block");
+        if (pool === null) return { capacityNanoUsd: 0, at: block.at };
+        const data = encodeFunctionData({ abi: inferencePoolAbi, functionName: "capacityToday", args: [identity] });
+        const capacity = await askOurs(client, pool, data, block);
+        const capacityNanoUsd = capacity > BigInt(MAX_NANO_USD) ? MAX_NANO_USD : Number(capacity);
+        return { capacityNanoUsd, at: block.at };
+      }),
 
-    books: async () => (settlement === undefined ? null : readBooks(primary(), settlement)),
-    acceptsSignature: async (query) => acceptsSignature(clientOf(query.chainId), query),
+    books: () => question((client) => readBooks(client, settlement)),
+    acceptsSignature: async (query) => acceptsSignature(clientOf(query.chainId), timers, query),
     pendingActivations: (account) => watcher.pendingActivations(account),
     following() {
       const { state, block, lagBlocks } = watcher.status();
@@ -118,11 +129,4 @@ async function askOurs(client: ChainClient, to: Address, data: Hex, block?: Bloc
   const value = answer === undefined ? undefined : parseWord(answer);
   if (value === undefined) throw new ChainUnavailable(`there is no contract of ours at ${to}`);
   return value;
-}
-
-/** Exactly one word, clean above its 20 bytes, and somebody. */
-function ownerOf(answer: Hex | undefined): Address | null {
-  if (answer === undefined || !/^0x0{24}[0-9a-f]{40}$/.test(answer)) return null;
-  const owner: Address = `0x${answer.slice(26)}`;
-  return BigInt(owner) === 0n ? null : owner;
 }

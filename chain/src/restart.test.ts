@@ -3,6 +3,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { createChainClient } from "./rpc.ts";
 import { openMemoryLedger } from "./testing/memory-ledger.ts";
 import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { timers } from "./testing/timers.ts";
 import { alice, bob, clientOf, watch } from "./testing/watch.ts";
 
 let chain: PrimaryChain;
@@ -57,6 +58,7 @@ test("a process that dies at any of a poll's questions leaves books that the nex
     const dying = createChainClient({
       url: chain.rpcUrl,
       random: () => 0,
+      timers,
       tries: 1,
       fetch: (...request) => (++asked > deadline ? Promise.reject(new Error("dead")) : fetch(...request)),
     });

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { type ChainClientOptions, ChainUnavailable, createChainClient, RpcError } from "./rpc.ts";
 import { type Liar, startLiar } from "./testing/liar.ts";
+import { timers } from "./testing/timers.ts";
+import type { Timers } from "./timers.ts";
 
 let node: Liar;
 before(async () => {
@@ -13,7 +15,7 @@ beforeEach(() => {
 });
 
 function client(options: Partial<ChainClientOptions> = {}) {
-  return createChainClient({ url: node.url, fetch, random: () => 0, timeoutMs: 150, pauseMs: 1, ...options });
+  return createChainClient({ url: node.url, fetch, random: () => 0, timers, timeoutMs: 150, pauseMs: 1, ...options });
 }
 const isUnavailable = (error: unknown) => error instanceof ChainUnavailable && error.name === "ChainUnavailable";
 
@@ -116,6 +118,30 @@ test("the caller's signal ends all tries together", async () => {
   await assert.rejects(request, isUnavailable);
   assert.ok(performance.now() - start < 1_000);
   assert.equal(node.asked.length, 1);
+});
+
+test("its timers are those that it was given, and none is left when a request is over", async () => {
+  const waiting = new Set<() => void>();
+  const given: Timers = {
+    after(_, callback) {
+      waiting.add(callback);
+      return { cancel: () => void waiting.delete(callback) };
+    },
+  };
+  node.lie = () => ({ result: "0x1" });
+  await client({ timers: given }).request("eth_any", []);
+  assert.equal(waiting.size, 0);
+  node.lie = () => () => {};
+  const refused = assert.rejects(client({ timers: given, tries: 2 }).request("eth_any", []), isUnavailable);
+  for (const what of ["the first try", "the pause", "the second try"]) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const [callback] = waiting;
+    assert.ok(callback !== undefined, what);
+    waiting.delete(callback);
+    callback();
+  }
+  await refused;
+  assert.equal(waiting.size, 0);
 });
 
 test("a node's address, which may hold a secret, is in no error", async () => {

@@ -1,3 +1,5 @@
+import { pause, type Timers, within } from "./timers.ts";
+
 /**
  * The only way to a chain: JSON-RPC over `fetch`, with a limit on everything a node can do to us. No error's text
  * contains the node's address, for it often contains a secret.
@@ -18,6 +20,7 @@ export type ChainClientOptions = {
   fetch: typeof fetch;
   /** Between 0 and 1, for the pauses between tries. */
   random(): number;
+  timers: Timers;
   /** For one try, to the last byte of its answer. */
   timeoutMs?: number;
   tries?: number;
@@ -29,19 +32,18 @@ const RATE_LIMIT_CODES: readonly number[] = [429, -32005, -32007];
 
 export function createChainClient(options: ChainClientOptions): ChainClient {
   // Taken out of the options: on some platforms `fetch` must not be called as a method of anything.
-  const { fetch, timeoutMs = 5_000, tries = 3, pauseMs = 250, maxResponseBytes = 5 << 20 } = options;
+  const { fetch: send, timers, timeoutMs = 5_000, tries = 3, pauseMs = 250, maxResponseBytes = 5 << 20 } = options;
   const { url, headers } = withoutCredentials(options.url);
   let lastId = 0;
 
-  async function tryOnce(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<unknown> {
+  async function tryOnce(method: string, params: readonly unknown[], signal: AbortSignal): Promise<unknown> {
     const id = ++lastId;
-    const timeout = AbortSignal.timeout(timeoutMs);
-    const response = await fetch(url, {
+    const response = await send(url, {
       method: "POST",
       headers,
       body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
       redirect: "manual",
-      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+      signal,
     });
     const text = await readCapped(response, maxResponseBytes);
     return resultOf(response, text, id);
@@ -51,12 +53,14 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
     async request(method, params, { signal } = {}) {
       for (let count = 1; ; count += 1) {
         try {
-          return await tryOnce(method, params, signal);
+          return await within(timers, timeoutMs, (timeout) =>
+            tryOnce(method, params, signal === undefined ? timeout : AbortSignal.any([timeout, signal])),
+          );
         } catch (error) {
           const over = count >= tries || signal?.aborted === true || !isWorthAnotherTry(error);
           if (over) throw error instanceof RpcError ? error : unavailable(method, error, count);
         }
-        await pause(pauseMs * 2 ** (count - 1) * (0.5 + options.random()), signal);
+        await pause(timers, pauseMs * 2 ** (count - 1) * (0.5 + options.random()), signal);
       }
     },
   };
@@ -148,16 +152,4 @@ function withoutCredentials(address: string): { url: string; headers: Record<str
     url.password = "";
   }
   return { url: url.href, headers };
-}
-
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    }
-    signal?.addEventListener("abort", done);
-  });
 }

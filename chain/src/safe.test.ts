@@ -6,6 +6,7 @@ import { encodeFunctionData, type Hex, hashMessage, parseAbi, serializeErc6492Si
 import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
 import { createChainReader } from "./reader.ts";
 import { type Anvil, startAnvil } from "./testing/anvil.ts";
+import { timers } from "./testing/timers.ts";
 import { clientOf } from "./testing/watch.ts";
 
 /** Wallets of the real Safe's code, deployed and not deployed yet. */
@@ -28,6 +29,8 @@ function accepts(address: Address, signature: Hex, text = message): Promise<bool
   const reader = createChainReader({
     clients: new Map([[31337, clientOf(chain.rpcUrl)]]),
     primaryChainId: 31337,
+    settlement: safe,
+    timers,
     watcher: {
       pendingActivations: () => [],
       status: () => ({ state: "following", block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),

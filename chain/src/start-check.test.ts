@@ -1,24 +1,75 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { type ChainClient, ChainUnavailable } from "./rpc.ts";
+import { after, before, test } from "node:test";
+import type { Address } from "@inference/protocol/credential";
+import { getAddress } from "viem";
+import type { ChainIdentity } from "./chain-identity.ts";
 import { startContradiction } from "./start-check.ts";
+import { type Anvil, startAnvil } from "./testing/anvil.ts";
+import { deploySettlement } from "./testing/settlement.ts";
+import { clientOf } from "./testing/watch.ts";
 
-const settlement = "0x00000000000000000000000000000000000000aa";
-const node = (answers: Record<string, unknown>): ChainClient => ({
-  async request(method) {
-    const answer = answers[method];
-    if (answer instanceof Error) throw answer;
-    return answer;
-  },
-});
-const check = (answers: Record<string, unknown>) => startContradiction(node(answers), { chainId: 31337, settlement });
+/** With capitals, as people paste them. */
+const addressOf = (index: number): Address => getAddress(`0x${"ab".repeat(19)}0${index}`);
+const [token, minter, bridge, pool, registry] = [addressOf(1), addressOf(2), addressOf(3), addressOf(4), addressOf(5)];
+const stranger = addressOf(6);
+const right = {
+  TOKEN_ADDRESS: token,
+  MINTER_ADDRESS: minter,
+  BRIDGE_ADDRESS: bridge,
+  POOL_ADDRESS: pool,
+  REGISTRY_ADDRESS: registry,
+};
 
-test("a node of another chain, and an address without a contract, are told at the start, by the setting's name", async () => {
-  assert.match((await check({ eth_chainId: "0x1" })) ?? "", /PRIMARY_CHAIN_ID is 31337.* is on 1/);
-  assert.match((await check({ eth_chainId: "0x7a69", eth_getCode: "0x" })) ?? "", /SETTLEMENT_ADDRESS/);
+let chain: Anvil;
+let settlement: Address;
+before(async () => {
+  chain = await startAnvil();
+  settlement = await deploySettlement(chain.rpcUrl, { token, minter, bridge, pool, registry });
+});
+after(() => chain?.stop());
+
+const check = (identity: Partial<ChainIdentity> = {}, url = chain.rpcUrl) =>
+  startContradiction(clientOf(url), { chainId: 31337, settlement, contracts: right, ...identity });
+
+test("settings that the chain agrees with, or says nothing of, are not contradicted", async () => {
+  const { hash } = await chain.rpc<{ hash: string }>("eth_getBlockByNumber", ["0x0", false]);
+  assert.equal(await check({ anchor: { block: 0, hash: hash.toUpperCase().replace("X", "x") } }), undefined);
+  assert.equal(await check({ contracts: undefined }), undefined);
+  assert.equal(await check({ contracts: { TOKEN_ADDRESS: undefined, POOL_ADDRESS: pool } }), undefined);
 });
 
-test("a node that agrees, or cannot be asked, contradicts nothing", async () => {
-  assert.equal(await check({ eth_chainId: "0x7a69", eth_getCode: "0x60" }), undefined);
-  assert.equal(await check({ eth_chainId: new ChainUnavailable("down") }), undefined);
+test("a node that cannot be asked, or does not know the anchor yet, contradicts nothing", async () => {
+  assert.equal(await check({ contracts: { POOL_ADDRESS: stranger } }, "http://127.0.0.1:9"), undefined);
+  assert.equal(await check({ anchor: { block: 9_999, hash: `0x${"00".repeat(32)}` } }), undefined);
 });
+
+test("another chain is told by the setting's name, and by what each side says", async () => {
+  assert.equal(await check({ chainId: 8453 }), "PRIMARY_CHAIN_ID is 8453, and the node is on chain 31337");
+  assert.match(
+    (await check({ anchor: { block: 0, hash: `0x${"00".repeat(32)}` } })) ?? "",
+    /^block 0 is 0x[0-9a-f]{64}, not 0x0{64} as PRIMARY_ANCHOR says/,
+  );
+});
+
+test("no settlement contract, or another's contract in its place, is told by the setting's name", async () => {
+  const create2Deployer = "0x4e59b44847b379578588920cA78FbF26c0B4956C";
+  for (const address of [stranger, create2Deployer] as const) {
+    const said = await check({ settlement: address });
+    assert.equal(said, `SETTLEMENT_ADDRESS: there is no settlement contract at ${address}`);
+  }
+});
+
+for (const name of Object.keys(right) as (keyof typeof right)[]) {
+  test(`another ${name} than the settlement contract's is told with both`, async () => {
+    const part = name.replace("_ADDRESS", "");
+    assert.equal(
+      await check({ contracts: { ...right, [name]: stranger } }),
+      `${name} is ${stranger}, and the settlement contract's ${part} is ${right[name].toLowerCase()}`,
+    );
+    const bare = await deploySettlement(chain.rpcUrl);
+    assert.equal(
+      await check({ settlement: bare, contracts: { [name]: right[name] } }),
+      `${name} is ${right[name]}, and the settlement contract's ${part} is none`,
+    );
+  });
+}

@@ -74,7 +74,7 @@ export async function deploy(chains: Readonly<Record<LocalChainName, Chain>>): P
 }
 
 /** The address of a contract, by the name it has in the deployment. */
-export function contract({ contracts }: ChainDeployment, name: string): Address {
+export function contract({ contracts }: Pick<ChainDeployment, "contracts">, name: string): Address {
   const address = contracts[name];
   if (address === undefined) throw new TypeError(`the deployment has no ${name}`);
   return address;

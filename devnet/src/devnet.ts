@@ -44,6 +44,7 @@ export const ACTIVATED_AMOUNT = 25_000_000n;
 /** Starts everything, or continues where it was stopped. Throws {@link DevnetError}; nothing is left running then. */
 export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   const settings = readSettings(options.environment);
+  for (const line of settings.unheard) options.onProgress?.(line);
   const folder = openFolder(settings.folder);
   const crew = createCrew();
   let stopped: Promise<void> | undefined;

@@ -56,10 +56,11 @@ for (const [what, settings, says] of [
   });
 }
 
-test("a setting that the gateway refuses is one line with its name, and nothing stays", async () => {
+test("a setting that the gateway refuses is one line with its name, and nothing stays; PORT is told and not read", async () => {
   const folder = temporaryFolder();
-  const started = launch(folder.path, { MODEL_ALIASES: "no json" });
+  const started = launch(folder.path, { MODEL_ALIASES: "no json", PORT: "none of ours" });
   equal(await started.exited, 1);
+  match(started.output.stderr, /^PORT is set, but npm start does not read it: GATEWAY_PORT is the gateway's port\.$/m);
   match(lastLine(started.output), /^The gateway ended with code 1: .*MODEL_ALIASES/);
   deepEqual(processesOf(folder.path), []);
   folder.remove();

@@ -1,5 +1,7 @@
-import { deepEqual, throws } from "node:assert/strict";
+import { deepEqual, match, throws } from "node:assert/strict";
 import { test } from "node:test";
+import { ownSettings } from "./gateway.ts";
+import { simulatorSettings } from "./provider.ts";
 import { readSettings } from "./settings.ts";
 
 test("the secondary chains have the ports after the primary's, and the other local ids, unless it is said", () => {
@@ -15,4 +17,33 @@ test("the secondary chains have the ports after the primary's, and the other loc
 
 test("where no port comes after the primary's, the setting to make is named", () => {
   throws(() => readSettings({ CHAIN_PORT: "65535" }), /CHAIN_PORT and SECONDARY1_PORT are both 65535: set one/);
+});
+
+const provider = { UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1", UPSTREAM_API_KEY: "key" };
+
+test("every setting that the devnet makes itself is refused by name, with what to use instead", () => {
+  const contracts = new Proxy({}, { get: () => "0x1" });
+  const site = { port: 1, secret: "", chain: { rpcUrl: "", chainId: 31337 }, databaseFile: "" };
+  const { PRIMARY_CHAIN_ID: _, PORT, HOST, ...own } = ownSettings({ ...site, deployment: { block: 0, contracts } });
+  for (const name of [...Object.keys(own), "PRIMARY_ANCHOR"]) {
+    const says = new RegExp(`^${name} is set, but npm start .+: (unset it, or|set DEVNET_DIR|set GATEWAY_PORT).*\\.$`);
+    throws(() => readSettings({ [name]: "1" }), { message: says });
+    throws(() => readSettings({ ...provider, [name]: "1" }), { message: says });
+    deepEqual(readSettings({ [name]: "" }), readSettings({}));
+  }
+});
+
+test("what is the simulator's is refused with it alone", () => {
+  const { UPSTREAM_BASE_URL: _, UPSTREAM_API_KEY: __, ...own } = simulatorSettings("", { key: "", adminKey: "" });
+  for (const name of Object.keys(own)) {
+    throws(() => readSettings({ [name]: "1" }), { message: new RegExp(`^${name} is set, but .* UPSTREAM_BASE_URL`) });
+    deepEqual(readSettings({ ...provider, [name]: "1" }), readSettings(provider));
+  }
+});
+
+test("a port or a host that the machine has for other programs stops nothing, and is told", () => {
+  deepEqual(readSettings({}).unheard, []);
+  const { unheard, ...settings } = readSettings({ PORT: "3000", HOST: "workstation" });
+  deepEqual({ ...settings, unheard: [] }, readSettings({}));
+  match(unheard.join(" "), /^PORT is set, but .* GATEWAY_PORT .* HOST is set, but .* 127\.0\.0\.1\.$/);
 });

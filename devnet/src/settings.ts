@@ -12,6 +12,8 @@ export type DevnetSettings = {
   ports: Ports;
   /** A provider of the user's own; undefined for the simulator. */
   upstream: { url: string } | undefined;
+  /** To be told: what is set and is not read. */
+  unheard: readonly string[];
 };
 export type Ports = Readonly<Record<PortSetting, number>>;
 export type PortSetting = keyof typeof DEFAULT_PORTS;
@@ -26,8 +28,36 @@ export const DEFAULT_PORTS = {
 
 const LAST_PORT = 65_535;
 
+const chainOfItsOwn = "npm start has a chain of its own: unset it, or use npm run gateway";
+const simulatorsOwn = "npm start says how its simulator is asked: unset it, or set UPSTREAM_BASE_URL as well";
+
 /** What the devnet decides itself, and a user who sets it would expect to be heard. */
-const NOT_HERE = ["PRIMARY_RPC_URL", "SETTLEMENT_ADDRESS"];
+const NOT_HERE: Readonly<Record<string, string>> = {
+  PRIMARY_RPC_URL: chainOfItsOwn,
+  PRIMARY_ANCHOR: chainOfItsOwn,
+  SETTLEMENT_ADDRESS: chainOfItsOwn,
+  SETTLEMENT_START_BLOCK: chainOfItsOwn,
+  TOKEN_ADDRESS: chainOfItsOwn,
+  MINTER_ADDRESS: chainOfItsOwn,
+  STABLECOIN_ADDRESS: chainOfItsOwn,
+  BRIDGE_ADDRESS: chainOfItsOwn,
+  POOL_ADDRESS: chainOfItsOwn,
+  REGISTRY_ADDRESS: chainOfItsOwn,
+  BASE_URL: "npm start has its gateway on 127.0.0.1: set GATEWAY_PORT, or use npm run gateway",
+  GATEWAY_SECRET: "npm start makes and keeps its own: unset it, or use npm run gateway",
+  DATABASE_FILE: "npm start keeps it with everything else: set DEVNET_DIR",
+};
+const NOT_WITH_THE_SIMULATOR: Readonly<Record<string, string>> = {
+  UPSTREAM_CHAT_EXTRAS: simulatorsOwn,
+  UPSTREAM_RECORD_URL: simulatorsOwn,
+  UPSTREAM_RECORD_KEY: simulatorsOwn,
+  UPSTREAM_BLOCKED_HEADER: simulatorsOwn,
+};
+/** A machine may have these for other programs: whoever meant this one is told, and nobody is stopped. */
+const NOT_READ: Readonly<Record<string, string>> = {
+  PORT: "npm start does not read it: GATEWAY_PORT is the gateway's port",
+  HOST: "npm start does not read it: everything listens on 127.0.0.1",
+};
 
 /**
  * Reads the settings of `npm start`; empty values count as absent. Throws {@link DevnetError} naming all wrong ones.
@@ -35,14 +65,14 @@ const NOT_HERE = ["PRIMARY_RPC_URL", "SETTLEMENT_ADDRESS"];
 export function readSettings(variables: Variables): DevnetSettings {
   const given = (name: string): string | undefined => variables[name] || undefined;
   const wrong: string[] = [];
-  for (const name of NOT_HERE) {
-    if (given(name) === undefined) continue;
-    wrong.push(`${name} is set, but npm start has a chain of its own: unset it, or use npm run gateway.`);
-  }
+  const unheard = (names: Readonly<Record<string, string>>): string[] =>
+    Object.entries(names).flatMap(([name, why]) => (given(name) === undefined ? [] : [`${name} is set, but ${why}.`]));
+  wrong.push(...unheard(NOT_HERE));
   const chainIdText = given("PRIMARY_CHAIN_ID") ?? "31337";
   wrong.push(...wrongChainId(chainIdText));
   const upstreamUrl = given("UPSTREAM_BASE_URL");
   wrong.push(...wrongUpstream(upstreamUrl, given("UPSTREAM_API_KEY")));
+  if (upstreamUrl === undefined) wrong.push(...unheard(NOT_WITH_THE_SIMULATOR));
   const names = Object.keys(DEFAULT_PORTS) as PortSetting[];
   const portTexts = byName(names, given);
   const noPorts = wrongPorts(portTexts);
@@ -61,6 +91,7 @@ export function readSettings(variables: Variables): DevnetSettings {
     chainIds: { primary, secondary1, secondary2 },
     ports,
     upstream: upstreamUrl === undefined ? undefined : { url: upstreamUrl },
+    unheard: unheard(NOT_READ),
   };
 }
 

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { statusAnswer } from "@inference/protocol/wire/answers";
 import { defaultRequestLimits, limits, type RequestLimits } from "./config.ts";
+import { makeWallet, openFixture, sign } from "./identity/testing/identity-fixture.ts";
 import { configOf, gatewaySettings, parseSettings } from "./settings.ts";
 
 const right = {
@@ -19,6 +21,78 @@ function start(settings: Record<string, string>): { url: string | null; key: str
   const parsed = parseSettings(gatewaySettings, { ...right, ...settings });
   const { recordUrl, recordKey } = configOf(parsed, host).upstream;
   return { url: recordUrl, key: recordKey };
+}
+
+/** What clients meet under these settings. */
+function openWith(settings: Record<string, string>) {
+  const { chainIds, contracts } = configOf(parseSettings(gatewaySettings, { ...right, ...settings }), host);
+  const fixture = openFixture({ chainIds, contracts });
+  return {
+    fixture,
+    async status() {
+      const { text } = await fixture.call("GET", "/api/v1/status");
+      return statusAnswer.parse(JSON.parse(text)).data;
+    },
+    async signIn(chainId: number, signature?: string): Promise<string> {
+      const body = { ...(await sign(makeWallet(), { chainId })), ...(signature === undefined ? {} : { signature }) };
+      const answer = await fixture.call("POST", "/auth", { body });
+      return answer.body.error?.code ?? "signed in";
+    },
+  };
+}
+
+test("the status names every contract that the settings do, and no other", async () => {
+  assert.deepEqual((await openWith({}).status()).contracts, {
+    1: { inferenceSettlement: right.SETTLEMENT_ADDRESS },
+  });
+  const [a, b, c, d, e, f] = ["a", "b", "c", "d", "e", "f"].map((letter) => `0x${letter.repeat(40)}`);
+  const given = {
+    TOKEN_ADDRESS: a,
+    MINTER_ADDRESS: b,
+    STABLECOIN_ADDRESS: c,
+    POOL_ADDRESS: d,
+    REGISTRY_ADDRESS: e,
+    BRIDGE_ADDRESS: f,
+  } as Record<string, string>;
+  assert.deepEqual((await openWith(given).status()).contracts, {
+    1: {
+      inferenceToken: a,
+      tokenMinter: b,
+      inferenceSettlement: right.SETTLEMENT_ADDRESS,
+      stablecoin: c,
+      inferencePool: d,
+      agentRegistry: e,
+      tokenBridge: f,
+    },
+  });
+});
+
+test("a wallet signs in for the primary chain and for those that were added, and for no other", async () => {
+  const alone = openWith({});
+  assert.deepEqual((await alone.status()).chain_ids, [1]);
+  assert.deepEqual([await alone.signIn(1), await alone.signIn(10)], ["signed in", "siwe_chain_unsupported"]);
+  const three = openWith({ SIGN_IN_CHAIN_IDS: "10, 1,12" });
+  const { primary_chain_id, chain_ids } = await three.status();
+  assert.deepEqual([primary_chain_id, chain_ids], [1, [1, 10, 12]]);
+  assert.deepEqual(await Promise.all([1, 10, 12, 2].map((chainId) => three.signIn(chainId))), [
+    "signed in",
+    "signed in",
+    "signed in",
+    "siwe_chain_unsupported",
+  ]);
+});
+
+test("a contract's wallet signs in for the primary chain alone, whatever was added", async () => {
+  const { fixture, signIn } = openWith({ SIGN_IN_CHAIN_IDS: "10" });
+  fixture.chain.acceptsSignature = async () => true;
+  const signature = `0x${"ab".repeat(90)}`;
+  assert.deepEqual([await signIn(1, signature), await signIn(10, signature)], ["signed in", "invalid_signature"]);
+});
+
+for (const wrong of ["base", "1;2", "1,,2", "-1", "1.5", "1".repeat(16), Array(17).fill("1").join(",")]) {
+  test(`${wrong} are no chains to sign in for`, () => {
+    assert.throws(() => openWith({ SIGN_IN_CHAIN_IDS: wrong }), /SIGN_IN_CHAIN_IDS: must be at most 16 chain ids/);
+  });
 }
 
 test("the master key reads records of the provider's own host only", () => {

@@ -32,6 +32,17 @@ const whole = (most: number, least = 0) =>
     .transform(Number)
     .refine((value) => value >= least, `must be at least ${least}`)
     .refine((value) => value <= most, `must be at most ${most}`);
+const chainIdList = z
+  .string()
+  .regex(/^\d{1,15}(, *\d{1,15}){0,15}$/, "must be at most 16 chain ids with commas between them")
+  .transform((text) => text.split(",").map(Number));
+const anchor = z
+  .string()
+  .regex(/^\d{1,15}:0x[0-9a-fA-F]{64}$/, "must be the number of a block and its hash, `17000000:0x...`")
+  .transform((text) => {
+    const [block = "", hash = ""] = text.split(":");
+    return { block: Number(block), hash };
+  });
 const MIB = 1024 * 1024;
 /** For a body and a turn: the ledger refuses what came a minute ago, and the chain and the ledger take time too. */
 const ADMITTED_WITHIN_MS = MAX_CLOCK_SKEW_MS - 12_000;
@@ -77,6 +88,14 @@ export const gatewaySettings = z.object({
     .describe("The header (value `true`) by which the provider marks an image it blocked and does not bill."),
   PRIMARY_RPC_URL: httpUrl.describe("A node of the primary chain."),
   PRIMARY_CHAIN_ID: whole(2 ** 48).describe("The primary chain's id: checked against the node."),
+  PRIMARY_ANCHOR: anchor
+    .optional()
+    .describe("An old block of the primary chain and its hash, `17000000:0x...`: a node with another is not believed."),
+  SIGN_IN_CHAIN_IDS: chainIdList
+    .optional()
+    .describe(
+      "Other chains that a signed message may name, such as `31338,31339`; a contract's wallet signs for the primary chain alone.",
+    ),
   SETTLEMENT_ADDRESS: address.describe("InferenceSettlement on the primary chain."),
   SETTLEMENT_START_BLOCK: whole(2 ** 48)
     .default(0)
@@ -84,8 +103,11 @@ export const gatewaySettings = z.object({
   TOKEN_ADDRESS: address.optional().describe("InferenceToken, for the status page."),
   MINTER_ADDRESS: address.optional().describe("TokenMinter, for the status page."),
   STABLECOIN_ADDRESS: address.optional().describe("The chain's dollar, for the status page."),
-  POOL_ADDRESS: address.optional().describe("InferencePool: without it every identity's capacity is 0."),
-  REGISTRY_ADDRESS: address.optional().describe("AgentRegistry: with it only its agent tokens are taken for agents."),
+  BRIDGE_ADDRESS: address.optional().describe("TokenBridge, the same on every chain, for the status page."),
+  POOL_ADDRESS: address
+    .optional()
+    .describe("InferencePool, for the status page; what is asked is the one that the settlement contract names."),
+  REGISTRY_ADDRESS: address.optional().describe("AgentRegistry, likewise."),
   CONFIRMATIONS: z
     .union([z.literal("finalized"), whole(100_000)], "must be `finalized` or a whole number of blocks")
     .default("finalized")
@@ -229,7 +251,7 @@ export function configOf(
   return {
     baseUrl: settings.BASE_URL,
     secret: Uint8Array.from(Buffer.from(settings.GATEWAY_SECRET.replace(/^0x/, ""), "hex")),
-    chainIds: [settings.PRIMARY_CHAIN_ID],
+    chainIds: [...new Set([settings.PRIMARY_CHAIN_ID, ...(settings.SIGN_IN_CHAIN_IDS ?? [])])],
     drainMs: host.drainMs,
     heldBodyBytes: host.heldBodyBytes,
     upstream: {
@@ -252,6 +274,9 @@ export function configOf(
           tokenMinter: settings.MINTER_ADDRESS,
           inferenceSettlement: settings.SETTLEMENT_ADDRESS,
           stablecoin: settings.STABLECOIN_ADDRESS,
+          inferencePool: settings.POOL_ADDRESS,
+          agentRegistry: settings.REGISTRY_ADDRESS,
+          tokenBridge: settings.BRIDGE_ADDRESS,
         }).filter((entry): entry is [string, Address] => entry[1] !== undefined),
       ),
     },

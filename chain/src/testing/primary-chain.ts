@@ -13,6 +13,7 @@ import { type Anvil, FINALITY_DEPTH, startAnvil } from "./anvil.ts";
 /** A primary chain with the real contracts, and one rich account that activates for others. */
 export type PrimaryChain = Anvil & {
   settlement: Address;
+  token: Address;
   timelock: Address;
   startBlock: number;
   /** In token units. In a block when it resolves, unless mining is paused. */
@@ -99,6 +100,7 @@ async function deploy(anvil: Anvil): Promise<PrimaryChain> {
   return {
     ...anvil,
     settlement: inferenceSettlement,
+    token: inferenceToken,
     timelock: timelockController,
     startBlock: Number(deployment.block),
     mine,

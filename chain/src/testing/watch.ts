@@ -9,6 +9,7 @@ import {
 import { type ChainClient, createChainClient } from "../rpc.ts";
 import { type MemoryLedger, openMemoryLedger } from "./memory-ledger.ts";
 import type { PrimaryChain } from "./primary-chain.ts";
+import { timers } from "./timers.ts";
 
 /** A watcher with its books, and what its operator was told. */
 export type Watch = {
@@ -26,7 +27,7 @@ export const alice: Address = "0x00000000000000000000000000000000000a11ce";
 export const bob: Address = "0x0000000000000000000000000000000000000b0b";
 
 export function clientOf(url: string): ChainClient {
-  return createChainClient({ url, fetch, random: () => 0, timeoutMs: 1_000, pauseMs: 1 });
+  return createChainClient({ url, fetch, random: () => 0, timers, timeoutMs: 1_000, pauseMs: 1 });
 }
 
 export function watch(

@@ -5,6 +5,7 @@ import { chainPartition } from "@inference/ledger/partition";
 import type { Bindings } from "./bindings.ts";
 import type { ChainLook } from "./chain-object.ts";
 import { log } from "./log.ts";
+import { timers } from "./timers.ts";
 
 /** What the chain's object saw, as it was told here last: for display, and to keep the object going. */
 export type FollowedChain = Pick<ActivationWatcher, "status" | "pendingActivations"> & {
@@ -35,5 +36,5 @@ export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain
 }
 
 export function chainClientOf(url: string): ChainClient {
-  return createChainClient({ url, fetch: fetch.bind(globalThis), random: Math.random });
+  return createChainClient({ url, fetch: fetch.bind(globalThis), random: Math.random, timers });
 }

@@ -33,6 +33,8 @@ export class ChainObject extends DurableObject<Bindings> {
       ...(settings.WITNESS_RPC_URL === undefined ? {} : { witness: chainClientOf(settings.WITNESS_RPC_URL) }),
       chainId: settings.PRIMARY_CHAIN_ID,
       settlement: settings.SETTLEMENT_ADDRESS,
+      anchor: settings.PRIMARY_ANCHOR,
+      contracts: settings,
       startBlock: settings.SETTLEMENT_START_BLOCK,
       confirmations: settings.CONFIRMATIONS,
       stalledAfterMs: settings.CHAIN_STALLED_AFTER_MS,

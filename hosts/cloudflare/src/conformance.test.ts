@@ -5,6 +5,7 @@ import { readdirSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { startAnvil } from "@inference/chain/testing/anvil";
+import { deploySettlement } from "@inference/chain/testing/settlement";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
 import { privateKeyToAddress } from "viem/accounts";
@@ -37,7 +38,14 @@ before(async () => {
   // A contract that answers everything with its owner's address.
   await anvil.rpc("anvil_setCode", [agentToken, `0x73${privateKeyToAddress(first).slice(2)}5f5260205ff3`]);
   const entry = new URL("testing/addressed-worker.ts", import.meta.url);
-  edge = await startEdge({ PRIMARY_RPC_URL: anvil.rpcUrl, BASE_URL: "http://gateway.test" }, { entry });
+  const settings = {
+    PRIMARY_RPC_URL: anvil.rpcUrl,
+    SETTLEMENT_ADDRESS: await deploySettlement(anvil.rpcUrl),
+    // Credits and the ceiling are put there below, and are not to be as on that chain.
+    CHAIN_POLL_MS: "3600000",
+    BASE_URL: "http://gateway.test",
+  };
+  edge = await startEdge(settings, { entry });
   // A provider that locks a key out after bad requests is not what is looked at here.
   const config = { method: "POST", body: JSON.stringify({ errorBudget: null, record: "off" }) };
   await fetch(`${edge.simulator.controlUrl}/config`, config);

@@ -6,6 +6,7 @@ import { chainClientOf, type FollowedChain, followChain } from "./chain-look.ts"
 import { makeKeyValue } from "./key-value.ts";
 import { log } from "./log.ts";
 import { edgeConfigOf, settingsOf } from "./settings.ts";
+import { timers } from "./timers.ts";
 import { upstream } from "./upstream.ts";
 
 /** The gateway as it is put together at the edge: in the Worker, and in each object for the object's own jobs. */
@@ -24,8 +25,7 @@ export function openEdgeGateway(
       clients: new Map([[settings.PRIMARY_CHAIN_ID, chainClientOf(settings.PRIMARY_RPC_URL)]]),
       primaryChainId: settings.PRIMARY_CHAIN_ID,
       settlement: settings.SETTLEMENT_ADDRESS,
-      pool: settings.POOL_ADDRESS,
-      registry: settings.REGISTRY_ADDRESS,
+      timers,
       watcher: chain,
     }),
     upstream,
@@ -34,10 +34,3 @@ export function openEdgeGateway(
   };
   return { gateway: makeGateway(edgeConfigOf(settings), environment), chain };
 }
-
-export const timers: Environment["timers"] = {
-  after(ms, callback) {
-    const timer = setTimeout(callback, ms);
-    return { cancel: () => clearTimeout(timer) };
-  },
-};

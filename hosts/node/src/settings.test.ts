@@ -4,7 +4,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
+import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { configOf, parseSettings, SettingsError } from "@inference/gateway/settings";
 import {
   gatewayEnvironment,
@@ -70,6 +71,7 @@ const wrong: Record<string, [value: string, because: RegExp]> = {
   UPSTREAM_RECORD_URL: ["http://provider.test/record", /\{id\}/],
   PRIMARY_RPC_URL: ["localhost:8545", /http\(s\) URL/],
   PRIMARY_CHAIN_ID: ["0x1", /whole number/],
+  PRIMARY_ANCHOR: ["latest", /number of a block and its hash/],
   SETTLEMENT_ADDRESS: ["0x123", /0x address/],
   SETTLEMENT_START_BLOCK: ["-1", /whole number/],
   CONFIRMATIONS: ["latest", /./],
@@ -122,6 +124,52 @@ test("what is not said has its default, and a URL loses its last slash", () => {
   const config = configOf(settings, { drainMs: 1, heldBodyBytes: 2 ** 28, pricesFile: null });
   assert.deepEqual(config.secret, new Uint8Array(Buffer.from(secret, "hex")));
   assert.deepEqual(config.chainIds, [31337]);
+});
+
+describe("a chain that is there", () => {
+  let chain: PrimaryChain;
+  let genesis: string;
+  before(async () => {
+    chain = await startPrimaryChain();
+    genesis = (await chain.rpc<{ hash: string }>("eth_getBlockByNumber", ["0x0", false])).hash;
+  });
+  after(() => chain?.stop());
+
+  const beside = (more: Record<string, string> = {}): Record<string, string> => ({
+    ...right(),
+    PRIMARY_RPC_URL: chain.rpcUrl,
+    SETTLEMENT_ADDRESS: chain.settlement,
+    ...more,
+  });
+
+  test("starts it with the anchor and the contracts that the chain has", async () => {
+    const env = beside({ PRIMARY_ANCHOR: `0:${genesis}`, TOKEN_ADDRESS: chain.token });
+    const program = await start({ script: "../main.ts", env });
+    try {
+      assert.equal((await fetch(`${gatewayUrl(program.ready)}/healthz`)).status, 200);
+    } finally {
+      await program.kill();
+    }
+  });
+
+  for (const [setting, value, because] of [
+    ["PRIMARY_CHAIN_ID", "8453", /PRIMARY_CHAIN_ID is 8453, and the node is on chain 31337\.$/],
+    ["PRIMARY_ANCHOR", `0:0x${"66".repeat(32)}`, /block 0 is 0x\w+, not 0x66\w+ as PRIMARY_ANCHOR says/],
+    ["SETTLEMENT_ADDRESS", `0x${"66".repeat(20)}`, /SETTLEMENT_ADDRESS: there is no settlement contract at 0x66\w+\.$/],
+    [
+      "TOKEN_ADDRESS",
+      `0x${"66".repeat(20)}`,
+      /TOKEN_ADDRESS is 0x66\w+, and the settlement contract's TOKEN is 0x\w+\.$/,
+    ],
+    ["POOL_ADDRESS", `0x${"66".repeat(20)}`, /POOL_ADDRESS is 0x66\w+, and the settlement contract's POOL is none\.$/],
+  ] as const) {
+    test(`ends it with one line where it says otherwise than ${setting}`, async () => {
+      const { code, said, stdout } = await runToEnd(beside({ [setting]: value }));
+      assert.deepEqual([code, stdout, said.length], [1, "", 1], said.join("\n"));
+      assert.match(said[0] ?? "", /^The gateway cannot start\. /);
+      assert.match(said[0] ?? "", because);
+    });
+  }
 });
 
 test("a port that is in use ends it with one line", async () => {

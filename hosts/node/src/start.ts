@@ -1,8 +1,9 @@
 import { randomFillSync } from "node:crypto";
 import { createActivationWatcher } from "@inference/chain/activation-watcher";
+import type { ChainIdentity } from "@inference/chain/chain-identity";
 import { keepPolling } from "@inference/chain/polling";
 import { createChainReader } from "@inference/chain/reader";
-import { type ChainClient, createChainClient } from "@inference/chain/rpc";
+import { createChainClient } from "@inference/chain/rpc";
 import { startContradiction } from "@inference/chain/start-check";
 import type { Environment } from "@inference/gateway/environment";
 import { makeGateway } from "@inference/gateway/gateway";
@@ -65,13 +66,26 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     },
     ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
   });
-  const chainClientOf = (url: string, tries = 3) => createChainClient({ url, fetch, random: Math.random, tries });
+  const timers: Environment["timers"] = {
+    after(ms, callback) {
+      const timer = setTimeout(callback, ms);
+      return { cancel: () => clearTimeout(timer) };
+    },
+  };
+  const chainClientOf = (url: string, tries = 3) =>
+    createChainClient({ url, fetch, random: Math.random, timers, tries });
   const chainClient = chainClientOf(settings.PRIMARY_RPC_URL);
-  await checkChain(chainClientOf(settings.PRIMARY_RPC_URL, 1), settings);
-  const watcher = createActivationWatcher({
-    client: chainClient,
+  const identity: ChainIdentity = {
     chainId: settings.PRIMARY_CHAIN_ID,
     settlement: settings.SETTLEMENT_ADDRESS,
+    anchor: settings.PRIMARY_ANCHOR,
+    contracts: settings,
+  };
+  const contradiction = await startContradiction(chainClientOf(settings.PRIMARY_RPC_URL, 1), identity);
+  if (contradiction !== undefined) throw new SettingsError(`The gateway cannot start. ${contradiction}.`);
+  const watcher = createActivationWatcher({
+    ...identity,
+    client: chainClient,
     startBlock: settings.SETTLEMENT_START_BLOCK,
     confirmations: settings.CONFIRMATIONS,
     stalledAfterMs: settings.CHAIN_STALLED_AFTER_MS,
@@ -82,12 +96,6 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   });
   const upstream = openUpstream(config.upstream.baseUrl);
   const background = makeBackground();
-  const timers: Environment["timers"] = {
-    after(ms, callback) {
-      const timer = setTimeout(callback, ms);
-      return { cancel: () => clearTimeout(timer) };
-    },
-  };
   const environment: Environment = {
     clock,
     random: { bytes: randomBytes },
@@ -97,8 +105,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       clients: new Map([[settings.PRIMARY_CHAIN_ID, chainClient]]),
       primaryChainId: settings.PRIMARY_CHAIN_ID,
       settlement: settings.SETTLEMENT_ADDRESS,
-      pool: settings.POOL_ADDRESS,
-      registry: settings.REGISTRY_ADDRESS,
+      timers,
       watcher,
     }),
     upstream,
@@ -126,12 +133,6 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       keyValue.close();
     },
   };
-}
-
-async function checkChain(client: ChainClient, settings: NodeSettings): Promise<void> {
-  const chain = { chainId: settings.PRIMARY_CHAIN_ID, settlement: settings.SETTLEMENT_ADDRESS };
-  const contradiction = await startContradiction(client, chain);
-  if (contradiction !== undefined) throw new SettingsError(`The gateway cannot start. ${contradiction}.`);
 }
 
 /** How long a stop waits for answers in flight before it leaves them to the next start's sweeper. */

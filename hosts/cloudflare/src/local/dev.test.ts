@@ -1,19 +1,21 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
+import { gatewaySettings } from "@inference/gateway/settings";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { eventually } from "../testing/edge.ts";
+import { readDevnet } from "./devnet.ts";
 
 let chain: PrimaryChain;
 let simulator: Awaited<ReturnType<typeof startProviderSimulator>>;
-const folder = mkdtempSync(join(tmpdir(), "devnet-"));
+const devnet = mkdtempSync(join(tmpdir(), "devnet-"));
 
 /** What a devnet leaves in its folder while it runs. */
 before(async () => {
@@ -29,14 +31,14 @@ before(async () => {
     provider: { url: simulator.url },
   };
   const secrets = { gatewaySecret: "22".repeat(32), providerKey: "master-key", providerAdminKey: "admin-key" };
-  writeFileSync(join(folder, "ready.json"), JSON.stringify(ready));
-  writeFileSync(join(folder, "secrets.json"), JSON.stringify(secrets));
+  writeFileSync(join(devnet, "ready.json"), JSON.stringify(ready));
+  writeFileSync(join(devnet, "secrets.json"), JSON.stringify(secrets));
 });
 
 after(async () => {
   await simulator?.close();
   await chain?.stop();
-  rmSync(folder, { recursive: true });
+  rmSync(devnet, { recursive: true });
 });
 
 function startDev(environment: Record<string, string>): { child: ChildProcess; said(): string } {
@@ -51,7 +53,7 @@ function startDev(environment: Record<string, string>): { child: ChildProcess; s
 test("beside a devnet it prints a URL and a key that work, stops when told, and goes on where it stopped", async () => {
   let spent = 0;
   for (const start of ["first", "second"]) {
-    const { child, said } = startDev({ DEVNET_DIR: folder });
+    const { child, said } = startDev({ DEVNET_DIR: devnet });
     try {
       await eventually(async () => assert.match(said(), /Stop/), 30_000);
       const [, url = "", key = ""] = /^Gateway {2}(\S+)[\s\S]*API key {2}(\S+)/m.exec(said()) ?? [];
@@ -72,12 +74,25 @@ test("beside a devnet it prints a URL and a key that work, stops when told, and 
   }
 });
 
+test("every contract that a devnet names and a gateway may know is among the settings", () => {
+  const folder = mkdtempSync(join(tmpdir(), "devnet-"));
+  const names = ["inferenceSettlement", "inferenceToken", "tokenMinter", "stablecoin", "tokenBridge"];
+  const primary = Object.fromEntries([...names, "inferencePool", "agentRegistry"].map((name) => [name, `the ${name}`]));
+  const ready = JSON.parse(readFileSync(join(devnet, "ready.json"), "utf8")) as object;
+  writeFileSync(join(folder, "ready.json"), JSON.stringify({ ...ready, contracts: { primary } }));
+  copyFileSync(join(devnet, "secrets.json"), join(folder, "secrets.json"));
+  const { settings } = readDevnet(folder, {});
+  rmSync(folder, { recursive: true });
+  const addresses = Object.keys(gatewaySettings.shape).filter((name) => name.endsWith("_ADDRESS"));
+  assert.deepEqual(addresses.map((name) => settings[name]).sort(), Object.values(primary).sort());
+});
+
 test("without a devnet, or on a port that is taken, it says what to do in one line", async () => {
-  const nowhere = startDev({ DEVNET_DIR: join(folder, "nowhere") });
+  const nowhere = startDev({ DEVNET_DIR: join(devnet, "nowhere") });
   assert.deepEqual(await once(nowhere.child, "exit"), [1, null]);
   assert.match(nowhere.said(), /^No devnet is running in \S+: run `npm start` .*\n$/);
   const taken = new URL(chain.rpcUrl).port;
-  const refused = startDev({ DEVNET_DIR: folder, WORKER_PORT: taken });
+  const refused = startDev({ DEVNET_DIR: devnet, WORKER_PORT: taken });
   assert.deepEqual(await once(refused.child, "exit"), [1, null]);
   assert.match(refused.said(), /^Port \d+ cannot be used: .*\n$/);
 });

@@ -12,6 +12,17 @@ type Ready = {
 };
 type Secrets = { gatewaySecret: string; providerKey: string; providerAdminKey: string };
 
+/** What each of these settings is called there. */
+const CONTRACTS = {
+  SETTLEMENT_ADDRESS: "inferenceSettlement",
+  TOKEN_ADDRESS: "inferenceToken",
+  MINTER_ADDRESS: "tokenMinter",
+  STABLECOIN_ADDRESS: "stablecoin",
+  BRIDGE_ADDRESS: "tokenBridge",
+  POOL_ADDRESS: "inferencePool",
+  REGISTRY_ADDRESS: "agentRegistry",
+};
+
 export type DevnetSite = {
   settings: Record<string, string>;
   /** Of the wallet that has credit there. */
@@ -49,10 +60,7 @@ export function readDevnet(folder: string, environment: Readonly<Record<string, 
       ...own,
       PRIMARY_RPC_URL: chain.rpcUrl,
       PRIMARY_CHAIN_ID: String(chain.chainId),
-      SETTLEMENT_ADDRESS: contracts.inferenceSettlement ?? "",
-      TOKEN_ADDRESS: contracts.inferenceToken ?? "",
-      MINTER_ADDRESS: contracts.tokenMinter ?? "",
-      STABLECOIN_ADDRESS: contracts.stablecoin ?? "",
+      ...Object.fromEntries(Object.entries(CONTRACTS).map(([setting, name]) => [setting, contracts[name] ?? ""])),
     },
     privateKey: wallet.privateKey,
     chainId: chain.chainId,

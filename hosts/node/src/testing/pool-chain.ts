@@ -1,6 +1,8 @@
 import { createChainReader } from "@inference/chain/reader";
 import { createChainClient } from "@inference/chain/rpc";
 import { startAnvil } from "@inference/chain/testing/anvil";
+import { deploySettlement } from "@inference/chain/testing/settlement";
+import { timers } from "@inference/chain/testing/timers";
 import { createSafe, deploySafeContracts } from "@inference/contracts/deploy-safe";
 import { confirm, connectDeployer, createContract } from "@inference/contracts/deployer";
 import { agentRegistry } from "@inference/contracts/generated/agent-registry";
@@ -59,12 +61,14 @@ export async function startPoolChain(): Promise<PoolChain> {
   const registryArgs = [pool, MARKET, safeProxyFactory, safeSingleton, safeFallbackHandler] as const;
   const registryCode = encodeDeployData({ ...agentRegistry, args: registryArgs });
   const registry = await createContract(deployer, "registry", registryCode);
+  const settlement = await deploySettlement(rpcUrl, { pool, registry });
 
   let failing: "refusing" | "silent" | null = null;
   const asked: PoolChain["asked"] = [];
   const client = createChainClient({
     url: rpcUrl,
     random: () => 0,
+    timers,
     pauseMs: 1,
     fetch: (url, init) => {
       const { method, params } = JSON.parse(String(init?.body)) as { method: string; params: { to?: string }[] };
@@ -77,8 +81,8 @@ export async function startPoolChain(): Promise<PoolChain> {
   const chain = createChainReader({
     clients: new Map([[CHAIN_ID, client]]),
     primaryChainId: CHAIN_ID,
-    pool,
-    registry,
+    settlement,
+    timers,
     watcher: {
       pendingActivations: () => [],
       status: () => ({ state: "following", block: 0, head: 0, lagBlocks: 0, lastPollAt: null }),

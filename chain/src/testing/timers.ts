@@ -1,0 +1,9 @@
+import type { Timers } from "../timers.ts";
+
+/** As hosts have them. */
+export const timers: Timers = {
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Anvil, startAnvil } from "@inference/chain/testing/anvil";
+import { deploySettlement } from "@inference/chain/testing/settlement";
+import type { Address } from "@inference/protocol/credential";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { createSiweMessage, generateSiweNonce } from "viem/siwe";
+import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+
+/** A pool that gives everybody five dollars a day. */
+const pool: Address = "0x0000000000000000000000000000000000c0de01";
+const FIVE_DOLLARS = `7f${(5_000_000_000).toString(16).padStart(64, "0")}5f5260205ff3`;
+
+let chain: Anvil;
+let settlement: Address;
+const edges: Edge[] = [];
+before(async () => {
+  chain = await startAnvil();
+  await chain.rpc("anvil_setCode", [pool, `0x${FIVE_DOLLARS}`]);
+  settlement = await deploySettlement(chain.rpcUrl, { pool });
+});
+after(async () => {
+  for (const edge of edges) await edge.stop();
+  await chain?.stop();
+});
+
+async function startBeside(settings: Record<string, string>): Promise<Edge> {
+  const chainSettings = { PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: settlement, CHAIN_POLL_MS: "100" };
+  const edge = await startEdge({ ...chainSettings, ...settings });
+  edges.push(edge);
+  return edge;
+}
+
+async function signIn({ url }: Edge): Promise<string> {
+  const wallet = privateKeyToAccount(generatePrivateKey());
+  const message = createSiweMessage({
+    domain: new URL(url).host,
+    address: wallet.address,
+    uri: `${url}/auth`,
+    version: "1",
+    chainId: 31_337,
+    nonce: generateSiweNonce(),
+    issuedAt: new Date(),
+  });
+  const body = JSON.stringify({ message, signature: await wallet.signMessage({ message }) });
+  const response = await fetch(`${url}/auth`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body,
+  });
+  assert.equal(response.status, 200);
+  return ((await response.json()) as { token: string }).token;
+}
+
+test("a session spends what the settlement's own pool gives it, without a setting that names the pool", async () => {
+  const edge = await startBeside({});
+  await chain.rpc("anvil_mine", ["0x1"]);
+  const response = await fetch(`${edge.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${await signIn(edge)}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sim-small", messages: [{ role: "user", content: "Hello" }], max_tokens: 5 }),
+  });
+  assert.equal(response.status, 200, await response.clone().text());
+  const { usage } = (await response.json()) as { usage: { cost_nano_usd: number } };
+  assert.ok(usage.cost_nano_usd > 0);
+});
+
+for (const [setting, value, said] of [
+  ["POOL_ADDRESS", `0x${"66".repeat(20)}`, /POOL_ADDRESS is 0x66\w+, and the settlement contract's POOL is 0x0+c0de01/],
+  ["PRIMARY_ANCHOR", `0:0x${"66".repeat(32)}`, /block 0 is 0x\w+, not 0x66\w+ as PRIMARY_ANCHOR says/],
+] as const) {
+  test(`a wrong ${setting} stops the watcher of the chain, and the operator is told`, async () => {
+    const edge = await startBeside({ [setting]: value });
+    await eventually(async () => {
+      const health = (await (await fetch(`${edge.url}/healthz`)).json()) as { chain: string };
+      assert.equal(health.chain, "halted");
+    }, 15_000);
+    assert.match(edge.said(), said);
+  });
+}
