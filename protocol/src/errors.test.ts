@@ -80,6 +80,15 @@ test("what will not heal in seconds never says when to come back", () => {
   }
 });
 
+test("a wait of more than ten seconds is told in the body, and no client sleeps through it", () => {
+  const late = (retryAfterS: number) => ({ code: "rate_limited" as const, message: "why", retryAfterS });
+  assert.deepEqual(errorHeaders(late(10)), { "x-should-retry": "true", "retry-after": "10" });
+  assert.equal(errorBody(late(10)).error.metadata, undefined);
+  assert.deepEqual(errorHeaders(late(11)), { "x-should-retry": "false" });
+  const metadata = { requests_per_minute: 1 };
+  assert.deepEqual(errorBody({ ...late(11), metadata }).error.metadata, { ...metadata, retry_after_s: 11 });
+});
+
 test("what is thrown carries what is answered", () => {
   assert.throws(
     () => fail("model_not_found", "no such model", { param: "model" }),

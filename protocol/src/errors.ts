@@ -63,7 +63,7 @@ export type ErrorDetail = {
   param?: string | null;
   /** Numbers a program can use: what was needed, what is left, when it resets. */
   metadata?: Record<string, string | number | boolean | null>;
-  /** Seconds; only for what heals in seconds. */
+  /** Seconds until the same request may succeed. */
   retryAfterS?: number;
   /** Where one cause of a code heals otherwise than the others: in place of the table's word. */
   retry?: boolean;
@@ -79,25 +79,25 @@ export type ErrorBody = {
   };
 };
 
-export function errorBody(detail: ErrorDetail): ErrorBody {
-  const { type } = errorTable[detail.code];
-  return {
-    error: {
-      message: detail.message,
-      type,
-      param: detail.param ?? null,
-      code: detail.code,
-      ...(detail.metadata === undefined ? {} : { metadata: detail.metadata }),
-    },
-  };
+/** OpenAI's clients sleep a whole Retry-After: above this they are told not to, and the wait is in the body. */
+const LONGEST_WAIT_S = 10;
+
+export function errorBody({ code, message, param, metadata, retryAfterS }: ErrorDetail): ErrorBody {
+  const { type } = errorTable[code];
+  const told = isLongWait(retryAfterS) ? { ...metadata, retry_after_s: retryAfterS } : metadata;
+  return { error: { message, type, param: param ?? null, code, ...(told === undefined ? {} : { metadata: told }) } };
 }
 
 /** Headers that tell a client whether to try again, and when. */
 export function errorHeaders(detail: ErrorDetail): Record<string, string> {
-  const retry = detail.retry ?? errorTable[detail.code].retry;
+  const retry = (detail.retry ?? errorTable[detail.code].retry) && !isLongWait(detail.retryAfterS);
   const headers: Record<string, string> = { "x-should-retry": retry ? "true" : "false" };
   if (retry && detail.retryAfterS !== undefined) headers["retry-after"] = String(detail.retryAfterS);
   return headers;
+}
+
+function isLongWait(retryAfterS: number | undefined): retryAfterS is number {
+  return retryAfterS !== undefined && retryAfterS > LONGEST_WAIT_S;
 }
 
 /** Thrown anywhere below the HTTP layer to answer with an error of the table. */

@@ -56,7 +56,8 @@ const FIRST =
   "`INFERENCE_API_KEY`. Models and their prices are at `/api/v1/models`.";
 const ERRORS =
   "Every error is OpenAI's object, `error`, with `message`, `type`, `param` and `code`, and `metadata` with numbers " +
-  "where there are some. `x-should-retry` says whether trying again can help, `retry-after` after how many seconds.";
+  "where there are some. `x-should-retry` says whether trying again can help, `retry-after` after how many seconds. " +
+  "Where that is more than 10, it says no, and `metadata.retry_after_s` has the seconds.";
 
 function anchor(text: string): string {
   return text.toLowerCase().replaceAll(" ", "-");

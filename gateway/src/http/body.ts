@@ -102,7 +102,7 @@ function withinTime<T>(context: GatewayContext, reading: Promise<T>): Promise<T>
   const { bodyReadMs } = config.request;
   return new Promise<T>((resolve, reject) => {
     const timer = environment.timers.after(bodyReadMs, () => {
-      const message = `The request's body did not arrive within ${bodyReadMs / 1000} s.`;
+      const message = `The request's body did not arrive within ${bodyReadMs / 1000} s: send it again.`;
       reject(new GatewayError({ code: "request_timeout", message }));
     });
     reading.then(

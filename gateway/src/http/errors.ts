@@ -22,10 +22,12 @@ export function errorResponse(context: GatewayContext, error: unknown): Response
 export function errorDetail(error: unknown): ErrorDetail {
   if (error instanceof GatewayError) return error.detail;
   if (error instanceof LedgerUnavailable) {
-    return { code: "ledger_unavailable", message: "The ledger cannot take requests at the moment.", retryAfterS: 2 };
+    const message = "The ledger cannot take requests at the moment: try again in a few seconds.";
+    return { code: "ledger_unavailable", message, retryAfterS: 2 };
   }
   if (isChainUnavailable(error)) {
-    return { code: "chain_unavailable", message: "The chain cannot be read at the moment.", retryAfterS: 2 };
+    const message = "The chain cannot be read at the moment: try again in a few seconds. Nothing was charged.";
+    return { code: "chain_unavailable", message, retryAfterS: 2 };
   }
   return { code: "internal_error", message: "Something went wrong here. Nothing was charged." };
 }

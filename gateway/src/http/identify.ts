@@ -6,7 +6,7 @@ import type { VerifiedCredential } from "../identity/credentials.ts";
 import { type KnownCredential, readCredential } from "../inference/means.ts";
 import { credentialError } from "../inference/refusal.ts";
 import type { GatewayContext } from "./context.ts";
-import { requireCredential } from "./credential.ts";
+import { requireCredential, type Wanted } from "./credential.ts";
 
 /** Who a request is from, looked up in the partition that knows: a revoked or expired credential ends here. */
 export type KeyHolder = { account: Address; partition: Partition; keyId: string };
@@ -14,8 +14,8 @@ export type KeyHolder = { account: Address; partition: Partition; keyId: string 
 export type SessionHolder = { partition: Partition; session: SessionRow };
 
 /** Whose the credential is that was sent. Throws 401 or 403 for one that is not good now. */
-export async function requireHolder(context: GatewayContext): Promise<KeyHolder | SessionHolder> {
-  const credential = requireCredential(context);
+export async function requireHolder(context: GatewayContext, wanted?: Wanted): Promise<KeyHolder | SessionHolder> {
+  const credential = requireCredential(context, wanted);
   const { subject, partition, payer } = credential;
   const { keyId, session } = await lookUpCredential(context, credential);
   if (keyId !== null) return { account: subject, partition, keyId };
@@ -64,7 +64,7 @@ function budgetOf(partition: Partition): "balance" | "capacity" {
 export async function requirePersonalSession(
   context: GatewayContext,
 ): Promise<{ account: Address; partition: Partition }> {
-  const holder = await requireHolder(context);
+  const holder = await requireHolder(context, "session");
   if ("keyId" in holder) notASession();
   const { session } = holder;
   if (session.agentToken !== null) {
@@ -80,7 +80,7 @@ export async function requirePersonalSession(
 export async function requireSessionToken(
   context: GatewayContext,
 ): Promise<{ token: string; credential: VerifiedCredential }> {
-  const credential = requireCredential(context);
+  const credential = requireCredential(context, "session");
   if (credential.payer.kind !== "session") {
     await lookUpCredential(context, credential);
     notASession();

@@ -96,13 +96,11 @@ function assertTimes({ issuedAt, notBefore, expirationTime }: SiweMessage, atMs:
 }
 
 async function requireSignature(gateway: Gateway, message: SiweMessage, signed: SignedMessage): Promise<Signer> {
-  const { address, chainId } = message;
+  const { address } = message;
   const plain = await checkPlainSignature({ address, message: signed.message, signature: signed.signature });
   if (plain === "high_s") fail("invalid_signature", "The signature's s is in the upper half: sign again.");
   // The account's own key needs no chain, so that a failing chain keeps nobody out who has one.
-  if (plain === "other" && !(await isAcceptedByContract(gateway, message, signed))) {
-    fail("invalid_signature", `The signature is not one by ${address} over this message on chain ${chainId}.`);
-  }
+  if (plain === "other" && !(await isAcceptedByContract(gateway, message, signed))) notSigned(gateway.config, message);
   return {
     address: lowerAddress(address),
     nonce: message.nonce,
@@ -124,6 +122,12 @@ async function isAcceptedByContract(
   if (chainId !== primaryChainId) return false;
   const query = { chainId, address, message, signature };
   return contractSignatures(() => environment.chain.acceptsSignature(query), client);
+}
+
+function notSigned({ chainIds: [primary] }: GatewayConfig, { address, chainId }: SiweMessage): never {
+  const alone = chainId === primary ? "" : ` A contract's wallet signs messages of chain ${primary} alone.`;
+  const message = `The signature is not one by ${address} over this message on chain ${chainId}.${alone}`;
+  return fail("invalid_signature", message);
 }
 
 function keyEndpoint(config: GatewayConfig): string {

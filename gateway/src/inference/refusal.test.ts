@@ -33,3 +33,31 @@ test("too many in flight says nothing of amounts", () => {
   assert.equal(detail.code, "too_many_in_flight");
   assert.deepEqual([detail.param, detail.metadata], [null, { needed_nano_usd: 100 }]);
 });
+
+test("too many in flight names whose they are: an account's, or an identity's", () => {
+  const whose = (budget: Refusal["budget"]) =>
+    refusalError({ ...refusal, budget, cause: "in_flight" }, quote, 0).detail.message;
+  assert.match(whose("balance"), /of this account are in flight/);
+  assert.match(whose("capacity"), /of this identity are in flight/);
+});
+
+test("holds in the way of the ceiling are those of others, or one's own", () => {
+  const codeOf = (held: Partial<Refusal>) =>
+    refusalError({ ...refusal, budget: "ceiling", ...held }, quote, 0).detail.code;
+  assert.equal(codeOf({}), "ceiling_reserved");
+  assert.equal(codeOf({ isOwn: true }), "budget_reserved");
+});
+
+test("what holds are in the way of says when to try again", () => {
+  for (const [budget, cause] of [
+    ["balance", "in_flight"],
+    ["balance", "held"],
+    ["key", "held"],
+    ["capacity", "held"],
+    ["ceiling", "held"],
+    ["ceiling", "share_held"],
+  ] as const) {
+    const { detail } = refusalError({ ...refusal, budget, cause }, quote, 0);
+    assert.match(detail.message, /try again (in a few seconds|when one of them has ended)\.$/i, `${budget} ${cause}`);
+  }
+});

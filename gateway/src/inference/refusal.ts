@@ -58,13 +58,16 @@ function wording(
   const needed = `$${formatUsd(refusal.neededNanoUsd)}`;
   const available = `$${formatUsd(refusal.availableNanoUsd)}`;
   const smaller = affordable !== null && affordable > 0 ? ` Send max_tokens of at most ${affordable}.` : "";
+  const later = ` ${smaller === "" ? "Try" : "Or try"} again in a few seconds.`;
   const until = resetsAt === null ? "" : ` It resets at ${resetsAt}.`;
   switch (refusal.cause) {
-    case "in_flight":
+    case "in_flight": {
+      const whose = refusal.budget === "capacity" ? "identity" : "account";
       return {
         code: "too_many_in_flight",
-        message: "Too many requests of this account are in flight: try again when one of them has ended.",
+        message: `Too many requests of this ${whose} are in flight: try again when one of them has ended.`,
       };
+    }
     case "share":
       return {
         code: "request_too_expensive",
@@ -73,17 +76,17 @@ function wording(
     case "share_held":
       return {
         code: "too_many_in_flight",
-        message: `This account's requests in flight hold their share of the day's ceiling: ${available} of it is left, and this request could cost ${needed}.`,
+        message: `This account's requests in flight hold their share of the day's ceiling: ${available} of it is left, and this request could cost ${needed}. Try again when one of them has ended.`,
       };
     case "held":
-      return refusal.budget === "ceiling"
+      return refusal.budget === "ceiling" && refusal.isOwn !== true
         ? {
             code: "ceiling_reserved",
             message: "The rest of today's ceiling is reserved by requests in flight: try again in a few seconds.",
           }
         : {
             code: "budget_reserved",
-            message: `This request could cost ${needed}; other requests in flight leave ${available} at the moment.${smaller}`,
+            message: `This request could cost ${needed}; other requests in flight leave ${available} at the moment.${smaller}${later}`,
           };
     case "settled":
       return settledWording(refusal, `could cost ${needed}; ${available}`, smaller, until);

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { RequestError } from "@hono/node-server";
+import { commonHeaders } from "@inference/gateway/http/every-request";
 import { type ErrorCode, errorBody, errorHeaders, errorTable } from "@inference/protocol/errors";
 import { makeRequestId } from "@inference/protocol/id";
 
@@ -32,16 +33,16 @@ type Malformed = { status: number; headers: Record<string, string>; body: string
 
 function malformedBytes(code: string | undefined): Malformed {
   if (code === "HPE_HEADER_OVERFLOW") return malformed("request_too_large", "The request's headers are too large.");
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return malformed("request_timeout", "The request did not arrive in time.");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return malformed("request_timeout", "The request did not arrive in time: send it again.");
+  }
   return malformed("invalid_request", "This is not an HTTP request that can be read.");
 }
 
 function malformed(code: ErrorCode, message: string): Malformed {
   const headers = {
     "content-type": "application/json",
-    "x-request-id": makeRequestId(Date.now(), randomBytes(10)),
-    "access-control-allow-origin": "*",
-    "cache-control": "no-store",
+    ...commonHeaders(makeRequestId(Date.now(), randomBytes(10))),
     ...errorHeaders({ code, message }),
   };
   return { status: errorTable[code].status, headers, body: JSON.stringify(errorBody({ code, message })) };

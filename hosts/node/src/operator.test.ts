@@ -144,7 +144,10 @@ describe("requests a minute", () => {
       const last = answers.at(-1);
       assert.match(last?.headers.get("x-request-id") ?? "", /^req_/);
       assert.equal(last?.headers.get("access-control-allow-origin"), "*");
-      assert.equal(last?.headers.get("retry-after"), "12");
+      // Twelve seconds are no wait to sleep through.
+      assert.deepEqual([last?.headers.get("retry-after"), last?.headers.get("x-should-retry")], [null, "false"]);
+      const said = (await last?.json()) as { error: { metadata: object } } | undefined;
+      assert.deepEqual(said?.error.metadata, { requests_per_minute: 5, retry_after_s: 12 });
       const preflight = await stack.call("/v1/chat/completions", { method: "OPTIONS" });
       assert.equal(preflight.status, 204, "a browser's question is not counted");
     } finally {

@@ -242,6 +242,18 @@ export const healthAnswer = z.strictObject({
   chain: z.enum(["starting", "following", "halted"]),
 });
 
+const contracts = z
+  .strictObject({
+    inferenceToken: address,
+    tokenMinter: address,
+    inferenceSettlement: address,
+    stablecoin: address,
+    inferencePool: address,
+    agentRegistry: address,
+    tokenBridge: address.describe("The same on every chain: `activateOnBase` is called there on a secondary one."),
+  })
+  .partial();
+
 export const statusAnswer = z.strictObject({
   data: z.looseObject({
     version: z.string(),
@@ -258,8 +270,8 @@ export const statusAnswer = z.strictObject({
       resets_at: time.nullable(),
     }),
     primary_chain_id: z.int().nullable(),
-    chain_ids: z.array(z.int()),
-    contracts: z.record(z.string(), z.record(z.string(), address)),
+    chain_ids: z.array(z.int()).describe("The chains that a signed message may name."),
+    contracts: z.record(z.string(), contracts).describe("By chain id: those that the operator named."),
     following: z.strictObject({
       state: z.enum(["starting", "following", "halted"]),
       block: z.int().nullable(),

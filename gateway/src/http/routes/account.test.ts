@@ -347,6 +347,7 @@ describe("what anyone reads", () => {
     const answer = await get("/api/v1/credits");
     assertError(answer, 503, "ledger_unavailable");
     assert.doesNotMatch(answer.text, /disk/);
+    assert.match(answer.body.error?.message ?? "", /try again in a few seconds\.$/);
     const request = answer.headers.get("x-request-id");
     assert.deepEqual(logged, [["warn", "ledger_unavailable", { request, error: "the disk is full" }]]);
   });

@@ -293,7 +293,9 @@ describe("a contract wallet", () => {
     const fixture = openFixture();
     fixture.chain.acceptsSignature = async () => true;
     const { message } = await sign(makeWallet(), { chainId: SECONDARY });
-    assertError(await post(fixture, { message, signature }), 401, "invalid_signature");
+    const answer = await post(fixture, { message, signature });
+    assertError(answer, 401, "invalid_signature");
+    assert.match(answer.body.error?.message ?? "", /A contract's wallet signs messages of chain 31337 alone\.$/);
   });
 });
 
@@ -338,6 +340,7 @@ describe("an agent's owner", () => {
     };
     const answer = await post(fixture, { ...(await sign(makeWallet())), agentToken: AGENT });
     assertError(answer, 503, "chain_unavailable");
+    assert.match(answer.body.error?.message ?? "", /try again in a few seconds\. Nothing was charged\.$/);
   });
 });
 

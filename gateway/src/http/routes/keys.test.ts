@@ -278,7 +278,26 @@ describe("a session manages its wallet's keys", () => {
       fixture.call("DELETE", `/api/v1/keys/${id}`, { bearer: key }),
     ];
     for (const answer of await Promise.all(calls)) assertError(answer, 403, "wrong_identity");
-    assertError(await fixture.call("GET", "/api/v1/keys"), 401, "missing_credentials");
+  });
+
+  test("a call without a credential is told what to send: a session, where it takes no key", async () => {
+    const { fixture } = await open();
+    for (const [method, path, wanted] of [
+      ["GET", "/api/v1/keys", "session"],
+      ["PATCH", "/api/v1/keys/k", "session"],
+      ["DELETE", "/api/v1/keys/k", "session"],
+      ["DELETE", "/auth", "session"],
+      ["GET", "/api/v1/credits", "key"],
+      ["GET", "/api/v1/key", "key"],
+      ["POST", "/api/v1/chat/completions", "key"],
+    ] as const) {
+      const said = { session: /^Sign in with POST \/auth and send its token as/, key: /^Send your API key as/ }[wanted];
+      const answers = [fixture.call(method, path), fixture.call(method, path, { bearer: "two words" })];
+      for (const answer of await Promise.all(answers)) {
+        assertError(answer, 401, "missing_credentials");
+        assert.match(answer.body.error?.message ?? "", said, `${method} ${path}`);
+      }
+    }
   });
 });
 

@@ -64,12 +64,13 @@ const config: GatewayConfig = {
   },
   drainMs: 0,
   heldBodyBytes: 64 * 1024 * 1024,
-  contracts: { [PRIMARY]: { InferenceSettlement: "0x00000000000000000000000000000000000000a1" } },
+  contracts: { [PRIMARY]: { inferenceSettlement: "0x00000000000000000000000000000000000000a1" } },
   operator: noLimits,
   request: defaultRequestLimits,
 };
 
-export function openFixture(): Fixture {
+/** @param settings In place of the fixture's own. */
+export function openFixture(settings: Partial<GatewayConfig> = {}): Fixture {
   const time = { now: NOW };
   const ledger = openMemoryHost({ now: () => time.now });
   const keyValue: Fixture["keyValue"] = new Map();
@@ -81,30 +82,33 @@ export function openFixture(): Fixture {
     pendingActivations: () => [],
     following: () => ({ state: "following", block: 0, lagBlocks: 0 }),
   };
-  const gateway = makeGateway(config, {
-    clock: { now: () => time.now },
-    random: { bytes: (length) => new Uint8Array(randomBytes(length)) },
-    ledger,
-    keyValue: {
-      get: async (key) => keyValue.get(key)?.value ?? null,
-      put: async (key, value, options) => void keyValue.set(key, { value, expiresAt: options?.expiresAt }),
-      delete: async (key) => void keyValue.delete(key),
-    },
-    chain,
-    upstream: {
-      async send() {
-        throw new UpstreamFailure("not_sent", "there is no provider here");
+  const gateway = makeGateway(
+    { ...config, ...settings },
+    {
+      clock: { now: () => time.now },
+      random: { bytes: (length) => new Uint8Array(randomBytes(length)) },
+      ledger,
+      keyValue: {
+        get: async (key) => keyValue.get(key)?.value ?? null,
+        put: async (key, value, options) => void keyValue.set(key, { value, expiresAt: options?.expiresAt }),
+        delete: async (key) => void keyValue.delete(key),
+      },
+      chain,
+      upstream: {
+        async send() {
+          throw new UpstreamFailure("not_sent", "there is no provider here");
+        },
+      },
+      log: () => undefined,
+      background: () => undefined,
+      timers: {
+        after(ms, callback) {
+          const timer = setTimeout(callback, ms);
+          return { cancel: () => clearTimeout(timer) };
+        },
       },
     },
-    log: () => undefined,
-    background: () => undefined,
-    timers: {
-      after(ms, callback) {
-        const timer = setTimeout(callback, ms);
-        return { cancel: () => clearTimeout(timer) };
-      },
-    },
-  });
+  );
   const app = makeApp(gateway);
 
   async function call(method: string, path: string, { bearer, body, text }: CallOptions = {}): Promise<Answer> {
