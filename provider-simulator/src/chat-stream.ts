@@ -4,7 +4,7 @@ import { cut, sleep, write } from "./exchange.ts";
 import { bill, billAborted } from "./job.ts";
 import { createFramer, split } from "./stream-shape.ts";
 import { tokenAt } from "./tokens.ts";
-import { costJson } from "./usage-report.ts";
+import { costJson, faultyUsageJson } from "./usage-report.ts";
 
 /** Puts events on the wire as the job's shape says. Each method is false once the client is gone. */
 interface EventWriter {
@@ -64,13 +64,15 @@ async function sendTokens(job: ChatJob, out: EventWriter): Promise<number> {
 async function sendEnding(job: ChatJob, out: EventWriter, sent: number): Promise<void> {
   const { x, shape } = job;
   const complete = sent === job.units && shape.tokens !== "none";
-  const billed = bill(job, sent);
+  // An error may come after all of the work, and a bill with it.
+  const billed = bill(job, shape.tokens === "none" && shape.usage === "once" ? job.units : sent);
   if (complete) await sendFinish(job, out);
   if (shape.garbage) await out.raw('data: {"id":"broken","choices":[{"delta":{"content":"x"}}]}garbage}\n\n');
   if (shape.errorEvent && !shape.resumeAfterError) await out.event(overloadedJson());
   if (shape.usage === "once") {
     const cost = costJson(billed, x.sim.settings.costField);
-    if (job.fault === "usage-repeated") await out.event(usageChunk(job, smallerUsage(job), ""));
+    const earlier = earlierUsage(job);
+    if (earlier !== null) await out.event(usageChunk(job, earlier, ""));
     await out.event(usageChunk(job, reportedUsage(job), cost));
   }
   if (shape.ending.startsWith("done")) await out.event("[DONE]");
@@ -105,7 +107,10 @@ function usageChunk(job: ChatJob, usage: string, cost: string): string {
   return `${head(job)}],"usage":${usage}${cost}}`;
 }
 
-function smallerUsage(job: ChatJob): string {
+/** What the chunk before the last usage says; null if there is none. */
+function earlierUsage(job: ChatJob): string | null {
+  if (job.fault === "usage-mends") return faultyUsageJson("usage-text", job.usage(job.units));
+  if (job.fault !== "usage-repeated" && job.fault !== "usage-worsens") return null;
   const { promptTokens } = job.request;
   return `{"prompt_tokens":${promptTokens},"completion_tokens":1,"total_tokens":${promptTokens + 1}}`;
 }

@@ -139,6 +139,12 @@ test("in-band errors come alone, after content, or amid it", async () => {
   assert.equal(eventData(alone).at(-1), "[DONE]");
   assert.equal(await billed(provider), 0);
 
+  const [error, usage, ...more] = chunks(await meet(provider, "error-then-usage", true));
+  assert.equal(error?.error?.code, "model_overloaded");
+  assert.equal(usage?.usage?.completion_tokens, 10);
+  assert.deepEqual(more, []);
+  assert.equal(await billed(provider), price(10));
+
   const after = chunks(await meet(provider, "error-after-content", true));
   assert.equal(after.at(-1)?.error?.code, "model_overloaded");
   assert.ok(after.every((chunk) => chunk.usage === undefined));
@@ -196,17 +202,28 @@ test("usage above the bound is reported and billed above it", async () => {
   assert.equal(await billed(provider), price(1050));
 });
 
-test("usage may be null in every chunk before the real one, or come twice with the true one last", async () => {
+test("usage may be null in every chunk before the real one, or come twice", async () => {
   await using provider = await start();
   const nulls = chunks(await meet(provider, "usage-null-everywhere", true));
   assert.ok(nulls.slice(0, -1).every((chunk) => chunk.usage === null));
   assert.equal(nulls.at(-1)?.usage?.completion_tokens, 10);
   assert.equal(json<{ usage: unknown }>(await meet(provider, "usage-null-everywhere")).usage, null);
-  const repeated = chunks(await meet(provider, "usage-repeated", true)).filter((chunk) => chunk.usage !== undefined);
-  assert.deepEqual(
-    repeated.map((chunk) => chunk.usage?.completion_tokens),
-    [1, 10],
-  );
+  const twice: Record<string, unknown[]> = {
+    "usage-repeated": [1, 10],
+    "usage-worsens": [1, "10"],
+    "usage-mends": ["10", 10],
+  };
+  for (const [fault, counts] of Object.entries(twice)) {
+    const repeated = chunks(await meet(provider, fault, true)).filter((chunk) => chunk.usage !== undefined);
+    assert.deepEqual(
+      repeated.map((chunk) => chunk.usage?.completion_tokens),
+      counts,
+      fault,
+    );
+    assert.equal(await billed(provider), price(10), fault);
+  }
+  assert.match((await meet(provider, "usage-worsens")).text, /"completion_tokens":"10",/);
+  assert.match((await meet(provider, "usage-mends")).text, /"completion_tokens":10,/);
 });
 
 test("framing faults change the bytes and not what they say", async () => {

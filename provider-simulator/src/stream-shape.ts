@@ -41,6 +41,7 @@ const half = { tokens: "half", usage: "none" } as const;
 
 const SHAPES: Readonly<Record<string, Partial<StreamShape>>> = {
   "200-error-only": { tokens: "none", errorEvent: true, usage: "none" },
+  "error-then-usage": { tokens: "none", errorEvent: true },
   "error-after-content": { ...half, errorEvent: true },
   "error-then-content": { tokens: "half", errorEvent: true, resumeAfterError: true },
   "cut-mid-stream": { ...half, ending: "rst" },

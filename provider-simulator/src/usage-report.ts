@@ -27,6 +27,7 @@ export function faultyUsageJson(fault: string | null, usage: Usage): string | nu
     case "usage-fractional":
       return `{${counts(`${prompt}.5`, `${completion}.25`, `${prompt + completion}.75`)}}`;
     case "usage-text":
+    case "usage-worsens":
       return `{${counts(`"${prompt}"`, `"${completion}"`, `"${prompt + completion}"`)}}`;
     case "usage-nan":
       return `{${counts('"NaN"', '"NaN"', '"NaN"')}}`;

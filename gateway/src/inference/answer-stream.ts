@@ -3,6 +3,7 @@ import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import { type Delivered, nothingDelivered } from "../metering/quote.ts";
+import { nothingReported } from "../metering/usage.ts";
 import { answerHeaders } from "./answer-headers.ts";
 import { eventTap } from "./event-tap.ts";
 import { checkpointExchange, type Exchange, endExchange } from "./exchange.ts";
@@ -12,9 +13,9 @@ import { audioTap, type Tap } from "./tap.ts";
 
 /**
  * An answer that goes to the client as it comes. A first checkpoint, with the provider's id of the answer, is durable
- * before the first byte leaves; then the provider's bytes run through a tap into the client's outlet, and the tap
- * alone decides what is charged. It is read to its end also when nobody reads along any more: what the provider bills
- * is known only there.
+ * before anything of the answer leaves: only comments pass before. The provider's bytes run through a tap into the
+ * client's outlet, and the tap alone decides what is charged. It is read to its end also when nobody reads along any
+ * more: what the provider bills is known only there.
  */
 export async function answerStream(
   gateway: Gateway,
@@ -50,16 +51,12 @@ async function relay(
   outlet: Outlet,
 ): Promise<void> {
   const watch = startWatch(gateway, exchange, tap, outlet);
-  let begun = false;
+  const proof = startProof(gateway, exchange, tap, outlet);
   try {
     for await (const chunk of response.body) {
       watch.sawBytes();
       const passed = tap.push(chunk);
-      exchange.upstreamId ??= tap.upstreamId()?.slice(0, MAX_ID_LETTERS) ?? null;
-      if (passed !== undefined && !begun) {
-        begun = true;
-        if (!(await firstCheckpoint(gateway, exchange, outlet))) return;
-      }
+      if (proof.isDue() && !(await proof.write())) return;
       const state = tap.state();
       // The charge is on its way into the ledger before the client can know that the answer is whole.
       // After an error event the usage may still come: the stream is read to its end, for a few seconds at most.
@@ -73,11 +70,13 @@ async function relay(
       if (isRunaway(exchange, tap)) throw giveUp(exchange, "The answer was far longer than what was asked for");
     }
     const rest = tap.end(cutError(exchange));
+    if (proof.isDue() && !(await proof.write())) return;
     end(gateway, exchange, tap, outlet, tap.state() === "done");
     if (rest !== undefined) await outlet.write(rest, tap.delivered());
     outlet.close();
   } catch {
     const rest = tap.end(cutError(exchange));
+    if (proof.isDue() && !(await proof.write())) return;
     end(gateway, exchange, tap, outlet, false);
     if (rest !== undefined) await outlet.write(rest, tap.delivered());
     // A stream of events ends in an error event; other bytes can only be cut off.
@@ -91,14 +90,41 @@ async function relay(
 /** A longer one is no id that a record would be found by. */
 const MAX_ID_LETTERS = 200;
 
-/** Nothing leaves, and nothing is charged, unless this is durable. False: the answer has ended. */
-async function firstCheckpoint(gateway: Gateway, exchange: Exchange, outlet: Outlet): Promise<boolean> {
+type Proof = {
+  /** What came last must not leave before `write`. */
+  isDue(): boolean;
+  /** False: it could not be written down, and the answer has ended. */
+  write(): Promise<boolean>;
+};
+
+/**
+ * A checkpoint before anything is delivered, and as soon as the provider names the answer: should this process die, its
+ * record of the answer is found by that name. Nothing leaves, and nothing is charged, unless it is durable.
+ */
+function startProof(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet): Proof {
+  /** The name as it was written down; undefined before that. */
+  let written: string | null | undefined;
+  return {
+    isDue() {
+      exchange.upstreamId ??= tap.upstreamId()?.slice(0, MAX_ID_LETTERS) ?? null;
+      if (written !== undefined) return exchange.upstreamId !== written;
+      return exchange.upstreamId !== null || !isNone(tap.delivered());
+    },
+    write() {
+      written = exchange.upstreamId;
+      return proveOrEnd(gateway, exchange, outlet);
+    },
+  };
+}
+
+async function proveOrEnd(gateway: Gateway, exchange: Exchange, outlet: Outlet): Promise<boolean> {
   try {
-    await checkpointExchange(gateway, exchange, 0);
+    await checkpointExchange(gateway, exchange, outlet.delivered());
     return true;
   } catch (error) {
     gateway.environment.log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) });
-    endExchange(gateway, exchange, { kind: "nothing", why: "its first checkpoint could not be written down" });
+    const why = "its first checkpoint could not be written down";
+    endExchange(gateway, exchange, { kind: "nothing", why, ...nothingReported });
     exchange.abort.abort();
     if (exchange.order.stream) {
       const message = "The ledger is not available at the moment. Nothing was charged.";
@@ -112,17 +138,17 @@ async function firstCheckpoint(gateway: Gateway, exchange: Exchange, outlet: Out
 
 /** Call it before the tap's last bytes are written: they are counted as delivered to a client that is still there. */
 function end(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet, complete: boolean): void {
-  const usage = tap.usage();
+  const reported = tap.reported();
   const delivered = outlet.hasLeft() ? outlet.delivered() : tap.delivered();
   // Who left while the provider was at work may be billed for what it had done by then; its own failure is its own.
   const isLeft = outlet.hasLeft() && exchange.abort.signal.aborted && tap.state() === "open";
-  const isNothing = typeof usage !== "object" && isNone(tap.delivered()) && !complete && !isLeft;
+  const isNothing = isNone(tap.delivered()) && tap.state() !== "done" && !isLeft;
   endExchange(
     gateway,
     exchange,
     isNothing
-      ? { kind: "nothing", why: "no content came" }
-      : { kind: "answer", usage, delivered, complete, stream: true, clientGone: outlet.hasLeft() },
+      ? { kind: "nothing", why: "no content came", ...reported }
+      : { kind: "answer", ...reported, delivered, complete, stream: true, clientGone: outlet.hasLeft() },
   );
 }
 
@@ -181,9 +207,8 @@ function startWatch(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outl
     const delivered = outlet.delivered();
     if (delivered.events === checkpointed) return;
     checkpointed = delivered.events;
-    const { quote } = exchange.order;
-    checkpointExchange(gateway, exchange, quote.flatNanoUsd ?? quote.chargeForDelivered(delivered)).catch(
-      (error: unknown) => log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) }),
+    checkpointExchange(gateway, exchange, delivered).catch((error: unknown) =>
+      log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) }),
     );
   }
 

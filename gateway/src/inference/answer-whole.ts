@@ -4,7 +4,7 @@ import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Delivered } from "../metering/quote.ts";
-import { parseUsage, type UsageReading } from "../metering/usage.ts";
+import { nothingReported, parseUsage, type UsageReading } from "../metering/usage.ts";
 import { jsonWithUsage, usageJson } from "../metering/usage-json.ts";
 import { utf8Length } from "../metering/utf8-length.ts";
 import { readBytes } from "../upstream/provider.ts";
@@ -61,6 +61,7 @@ function answerJson(
     : {
         kind: "answer",
         usage,
+        malformedUsage: usage === "malformed",
         delivered: deliveredIn(answer),
         complete: true,
         stream: false,
@@ -99,7 +100,7 @@ function answerBinary(
     ? blockedEnding
     : {
         kind: "answer",
-        usage: "missing",
+        ...nothingReported,
         delivered: { bytes: bytes.length, events: 1 },
         complete: true,
         stream: false,
@@ -108,7 +109,7 @@ function answerBinary(
   return { ending, headers: answerHeaders(request, exchange.order, contentType), body: bytes };
 }
 
-const blockedEnding: Ending = { kind: "nothing", why: "blocked by the provider" };
+const blockedEnding: Ending = { kind: "nothing", why: "blocked by the provider", ...nothingReported };
 
 /** An answer whose charge was lost with the ledger is not sent. */
 async function settleAndSend(

@@ -1,20 +1,22 @@
 import type { NanoUsd } from "@inference/protocol/money";
-import type { Delivered, Quote, TokenUsage } from "../metering/quote.ts";
+import type { Delivered, Quote } from "../metering/quote.ts";
+import type { ReportedUsage, UsageReading } from "../metering/usage.ts";
 
-/** How a request that was forwarded came to its end. */
-export type Ending =
-  /** Nothing of value came back: not reached, refused, blocked, or an error before any content. */
-  | { kind: "nothing"; why: string }
-  /** An answer, whole or in part. */
-  | {
-      kind: "answer";
-      usage: TokenUsage | "missing" | "malformed";
-      delivered: Delivered;
-      /** Whole answers of a kind that reports no usage, and whatever was delivered of them, cost their flat price. */
-      complete: boolean;
-      stream: boolean;
-      clientGone: boolean;
-    };
+/** How a request that was forwarded came to its end, and what the provider says that it used. */
+export type Ending = ReportedUsage & (NothingCame | AnswerCame);
+
+/** Nothing of value came back: not reached, refused, blocked, or an error before any content. */
+type NothingCame = { kind: "nothing"; why: string };
+
+/** An answer, whole or in part. */
+type AnswerCame = {
+  kind: "answer";
+  delivered: Delivered;
+  /** Whole answers of a kind that reports no usage, and whatever was delivered of them, cost their flat price. */
+  complete: boolean;
+  stream: boolean;
+  clientGone: boolean;
+};
 
 /** What to charge, and on what ground. The customer never owes more than the hold; what is above is a loss of ours. */
 export type Conclusion = {
@@ -27,21 +29,25 @@ export type Conclusion = {
 
 /** The settlement matrix: one row of it for every way in which a request can end. */
 export function conclude(quote: Quote, ending: Ending): Conclusion {
-  if (ending.kind === "nothing") return release();
+  const conclusion = ending.kind === "nothing" ? release(quote, ending.usage) : concludeAnswer(quote, ending);
+  // Where usage decides nothing, it may be of any kind.
+  const isTold = conclusion.alert === null && ending.malformedUsage && quote.flatNanoUsd === null;
+  return isTold ? { ...conclusion, alert: "the provider reported a usage that cannot be" } : conclusion;
+}
+
+function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Conclusion {
   const nothingDelivered = ending.delivered.bytes === 0 && ending.delivered.events === 0;
   // An answer that was to come whole, and its client has gone: the provider may bill all of it.
   const abandoned = !ending.stream && ending.clientGone;
   if (quote.flatNanoUsd !== null) {
     const isOwed = ending.complete || !nothingDelivered || ending.clientGone;
-    return isOwed ? charge(quote, quote.flatNanoUsd, "flat") : release();
+    return isOwed ? charge(quote, quote.flatNanoUsd, "flat") : release(quote, "missing");
   }
   if (typeof ending.usage === "object") return charge(quote, quote.chargeForUsage(ending.usage), "usage");
-  const alert = ending.usage === "malformed" ? "the provider reported a usage that cannot be" : null;
   const basis = abandoned ? "hold" : "delivered";
   const isUnread = ending.stream && ending.clientGone && nothingDelivered;
   const delivered = isUnread ? quote.chargeForPrompt() : quote.chargeForDelivered(ending.delivered);
-  const amount = basis === "hold" ? quote.maxNanoUsd : delivered;
-  return { ...charge(quote, amount, basis), alert };
+  return charge(quote, basis === "hold" ? quote.maxNanoUsd : delivered, basis);
 }
 
 function charge(quote: Quote, amountNanoUsd: NanoUsd, basis: Conclusion["basis"]): Conclusion {
@@ -50,6 +56,8 @@ function charge(quote: Quote, amountNanoUsd: NanoUsd, basis: Conclusion["basis"]
   return { outcome: "settle", chargeNanoUsd: amountNanoUsd - lossNanoUsd, lossNanoUsd, basis, alert };
 }
 
-function release(): Conclusion {
-  return { outcome: "release", chargeNanoUsd: 0, lossNanoUsd: 0, basis: "nothing", alert: null };
+/** What the provider says it used for nothing it may bill all the same: that is our loss. */
+function release(quote: Quote, usage: UsageReading): Conclusion {
+  const lossNanoUsd = typeof usage === "object" ? quote.chargeForUsage(usage) : 0;
+  return { outcome: "release", chargeNanoUsd: 0, lossNanoUsd, basis: "nothing", alert: null };
 }

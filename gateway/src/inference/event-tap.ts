@@ -31,10 +31,10 @@ export function eventTap({ includeUsage, quote }: Order): Tap {
       return rest;
     },
     state() {
-      if (result.fault !== null) return "failed";
+      if (result.fault !== null) return result.fault.kind === "cut" ? "open" : "failed";
       return result.done || (ended && result.complete) ? "done" : "open";
     },
-    usage: () => result.usage,
+    reported: () => ({ usage: result.usage, malformedUsage: result.malformedUsage }),
     delivered: () => result.delivered,
     upstreamId: () => result.upstreamId,
   };

@@ -1,10 +1,9 @@
 import type { Tally } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import type { NanoUsd } from "@inference/protocol/money";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import type { TokenUsage } from "../metering/quote.ts";
+import type { Delivered, TokenUsage } from "../metering/quote.ts";
 import type { Spender } from "../upstream/key-records.ts";
 import { type Conclusion, conclude, type Ending } from "./conclusion.ts";
 import type { Order } from "./order.ts";
@@ -103,13 +102,10 @@ export function durableOrLate(gateway: Gateway, durable: Promise<boolean>): Prom
  * Writes down what had been delivered by now, and how the provider knows the answer. Throws if the ledger does not have
  * it.
  */
-export async function checkpointExchange(
-  gateway: Gateway,
-  exchange: Exchange,
-  deliveredNanoUsd: NanoUsd,
-): Promise<void> {
+export async function checkpointExchange(gateway: Gateway, exchange: Exchange, delivered: Delivered): Promise<void> {
   if (exchange.ended) return;
-  const { id, owner, upstreamId } = exchange;
+  const { id, owner, order, upstreamId } = exchange;
+  const deliveredNanoUsd = order.quote.chargeForDelivered(delivered);
   const { status } = await gateway.environment.ledger.run(() =>
     send(owner, { type: "checkpoint", id, deliveredNanoUsd, upstreamId }),
   );

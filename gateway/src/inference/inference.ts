@@ -5,6 +5,7 @@ import type { Gateway } from "../gateway.ts";
 import type { HeldBody } from "../http/held-bodies.ts";
 import type { VerifiedCredential } from "../identity/credentials.ts";
 import { nothingDelivered } from "../metering/quote.ts";
+import { nothingReported } from "../metering/usage.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { providerError } from "../upstream/provider-error.ts";
 import { admitInTurn } from "./admit-in-turn.ts";
@@ -127,8 +128,8 @@ function failureEnding(error: unknown, { order, abort }: Exchange, { route, clie
     error instanceof UpstreamFailure &&
     ((error.stage === "body" && !stream) || (error.stage === "sent" && abort.signal.aborted));
   return mayBeBilled && clientGone?.aborted === true
-    ? { kind: "answer", usage: "missing", delivered: nothingDelivered, complete: false, stream, clientGone: true }
-    : { kind: "nothing", why: String(error) };
+    ? { kind: "answer", ...nothingReported, delivered: nothingDelivered, complete: false, stream, clientGone: true }
+    : { kind: "nothing", why: String(error), ...nothingReported };
 }
 
 /** What went wrong between us and the provider, as the client is told it. */

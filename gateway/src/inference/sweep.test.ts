@@ -6,6 +6,7 @@ import type { HoldRow } from "@inference/ledger/tables";
 import type { Model, PriceSnapshot } from "@inference/protocol/model";
 import { limits } from "../config.ts";
 import { type Fixture, NOW, openFixture } from "../identity/testing/identity-fixture.ts";
+import { makePriceList } from "../metering/price-list.ts";
 import type { HoldDetail } from "./exchange.ts";
 import { reserveRequest } from "./saga.ts";
 import { sweep } from "./sweep.ts";
@@ -177,4 +178,94 @@ test("a record of more than the hold could ever pay for is none; a little more i
   assert.deepEqual([absurd()?.state, absurd()?.chargeNanoUsd], ["settled", 7]);
   assert.deepEqual([above()?.state, above()?.chargeNanoUsd], ["settled", AMOUNT]);
   assert.equal(swept.alerts[0]?.event, "usage");
+});
+
+/** A sweeper whose provider has a record of everything, and which reads the prices as a gateway does. */
+async function openPriced(): Promise<Swept> {
+  const swept = await open();
+  const { gateway } = swept;
+  gateway.config = { ...gateway.config, upstream: { ...gateway.config.upstream, recordUrl: "{since}" } };
+  gateway.prices = makePriceList(gateway.config, gateway.environment, gateway.provider);
+  gateway.provider.record = async () => JSON.stringify({ data: [historyRow("cut", 1, 2)], nextCursor: null });
+  return swept;
+}
+
+const perToken = JSON.stringify({
+  data: [{ id: "m", pricing: { prompt: "0.000001", completion: "0.000001" } }],
+});
+
+test("a record is priced as its hold was made, though the prices of today come in another shape", async () => {
+  const swept = await openPriced();
+  swept.keyValue.set("prices:s", {
+    value: JSON.stringify({ shape: "per-token", text: perToken }),
+    expiresAt: undefined,
+  });
+  const row = await hold(swept, "cut");
+  swept.time.now += limits.leaseMs + 1;
+  await sweep(swept.gateway);
+  assert.deepEqual([row()?.state, row()?.chargeNanoUsd], ["settled", 3 * 1_000]);
+  assert.deepEqual(swept.alerts, []);
+});
+
+for (const [what, value] of Object.entries({
+  "are not kept any more": undefined,
+  "cannot be read any more": perToken,
+  "are of another kind than their record says": JSON.stringify({ shape: "prices-file", text: perToken }),
+  "do not have the model any more": JSON.stringify({ shape: "model-spec", text: perToken }),
+})) {
+  test(`where the prices of a hold ${what}, its checkpoint decides, and the operator is told once`, async () => {
+    const swept = await openPriced();
+    if (value !== undefined) swept.keyValue.set("prices:s", { value, expiresAt: undefined });
+    const proven = await hold(swept, "cut");
+    const unproven = await hold(swept, "nothing", 0);
+    swept.time.now += limits.leaseMs + 1;
+    for (let times = 0; times < 3; times++) await sweep(swept.gateway);
+    assert.deepEqual([proven()?.state, proven()?.chargeNanoUsd], ["settled", 7]);
+    assert.deepEqual([unproven()?.state, unproven()?.chargeNanoUsd], ["released", 0]);
+    assert.deepEqual(swept.alerts.map(({ event, request }) => [event, request]).sort(), [
+      ["record_unpriced", "cut"],
+      ["record_unpriced", "nothing"],
+    ]);
+  });
+}
+
+test("a store that does not answer is asked again, and a record counts once its prices are read", async () => {
+  const swept = await openPriced();
+  const { gateway, time } = swept;
+  const { get } = gateway.environment.keyValue;
+  gateway.environment.keyValue.get = async () => {
+    throw new Error("no");
+  };
+  const row = await hold(swept, "cut");
+  time.now += limits.leaseMs + 1;
+  await sweep(gateway);
+  time.now += limits.orphanGraceMs + 1;
+  for (let times = 0; times < 5; times++, time.now += 60_000) await sweep(gateway);
+  assert.equal(row()?.state, "orphaned");
+  swept.keyValue.set("prices:s", {
+    value: JSON.stringify({ shape: "per-token", text: perToken }),
+    expiresAt: undefined,
+  });
+  gateway.environment.keyValue.get = get;
+  await sweep(gateway);
+  assert.deepEqual([row()?.state, row()?.chargeNanoUsd], ["settled", 3 * 1_000]);
+  assert.deepEqual(swept.alerts, []);
+});
+
+test("a store that does not answer for long keeps no hold for more than a quarter of an hour", async () => {
+  const swept = await openPriced();
+  const { gateway, time } = swept;
+  gateway.environment.keyValue.get = async () => {
+    throw new Error("no");
+  };
+  const row = await hold(swept, "cut");
+  time.now += limits.leaseMs + 1;
+  const lapsedAt = time.now;
+  for (; row()?.state !== "settled" && time.now < lapsedAt + 60 * 60_000; time.now += 5_000) await sweep(gateway);
+  assert.equal(row()?.chargeNanoUsd, 7);
+  assert.ok(time.now < lapsedAt + 15 * 60_000, `${time.now - lapsedAt} ms`);
+  assert.deepEqual(
+    swept.alerts.map(({ event }) => event),
+    ["record_unpriced"],
+  );
 });

@@ -7,6 +7,7 @@ import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import type { TokenBound } from "../metering/bound.ts";
+import { CatalogueError } from "../metering/catalogue.ts";
 import { chargeForUsage } from "../metering/charge.ts";
 import type { TokenUsage } from "../metering/quote.ts";
 import { parseUsage } from "../metering/usage.ts";
@@ -102,12 +103,14 @@ async function sweepHold(
   const at = clock.now();
   if (hold.owner !== partition) return (await ledger.run(() => askOwner(partition, hold, at))) !== "open";
   const detail = readDetail(hold.detail);
-  const recorded = await recordedUsage(gateway, hold, detail, records);
-  if (hold.state === "open" && recorded === undefined && mayBeRecorded(gateway, hold)) {
+  const price = await recordPrice(gateway, hold, detail);
+  const recorded = price === null || price === "late" ? undefined : await recordedUsage(gateway, hold, price, records);
+  if (hold.state === "open" && recorded === undefined && price !== null) {
     // The provider may write its record late: ask again until the grace is over, while nothing is charged.
     await ledger.run(() => send(partition, { type: "orphan", id: hold.id, at, graceMs }));
     return true;
   }
+  if (price === "late") return false;
   const bill = recorded?.chargeNanoUsd ?? hold.deliveredNanoUsd;
   const basis = recorded === undefined ? "checkpoint" : "record";
   const chargeNanoUsd = Math.min(bill, hold.amountNanoUsd);
@@ -129,18 +132,47 @@ function mayBeRecorded(gateway: Gateway, hold: HoldRow): boolean {
   return gateway.config.upstream.recordUrl !== null && hold.upstreamId !== null;
 }
 
+type RecordPrice = TextPrice | EmbeddingPrice;
+
+/** How long after its grace a hold waits for prices that cannot be read: it ends within 15 min of its lease. */
+const LATE_PRICES_MS = 10 * 60_000;
+
+/**
+ * The price at which a record of the answer counts: the one it was reserved at. `late` while the store does not answer;
+ * null if there is none, so that no record counts.
+ */
+async function recordPrice(
+  gateway: Gateway,
+  hold: HoldRow,
+  { snapshot, model }: HoldDetail,
+): Promise<RecordPrice | "late" | null> {
+  if (!mayBeRecorded(gateway, hold)) return null;
+  const { clock, log } = gateway.environment;
+  let why = "they are not kept any more";
+  try {
+    const price = (await gateway.prices.byId(snapshot))?.models.get(model)?.price;
+    if (price !== undefined) return price.kind === "text" || price.kind === "embedding" ? price : null;
+  } catch (error) {
+    why = String(error);
+    const isLate = hold.state === "open" || clock.now() < hold.leaseUntil + LATE_PRICES_MS;
+    if (isLate && !(error instanceof CatalogueError)) {
+      log("warn", "record_unpriced", { request: hold.id, error: why });
+      return "late";
+    }
+  }
+  log("alert", "record_unpriced", { request: hold.id, error: why });
+  return null;
+}
+
 type Recorded = { usage: TokenUsage; chargeNanoUsd: NanoUsd };
 
-/** What the provider says the answer used, at the prices it was reserved at. Undefined while it says nothing. */
+/** What the provider says the answer used. Undefined while it says nothing. */
 async function recordedUsage(
   gateway: Gateway,
   hold: HoldRow,
-  detail: HoldDetail,
+  price: RecordPrice,
   records: Records,
 ): Promise<Recorded | undefined> {
-  if (!mayBeRecorded(gateway, hold)) return undefined;
-  const price = (await gateway.prices.byId(detail.snapshot))?.models.get(detail.model)?.price;
-  if (price === undefined || (price.kind !== "text" && price.kind !== "embedding")) return undefined;
   const usage = parseUsage(await records.usageOf(hold), affordable(price, hold.amountNanoUsd));
   if (usage === "malformed") {
     const alert = "the provider recorded a usage that cannot be";
@@ -150,7 +182,7 @@ async function recordedUsage(
 }
 
 /** The tokens that a hold's amount pays for: no request used far more of either kind. */
-function affordable(price: TextPrice | EmbeddingPrice, amountNanoUsd: NanoUsd): TokenBound {
+function affordable(price: RecordPrice, amountNanoUsd: NanoUsd): TokenBound {
   const tokensAt = (rate: AttoUsd): number =>
     rate === 0n ? Number.POSITIVE_INFINITY : Number(nanoUsdToAtto(amountNanoUsd) / rate);
   return price.kind === "embedding"

@@ -1,6 +1,6 @@
 import type { ErrorBody } from "@inference/protocol/errors";
 import { type Delivered, nothingDelivered } from "../metering/quote.ts";
-import type { UsageReading } from "../metering/usage.ts";
+import { nothingReported, type ReportedUsage } from "../metering/usage.ts";
 
 /** What a stream runs through on its way to the client: it passes the bytes on and reads from them what to charge. */
 export type Tap = {
@@ -8,9 +8,9 @@ export type Tap = {
   push(chunk: Uint8Array): Uint8Array | undefined;
   /** Nothing more comes. What to send last: an error, unless the answer was whole. */
   end(cut: ErrorBody): Uint8Array | undefined;
-  /** `failed`: the provider sent an error in place of the rest. */
+  /** `failed`: the provider sent an error in place of the rest. An answer that was cut stays open. */
   state(): "open" | "done" | "failed";
-  usage(): UsageReading;
+  reported(): ReportedUsage;
   delivered(): Delivered;
   upstreamId(): string | null;
 };
@@ -29,7 +29,7 @@ export function audioTap(): Tap {
       return undefined;
     },
     state: () => (ended && delivered.bytes > 0 ? "done" : "open"),
-    usage: () => "missing",
+    reported: () => nothingReported,
     delivered: () => delivered,
     upstreamId: () => null,
   };

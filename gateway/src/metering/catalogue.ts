@@ -11,6 +11,8 @@ export type CatalogueShape = "model-spec" | "per-token" | "prices-file";
 
 export type Catalogue = {
   snapshot: PriceSnapshot;
+  /** How it was read, also where that had to be found out. */
+  shape: CatalogueShape;
   /** Models that the catalogue lists and we do not serve, for the operator's log. */
   leftOut: { id: string; reason: string }[];
 };
@@ -35,7 +37,7 @@ export function parseCatalogue(
     if (models.has(alias)) leftOut.push({ id: alias, reason: `an alias of this name stands for ${id}` });
     if (!models.has(id)) leftOut.push({ id: alias, reason: `an alias of ${id}, which is not served` });
   }
-  return { snapshot: { id: snapshotId(models.values()), atMs, models }, leftOut };
+  return { snapshot: { id: snapshotId(models.values()), atMs, models }, shape: actual, leftOut };
 }
 
 type Reading = { models: Map<string, Model>; leftOut: Catalogue["leftOut"] };

@@ -3,7 +3,7 @@ import type { PriceSnapshot } from "@inference/protocol/model";
 import { type GatewayConfig, limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
 import type { Provider } from "../upstream/provider.ts";
-import { parseCatalogue } from "./catalogue.ts";
+import { type CatalogueShape, parseCatalogue } from "./catalogue.ts";
 
 /**
  * The prices in force: a snapshot, read again every five minutes and refused past fifteen. Each new one is written
@@ -12,7 +12,10 @@ import { parseCatalogue } from "./catalogue.ts";
 export type PriceList = {
   /** Throws `upstream_unavailable` if there are no prices, or only old ones. */
   current(): PriceSnapshot;
-  /** The snapshot of this id, of now or of before; undefined if it was never written down. */
+  /**
+   * The snapshot of this id, of now or of before; undefined if it was never written down. Throws `CatalogueError` if it
+   * cannot be read any more, and whatever the key-value store throws.
+   */
   byId(id: string): Promise<PriceSnapshot | undefined>;
   /**
    * Reads the catalogue again, or joins the reading that is under way, so that none overwrites a later one. Throws if
@@ -25,31 +28,37 @@ export type PriceList = {
 
 const READ_MS = 20_000;
 const KEEP_MS = 7 * 24 * 3_600_000;
+const KEEP_AGAIN_MS = 24 * 3_600_000;
+
+/** A catalogue written down: how it is to be read goes with it, for a later process may be set otherwise. */
+type KeptCatalogue = { shape: CatalogueShape; text: string };
 
 export function makePriceList(config: GatewayConfig, environment: Environment, provider: Provider): PriceList {
   const { clock, keyValue, log, timers } = environment;
-  const { catalogueShape, pricesFile, aliases } = config.upstream;
+  const { pricesFile, aliases } = config.upstream;
+  const shapeToday = pricesFile === null ? config.upstream.catalogueShape : "prices-file";
   let latest: PriceSnapshot | undefined;
+  let keptAtMs = Number.NEGATIVE_INFINITY;
   let underWay: Promise<PriceSnapshot> | undefined;
   let triedAtMs = Number.NEGATIVE_INFINITY;
   /** An earlier one: many holds of one process are settled at the same. */
   let earlier: PriceSnapshot | undefined;
 
-  function parse(text: string, atMs: number): PriceSnapshot {
-    const shape = pricesFile === null ? catalogueShape : "prices-file";
-    const { snapshot, leftOut } = parseCatalogue(text, shape, atMs, aliases);
-    if (atMs > 0 && snapshot.id !== latest?.id) {
-      log("info", "prices", { snapshot: snapshot.id, models: snapshot.models.size, leftOut: leftOut.length });
-    }
-    return snapshot;
-  }
-
   async function readAgain(): Promise<PriceSnapshot> {
     const atMs = clock.now();
     triedAtMs = atMs;
     const text = await read();
-    const snapshot = parse(text, atMs);
-    if (snapshot.id !== latest?.id) await keyValue.put(`prices:${snapshot.id}`, text, { expiresAt: atMs + KEEP_MS });
+    const { snapshot, shape, leftOut } = parseCatalogue(text, shapeToday, atMs, aliases);
+    const { id, models } = snapshot;
+    const isNew = id !== latest?.id;
+    if (isNew) log("info", "prices", { snapshot: id, models: models.size, leftOut: leftOut.length });
+    // What is kept already is in force, whether or not it can be kept for longer.
+    else latest = snapshot;
+    if (isNew || atMs - keptAtMs >= KEEP_AGAIN_MS) {
+      const kept: KeptCatalogue = { shape, text };
+      await keyValue.put(`prices:${id}`, JSON.stringify(kept), { expiresAt: atMs + KEEP_MS });
+      keptAtMs = atMs;
+    }
     latest = snapshot;
     return snapshot;
   }
@@ -77,16 +86,20 @@ export function makePriceList(config: GatewayConfig, environment: Environment, p
   return {
     current() {
       if (latest === undefined || clock.now() - latest.atMs > limits.catalogueMaxAgeMs) {
-        return fail("upstream_unavailable", "The provider's prices are not known at the moment.", { retryAfterS: 5 });
+        const message =
+          "The provider's prices are not known at the moment: try again in a few seconds. Nothing was charged.";
+        return fail("upstream_unavailable", message, { retryAfterS: 5 });
       }
       return latest;
     },
     async byId(id) {
       if (latest?.id === id) return latest;
       if (earlier?.id === id) return earlier;
-      const text = await keyValue.get(`prices:${id}`);
-      if (text === null) return undefined;
-      earlier = parse(text, 0);
+      const kept = await keyValue.get(`prices:${id}`);
+      if (kept === null) return undefined;
+      // What an earlier version of us wrote down is the text alone.
+      const { shape = shapeToday, text = kept } = JSON.parse(kept) as Partial<KeptCatalogue>;
+      earlier = parseCatalogue(text, shape, 0).snapshot;
       return earlier;
     },
     refresh,

@@ -2,7 +2,7 @@ import type { TokenBound } from "./bound.ts";
 import type { Delivered, TokenUsage } from "./quote.ts";
 import type { SseContentEvent } from "./sse-event.ts";
 import type { ContentNotes } from "./sse-scan.ts";
-import { parseUsage, type UsageReading } from "./usage.ts";
+import { parseUsage, type ReportedUsage, type UsageReading } from "./usage.ts";
 
 export type SseFault =
   | { kind: "provider_error"; error: unknown }
@@ -10,12 +10,8 @@ export type SseFault =
   | { kind: "event_too_large" }
   | { kind: "cut" };
 
-export type SseTapResult = {
+export type SseTapResult = ReportedUsage & {
   delivered: Delivered;
-  /** The last usage that can be priced. */
-  usage: UsageReading;
-  /** Some usage was malformed, even if another one counts. */
-  malformedUsage: boolean;
   /** The provider's id of the answer. */
   upstreamId: string | null;
   finishReason: string | null;
@@ -62,7 +58,7 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
   function noteUsage(value: unknown): void {
     const reading = parseUsage(value, bound);
     if (reading === "malformed") malformedUsage = true;
-    if (typeof reading === "object" || (usage === "missing" && reading === "malformed")) usage = reading;
+    if (reading !== "missing") usage = reading;
   }
 
   return {

@@ -58,14 +58,31 @@ test("an event passes as soon as it is complete; only what is incomplete is held
   assert.deepEqual(tap.push(bytesOf("\n")), second);
 });
 
-test("of several usages the last that can be read counts, and one event is shown", () => {
-  const smaller = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-  const stream =
-    answer + events(usageEvent(smaller), usageEvent(), usageEvent({ ...usageCounts, prompt_tokens: -1 })) + DONE;
-  const { text, result } = run(stream, { includeUsage: true });
-  assert.equal(text, answer + shownUsage + DONE);
+test("of several usages the last counts and is shown once; a malformed one before it is known of", () => {
+  const smaller = usageEvent({ prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 });
+  const malformed = usageEvent({ ...usageCounts, prompt_tokens: -1 });
+  for (const before of [[smaller], [malformed], [smaller, malformed]]) {
+    const { text, result } = run(answer + events(...before, usageEvent()) + DONE, { includeUsage: true });
+    assert.equal(text, answer + shownUsage + DONE);
+    assert.ok(typeof result.usage === "object" && result.usage.promptTokens === 339);
+    assert.equal(result.malformedUsage, before.includes(malformed));
+  }
+});
+
+test("a malformed usage after one that can be read is not the smaller one's: it makes the usage malformed", () => {
+  const inContent = event(`${deltaJson({}, "stop").slice(0, -1)},"usage":{"prompt_tokens":1,"completion_tokens":1}}`);
+  const malformed = event(usageEvent({ ...usageCounts, prompt_tokens: -1 }));
+  for (const before of [event(usageEvent()), inContent]) {
+    const { text, result } = run(begun + hello + before + malformed + DONE, { includeUsage: true });
+    assert.equal(text, begun + hello + (before === inContent ? before : "") + DONE);
+    assert.equal(result.usage, "malformed");
+  }
+});
+
+test("a usage of null after the real one takes nothing back", () => {
+  const last = event(content("x").replace('"choices"', '"usage":null,"choices"'));
+  const { result } = run(answer + event(usageEvent()) + last + DONE);
   assert.ok(typeof result.usage === "object" && result.usage.promptTokens === 339);
-  assert.equal(result.malformedUsage, true);
 });
 
 test("a usage of null is no usage, in every chunk", () => {

@@ -12,7 +12,7 @@ export type { SseFault, SseTapResult } from "./sse-tally.ts";
  *
  * - content events and comments pass byte for byte, as soon as they are complete; so do events of kinds nobody knows;
  * - a usage event (no choices) is held until the stream's end: it is swallowed, or, if the client asked for it, written
- *   anew with what it cost, once, whatever number of them came. The last usage that can be read counts;
+ *   anew with what it cost, once, whatever number of them came. The last usage counts, also one that cannot be read;
  * - a usage inside a content event counts as well, and passes as the content that it is;
  * - an error event becomes one of ours and ends the stream. So do data that is no JSON and an event of more than 2 MiB;
  * - after `[DONE]` or an error nothing passes; a usage that still comes is read;

@@ -7,6 +7,16 @@ import type { TokenUsage } from "./quote.ts";
  */
 export type UsageReading = TokenUsage | "missing" | "malformed";
 
+/** All that an answer said of its usage. */
+export type ReportedUsage = {
+  /** What it said last. */
+  usage: UsageReading;
+  /** Some usage was malformed, even if a later one counts. */
+  malformedUsage: boolean;
+};
+
+export const nothingReported: ReportedUsage = { usage: "missing", malformedUsage: false };
+
 /** No request uses this many tokens. */
 const ABSURD_TOKENS = 2 ** 31;
 /** Providers count a little differently from one another, and bill some tokens nobody asked for, but not this much. */

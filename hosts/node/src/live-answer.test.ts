@@ -12,6 +12,7 @@ import {
 } from "@inference/gateway/inference/testing/stub-provider";
 import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
+import { accountPartition } from "@inference/ledger/partition";
 import type { Saga } from "@inference/ledger/saga";
 import { assertError } from "./testing/assert-error.ts";
 import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
@@ -54,6 +55,8 @@ function event(choice: object, more: object = {}): string {
 function token(content: string, more: object = {}): string {
   return event({ delta: { content }, finish_reason: null }, more);
 }
+
+const COMMENT = ": PROCESSING\n\n";
 
 function streamOf(body: () => AsyncIterable<string>): StubAnswer {
   return { headers: { "content-type": "text/event-stream" }, body };
@@ -99,28 +102,36 @@ describe("an answer whose end the ledger does not have", () => {
     });
   }
 
-  test("a stream whose first checkpoint fails ends in an error, without content, and is free", async () => {
-    const account = await stack.account(USD);
-    const fail = async (): Promise<Reply> => {
-      throw new LedgerUnavailable("no");
-    };
-    async function* one(): AsyncGenerator<string> {
-      yield `${token("content that never leaves")}data: [DONE]\n\n`;
-    }
-    provider.say(streamOf(one));
-    const text = await withGate(stack, ["checkpoint"], fail, async () => {
-      const stream = await openChatStream(stack, account, chat);
-      assert.ok(await stream.readAll());
-      return stream.text();
+  const secret = token("content that never leaves");
+  const bodies = {
+    "": `${secret}data: [DONE]\n\n`,
+    ", after a comment,": COMMENT + secret,
+    ", unended,": secret.trim(),
+  };
+  for (const [how, body] of Object.entries(bodies)) {
+    test(`a stream whose first checkpoint fails${how} ends in an error, without content, and is free`, async () => {
+      const account = await stack.account(USD);
+      const fail = async (): Promise<Reply> => {
+        throw new LedgerUnavailable("no");
+      };
+      async function* one(): AsyncGenerator<string> {
+        yield body;
+      }
+      provider.say(streamOf(one));
+      const text = await withGate(stack, ["checkpoint"], fail, async () => {
+        const stream = await openChatStream(stack, account, chat);
+        assert.ok(await stream.readAll());
+        return stream.text();
+      });
+      const chunks = chunksIn(text);
+      assert.deepEqual(
+        chunks.map(({ error }) => error?.code),
+        ["ledger_unavailable"],
+      );
+      const { receipt } = await settledOne(stack, account.address);
+      assert.deepEqual([receipt.outcome, receipt.chargeNanoUsd], ["released", 0]);
     });
-    const chunks = chunksIn(text);
-    assert.deepEqual(
-      chunks.map(({ error }) => error?.code),
-      ["ledger_unavailable"],
-    );
-    const { receipt } = await settledOne(stack, account.address);
-    assert.deepEqual([receipt.outcome, receipt.chargeNanoUsd], ["released", 0]);
-  });
+  }
 
   test("a client that leaves before the first checkpoint is durable pays for its prompt alone", async () => {
     const account = await stack.account(USD);
@@ -214,6 +225,47 @@ describe("what the provider does", () => {
     assert.equal(detail.upstreamId, "x".repeat(200));
     assert.equal(hold.upstreamId, "x".repeat(200));
   });
+
+  const nameless = { id: undefined };
+  const openings: Record<string, readonly [parts: string[], id: string | null]> = {
+    "names the answer before its content": [[event({ delta: { role: "assistant" } }), token("a")], "chatcmpl-1"],
+    "begins with a comment": [[COMMENT, token("a")], "chatcmpl-1"],
+    "begins with a comment in one write with its content": [[COMMENT + token("a")], "chatcmpl-1"],
+    "names the answer amid its content": [[COMMENT, token("a", nameless), token("b")], "chatcmpl-1"],
+    "never names the answer": [[COMMENT, token("a", nameless)], null],
+  };
+  for (const [what, [parts, id]] of Object.entries(openings)) {
+    test(`of a stream that ${what}, no content leaves before the ledger knows the answer's name`, async () => {
+      const account = await stack.account(USD);
+      const heard = parts.map(() => Promise.withResolvers<void>());
+      async function* body(): AsyncGenerator<string> {
+        for (const [index, part] of parts.entries()) {
+          yield part;
+          await heard[index]?.promise;
+        }
+      }
+      provider.say(streamOf(body));
+      let writes = 0;
+      const counted: Gate = (_command, commit) => {
+        writes += 1;
+        return commit();
+      };
+      await withGate(stack, ["checkpoint"], counted, async () => {
+        const stream = await openChatStream(stack, account, chat);
+        let text = "";
+        for (const [index, part] of parts.entries()) {
+          text += part;
+          assert.ok(await stream.readUntil(() => stream.text() === text), `${what}: ${stream.text()}`);
+          if (index < parts.length - 1) heard[index]?.resolve();
+        }
+        const [hold] = await stack.rows("hold", accountPartition(account.address));
+        assert.deepEqual([hold?.state, hold?.upstreamId], ["open", id]);
+        assert.equal(writes, what === "names the answer amid its content" ? 2 : 1);
+        heard.at(-1)?.resolve();
+        await stream.readAll();
+      });
+    });
+  }
 
   test("an answer by another model is told to the operator once", async () => {
     const account = await stack.account(USD);

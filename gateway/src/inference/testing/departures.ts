@@ -159,6 +159,16 @@ export function testDepartures(startHost: StartHost): void {
       assertHold(await leaveEarly(leaveAtOnce(), body({})));
     });
 
+    test("a stream left before its first token, which never comes, costs the prompt's bound", async () => {
+      const body = chatBody("sim-small", withFault("stall", "[[tokens=0]]"), { stream: true });
+      assertPrompt(
+        await leaveEarly(
+          leaveWhen((text) => text !== ""),
+          body,
+        ),
+      );
+    });
+
     test("a stream left before its first token costs the prompt's bound, though more came for nobody", async () => {
       const slow = "[[delay=40]][[drip=40]][[tokens=200]]";
       assertPrompt(await leaveEarly(leaveAtOnce(), chatBody("sim-small", slow, { stream: true })));

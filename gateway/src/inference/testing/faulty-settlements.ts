@@ -21,8 +21,12 @@ import { startStubProvider } from "./stub-provider.ts";
 type Ending =
   /** Refused, or nothing of it reached the client: free. */
   | "free"
+  /** As free, and what the provider bills for it is a loss. */
+  | "lost"
   /** As if there had been no fault. */
   | "billed"
+  /** The same, and the operator is told that some usage makes no sense. */
+  | "told"
   /** At the prices that were listed, though the provider bills another model's. */
   | "listed"
   /** Broken off, or without a usage: at least what was delivered, at most the hold. */
@@ -40,6 +44,7 @@ type Ending =
 const chatEndings: Record<string, readonly [stream: Ending, whole: Ending]> = {
   "hang-before-headers": ["endless", "endless"],
   "200-error-only": ["free", "free"],
+  "error-then-usage": ["lost", "free"],
   "error-after-content": ["delivered", "free"],
   "error-then-content": ["delivered", "billed"],
   "cut-mid-stream": ["delivered", "free"],
@@ -62,6 +67,8 @@ const chatEndings: Record<string, readonly [stream: Ending, whole: Ending]> = {
   "usage-total-only": ["delivered", "delivered"],
   "usage-subcounts": ["malformed", "malformed"],
   "usage-above-bound": ["above", "above"],
+  "usage-worsens": ["malformed", "malformed"],
+  "usage-mends": ["told", "billed"],
   "usage-null-everywhere": ["billed", "delivered"],
 };
 const harmless =
@@ -70,7 +77,7 @@ for (const name of harmless.split(" ")) chatEndings[name] = ["billed", "billed"]
 
 /** Streams that a client must not take for whole ones. */
 const brokenStreams = new Set(
-  "200-error-only error-after-content error-then-content cut-mid-stream cut-fin cut-before-done trailing-garbage".split(
+  "200-error-only error-then-usage error-after-content error-then-content cut-mid-stream cut-fin cut-before-done trailing-garbage".split(
     " ",
   ),
 );
@@ -331,8 +338,14 @@ async function assertEnding(host: HostUnderTest, paid: Paid & Answer, ending: En
   switch (ending) {
     case "free":
       return assertFree(paid);
+    case "lost":
+      assert.ok(bill > 0);
+      return assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd, alerts], ["released", 0, bill, []]);
     case "billed":
       return assertBilledExactly(paid);
+    case "told":
+      assert.equal(alerts.length, 1);
+      return assertBilledExactly({ ...paid, alerts: [] });
     case "zero":
       return assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd, alerts], ["settled", 0, 0, []]);
     case "listed": {
