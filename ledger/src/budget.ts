@@ -17,6 +17,10 @@ export function capacityId(atMs: number): string {
   return `capacity:${windowStart("day", atMs)}`;
 }
 
+export function capacityCounterId(atMs: number): string {
+  return counterId(capacityId(atMs), { window: "day" }, atMs);
+}
+
 export function counterOf(rows: Rows, id: string): CounterRow {
   return rows.get("counter", id) ?? { id, settledNanoUsd: 0, heldNanoUsd: 0, openHolds: 0 };
 }

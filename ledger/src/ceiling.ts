@@ -108,7 +108,7 @@ function shareRefusal({ budget, counter }: CountedBudget, command: CommandOf<"re
   return unsettled <= 0 ? undefined : shareRefusalOf(budget, command, "share", Math.min(share, unsettled));
 }
 
-/** Where the account's own holds are in the way whatever others do, it is told so. */
+/** Where the account's own holds are in the way whatever others do, it says so. */
 function ceilingRefusal(
   ceiling: CountedBudget,
   share: CounterRow,
@@ -117,7 +117,7 @@ function ceilingRefusal(
   const refusal = refusalOf(ceiling, command.amountNanoUsd, command.at);
   const unsettled = (ceiling.budget.limitNanoUsd ?? 0) - ceiling.counter.settledNanoUsd;
   if (refusal?.cause !== "held" || share.heldNanoUsd + command.amountNanoUsd <= unsettled) return refusal;
-  return shareRefusalOf(ceiling.budget, command, "share_held", refusal.availableNanoUsd);
+  return { ...refusal, isOwn: true };
 }
 
 function shareHeldRefusal(

@@ -26,6 +26,8 @@ export type BudgetName = "balance" | "key" | "capacity" | "ceiling";
 export type Refusal = {
   budget: BudgetName;
   cause: "settled" | "held" | "in_flight" | "share" | "share_held";
+  /** Held by who asks: it would not fit if all others let go. */
+  isOwn?: true;
   neededNanoUsd: NanoUsd;
   availableNanoUsd: NanoUsd;
   window: Window;
@@ -202,8 +204,8 @@ export type Commands = {
     reply: { status: "revoked" | "unknown" };
   };
   /**
-   * Account: a sign-in message's nonce, once: for one session, whose digest makes it safe to repeat. During a rollout an
-   * older version sends none.
+   * Account: a sign-in message's nonce, once: for one session, whose digest makes it safe to repeat. During a rollout
+   * an older version sends none.
    */
   consumeNonce: {
     command: { type: "consumeNonce"; at: number; nonce: string; expiresAt: number; digest?: string };

@@ -1,26 +1,38 @@
 import type { Commands, ReplyOf } from "./commands.ts";
 import { deliveryId } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
+import { forgetCapacities, forgetCounter, isCapacityInUse } from "./forget-counters.ts";
 import { isUnresolved, words } from "./hold.ts";
-import { forgetKey, isInUse } from "./key.ts";
+import { forgetKey, isKeyOver, keepPaidKey } from "./key.ts";
 import { MAX_CLOCK_SKEW_MS, OUTCOME_RETENTION_MS } from "./limits.ts";
 
 type Forget = Commands["forget"]["command"];
 
 /**
  * Removes rows whose time is over: resolved holds after 48 h, once every follower knows, nonces and sessions once
- * nothing could use them, keys as long after they were revoked, once no request holds anything under them, receipts
- * once their time is over; the totals that they were counted in stay. A clock that jumped forgets nothing.
+ * nothing could use them, keys as long after they were revoked, expired or had waited for a credit in vain, once no
+ * request holds anything under them, receipts once their time is over; the totals that they were counted in stay. What
+ * was counted in a window that is over goes with its holds, a capacity with its session. A clock that jumped forgets
+ * nothing.
  */
 export function forget(draft: Draft, command: Forget, clockMs: number): ReplyOf<Forget> {
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { forgotten: 0 };
+  const { table, at } = command;
   let forgotten = 0;
+  // Many holds share their counters.
+  const counters = new Set<string>();
   for (const id of command.ids) {
-    if (!isOver(draft, command, id)) continue;
-    if (command.table === "key") forgetKey(draft, id);
-    else draft.remove(command.table, id);
+    if (!isOver(draft, command, id)) {
+      if (table === "key") keepPaidKey(draft, id);
+      continue;
+    }
+    if (table === "hold") for (const counter of words(draft.get("hold", id)?.counters ?? "")) counters.add(counter);
+    if (table === "session") forgetCapacities(draft, id);
+    if (table === "key") forgetKey(draft, id, at);
+    else draft.remove(table, id);
     forgotten += 1;
   }
+  for (const id of counters) forgetCounter(draft, id, at);
   return { forgotten };
 }
 
@@ -34,10 +46,8 @@ function isOver(draft: Draft, { table, at, keepMs = 0 }: Forget, id: string): bo
     if (hold === undefined || isUnresolved(hold) || hold.admittedAt + OUTCOME_RETENTION_MS >= at) return false;
     return words(hold.followers).every((follower) => draft.get("outbox", deliveryId(id, follower)) === undefined);
   }
-  if (table === "key") {
-    const revokedAt = draft.get("key", id)?.revokedAt ?? at;
-    return revokedAt + OUTCOME_RETENTION_MS < at && !isInUse(draft, id);
-  }
+  if (table === "key") return isKeyOver(draft, id, at);
   const row = draft.get(table, id);
-  return row !== undefined && row.expiresAt + OUTCOME_RETENTION_MS < at;
+  if (row === undefined || row.expiresAt + OUTCOME_RETENTION_MS >= at) return false;
+  return table !== "session" || !isCapacityInUse(draft, id);
 }

@@ -1,11 +1,20 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { utcDay } from "@inference/protocol/window";
-import { type CountedBudget, capacityId, counted, holdIn, refusalOf, resolveIn } from "./budget.ts";
+import {
+  type CountedBudget,
+  capacityCounterId,
+  capacityId,
+  counted,
+  counterOf,
+  holdIn,
+  refusalOf,
+  resolveIn,
+} from "./budget.ts";
 import { earlierClaim, makeClaim } from "./claim.ts";
 import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply, Tally } from "./commands.ts";
 import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
-import { MAX_CLOCK_SKEW_MS, MAX_IN_FLIGHT } from "./limits.ts";
+import { MAX_CLOCK_SKEW_MS, MAX_FLIGHT_MS, MAX_IN_FLIGHT } from "./limits.ts";
 import { journalPartition, type Partition, partitionAddress } from "./partition.ts";
 import { authenticate } from "./payer.ts";
 import type { BudgetRow, HoldRow, ReceiptRow } from "./tables.ts";
@@ -52,7 +61,7 @@ export function reserve(
     fingerprint,
     detail: command.detail,
   };
-  const refusal = inFlightRefusal(budgets, command) ?? firstRefusal(budgets, command);
+  const refusal = inFlightRefusal(draft, budgets, command) ?? firstRefusal(budgets, command);
   // Nothing is written down: no follower has heard of it, and who has nothing is not to fill the disk.
   if (refusal !== undefined) return { status: "refused", refusal };
 
@@ -180,10 +189,11 @@ function firstRefusal(
 }
 
 function inFlightRefusal(
+  draft: Draft,
   [first]: readonly CountedBudget[],
-  { amountNanoUsd }: CommandOf<"reserve">,
+  { amountNanoUsd, at }: CommandOf<"reserve">,
 ): Refusal | undefined {
-  if (first === undefined || first.counter.openHolds < MAX_IN_FLIGHT) return undefined;
+  if (first === undefined || inFlight(draft, first, at) < MAX_IN_FLIGHT) return undefined;
   return {
     budget: first.name,
     cause: "in_flight",
@@ -192,6 +202,17 @@ function inFlightRefusal(
     window: first.budget.window,
     resetsAt: null,
   };
+}
+
+/** What is held of a balance is in one counter; what is held of a capacity, around midnight, in two. */
+function inFlight(draft: Draft, { name, counter }: CountedBudget, at: number): number {
+  if (name !== "capacity") return counter.openHolds;
+  let open = counter.openHolds;
+  for (const near of [at - MAX_FLIGHT_MS, at + 2 * MAX_CLOCK_SKEW_MS]) {
+    const id = capacityCounterId(near);
+    if (id !== counter.id) open += counterOf(draft, id).openHolds;
+  }
+  return open;
 }
 
 type Resolution = {

@@ -2,8 +2,9 @@ import { windowEnd } from "@inference/protocol/window";
 import { counterId, counterOf } from "./budget.ts";
 import type { Commands, ReplyOf } from "./commands.ts";
 import type { Draft } from "./draft.ts";
-import { MAX_CLOCK_SKEW_MS, MAX_KEYS_PER_ACCOUNT } from "./limits.ts";
+import { MAX_CLOCK_SKEW_MS, MAX_KEYS_PER_ACCOUNT, OUTCOME_RETENTION_MS, UNPAID_KEY_MS } from "./limits.ts";
 import { spendNonce } from "./session.ts";
+import type { KeyRow } from "./tables.ts";
 
 /**
  * An account's API keys. A new secret takes a signed message, and the message's nonce is spent here.
@@ -32,6 +33,7 @@ export function createKey(draft: Draft, command: CommandOf<"createKey">): ReplyO
     expiresAt,
     createdAt: command.at,
     nonce,
+    unpaidUntil: isPaid(draft) ? null : command.at + UNPAID_KEY_MS,
   });
   draft.put("secret", { id: digest, keyId });
   draft.put("budget", { id: `key:${keyId}`, window, limitNanoUsd });
@@ -81,28 +83,57 @@ export function revokeKey(draft: Draft, command: CommandOf<"revokeKey">): ReplyO
   return { status: "revoked" };
 }
 
-/** Whether a request that was admitted with the key has yet to end. */
-export function isInUse(draft: Draft, keyId: string): boolean {
-  return countersOf(draft, keyId).some((id) => counterOf(draft, id).openHolds > 0);
+/**
+ * From when the forgetting of a key is reckoned: it was revoked, it expired, or it has waited for a credit for long
+ * enough. Null: nothing of it has happened, nor is to happen at a time that is known.
+ */
+export function keyEnd({ revokedAt, expiresAt, unpaidUntil }: Omit<KeyRow, "id">): number | null {
+  const end = Math.min(revokedAt ?? NEVER, expiresAt ?? NEVER, unpaidUntil ?? NEVER);
+  return end === NEVER ? null : end;
 }
 
-/** Removes all that is kept of a revoked key. What was spent with it stays told: receipts and totals name its id. */
-export function forgetKey(draft: Draft, keyId: string): void {
+/** Whether nothing is to be kept of a key any more: its time is over, and so is every request admitted with it. */
+export function isKeyOver(draft: Draft, keyId: string, at: number): boolean {
   const key = draft.get("key", keyId);
-  for (const id of countersOf(draft, keyId)) if (draft.get("counter", id) !== undefined) draft.remove("counter", id);
-  if (key !== undefined) draft.remove("secret", key.digest);
+  const end = key === undefined ? null : keyEnd(isPaid(draft) ? { ...key, unpaidUntil: null } : key);
+  if (key === undefined || end === null || end + OUTCOME_RETENTION_MS >= at) return false;
+  return countersOf(key, at).every((id) => counterOf(draft, id).openHolds === 0);
+}
+
+/** A key whose account was credited in time waits for nothing any more. */
+export function keepPaidKey(draft: Draft, keyId: string): void {
+  const key = draft.get("key", keyId);
+  if (key !== undefined && key.unpaidUntil !== null && isPaid(draft)) draft.put("key", { ...key, unpaidUntil: null });
+}
+
+/** Removes all that is kept of a key. What was spent with it stays told: receipts and totals name its id. */
+export function forgetKey(draft: Draft, keyId: string, at: number): void {
+  const key = draft.get("key", keyId);
+  const account = draft.get("account", "account");
+  if (key === undefined) return;
+  for (const id of countersOf(key, at)) if (draft.get("counter", id) !== undefined) draft.remove("counter", id);
+  draft.remove("secret", key.digest);
   draft.remove("budget", `key:${keyId}`);
   draft.remove("key", keyId);
+  if (account === undefined) return;
+  const keys = account.keys - (key.revokedAt === null ? 1 : 0);
+  if (keys === 0) draft.remove("account", "account");
+  else if (keys !== account.keys) draft.put("account", { ...account, keys });
 }
 
-/** The ids of a revoked key's counters, one for each window in which it was good. */
-function countersOf(draft: Draft, keyId: string): string[] {
-  const key = draft.get("key", keyId);
-  if (key === undefined || key.revokedAt === null) return [];
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** Whether the chain has ever brought the account anything. */
+function isPaid(draft: Draft): boolean {
+  return (draft.get("budget", "balance")?.limitNanoUsd ?? 0) > 0;
+}
+
+/** The ids of a key's counters, one for each window in which it was good. */
+function countersOf(key: KeyRow, atMs: number): string[] {
   const ids: string[] = [];
   // A request may have been admitted at a time a little before the key's, or after its end.
-  const last = key.revokedAt + MAX_CLOCK_SKEW_MS;
+  const last = Math.min(key.revokedAt ?? atMs, key.expiresAt ?? atMs) + MAX_CLOCK_SKEW_MS;
   let at: number | null = key.createdAt - MAX_CLOCK_SKEW_MS;
-  for (; at !== null && at <= last; at = windowEnd(key.window, at)) ids.push(counterId(`key:${keyId}`, key, at));
+  for (; at !== null && at <= last; at = windowEnd(key.window, at)) ids.push(counterId(`key:${key.id}`, key, at));
   return ids;
 }

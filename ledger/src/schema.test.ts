@@ -69,6 +69,7 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
     expiresAt: true,
     createdAt: true,
     nonce: true,
+    unpaidUntil: true,
   },
   secret: { keyId: true },
   account: { keys: true, createdAt: true },

@@ -60,6 +60,7 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
       expiresAt: "integer?",
       createdAt: "integer",
       nonce: "text",
+      unpaidUntil: "integer?",
     },
   },
   secret: { clustered: "partition", columns: { keyId: "text" } },

@@ -64,6 +64,8 @@ export type KeyRow = {
   createdAt: number;
   /** Of the signed message that made its secret, so that the message's repetition is recognised. */
   nonce: string;
+  /** Of a key that was made before its account was ever credited: how long it waits for that. Null: it does not. */
+  unpaidUntil: number | null;
 };
 
 /** Which key a secret's digest belongs to. */

@@ -1,7 +1,8 @@
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "./client.ts";
+import { keyEnd } from "./key.ts";
 import { sqlName, timeOrderedTables } from "./schema.ts";
 import { tableSql } from "./sql.ts";
-import type { HoldRow, Row } from "./tables.ts";
+import type { HoldRow, KeyRow, Row } from "./tables.ts";
 
 /** What is looked for through all partitions of a file or an object, and not in one: the same for every host. */
 type Stored = Readonly<Record<string, unknown>>;
@@ -32,6 +33,12 @@ export type OverdueWalk = {
   toPage(stored: readonly Stored[], before: number, limit: number): OverduePage;
 };
 
+/** What `keyEnd` says, of what is stored. With null among them SQLite's least of several is null. */
+const KEY_ENDS = ["revoked_at", "expires_at", "unpaid_until"].map(
+  (end) => `ifnull(${end}, ${Number.MAX_SAFE_INTEGER})`,
+);
+const KEY_END = `nullif(min(${KEY_ENDS.join(", ")}), ${Number.MAX_SAFE_INTEGER})`;
+
 export const overdueWalks = Object.fromEntries(
   forgettableTables.map((table) => [table, makeOverdueWalk(table)]),
 ) as Record<ForgettableTable, OverdueWalk>;
@@ -39,12 +46,15 @@ export const overdueWalks = Object.fromEntries(
 function makeOverdueWalk(table: ForgettableTable): OverdueWalk {
   const isInTime = timeOrderedTables.includes(table);
   const order = isInTime ? "id, partition" : "partition, id";
-  const at = isInTime ? "admitted_at" : table === "key" ? "revoked_at" : "expires_at";
-  const property = isInTime ? "admittedAt" : table === "key" ? "revokedAt" : "expiresAt";
+  const at = isInTime ? "admitted_at" : table === "key" ? KEY_END : "expires_at";
+  const property = isInTime ? "admittedAt" : "expiresAt";
   const others = `FROM ${sqlName(table)} WHERE id NOT IN (SELECT value FROM json_each(?))`;
   return {
     first: isInTime ? `SELECT ${at} AS at ${others} ORDER BY ${order} LIMIT 1` : `SELECT min(${at}) AS at ${others}`,
-    atOf: (row) => (row as unknown as Record<string, number | null>)[property] ?? null,
+    atOf: (row) => {
+      if (table === "key") return keyEnd(row as KeyRow);
+      return (row as unknown as Record<string, number | null>)[property] ?? null;
+    },
     select: `SELECT partition, id, ${at} AS at FROM ${sqlName(table)} WHERE (${order}) > (?, ?)
       ORDER BY ${order} LIMIT ?`,
     bind({ after, limit }) {

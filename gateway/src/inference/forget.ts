@@ -13,7 +13,7 @@ type Forgetter = {
 };
 
 /**
- * Forgets what nothing can ask for any more: the outcomes of requests after 48 hours, nonces, sessions and revoked keys
+ * Forgets what nothing can ask for any more: the outcomes of requests after 48 hours, nonces, claims, sessions and keys
  * as long after their end, and receipts once the operator's time for them is over. Totals and uses stay for ever. Goes
  * page by page, each a commit of its own, with room for requests between them; the ledger checks every row again.
  * Answers how many it forgot.

@@ -43,7 +43,7 @@ async function stream(index: number, content = "[[prompt=400]][[tokens=10]]"): P
     if (text === undefined) count.broken += 1;
     else if (text.endsWith("data: [DONE]\n\n")) count.served += 1;
     else if (text.includes('"daily_cap_reached"')) count.refused += 1;
-    else if (text.includes('"ceiling_reserved"')) {
+    else if (text.includes('"ceiling_reserved"') || text.includes('"budget_reserved"')) {
       count.againLater += 1;
       await new Promise((resolve) => setTimeout(resolve, 200));
       continue;

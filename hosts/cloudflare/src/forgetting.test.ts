@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { accountPartition, ceilingPartition, journalPartition, type Partition } from "@inference/ledger/partition";
+import type { Commands } from "@inference/ledger/commands";
+import {
+  accountPartition,
+  ceilingPartition,
+  identityPartition,
+  journalPartition,
+  type Partition,
+} from "@inference/ledger/partition";
 import { utcDay } from "@inference/protocol/window";
 import {
   type ClockedHost,
@@ -15,7 +22,10 @@ const START = Date.UTC(2040, 1, 28, 12);
 const HOUR_MS = 3_600_000;
 const LEASE_MS = 900_000;
 const account = accountPartition("0x00000000000000000000000000000000000000f0");
-const partitions = [account, ceilingPartition, journalPartition(utcDay(START))];
+/** Whom nobody has credited. */
+const stranger = accountPartition("0x00000000000000000000000000000000000000f1");
+const wallet = identityPartition("0x00000000000000000000000000000000000000f1");
+const partitions = [account, ceilingPartition, journalPartition(utcDay(START)), stranger, wallet];
 
 let objects: ClockedObjects;
 before(async () => {
@@ -107,4 +117,55 @@ test("what is over and has to stay is looked at once a day, also in an object th
   const rung = await ringAll(host, clock, START + 8 * 24 * HOUR_MS);
   assert.ok((rung.get(account)?.length ?? 0) <= 4, `${rung.get(account)}`);
   assert.equal((await rowsOf(host, account)).hold.length, 1);
+});
+
+function key(keyId: string, expiresAt: number | null = null): Commands["createKey"]["command"] {
+  const secret = { keyId, digest: `digest of ${keyId}`, label: "", nonce: `nonce of ${keyId}`, nonceExpiresAt: START };
+  return { type: "createKey", at: START, ...secret, name: keyId, window: "day", limitNanoUsd: null, expiresAt };
+}
+
+test("an account that nobody ever credits wakes twice, and then there is nothing in it", async () => {
+  const { host, clock } = await open();
+  for (const id of ["key1", "key2"]) await host.apply(stranger, key(id));
+  const rung = await ringAll(host, clock);
+  assert.deepEqual(rung.get(stranger), [48 + 24, (7 + 2 + 1) * 24]);
+  assert.deepEqual(Object.values(await rowsOf(host, stranger)).flat(), []);
+});
+
+test("a key that was there before the first credit is looked at once, and one that expires in an age not before", async () => {
+  const { host, clock } = await open();
+  const end = Date.UTC(9999, 11, 31);
+  await host.apply(stranger, key("key1"));
+  await host.apply(stranger, key("key2", end));
+  await host.apply(stranger, { type: "credit", id: "1:2", at: START, amountNanoUsd: 1, detail: "{}" });
+  const soon = START + 1_000 * 24 * HOUR_MS;
+  assert.deepEqual((await ringAll(host, clock, soon)).get(stranger), [48 + 24, (7 + 2 + 1) * 24]);
+  assert.deepEqual(
+    (await rowsOf(host, stranger)).key.map(({ id, unpaidUntil }) => [id, unpaidUntil]),
+    [
+      ["key1", null],
+      ["key2", null],
+    ],
+  );
+  // No alarm can be set for an age from now: it rings in ten years, finds nothing to do, and is set anew.
+  const years = 365 * 24;
+  const late = await ringAll(host, clock, START + 25 * years * HOUR_MS);
+  assert.deepEqual(late.get(stranger), [10 * years + 240, 20 * years + 240]);
+});
+
+test("an identity that was asked after once keeps nothing of that day's capacity", async () => {
+  const { host, clock } = await open();
+  await host.apply(wallet, {
+    type: "openSession",
+    at: START,
+    digest: "session",
+    address: "0x",
+    agentToken: null,
+    expiresAt: START + 24 * HOUR_MS,
+  });
+  for (const at of [START, START + 13 * HOUR_MS]) {
+    await host.apply(wallet, { type: "setCapacity", at, limitNanoUsd: 0 });
+  }
+  assert.deepEqual((await ringAll(host, clock)).get(wallet), [48 + 24, (1 + 2 + 1) * 24]);
+  assert.deepEqual(Object.values(await rowsOf(host, wallet)).flat(), []);
 });

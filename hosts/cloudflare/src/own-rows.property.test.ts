@@ -195,7 +195,9 @@ function checkForgetting(
 }
 
 function endOf(row: object): number | null {
-  const { admittedAt, revokedAt, expiresAt } = row as { admittedAt?: number; revokedAt?: number; expiresAt?: number };
+  const { admittedAt, expiresAt, ...ends } = row as Record<string, number | null>;
   if (admittedAt !== undefined) return admittedAt;
-  return revokedAt === undefined || "agentToken" in row ? (expiresAt ?? null) : revokedAt;
+  if (!("unpaidUntil" in ends)) return expiresAt ?? null;
+  const known = [expiresAt, ends.revokedAt, ends.unpaidUntil].filter((end) => typeof end === "number");
+  return known.length === 0 ? null : Math.min(...known);
 }

@@ -14,13 +14,14 @@ import type { Change, HoldRow, OutboxRow } from "@inference/ledger/tables";
 import { forgettableTables } from "@inference/ledger/walks";
 import type { Bindings } from "./bindings.ts";
 import { makeDeliveries, type Outcome } from "./deliveries.ts";
-import { openEdgeGateway, timers } from "./edge-gateway.ts";
+import { openEdgeGateway } from "./edge-gateway.ts";
 import { type GroupCommit, makeGroupCommit } from "./group-commit.ts";
 import { type EdgeLedger, makeEdgeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
 import { type OwnRows, openOwnRows } from "./own-rows.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
 import { receiptMsOf } from "./settings.ts";
+import { timers } from "./timers.ts";
 
 /**
  * One partition of the ledger: an object with an SQLite of its own. Commands that come while a commit is on its way to
@@ -132,7 +133,8 @@ export class PartitionObject extends DurableObject<Bindings> {
   }
 
   /** Sets the alarm, unless it rings before. */
-  async #ring(at: number): Promise<void> {
+  async #ring(dueAt: number): Promise<void> {
+    const at = Math.min(dueAt, Date.now() + FARTHEST_MS);
     if (this.#isAtWork || (!this.#isUnset() && this.#alarmAt !== null && this.#alarmAt <= at)) return;
     this.#alarmAt = at;
     await this.ctx.storage.setAlarm(at);
@@ -236,5 +238,7 @@ const FORGET_EVERY_MS = 24 * 3_600_000;
 const FORGET_CEILING_EVERY_MS = 3_600_000;
 /** An alarm may run for 15 minutes: it ends before, and what is left is the next one's. */
 const FORGET_MS = 5 * 60_000;
+/** The runtime's time ends in 2262, and a key may expire in 9999. */
+const FARTHEST_MS = 10 * 365 * 24 * 3_600_000;
 /** The runtime tries a failing alarm for about two minutes. */
 const GIVEN_UP_MS = 3 * 60_000;

@@ -39,7 +39,7 @@ test("a second gateway on the same file fails with one line, in this process or 
     try { openDatabase(${JSON.stringify(file)}); } catch (error) { process.stdout.write(error.message); }`;
   const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
   assert.match(stdout, oneLineAbout(file));
-  first.exec("INSERT INTO nonce_row VALUES ('account:a', 'b', 1)");
+  first.exec("INSERT INTO nonce_row (partition, id, expires_at) VALUES ('account:a', 'b', 1)");
   first.close();
   const second = openDatabase(file);
   assert.equal(second.prepare("SELECT id FROM nonce_row").get()?.id, "b");
@@ -106,7 +106,7 @@ test("what an older gateway's file lacks is added, and its rows stay", () => {
   const file = newFile();
   const older = openDatabase(file);
   older.exec("DROP INDEX live_key");
-  older.exec("INSERT INTO nonce_row VALUES ('account:a', 'b', 1)");
+  older.exec("INSERT INTO nonce_row (partition, id, expires_at) VALUES ('account:a', 'b', 1)");
   older.close();
   const database = openDatabase(file);
   assert.equal(database.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name = 'live_key'").get()?.n, 1);
@@ -119,7 +119,7 @@ test("a full disk is told apart from other failures", () => {
   assert.equal(sqliteCode(new Error("no SQLite error")), undefined);
   assert.equal(sqliteCode(null), undefined);
   database.exec(`PRAGMA max_page_count = ${String(pragma(database, "page_count"))}`);
-  const fill = database.prepare("INSERT INTO nonce_row VALUES (?, ?, 1)");
+  const fill = database.prepare("INSERT INTO nonce_row (partition, id, expires_at) VALUES (?, ?, 1)");
   const code = codeOf(() => {
     for (let row = 0; row < 10_000; row++) fill.run(`${row}`, "x".repeat(1_000));
   });

@@ -10,7 +10,7 @@ const places = [
     "hold",
     "state owner amountNanoUsd chargeNanoUsd counters followers admittedAt leaseUntil deliveredNanoUsd upstreamId keyId fingerprint detail",
   ],
-  ["key", "name label digest window limitNanoUsd disabled revokedAt expiresAt createdAt nonce"],
+  ["key", "name label digest window limitNanoUsd disabled revokedAt expiresAt createdAt nonce unpaidUntil"],
   ["secret", "keyId"],
   ["account", "keys createdAt"],
   ["nonce", "expiresAt digest"],

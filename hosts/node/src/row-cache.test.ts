@@ -67,6 +67,7 @@ const key = (id: string, revokedAt: number | null): Change => {
     expiresAt: null,
     createdAt: 0,
     nonce: "",
+    unpaidUntil: null,
   };
   return { table: "key", id, row };
 };

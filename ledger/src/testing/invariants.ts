@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import type { Claim, Command, Reply } from "../commands.ts";
+import { DAY_MS } from "@inference/protocol/window";
+import type { Claim, Command, Commands, Reply } from "../commands.ts";
 import { ceilingPartition, type Partition } from "../partition.ts";
 import { answer } from "../reads.ts";
-import type { CounterRow, HoldRow } from "../tables.ts";
+import type { CounterRow, HoldRow, SessionRow } from "../tables.ts";
 import { type Model, windowName } from "./model.ts";
 import type { WorldHost } from "./world.ts";
 
@@ -25,18 +26,26 @@ import type { WorldHost } from "./world.ts";
  * | L12 | what is read is what is counted |
  * | L13 | the totals of a day and key are its receipts, counted once each |
  * | L14 | of the requests under one name, while it lasts, at most one is open or settled |
+ * | L15 | of a forgotten key and session nothing is left that opens or counts; an account counts its keys that live |
  */
 export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model) {
   const ended = new Map<string, string>();
   const answers = new Map<string, string>();
   const known = new Set<string>();
   const named = new Map<string, { id: string; expiresAt: number }[]>();
+  /** What was there and counts: holds, and the sessions of identities. */
+  const seen = new Map<string, HoldRow | SessionRow>();
+  /** The keys and the counters that were forgotten. */
+  const gone = new Set<string>();
 
   function check(partition: Partition, command: Command, reply: Reply): void {
     if (command.type === "reserve" || command.type === "reserveCeiling") checkAdmission(partition, command, reply);
-    if (command.type === "forget") for (const id of command.ids) forgotten(partition, id);
+    if (command.type === "forget") checkForgotten(partition, command);
     const holds = host.rows(partition).list("hold", { limit: 10_000 });
     for (const hold of holds) checkHold(partition, hold);
+    for (const row of [...holds, ...host.rows(partition).list("session", { limit: 100 })]) {
+      seen.set(`${partition} ${row.id}`, row);
+    }
     checkCounters(partition, holds);
     checkTotals(partition);
     if (partition.startsWith("account:")) checkBalance(partition);
@@ -59,12 +68,60 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
   }
 
   /** An id that is forgotten is as if it had never been; that its old commands come too late, the model says. */
-  function forgotten(partition: Partition, id: string): void {
-    if (host.rows(partition).get("hold", id) !== undefined) return;
-    const key = `${partition} ${id}`;
-    answers.delete(key);
-    ended.delete(key);
-    known.delete(key);
+  function checkForgotten(partition: Partition, { table, ids, at }: Commands["forget"]["command"]): void {
+    const rows = host.rows(partition);
+    for (const id of ids) {
+      if (rows.get(table, id) !== undefined) continue;
+      const key = `${partition} ${id}`;
+      const was = seen.get(key);
+      if (table === "key") {
+        checkNothingLeft(partition, (text) => new RegExp(`"(key:)?${id}[@"]`).test(text));
+        gone.add(key);
+      }
+      if (was !== undefined && "expiresAt" in was) checkCapacities(partition, was);
+      // A tombstone, or what was refused, counted nowhere.
+      if (was !== undefined && "counters" in was && was.counters !== "") countersGo(partition, was, at);
+      if (table !== "hold") continue;
+      answers.delete(key);
+      ended.delete(key);
+      known.delete(key);
+    }
+  }
+
+  function checkNothingLeft(partition: Partition, isOfIt: (text: string) => boolean): void {
+    const left = (["key", "secret", "budget", "counter"] as const)
+      .flatMap((table) => host.rows(partition).list(table, { limit: 10_000 }))
+      .filter((row) => isOfIt(JSON.stringify(row)));
+    assert.deepEqual(left, [], `L15: ${partition}`);
+  }
+
+  function checkCapacities(partition: Partition, { createdAt, expiresAt }: SessionRow): void {
+    for (let at = createdAt; at <= expiresAt; at += 3_600_000) {
+      const day = Date.parse(windowName("day", at));
+      checkNothingLeft(partition, (text) => text.includes(`capacity:${day}`));
+      gone.add(`${partition} capacity:${day}@${day}`);
+    }
+  }
+
+  /** With a hold goes what it counted in, and a key in months before, where that is over and nothing is open in it. */
+  function countersGo(partition: Partition, { owner, keyId, admittedAt }: HoldRow, at: number): void {
+    const holds = host.rows(partition).list("hold", { limit: 10_000 });
+    const open = holds.filter(({ state }) => state === "open" || state === "orphaned");
+    const inUse = new Set(open.flatMap((hold) => counterNames(partition, hold.keyId, hold.admittedAt)));
+    const key = model.keys().find((other) => other.account === partition && other.keyId === keyId);
+    const window = key?.window ?? "day";
+    const times = [admittedAt];
+    for (let earlier = admittedAt; window === "month" && earlier > (key?.at ?? 0) - 3 * DAY_MS; earlier -= DAY_MS) {
+      times.push(earlier);
+    }
+    for (const time of times) {
+      // Clocks differ by two minutes.
+      if (windowName(window, time) === windowName(window, at - 120_001) || window === "lifetime") continue;
+      const names = counterNames(partition, owner === partition ? keyId : null, time).filter(
+        (name) => !/@0$/.test(name),
+      );
+      for (const name of names) if (!inUse.has(name)) gone.add(`${partition} ${name}`);
+    }
   }
 
   function checkAdmission(
@@ -127,6 +184,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
   function checkCounters(partition: Partition, holds: HoldRow[]): void {
     const expected = new Map<string, CounterRow>();
     const count = (id: string, settledNanoUsd: number, heldNanoUsd: number, openHolds: number): void => {
+      if (gone.has(`${partition} ${id}`)) return;
       const sum = expected.get(id) ?? { id, settledNanoUsd: 0, heldNanoUsd: 0, openHolds: 0 };
       sum.settledNanoUsd += settledNanoUsd;
       sum.heldNanoUsd += heldNanoUsd;
@@ -162,14 +220,18 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     const day = Date.parse(`${windowName("day", at)}T00:00:00Z`);
     if (partition.startsWith("identity:")) return [`capacity:${day}@${day}`];
     if (partition === ceilingPartition) return [`ceiling@${day}`, ...(binds === null ? [] : [`share:${binds}@0`])];
-    const key = model.keys.find(({ account, keyId }) => account === partition && keyId === binds);
-    assert.ok(key !== undefined, `L4: ${partition} counts a request without a key`);
+    const key = model.keys().find(({ account, keyId }) => account === partition && keyId === binds);
+    if (key === undefined) {
+      assert.ok(gone.has(`${partition} ${binds}`), `L4: ${partition} counts a request without a key`);
+      return ["balance@0"];
+    }
     const month = Date.parse(`${windowName("month", at)}-01T00:00:00Z`);
     return ["balance@0", `key:${binds}@${{ day, month, lifetime: 0 }[key.window]}`];
   }
 
   function checkBalance(partition: Partition): void {
     const rows = host.rows(partition);
+    assert.equal(rows.get("account", "account")?.keys ?? 0, rows.liveKeys().length, `L15: ${partition}`);
     const balance = answer(rows, { type: "balance", at: 0 });
     const credited = rows.list("credit", { limit: 100 }).reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0);
     assert.equal(balance.limitNanoUsd, credited, `L9: ${partition}`);
@@ -218,6 +280,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
       days.set(day, (days.get(day) ?? 0) + row.chargeNanoUsd);
     }
     for (const [day, total] of days) {
+      if (gone.has(`${ceilingPartition} ceiling@${Date.parse(day)}`)) continue;
       const { settledNanoUsd } = answer(host.rows(ceilingPartition), { type: "ceiling", at: Date.parse(day) });
       assert.equal(settledNanoUsd, total, `L11: the ceiling of ${day}`);
     }

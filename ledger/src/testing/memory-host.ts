@@ -3,6 +3,7 @@ import { apply } from "../apply.ts";
 import type { ForgettableTable, LapsedHold, LedgerClient } from "../client.ts";
 import type { Command, Reply, ReplyOf } from "../commands.ts";
 import { outboxChange } from "../delivery.ts";
+import { keyEnd } from "../key.ts";
 import type { Partition } from "../partition.ts";
 import { answer } from "../reads.ts";
 import type { Saga } from "../saga.ts";
@@ -166,7 +167,7 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
 
 function overAt(row: Tables[ForgettableTable]): number | null {
   if ("admittedAt" in row) return row.admittedAt;
-  return "revokedAt" in row && "nonce" in row ? row.revokedAt : row.expiresAt;
+  return "unpaidUntil" in row ? keyEnd(row) : row.expiresAt;
 }
 
 /** A row as its columns would be stored; throws for what the SQL schema would refuse. */

@@ -17,7 +17,12 @@ export type ModelHold = {
   charge: number;
   refusal?: Refusal;
 };
-type Key = CommandOf<"createKey"> & { account: Partition; disabled: boolean; revoked: boolean };
+type Key = CommandOf<"createKey"> & {
+  account: Partition;
+  disabled: boolean;
+  revokedAt: number | null;
+  isFree: boolean;
+};
 type Settled = { partition: Partition; id: string; keyId: string | null; at: number; charge: number };
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 type Window = Refusal["window"];
@@ -30,9 +35,9 @@ export function makeModel() {
   let holds: ModelHold[] = [];
   const settled: Settled[] = [];
   const credits: { account: Partition; id: string; amount: number }[] = [];
-  const keys: Key[] = [];
+  let keys: Key[] = [];
   const spentNonces = new Set<string>();
-  const sessions: { identity: Partition; digest: string; expiresAt: number; revoked: boolean }[] = [];
+  let sessions: { identity: Partition; digest: string; at: number; expiresAt: number; revoked: boolean }[] = [];
   const capacities = new Map<string, number>();
   const uses: CommandOf<"journal">[] = [];
   const claims: { partition: Partition; claim: Claim; by: string }[] = [];
@@ -87,7 +92,7 @@ export function makeModel() {
     }
     const key = keys.find(({ account, digest }) => account === partition && digest === payer.digest);
     if (key === undefined) return "unknown";
-    if (key.revoked) return "revoked";
+    if (key.revokedAt !== null) return "revoked";
     if (key.expiresAt !== null && key.expiresAt <= at) return "expired";
     return key.disabled ? "disabled" : undefined;
   }
@@ -102,9 +107,10 @@ export function makeModel() {
       key === undefined
         ? (["capacity", "day", capacities.get(`${partition} ${windowName("day", at)}`) ?? 0] as const)
         : (["balance", "lifetime", credited(partition)] as const);
-    const name = windowName(window, at);
+    // A request of another day is in flight for an hour at most, and clocks differ by two minutes.
+    const near = [at - HOUR, at, at + 120_000].map((time) => windowName(window, time));
     const inFlight = holds.filter(
-      (hold) => hold.partition === partition && isHeld(hold) && windowName(window, hold.at) === name,
+      (hold) => hold.partition === partition && isHeld(hold) && near.includes(windowName(window, hold.at)),
     );
     if (inFlight.length >= 32) {
       return { budget, cause: "in_flight", neededNanoUsd: amount, availableNanoUsd: 0, window, resetsAt: null };
@@ -128,7 +134,7 @@ export function makeModel() {
     );
     const refusal = shortage("ceiling", "day", ceiling, amount, at, used);
     if (refusal?.cause === "held" && own + amount > ceiling - used.settled) {
-      return { ...ofShare, cause: "share_held", availableNanoUsd: refusal.availableNanoUsd };
+      return { ...refusal, isOwn: true };
     }
     if (refusal !== undefined) return refusal;
     if (amount === 0 || own + amount <= share) return undefined;
@@ -203,14 +209,15 @@ export function makeModel() {
     if (known?.nonce === command.nonce && known.digest === command.digest) return { status: "created" };
     const isSpent = spentNonces.has(`${account} ${command.nonce}`);
     if (known !== undefined || isSpent) return { status: "nonce_used" };
-    if (keys.filter((key) => key.account === account && !key.revoked).length >= 100) return { status: "too_many_keys" };
+    const live = keys.filter((key) => key.account === account && key.revokedAt === null);
+    if (live.length >= 100) return { status: "too_many_keys" };
     spentNonces.add(`${account} ${command.nonce}`);
-    keys.push({ ...command, account, disabled: false, revoked: false });
+    keys.push({ ...command, account, disabled: false, revokedAt: null, isFree: credited(account) === 0 });
     return { status: "created" };
   }
 
   function rollKey(account: Partition, { keyId, digest, nonce }: CommandOf<"rollKey">): unknown {
-    const key = keys.find((other) => other.account === account && other.keyId === keyId && !other.revoked);
+    const key = keys.find((other) => other.account === account && other.keyId === keyId && other.revokedAt === null);
     if (key === undefined) return { status: "unknown" };
     if (key.nonce === nonce && key.digest === digest) return { status: "rolled" };
     if (spentNonces.has(`${account} ${nonce}`)) return { status: "nonce_used" };
@@ -220,7 +227,7 @@ export function makeModel() {
   }
 
   function updateKey(account: Partition, { keyId, limitNanoUsd: limit, disabled }: CommandOf<"updateKey">): unknown {
-    const key = keys.find((other) => other.account === account && other.keyId === keyId && !other.revoked);
+    const key = keys.find((other) => other.account === account && other.keyId === keyId && other.revokedAt === null);
     if (key === undefined) return { status: "unknown" };
     if (limit !== undefined && key.limitNanoUsd !== null && limit > key.limitNanoUsd) return { status: "would_raise" };
     if (limit !== undefined) key.limitNanoUsd = limit;
@@ -236,12 +243,29 @@ export function makeModel() {
     return { state: "released", chargeNanoUsd: 0 };
   }
 
-  function forget(partition: Partition, { at, ids }: CommandOf<"forget">): unknown {
-    const isOver = (hold: ModelHold) =>
+  function forget(partition: Partition, { at, table, ids }: CommandOf<"forget">): unknown {
+    const open = holds.filter((hold) => hold.partition === partition && isHeld(hold));
+    const isOverHold = (hold: ModelHold) =>
       hold.partition === partition && ids.includes(hold.id) && !isHeld(hold) && hold.at + 48 * HOUR < at;
-    const forgotten = holds.filter(isOver).length;
-    holds = holds.filter((hold) => !isOver(hold));
-    return { forgotten };
+    const isOverKey = (key: Key) => {
+      if (key.account !== partition || !ids.includes(key.keyId)) return false;
+      const ends = [key.revokedAt, key.expiresAt, ...(key.isFree ? [key.at + 7 * 24 * HOUR] : [])];
+      // A credit that comes late is in time until the key has gone.
+      if (key.isFree && credited(partition) > 0) ends.pop();
+      const isOver = ends.some((end) => end !== null && end + 48 * HOUR < at);
+      return isOver && !open.some(({ keyId }) => keyId === key.keyId);
+    };
+    const isOverSession = ({ identity, digest, at: openedAt, expiresAt }: (typeof sessions)[number]) => {
+      if (identity !== partition || !ids.includes(digest) || expiresAt + 48 * HOUR >= at) return false;
+      const [first, last] = [windowName("day", openedAt - 60_000), windowName("day", expiresAt + 60_000)];
+      return !open.some((hold) => windowName("day", hold.at) >= first && windowName("day", hold.at) <= last);
+    };
+    const count = () => holds.length + keys.length + sessions.length;
+    const before = count();
+    if (table === "hold") holds = holds.filter((hold) => !isOverHold(hold));
+    if (table === "key") keys = keys.filter((key) => !isOverKey(key));
+    if (table === "session") sessions = sessions.filter((session) => !isOverSession(session));
+    return { forgotten: before - count() };
   }
 
   /** The reply that the command should get. */
@@ -296,12 +320,13 @@ export function makeModel() {
         return rollKey(partition, command);
       case "revokeKey": {
         const key = keys.find(({ account, keyId }) => account === partition && keyId === command.keyId);
-        if (key !== undefined) key.revoked = true;
+        if (key !== undefined) key.revokedAt ??= command.at;
         return { status: key === undefined ? "unknown" : "revoked" };
       }
       case "openSession":
         if (!sessions.some(({ digest }) => digest === command.digest)) {
-          sessions.push({ identity: partition, digest: command.digest, expiresAt: command.expiresAt, revoked: false });
+          const { digest, at, expiresAt } = command;
+          sessions.push({ identity: partition, digest, at, expiresAt, revoked: false });
         }
         return { status: "opened" };
       case "revokeSession": {
@@ -318,7 +343,7 @@ export function makeModel() {
     }
   }
 
-  return { apply, spent, credited, find, ceiling: () => ceiling, keys, settled };
+  return { apply, spent, credited, find, ceiling: () => ceiling, keys: () => keys, settled };
 }
 
 /** The day, the month, or the one lifetime that a time lies in, as people write it. */

@@ -26,6 +26,7 @@ const tick = fc.constantFrom(
   "3600000",
   "86400000",
   "176400000",
+  "864000000",
   "-1000",
   "midnight",
   "before midnight",
@@ -78,7 +79,7 @@ const operation = fc.oneof(
       nonce: index,
       window: fc.constantFrom("day" as const, "month" as const, "lifetime" as const),
       limit: fc.option(amount, { freq: 2 }),
-      expiresIn: fc.option(fc.constantFrom(1, 30_000, DAY_MS), { freq: 1 }),
+      expiresIn: fc.option(fc.constantFrom(1, 30_000, DAY_MS), { freq: 2 }),
     }),
   },
   {
@@ -105,7 +106,13 @@ const operation = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ op: fc.constant("revokeSession" as const) }) },
   { weight: 12, arbitrary: fc.record({ op: fc.constant("tick" as const), by: tick }) },
-  { weight: 2, arbitrary: fc.record({ op: fc.constant("forget" as const), who: index }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      op: fc.constant("forget" as const),
+      table: fc.constantFrom(...(["hold", "hold", "key", "key", "session"] as const)),
+    }),
+  },
 );
 export type Operation = typeof operation extends fc.Arbitrary<infer O> ? O : never;
 export type ClaimTerms = { name: number; body: number };

@@ -40,7 +40,13 @@ export const steps: readonly Step[] = [
   }),
   key("a key", "alices-key", "alices-digest", null),
   key("a key with a limit", "alices-small-key", "alices-small-digest", 50),
-  one("a nonce", accountPartition(alice), { type: "consumeNonce", at: NOON, nonce: "nonce-1", expiresAt: NOON, digest: "session" }),
+  one("a nonce", accountPartition(alice), {
+    type: "consumeNonce",
+    at: NOON,
+    nonce: "nonce-1",
+    expiresAt: NOON,
+    digest: "session",
+  }),
   one("a session", identityPartition(bob), {
     type: "openSession",
     at: NOON,
