@@ -127,7 +127,7 @@ async function make(
 ): Promise<void> {
   const owner = accounts[who] ?? ceilingPartition;
   const hold = { id, at: clock.time, amountNanoUsd: amount, leaseMs: LEASE_MS };
-  const detail = JSON.stringify({ route: "chat", model: "m", snapshot: "none", stream: true });
+  const detail = JSON.stringify({ route: "chat", model: "m", snapshot: "kept", stream: true });
   const payer = { kind: "key", digest: "digest" } as const;
   const steps: [Partition, Command][] = [];
   if (came === "to nothing") return;

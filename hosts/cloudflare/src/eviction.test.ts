@@ -121,6 +121,13 @@ test("where an object is evicted at every try, what was served is charged once, 
   );
 });
 
+async function snapshotInForce(): Promise<string> {
+  const status = (await (await fetch(`${edge.url}/api/v1/status`)).json()) as {
+    data: { prices: { snapshot: string } };
+  };
+  return status.data.prices.snapshot;
+}
+
 /** What a request left behind, and what the sweeper comes to with it. */
 const leftovers: [step: CommandType, name: string, left: { deliveredNanoUsd?: number; upstreamId?: string }][] = [
   ["orphan", "an answer that the provider may have a record of", { deliveredNanoUsd: 700, upstreamId: "unknown" }],
@@ -137,7 +144,12 @@ for (const [step, name, { deliveredNanoUsd = 0, upstreamId = null }] of leftover
       const isAlone = name === "nothing but the ceiling's hold";
       const [{ digest = "" } = {}] = await host.rows("key", account);
       const hold = { id: `${makeTag()}left`, at: clock.now(), amountNanoUsd: 1_000, leaseMs: 15 * 60_000 };
-      const detail = JSON.stringify({ route: "chat", model: "sim-small", snapshot: "none", stream: true });
+      const detail = JSON.stringify({
+        route: "chat",
+        model: "sim-small",
+        snapshot: await snapshotInForce(),
+        stream: true,
+      });
       const reserve = {
         type: "reserve",
         payer: { kind: "key", digest },
