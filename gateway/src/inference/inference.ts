@@ -139,7 +139,7 @@ function failureError(error: unknown, exchange: Exchange): unknown {
     return new GatewayError({ code: "upstream_timeout", message: "The provider took too long. Nothing was charged." });
   }
   if (error.stage === "not_sent") {
-    const message = "The provider cannot be reached at the moment. Nothing was charged.";
+    const message = "The provider cannot be reached at the moment: try again in a few seconds. Nothing was charged.";
     return new GatewayError({ code: "upstream_unavailable", message, retryAfterS: 2 });
   }
   return new GatewayError({ code: "upstream_error", message: "The provider's answer broke off. Nothing was charged." });
