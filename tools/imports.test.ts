@@ -130,8 +130,8 @@ test("the ledger is pure: no clock, no randomness, no I/O, no dependency", () =>
 });
 
 const outside = [
-  /\bDate\.now\b|\bnew Date\(\)|\bperformance\./,
-  /\bset(Timeout|Interval|Immediate)\b|\bAbortSignal\.timeout\b/,
+  /\bDate\.now\b|\bDate\(\)|\bperformance\.|\bglobalThis\b/,
+  /\bset(Timeout|Interval|Immediate)\b|\bAbortSignal\.timeout\b|\bqueueMicrotask\b/,
   /(?<!\.|\{ )\bfetch\(|\bnew WebSocket\b/,
   /\bMath\.random\b|\b(getRandomValues|randomUUID|randomBytes)\b/,
   /\bprocess\.|\bnode:(?!crypto)/,

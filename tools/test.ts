@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
@@ -13,13 +14,19 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const args = process.argv.slice(2);
 const deep = args.includes("--deep");
 const wanted = args.filter((argument) => !argument.startsWith("--"));
-const environment = { ...process.env, NODE_NO_WARNINGS: "1", ...(deep ? { DEEP: "1", FOUNDRY_PROFILE: "deep" } : {}) };
+const seed = { FOUNDRY_FUZZ_SEED: process.env.FOUNDRY_FUZZ_SEED ?? `0x${randomBytes(8).toString("hex")}` };
+const environment = {
+  ...process.env,
+  NODE_NO_WARNINGS: "1",
+  ...(deep ? { DEEP: "1", FOUNDRY_PROFILE: "deep", ...seed } : {}),
+};
 
 const startedAt = performance.now();
 if (wanted.length === 0) {
   await run("types", "tsc", ["-p", "."]);
   await run("format and lint", "biome", ["check", "."]);
   await run("contracts: format and lint", "npm", ["--prefix", "contracts", "run", "lint", "--silent"]);
+  if (deep) console.log(`The contracts' seed: FOUNDRY_FUZZ_SEED=${seed.FOUNDRY_FUZZ_SEED}`);
   await run("contracts", "npm", ["--prefix", "contracts", "run", "test:solidity", "--silent"]);
 }
 const files = testFiles(root).filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)));

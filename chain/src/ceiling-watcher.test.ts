@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { LedgerUnavailable } from "@inference/ledger/client";
+import { ceilingPartition } from "@inference/ledger/partition";
 import { toFunctionSelector } from "viem";
 import { type Liar, startLiar } from "./testing/liar.ts";
 import { openMemoryLedger } from "./testing/memory-ledger.ts";
@@ -96,6 +97,39 @@ test("after a restart a node that is behind does not raise it again either, not 
   assert.equal((await drain()).outcome, "idle");
   assert.equal(watcher.status().head, before);
   assert.equal(await ceiling(), 0);
+});
+
+test("a ledger of an older version, which does not keep where it was lowered, is kept from raising it all the same", async () => {
+  const { drain, ceiling, ledger } = watch(chain, { url: liar.url });
+  await drain();
+  const before = await chain.latest();
+  const { read } = ledger;
+  ledger.read = (partition, query) =>
+    (query.type === "cursor" && partition === ceilingPartition ? null : read(partition, query)) as never;
+  await chain.lowerCeiling(10n * usd);
+  await drain();
+  liar.lie = ({ method, params }, honest) =>
+    method === "eth_getBlockByNumber" && params[0] === "latest"
+      ? honest({ params: [`0x${before.toString(16)}`, false] })
+      : undefined;
+  await drain();
+  assert.equal(await ceiling(), 10_000_000_000);
+});
+
+test("a node that lowers it in a block that cannot be does not lower it for ever", async () => {
+  const lied = watch(chain, { url: liar.url });
+  await lied.drain();
+  await chain.mine();
+  liar.lie = async ({ method, params }, honest) => {
+    if (method === "eth_call") return { result: `0x${"0".repeat(64)}` };
+    const answer = await honest();
+    if (method !== "eth_getBlockByNumber" || params[0] !== "latest") return answer;
+    return { result: { ...(answer.result as object), number: "0x38d7ea4c68000" } };
+  };
+  await lied.watcher.poll();
+  assert.equal(await lied.ceiling(), 0);
+  const lowered = await lied.ledger.read(ceilingPartition, { type: "cursor" });
+  assert.ok((lowered?.block ?? 0) <= (await chain.latest()) + 100_000);
 });
 
 test("a lowering that a reorg takes back is taken back when that is final", async () => {

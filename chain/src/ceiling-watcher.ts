@@ -16,6 +16,8 @@ export type CeilingWatcher = {
 
 /** How long it may fail before the operator hears of it. */
 const PATIENCE_MS = 120_000;
+/** No chain is further ahead of what is final: a node that names a later block is not believed for ever. */
+const MAX_BLOCKS_AHEAD = 100_000;
 
 export function createCeilingWatcher(options: {
   client: ChainClient;
@@ -29,6 +31,8 @@ export function createCeilingWatcher(options: {
   /** The blocks whose ceilings the ledger has. */
   let seen: string | undefined;
   let failingSince: number | undefined;
+  /** The block in which this process saw the ceiling lowered; the ledger knows of those before it. */
+  let loweredAt = 0;
 
   async function follow({ latest, final }: Heads): Promise<void> {
     const [whenFinal, whenSeen] = await Promise.all([
@@ -40,15 +44,16 @@ export function createCeilingWatcher(options: {
     const current = (await ledger.read(ceilingPartition, { type: "ceiling", at: now() })).limitNanoUsd ?? 0;
     if (limitNanoUsd === current) return;
     const isLowered = limitNanoUsd < current;
-    if (!isLowered && final.number < (await loweredIn())) return;
-    const lowered = { block: latest.number, blockHash: latest.hash };
+    // A node that is behind must not raise again what was seen lowered, by whatever process.
+    if (!isLowered && final.number < Math.max(loweredAt, await loweredBefore())) return;
+    const lowered = { block: Math.min(latest.number, final.number + MAX_BLOCKS_AHEAD), blockHash: latest.hash };
+    if (isLowered) loweredAt = lowered.block;
     await ledger.run(() =>
       send(ceilingPartition, { type: "setCeiling", limitNanoUsd, ...(isLowered ? { lowered } : {}) }),
     );
   }
 
-  /** A node that is behind must not raise again what was seen lowered, by whatever process. */
-  async function loweredIn(): Promise<number> {
+  async function loweredBefore(): Promise<number> {
     return (await ledger.read(ceilingPartition, { type: "cursor" }))?.block ?? 0;
   }
 

@@ -1,7 +1,7 @@
 import type { Address } from "@inference/protocol/credential";
 import { readBlock, readChainId } from "./chain-view.ts";
 import { type ChainClient, ChainUnavailable } from "./rpc.ts";
-import { type Part, readPart } from "./settlement-parts.ts";
+import { PARTS, readPart, type SaidContracts } from "./settlement-parts.ts";
 
 /** Which chain and which contracts are ours, as the settings say. */
 export type ChainIdentity = {
@@ -14,10 +14,6 @@ export type ChainIdentity = {
 
 /** A block known from elsewhere, old enough to be on every node. */
 export type Anchor = { block: number; hash: string };
-
-export type SaidContracts = { readonly [P in Part as `${P}_ADDRESS`]?: Address | undefined };
-
-const PARTS = ["TOKEN", "MINTER", "BRIDGE", "POOL", "REGISTRY"] as const;
 
 /**
  * What a node says against the settings, for good; undefined if nothing. The contract has the same address on several
@@ -36,11 +32,11 @@ export async function strangerOf(client: ChainClient, identity: ChainIdentity): 
       return `block ${anchor.block} is ${block.hash}, not ${anchor.hash} as PRIMARY_ANCHOR says: this is another chain`;
     }
   }
-  for (const part of PARTS) {
+  const known = await Promise.all(PARTS.map((part) => readPart(client, settlement, part)));
+  for (const [index, part] of PARTS.entries()) {
     const said = contracts[`${part}_ADDRESS`];
-    const known = await readPart(client, settlement, part);
-    if (said !== undefined && said.toLowerCase() !== known) {
-      return `${part}_ADDRESS is ${said}, and the settlement contract's ${part} is ${known ?? "none"}`;
+    if (said !== undefined && said.toLowerCase() !== known[index]) {
+      return `${part}_ADDRESS is ${said}, and the settlement contract's ${part} is ${known[index] ?? "none"}`;
     }
   }
   return undefined;

@@ -11,7 +11,7 @@ import { type Block, callAt, type Hex, parseAddress, parseWord, quantity, readBl
 import { acceptsSignature, type SignatureQuery } from "./contract-signature.ts";
 import type { PendingActivation } from "./pending.ts";
 import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
-import { type Part, readPart } from "./settlement-parts.ts";
+import { type Part, readPart, type SaidContracts } from "./settlement-parts.ts";
 import { type Timers, within } from "./timers.ts";
 
 /**
@@ -35,8 +35,9 @@ export type Capacity = { capacityNanoUsd: NanoUsd; at: number };
 export type ChainReaderOptions = {
   clients: ReadonlyMap<number, ChainClient>;
   primaryChainId: number;
-  /** It names the pool and the registry: nobody else is asked where they are. */
+  /** It names the pool and the registry where the settings do not; where both do, they are compared: `strangerOf`. */
   settlement: Address;
+  contracts?: SaidContracts;
   timers: Timers;
   watcher: Pick<ActivationWatcher, "pendingActivations" | "status">;
 };
@@ -46,7 +47,7 @@ const TIMEOUT_MS = 2_000;
 const GAS = 200_000;
 
 export function createChainReader(options: ChainReaderOptions): ChainReader {
-  const { clients, primaryChainId, settlement, timers, watcher } = options;
+  const { clients, primaryChainId, settlement, contracts = {}, timers, watcher } = options;
   const parts = new Map<Part, Address | null>();
 
   function clientOf(chainId: number): ChainClient {
@@ -65,7 +66,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
 
   /** Asked for once: it never changes. */
   async function partOf(client: ChainClient, name: Part): Promise<Address | null> {
-    const known = parts.get(name);
+    const known = contracts[`${name}_ADDRESS`] ?? parts.get(name);
     if (known !== undefined) return known;
     const part = await readPart(client, settlement, name);
     parts.set(name, part);
@@ -87,9 +88,8 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
 
     capacityToday: (identity) =>
       question(async (client) => {
-        const pool = await partOf(client, "POOL");
         // A block of its own, because the answer says nothing of the day that it is for.
-        const block = await readBlock(client, "latest");
+        const [pool, block] = await Promise.all([partOf(client, "POOL"), readBlock(client, "latest")]);
         if (block === null) throw new ChainUnavailable("the node has no latest block");
         if (pool === null) return { capacityNanoUsd: 0, at: block.at };
         const data = encodeFunctionData({ abi: inferencePoolAbi, functionName: "capacityToday", args: [identity] });

@@ -5,7 +5,10 @@ import { callAt, parseAddress, quantity } from "./chain-view.ts";
 import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
 
 /** The contracts that the settlement contract was made with, for ever. */
-export type Part = "TOKEN" | "MINTER" | "BRIDGE" | "POOL" | "REGISTRY";
+export const PARTS = ["TOKEN", "MINTER", "BRIDGE", "POOL", "REGISTRY"] as const;
+export type Part = (typeof PARTS)[number];
+/** What the settings say of them. */
+export type SaidContracts = { readonly [P in Part as `${P}_ADDRESS`]?: Address | undefined };
 
 const GAS = 50_000;
 

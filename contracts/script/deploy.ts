@@ -122,7 +122,7 @@ function dependencies({ chain: { stablecoin, layerZero, dollarOft, agents } }: C
 }
 
 async function deployChain(plan: ChainPlan, deployer: Deployer): Promise<ChainDeployment> {
-  const { block, ...factory } = await deployFactory(plan, deployer);
+  const factory = await deployFactory(plan, deployer);
   let gasUsed = factory.gasUsed;
   const isSealed = await deployer.reader.readContract({
     address: plan.factory,
@@ -142,14 +142,16 @@ async function deployChain(plan: ChainPlan, deployer: Deployer): Promise<ChainDe
   if (!isSealed) gasUsed += await sealFactory(plan, deployer);
   const { name, chain } = plan;
   const eid = chain.layerZero?.eid ?? 0;
+  // Last, because a node may not know it: what it was asked to deploy is there all the same.
+  const block = factory.block ?? (await firstBlockOf(deployer.reader, plan.factory));
   return { name, chainId: chain.chainId, eid, block, gasUsed, addresses: addressesOf(plan) };
 }
 
 async function deployFactory(
   { factory, factoryData }: ChainPlan,
   deployer: Deployer,
-): Promise<{ block: bigint; gasUsed: bigint }> {
-  if (await hasCode(deployer, factory)) return { block: await firstBlockOf(deployer.reader, factory), gasUsed: 0n };
+): Promise<{ block?: bigint; gasUsed: bigint }> {
+  if (await hasCode(deployer, factory)) return { gasUsed: 0n };
   const hash = await deployer.writer.sendTransaction({ to: CREATE2_DEPLOYER, data: factoryData });
   const { blockNumber, gasUsed } = await confirm(deployer, "Create3Factory", hash);
   return { block: blockNumber, gasUsed };

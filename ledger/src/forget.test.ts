@@ -259,6 +259,34 @@ test("an account that is never credited keeps its keys a week and two days, and 
   assert.deepEqual(all(), []);
 });
 
+test("a key that is used for what is free, without any credit, stays while it is used", () => {
+  const host = makeExample();
+  const empty = accountPartition(`0x${"2".repeat(40)}`);
+  host.apply(empty, createKey("key2"));
+  const free = { payer: { kind: "key", digest: "digest of key2" }, followers: [] } as const;
+  let at: number = noon;
+  const forget = (table: "hold" | "key", ids: string[]) =>
+    host.apply(empty, { type: "forget", at, table, ids }).forgotten;
+  const used: string[] = [];
+  for (let n = 0; n < 30; n++, at += day) {
+    host.clock.now = at;
+    forget("hold", used);
+    assert.equal(forget("key", ["key2"]), 0, `day ${n}`);
+    assert.equal(host.apply(empty, reserve(`r${n}`, 0, { ...free, at })).status, "reserved");
+    host.apply(empty, { ...settle(`r${n}`, 0), at });
+    used.push(`r${n}`);
+  }
+  for (const [later, forgotten] of [
+    [8 * day, 0],
+    [day, 1],
+  ] as const) {
+    at += later;
+    host.clock.now = at;
+    forget("hold", used);
+    assert.equal(forget("key", ["key2"]), forgotten);
+  }
+});
+
 test("a key that waits for its account's first credit stays once that has come, and is not looked at again", () => {
   const host = makeExample();
   const late = accountPartition(`0x${"3".repeat(40)}`);

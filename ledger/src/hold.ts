@@ -14,6 +14,7 @@ import { earlierClaim, makeClaim } from "./claim.ts";
 import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply, Tally } from "./commands.ts";
 import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
+import { keepUsedKey } from "./key.ts";
 import { MAX_CLOCK_SKEW_MS, MAX_FLIGHT_MS, MAX_IN_FLIGHT } from "./limits.ts";
 import { journalPartition, type Partition, partitionAddress } from "./partition.ts";
 import { authenticate } from "./payer.ts";
@@ -69,6 +70,7 @@ export function reserve(
   draft.put("hold", hold);
   if (claim !== undefined) makeClaim(draft, hold.id, claim);
   for (const { counter } of budgets) holdIn(draft, counter, hold.amountNanoUsd);
+  if (hold.keyId !== null && hold.amountNanoUsd === 0) keepUsedKey(draft, hold.keyId, command.at);
   return { status: "reserved", keyId: hold.keyId, leaseUntil };
 }
 

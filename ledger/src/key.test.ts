@@ -140,3 +140,16 @@ test("a rolled key has another secret, and its id, limits and counts stay", () =
   host.apply(account, { type: "revokeKey", at: noon, keyId: "key2" });
   assert.equal(host.apply(account, { ...roll, digest: "newest", nonce: "roll 2" }).status, "unknown");
 });
+
+test("revoking a key again answers as before for as long as the key is there", () => {
+  const host = makeExample();
+  host.apply(account, createKey("key2"));
+  const revoke = (keyId: string) => host.apply(account, { type: "revokeKey", at: host.clock.now, keyId }).status;
+  assert.equal(revoke("key1"), "revoked");
+  host.clock.now = noon + 36 * 3_600_000;
+  assert.equal(revoke("key2"), "revoked");
+  host.clock.now = noon + 49 * 3_600_000;
+  host.apply(account, { type: "forget", at: host.clock.now, table: "key", ids: ["key1", "key2"] });
+  assert.equal(host.rows(account).get("key", "key1"), undefined);
+  assert.equal(revoke("key2"), "revoked");
+});

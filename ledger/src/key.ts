@@ -1,4 +1,4 @@
-import { windowEnd } from "@inference/protocol/window";
+import { DAY_MS, windowEnd } from "@inference/protocol/window";
 import { counterId, counterOf } from "./budget.ts";
 import type { Commands, ReplyOf } from "./commands.ts";
 import type { Draft } from "./draft.ts";
@@ -75,9 +75,9 @@ export function rollKey(draft: Draft, command: CommandOf<"rollKey">): ReplyOf<Co
 
 export function revokeKey(draft: Draft, command: CommandOf<"revokeKey">): ReplyOf<CommandOf<"revokeKey">> {
   const key = draft.get("key", command.keyId);
+  if (key?.revokedAt != null) return { status: "revoked" };
   const account = draft.get("account", "account");
   if (key === undefined || account === undefined) return { status: "unknown" };
-  if (key.revokedAt !== null) return { status: "revoked" };
   draft.put("key", { ...key, revokedAt: command.at });
   draft.put("account", { ...account, keys: account.keys - 1 });
   return { status: "revoked" };
@@ -98,6 +98,14 @@ export function isKeyOver(draft: Draft, keyId: string, at: number): boolean {
   const end = key === undefined ? null : keyEnd(isPaid(draft) ? { ...key, unpaidUntil: null } : key);
   if (key === undefined || end === null || end + OUTCOME_RETENTION_MS >= at) return false;
   return countersOf(key, at).every((id) => counterOf(draft, id).openHolds === 0);
+}
+
+/** A key that is used for what is free goes on waiting for a credit: written down once a day. */
+export function keepUsedKey(draft: Draft, keyId: string, at: number): void {
+  const key = draft.get("key", keyId);
+  if (key === undefined || key.unpaidUntil === null || isPaid(draft)) return;
+  const unpaidUntil = at + UNPAID_KEY_MS;
+  if (key.unpaidUntil <= unpaidUntil - DAY_MS) draft.put("key", { ...key, unpaidUntil });
 }
 
 /** A key whose account was credited in time waits for nothing any more. */

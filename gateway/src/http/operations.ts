@@ -216,7 +216,8 @@ export const operations: readonly Operation[] = [
       "For an EIP-4361 message whose one resource is this route with the key's terms: `name`, `limit` in dollars, " +
       "`limit_reset` (`daily` or `monthly`) and `expires_at`, all optional. An account has at most " +
       `${MAX_KEYS_PER_ACCOUNT} keys that are not revoked; one more is \`invalid_request\` with \`max_keys\`. One that ` +
-      "expired is forgotten 48 hours later and makes room, as one does whose account is not credited for nine days.",
+      "expired is forgotten within three days and makes room, as one does that is not used and whose account is not " +
+      "credited, about nine days after it was made.",
     credentials: [],
     body: { name: "KeyCreation", schema: keyCreationBody },
     answers: [{ status: 201, about: "The key, this once.", content: json("NewKeyAnswer", answers.newKeyAnswer) }],

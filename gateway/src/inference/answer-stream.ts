@@ -110,30 +110,32 @@ function startProof(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outl
       if (written !== undefined) return exchange.upstreamId !== written;
       return exchange.upstreamId !== null || !isNone(tap.delivered());
     },
-    write() {
+    async write() {
+      const isFirst = written === undefined;
       written = exchange.upstreamId;
-      return proveOrEnd(gateway, exchange, outlet);
+      try {
+        await checkpointExchange(gateway, exchange, outlet.delivered());
+        return true;
+      } catch (error) {
+        gateway.environment.log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) });
+        // What is delivered already is proved, if not by this name.
+        if (isFirst) await refuseToBegin(gateway, exchange, outlet);
+        return !isFirst;
+      }
     },
   };
 }
 
-async function proveOrEnd(gateway: Gateway, exchange: Exchange, outlet: Outlet): Promise<boolean> {
-  try {
-    await checkpointExchange(gateway, exchange, outlet.delivered());
-    return true;
-  } catch (error) {
-    gateway.environment.log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) });
-    const why = "its first checkpoint could not be written down";
-    endExchange(gateway, exchange, { kind: "nothing", why, ...nothingReported });
-    exchange.abort.abort();
-    if (exchange.order.stream) {
-      const message = "The ledger is not available at the moment. Nothing was charged.";
-      const body = errorBody({ code: "ledger_unavailable", message });
-      await outlet.write(new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`), nothingDelivered);
-      outlet.close();
-    } else outlet.fail();
-    return false;
-  }
+async function refuseToBegin(gateway: Gateway, exchange: Exchange, outlet: Outlet): Promise<void> {
+  const why = "its first checkpoint could not be written down";
+  endExchange(gateway, exchange, { kind: "nothing", why, ...nothingReported });
+  exchange.abort.abort();
+  if (exchange.order.stream) {
+    const message = "The ledger is not available at the moment: try again in a moment. Nothing was charged.";
+    const body = errorBody({ code: "ledger_unavailable", message });
+    await outlet.write(new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`), nothingDelivered);
+    outlet.close();
+  } else outlet.fail();
 }
 
 /** Call it before the tap's last bytes are written: they are counted as delivered to a client that is still there. */

@@ -194,12 +194,15 @@ const perToken = JSON.stringify({
   data: [{ id: "m", pricing: { prompt: "0.000001", completion: "0.000001" } }],
 });
 
+/** @param shape Null: an earlier version kept none. */
+function keepPrices({ keyValue }: Awaited<ReturnType<typeof openPriced>>, shape: string | null): void {
+  keyValue.set("prices:s", { value: perToken, expiresAt: undefined });
+  if (shape !== null) keyValue.set("prices-shape:s", { value: shape, expiresAt: undefined });
+}
+
 test("a record is priced as its hold was made, though the prices of today come in another shape", async () => {
   const swept = await openPriced();
-  swept.keyValue.set("prices:s", {
-    value: JSON.stringify({ shape: "per-token", text: perToken }),
-    expiresAt: undefined,
-  });
+  keepPrices(swept, "per-token");
   const row = await hold(swept, "cut");
   swept.time.now += limits.leaseMs + 1;
   await sweep(swept.gateway);
@@ -207,15 +210,15 @@ test("a record is priced as its hold was made, though the prices of today come i
   assert.deepEqual(swept.alerts, []);
 });
 
-for (const [what, value] of Object.entries({
+for (const [what, shape] of Object.entries({
   "are not kept any more": undefined,
-  "cannot be read any more": perToken,
-  "are of another kind than their record says": JSON.stringify({ shape: "prices-file", text: perToken }),
-  "do not have the model any more": JSON.stringify({ shape: "model-spec", text: perToken }),
+  "cannot be read any more": null,
+  "are of another kind than is said": "prices-file",
+  "do not have the model any more": "model-spec",
 })) {
   test(`where the prices of a hold ${what}, its checkpoint decides, and the operator is told once`, async () => {
     const swept = await openPriced();
-    if (value !== undefined) swept.keyValue.set("prices:s", { value, expiresAt: undefined });
+    if (shape !== undefined) keepPrices(swept, shape);
     const proven = await hold(swept, "cut");
     const unproven = await hold(swept, "nothing", 0);
     swept.time.now += limits.leaseMs + 1;
@@ -242,10 +245,7 @@ test("a store that does not answer is asked again, and a record counts once its 
   time.now += limits.orphanGraceMs + 1;
   for (let times = 0; times < 5; times++, time.now += 60_000) await sweep(gateway);
   assert.equal(row()?.state, "orphaned");
-  swept.keyValue.set("prices:s", {
-    value: JSON.stringify({ shape: "per-token", text: perToken }),
-    expiresAt: undefined,
-  });
+  keepPrices(swept, "per-token");
   gateway.environment.keyValue.get = get;
   await sweep(gateway);
   assert.deepEqual([row()?.state, row()?.chargeNanoUsd], ["settled", 3 * 1_000]);

@@ -95,6 +95,12 @@ for (const [before, written] of Object.entries(shapes)) {
   }
 }
 
+test("what is written down is the provider's text itself, which every version reads", async () => {
+  const { keyValue, refresh } = open();
+  const { id } = await refresh();
+  assert.equal(keyValue.get(`prices:${id}`)?.value, catalogue);
+});
+
 test("prices that were written down without their shape are read in today's, or not at all", async () => {
   const { prices, keyValue } = open();
   keyValue.set("prices:before", { value: catalogue, expiresAt: undefined });
@@ -123,7 +129,7 @@ test("prices in force are kept for as long as they are, and a week longer", asyn
       `gone at ${expiresAt}, and it is ${time.now}`,
     );
   }
-  assert.equal(puts, 30);
+  assert.equal(puts, 2 * 30, "the text and its shape, once a day");
   // While the store takes nothing, what is kept is in force all the same.
   environment.keyValue.put = async () => {
     throw new Error("no");

@@ -30,9 +30,6 @@ const READ_MS = 20_000;
 const KEEP_MS = 7 * 24 * 3_600_000;
 const KEEP_AGAIN_MS = 24 * 3_600_000;
 
-/** A catalogue written down: how it is to be read goes with it, for a later process may be set otherwise. */
-type KeptCatalogue = { shape: CatalogueShape; text: string };
-
 export function makePriceList(config: GatewayConfig, environment: Environment, provider: Provider): PriceList {
   const { clock, keyValue, log, timers } = environment;
   const { pricesFile, aliases } = config.upstream;
@@ -55,8 +52,9 @@ export function makePriceList(config: GatewayConfig, environment: Environment, p
     // What is kept already is in force, whether or not it can be kept for longer.
     else latest = snapshot;
     if (isNew || atMs - keptAtMs >= KEEP_AGAIN_MS) {
-      const kept: KeptCatalogue = { shape, text };
-      await keyValue.put(`prices:${id}`, JSON.stringify(kept), { expiresAt: atMs + KEEP_MS });
+      // How it is to be read, for a later process may be set otherwise; an earlier version knows the text alone.
+      await keyValue.put(`prices-shape:${id}`, shape, { expiresAt: atMs + KEEP_MS });
+      await keyValue.put(`prices:${id}`, text, { expiresAt: atMs + KEEP_MS });
       keptAtMs = atMs;
     }
     latest = snapshot;
@@ -95,11 +93,9 @@ export function makePriceList(config: GatewayConfig, environment: Environment, p
     async byId(id) {
       if (latest?.id === id) return latest;
       if (earlier?.id === id) return earlier;
-      const kept = await keyValue.get(`prices:${id}`);
-      if (kept === null) return undefined;
-      // What an earlier version of us wrote down is the text alone.
-      const { shape = shapeToday, text = kept } = JSON.parse(kept) as Partial<KeptCatalogue>;
-      earlier = parseCatalogue(text, shape, 0).snapshot;
+      const [text, shape] = await Promise.all([keyValue.get(`prices:${id}`), keyValue.get(`prices-shape:${id}`)]);
+      if (text === null) return undefined;
+      earlier = parseCatalogue(text, (shape ?? shapeToday) as CatalogueShape, 0).snapshot;
       return earlier;
     },
     refresh,

@@ -25,6 +25,7 @@ export function openEdgeGateway(
       clients: new Map([[settings.PRIMARY_CHAIN_ID, chainClientOf(settings.PRIMARY_RPC_URL)]]),
       primaryChainId: settings.PRIMARY_CHAIN_ID,
       settlement: settings.SETTLEMENT_ADDRESS,
+      contracts: settings,
       timers,
       watcher: chain,
     }),

@@ -267,6 +267,31 @@ describe("what the provider does", () => {
     });
   }
 
+  test("a checkpoint that fails once content has left breaks nothing off, and the answer costs what it used", async () => {
+    const account = await stack.account(USD);
+    const whole = `${token("a", nameless)}${token("b")}data: [DONE]\n\n`;
+    async function* body(): AsyncGenerator<string> {
+      yield token("a", nameless);
+      yield `${token("b")}data: [DONE]\n\n`;
+    }
+    provider.say(streamOf(body));
+    let writes = 0;
+    const failsLater: Gate = (_command, commit) => {
+      writes += 1;
+      if (writes > 1) throw new LedgerUnavailable("no");
+      return commit();
+    };
+    await withGate(stack, ["checkpoint"], failsLater, async () => {
+      const stream = await openChatStream(stack, account, chat);
+      assert.ok(await stream.readAll());
+      assert.equal(stream.text(), whole);
+    });
+    assert.ok(writes > 1, "one failed");
+    const { receipt } = await settledOne(stack, account.address);
+    assert.equal(receipt.outcome, "settled");
+    assert.ok(receipt.chargeNanoUsd > 0);
+  });
+
   test("an answer by another model is told to the operator once", async () => {
     const account = await stack.account(USD);
     provider.say(answerOf("other"));

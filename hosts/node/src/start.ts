@@ -105,6 +105,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       clients: new Map([[settings.PRIMARY_CHAIN_ID, chainClient]]),
       primaryChainId: settings.PRIMARY_CHAIN_ID,
       settlement: settings.SETTLEMENT_ADDRESS,
+      contracts: settings,
       timers,
       watcher,
     }),

@@ -21,7 +21,8 @@ type Key = CommandOf<"createKey"> & {
   account: Partition;
   disabled: boolean;
   revokedAt: number | null;
-  isFree: boolean;
+  /** For its account's first credit; null if there was one. */
+  waitsUntil: number | null;
 };
 type Settled = { partition: Partition; id: string; keyId: string | null; at: number; charge: number };
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
@@ -170,6 +171,11 @@ export function makeModel() {
     // An owner forgets whom it refused: nobody else has heard of it.
     else if (command.type === "reserveCeiling") holds.push({ ...hold, state: "refused", refusal });
     if (refusal === undefined && claim !== undefined) claims.push({ partition, claim, by: id });
+    // What is free keeps a key that waits for its account's first credit.
+    const isFree = refusal === undefined && amount === 0 && credited(partition) === 0;
+    if (isFree && key?.waitsUntil != null && key.waitsUntil <= at + 6 * 24 * HOUR) {
+      key.waitsUntil = at + 7 * 24 * HOUR;
+    }
     return refusal === undefined ? reserved(hold, command.type) : { status: "refused", refusal };
   }
 
@@ -212,7 +218,8 @@ export function makeModel() {
     const live = keys.filter((key) => key.account === account && key.revokedAt === null);
     if (live.length >= 100) return { status: "too_many_keys" };
     spentNonces.add(`${account} ${command.nonce}`);
-    keys.push({ ...command, account, disabled: false, revokedAt: null, isFree: credited(account) === 0 });
+    const waitsUntil = credited(account) === 0 ? command.at + 7 * 24 * HOUR : null;
+    keys.push({ ...command, account, disabled: false, revokedAt: null, waitsUntil });
     return { status: "created" };
   }
 
@@ -249,9 +256,8 @@ export function makeModel() {
       hold.partition === partition && ids.includes(hold.id) && !isHeld(hold) && hold.at + 48 * HOUR < at;
     const isOverKey = (key: Key) => {
       if (key.account !== partition || !ids.includes(key.keyId)) return false;
-      const ends = [key.revokedAt, key.expiresAt, ...(key.isFree ? [key.at + 7 * 24 * HOUR] : [])];
       // A credit that comes late is in time until the key has gone.
-      if (key.isFree && credited(partition) > 0) ends.pop();
+      const ends = [key.revokedAt, key.expiresAt, credited(partition) > 0 ? null : key.waitsUntil];
       const isOver = ends.some((end) => end !== null && end + 48 * HOUR < at);
       return isOver && !open.some(({ keyId }) => keyId === key.keyId);
     };

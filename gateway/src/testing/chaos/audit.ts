@@ -72,14 +72,20 @@ const expected = `
     FROM receipt_row WHERE partition LIKE 'account:%'
   UNION ALL SELECT partition, 'uses@0', charge_nano_usd, 0, 0 FROM use_row`;
 
-/** A day's or a month's counter may be forgotten once a hold that counted there is, and nothing is open in it. */
+const start = "CAST(substr(wrong.id, instr(wrong.id, '@') + 1) AS INTEGER)";
+const now = "(SELECT max(admitted_at) FROM receipt_row)";
+
+/** A day's or a month's counter may be forgotten once it is over, a hold that counted there is, and nothing is open. */
 const isForgotten = `
   wrong.id NOT LIKE '%@0' AND open = 0
+  AND NOT EXISTS (SELECT 1 FROM budget_row AS budget
+    WHERE budget.partition = wrong.partition AND budget.id = substr(wrong.id, 1, instr(wrong.id, '@') - 1)
+      AND ${start} >= ${windowStart("window", now)})
   AND NOT EXISTS (SELECT 1 FROM counter_row AS counter
     WHERE counter.partition = wrong.partition AND counter.id = wrong.id)
   AND EXISTS (SELECT 1 FROM receipt_row AS receipt
     WHERE (receipt.partition = wrong.partition OR wrong.partition = 'ceiling')
-      AND admitted_at >= CAST(substr(wrong.id, instr(wrong.id, '@') + 1) AS INTEGER)
+      AND admitted_at >= ${start}
       AND NOT EXISTS (SELECT 1 FROM hold_row AS hold WHERE hold.partition = wrong.partition AND hold.id = receipt.id))`;
 
 /** Each finds what must not be. */

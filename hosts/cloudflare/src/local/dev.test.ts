@@ -81,8 +81,14 @@ test("every contract that a devnet names and a gateway may know is among the set
   const ready = JSON.parse(readFileSync(join(devnet, "ready.json"), "utf8")) as object;
   writeFileSync(join(folder, "ready.json"), JSON.stringify({ ...ready, contracts: { primary } }));
   copyFileSync(join(devnet, "secrets.json"), join(folder, "secrets.json"));
-  const { settings } = readDevnet(folder, {});
+  const deployment = {
+    PRIMARY_ANCHOR: "17000000:0x00",
+    SETTLEMENT_START_BLOCK: "17000000",
+    BASE_URL: "https://a.example",
+  };
+  const { settings } = readDevnet(folder, deployment);
   rmSync(folder, { recursive: true });
+  for (const name of Object.keys(deployment)) assert.equal(settings[name], undefined, `${name} is another chain's`);
   const addresses = Object.keys(gatewaySettings.shape).filter((name) => name.endsWith("_ADDRESS"));
   assert.deepEqual(addresses.map((name) => settings[name]).sort(), Object.values(primary).sort());
 });

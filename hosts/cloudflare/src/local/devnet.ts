@@ -23,6 +23,9 @@ const CONTRACTS = {
   REGISTRY_ADDRESS: "agentRegistry",
 };
 
+/** What a shell may have for a deployment, and is wrong for a chain that was made a moment ago. */
+const OF_DEPLOYMENTS = ["PRIMARY_ANCHOR", "SETTLEMENT_START_BLOCK", "BASE_URL", "WITNESS_RPC_URL"];
+
 export type DevnetSite = {
   settings: Record<string, string>;
   /** Of the wallet that has credit there. */
@@ -49,7 +52,7 @@ export function readDevnet(folder: string, environment: Readonly<Record<string, 
   const own = Object.fromEntries(
     Object.keys(gatewaySettings.shape).flatMap((name) => {
       const value = environment[name];
-      return value ? [[name, value]] : [];
+      return value && !OF_DEPLOYMENTS.includes(name) ? [[name, value]] : [];
     }),
   );
   return {

@@ -73,10 +73,7 @@ let kept: Promise<void> | undefined;
 
 export default {
   async fetch(request: Request, bindings: Bindings): Promise<Response> {
-    kept ??= bindings.KEY_VALUE.put(
-      "prices:kept",
-      JSON.stringify({ shape: "prices-file", text: JSON.stringify({ models }) }),
-    );
+    kept ??= bindings.KEY_VALUE.put("prices:kept", JSON.stringify({ models }));
     await kept;
     const asked = (await request.json()) as Asked;
     now = asked.at;

@@ -129,3 +129,19 @@ for (const [what, [change, found]] of Object.entries(tampered)) {
     assert.match(auditDatabase(database).problems.join("\n"), found);
   });
 }
+
+test("a counter may be forgotten with its holds once its window is over, and is missed before", async () => {
+  const database = await makeBooks();
+  const forget = (table: string, where: string) => {
+    assert.ok(Number(database.prepare(`DELETE FROM ${table} WHERE ${where}`).run().changes) > 0);
+  };
+  forget("hold_row", "state = 'settled' AND partition LIKE 'identity:%'");
+  forget("counter_row", "id LIKE 'capacity:%' AND settled_nano_usd > 0");
+  assert.match(auditDatabase(database).problems.join("\n"), /counter is not the sum/);
+  database.exec(`INSERT INTO receipt_row SELECT 'identity:0xlater', 'later', admitted_at + 86400000, resolved_at, 'released',
+    0, 0, 0, NULL, detail FROM receipt_row WHERE id = 'r2'`);
+  assert.deepEqual(
+    auditDatabase(database).problems.filter((problem) => problem.includes("not the sum")),
+    [],
+  );
+});
