@@ -73,7 +73,9 @@ const expected = `
   UNION ALL SELECT partition, 'uses@0', charge_nano_usd, 0, 0 FROM use_row`;
 
 const start = "CAST(substr(wrong.id, instr(wrong.id, '@') + 1) AS INTEGER)";
-const now = "(SELECT max(admitted_at) FROM receipt_row)";
+/** It is this late at least: a hold is forgotten 48 hours after it was admitted. */
+const now = `(SELECT max(newest.admitted_at + iif(hold.id IS NULL, ${48 * 3_600_000}, 0)) FROM receipt_row AS newest
+  LEFT JOIN hold_row AS hold ON hold.partition = newest.partition AND hold.id = newest.id)`;
 
 /** A day's or a month's counter may be forgotten once it is over, a hold that counted there is, and nothing is open. */
 const isForgotten = `

@@ -130,18 +130,22 @@ for (const [what, [change, found]] of Object.entries(tampered)) {
   });
 }
 
-test("a counter may be forgotten with its holds once its window is over, and is missed before", async () => {
+test("a month's counter may be forgotten with its holds once the month is over, and is missed before", async () => {
   const database = await makeBooks();
-  const forget = (table: string, where: string) => {
-    assert.ok(Number(database.prepare(`DELETE FROM ${table} WHERE ${where}`).run().changes) > 0);
+  /** Another row like one that is there. */
+  const copy = (table: string, id: string, change: string): void => {
+    database.exec(`CREATE TEMP TABLE copied AS SELECT * FROM ${table} WHERE id = '${id}'; UPDATE copied SET ${change};
+      INSERT INTO ${table} SELECT * FROM copied; DROP TABLE copied`);
   };
-  forget("hold_row", "state = 'settled' AND partition LIKE 'identity:%'");
-  forget("counter_row", "id LIKE 'capacity:%' AND settled_nano_usd > 0");
-  assert.match(auditDatabase(database).problems.join("\n"), /counter is not the sum/);
-  database.exec(`INSERT INTO receipt_row SELECT 'identity:0xlater', 'later', admitted_at + 86400000, resolved_at, 'released',
-    0, 0, 0, NULL, detail FROM receipt_row WHERE id = 'r2'`);
-  assert.deepEqual(
-    auditDatabase(database).problems.filter((problem) => problem.includes("not the sum")),
-    [],
+  const missed = () => auditDatabase(database).problems.filter((problem) => problem.includes('"key:monthly@'));
+  copy("key_row", "alices-key", "id = 'monthly', window = 'month'");
+  copy("budget_row", "key:alices-key", "id = 'key:monthly', window = 'month'");
+  copy("receipt_row", "r1", "id = 'forgotten', key_id = 'monthly'");
+  assert.match(missed().join(), /not the sum/);
+  copy(
+    "receipt_row",
+    "r1",
+    `id = 'later', key_id = 'monthly', charge_nano_usd = 0, admitted_at = ${Date.UTC(2026, 1)}`,
   );
+  assert.deepEqual(missed(), []);
 });
