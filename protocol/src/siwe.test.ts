@@ -245,6 +245,7 @@ test("a line feed in any field never makes a message", () => {
       const injected = `${value.slice(0, position)}\n${value.slice(position)}`;
       assert.throws(() => formatSiweMessage({ ...message, [name]: injected }), TypeError);
     }),
+    { examples: [[{ ...minimal, resources: [] }, "address", minimal.address.length]] },
   );
 });
 

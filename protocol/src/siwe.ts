@@ -102,7 +102,9 @@ export function formatSiweMessage(message: SiweMessage): string {
     ...(resources.length === 0 ? [] : ["Resources:", ...resources.map((resource) => `- ${resource}`)]),
   ];
   const text = lines.join("\n");
-  if (parseSiweMessage(text) === undefined) throw new TypeError("these fields make no sign-in message");
+  // With a line feed a field could be another one: at the end of the address it is an empty statement.
+  const isOfLines = lines.every((line) => !line.includes("\n"));
+  if (!isOfLines || parseSiweMessage(text) === undefined) throw new TypeError("these fields make no sign-in message");
   return text;
 }
 
