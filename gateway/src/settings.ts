@@ -106,7 +106,7 @@ export const gatewaySettings = z.object({
   BRIDGE_ADDRESS: address.optional().describe("TokenBridge, the same on every chain, for the status page."),
   POOL_ADDRESS: address
     .optional()
-    .describe("InferencePool, for the status page; what is asked is the one that the settlement contract names."),
+    .describe("InferencePool, for the status page: without it the settlement contract is asked, which names the same."),
   REGISTRY_ADDRESS: address.optional().describe("AgentRegistry, likewise."),
   CONFIRMATIONS: z
     .union([z.literal("finalized"), whole(100_000)], "must be `finalized` or a whole number of blocks")
@@ -240,6 +240,17 @@ function checkTimes(settings: GatewaySettings): void {
   );
 }
 
+/** The contracts as everybody names them, and the setting in which each one's address is. */
+export const contractSettings = {
+  inferenceToken: "TOKEN_ADDRESS",
+  tokenMinter: "MINTER_ADDRESS",
+  inferenceSettlement: "SETTLEMENT_ADDRESS",
+  stablecoin: "STABLECOIN_ADDRESS",
+  inferencePool: "POOL_ADDRESS",
+  agentRegistry: "REGISTRY_ADDRESS",
+  tokenBridge: "BRIDGE_ADDRESS",
+} as const;
+
 /** @param drainMs See `GatewayConfig`: how long the host can keep reading for a client that left. */
 export function configOf(
   settings: GatewaySettings,
@@ -269,15 +280,9 @@ export function configOf(
     },
     contracts: {
       [settings.PRIMARY_CHAIN_ID]: Object.fromEntries(
-        Object.entries({
-          inferenceToken: settings.TOKEN_ADDRESS,
-          tokenMinter: settings.MINTER_ADDRESS,
-          inferenceSettlement: settings.SETTLEMENT_ADDRESS,
-          stablecoin: settings.STABLECOIN_ADDRESS,
-          inferencePool: settings.POOL_ADDRESS,
-          agentRegistry: settings.REGISTRY_ADDRESS,
-          tokenBridge: settings.BRIDGE_ADDRESS,
-        }).filter((entry): entry is [string, Address] => entry[1] !== undefined),
+        Object.entries(contractSettings)
+          .map(([name, setting]) => [name, settings[setting]])
+          .filter((entry): entry is [string, Address] => entry[1] !== undefined),
       ),
     },
     operator: {

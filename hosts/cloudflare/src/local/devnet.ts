@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { gatewaySettings } from "@inference/gateway/settings";
+import { contractSettings, gatewaySettings } from "@inference/gateway/settings";
 
 /** What is read of a devnet that runs: its `ready.json` and `secrets.json`. */
 type Ready = {
@@ -11,17 +11,6 @@ type Ready = {
   provider: { url: string };
 };
 type Secrets = { gatewaySecret: string; providerKey: string; providerAdminKey: string };
-
-/** What each of these settings is called there. */
-const CONTRACTS = {
-  SETTLEMENT_ADDRESS: "inferenceSettlement",
-  TOKEN_ADDRESS: "inferenceToken",
-  MINTER_ADDRESS: "tokenMinter",
-  STABLECOIN_ADDRESS: "stablecoin",
-  BRIDGE_ADDRESS: "tokenBridge",
-  POOL_ADDRESS: "inferencePool",
-  REGISTRY_ADDRESS: "agentRegistry",
-};
 
 /** What a shell may have for a deployment, and is wrong for a chain that was made a moment ago. */
 const OF_DEPLOYMENTS = ["PRIMARY_ANCHOR", "SETTLEMENT_START_BLOCK", "BASE_URL", "WITNESS_RPC_URL"];
@@ -63,7 +52,9 @@ export function readDevnet(folder: string, environment: Readonly<Record<string, 
       ...own,
       PRIMARY_RPC_URL: chain.rpcUrl,
       PRIMARY_CHAIN_ID: String(chain.chainId),
-      ...Object.fromEntries(Object.entries(CONTRACTS).map(([setting, name]) => [setting, contracts[name] ?? ""])),
+      ...Object.fromEntries(
+        Object.entries(contractSettings).map(([name, setting]) => [setting, contracts[name] ?? ""]),
+      ),
     },
     privateKey: wallet.privateKey,
     chainId: chain.chainId,
