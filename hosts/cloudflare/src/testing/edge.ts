@@ -33,7 +33,7 @@ export type Edge = {
 };
 
 type Modules = { entry?: URL; keyValue?: URL; start?: typeof startWorker };
-type Terms = { balanceNanoUsd?: NanoUsd; ceilingNanoUsd?: NanoUsd; window?: Window };
+type Terms = { balanceNanoUsd?: NanoUsd; ceilingNanoUsd?: NanoUsd; window?: Window; limitNanoUsd?: NanoUsd };
 
 export async function startEdge(
   settings: Readonly<Record<string, string>> = {},
@@ -78,7 +78,9 @@ export async function startEdge(
     put: (partition, command) => ledger({ partition, command }),
     ask: (partition, query) => ledger({ partition, query }),
     call: (partition, method, ...args) => ledger({ partition, call: [method, ...args] }),
-    async fund(address, { balanceNanoUsd = 1_000_000_000, ceilingNanoUsd = 50_000_000_000, window = "lifetime" } = {}) {
+    async fund(address, terms = {}) {
+      const { balanceNanoUsd = 1_000_000_000, ceilingNanoUsd = 50_000_000_000 } = terms;
+      const { window = "lifetime", limitNanoUsd = null } = terms;
       const { text: key, digest, label } = makeCredentials(secret, { bytes: randomBytes }).issue("ik", address);
       const at = Date.now();
       const account = accountPartition(address);
@@ -92,7 +94,7 @@ export async function startEdge(
         label,
         name: "test",
         window,
-        limitNanoUsd: null,
+        limitNanoUsd,
         expiresAt: null,
         nonce: "testtest",
         nonceExpiresAt: at,
