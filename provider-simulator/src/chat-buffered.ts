@@ -15,18 +15,17 @@ export async function answerWhole(job: ChatJob): Promise<void> {
     return sendAnswer(x, INFERENCE_FAILED);
   }
   const headers = chatHeaders(job, "application/json; charset=utf-8");
-  if (shape.tokens === "none") {
-    bill(job, 0);
-    return sendText(x, 200, headers, overloadedJson());
-  }
   if (shape.tokens === "endless") {
     await deliverEndless(x, headers);
     billAborted(job, 0);
     return;
   }
-  const billed = bill(job, job.units);
+  const billed = bill(job, shape.tokens === "none" && shape.usage === "none" ? 0 : job.units);
   const usage = fault === "usage-null-everywhere" ? "null" : reportedUsage(job);
   const fields = shape.usage === "none" ? "" : `,"usage":${usage}${costJson(billed, x.sim.settings.costField)}`;
+  if (shape.tokens === "none") {
+    return sendText(x, 200, headers, overloadedJson(fields === "" ? "" : `,"id":"${job.requestId}"${fields}`));
+  }
   const body = `{"id":"${job.requestId}","object":"chat.completion","created":${job.createdSeconds},"model":"${job.model.id}","choices":[${choices(job)}]${fields}${parametersField(job)}}`;
   x.record.unitsSent = job.units;
   await deliver(x, headers, body, shape);

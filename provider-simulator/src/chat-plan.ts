@@ -110,7 +110,8 @@ export function toolCallStart(job: ChatJob, choice: number): string {
   return `"id":"${id}","type":"function","function":{"name":${JSON.stringify(job.request.firstTool)},"arguments":`;
 }
 
-export function overloadedJson(): string {
+export function overloadedJson(moreFields = ""): string {
   const message = "The model is currently overloaded. Please try again later.";
-  return JSON.stringify({ error: { message, code: "model_overloaded", retry_after: 30 } });
+  const error = JSON.stringify({ message, code: "model_overloaded", retry_after: 30 });
+  return `{"error":${error}${moreFields}}`;
 }

@@ -162,6 +162,11 @@ test("in-band errors come alone, after content, or amid it", async () => {
   );
   assert.equal((await meet(provider, "error-after-content")).status, 500);
   assert.equal(await billed(provider), 0);
+  const used = json<{ error: { code: string }; usage: { completion_tokens: number } }>(
+    await meet(provider, "error-then-usage"),
+  );
+  assert.deepEqual([used.error.code, used.usage.completion_tokens], ["model_overloaded", 10]);
+  assert.equal(await billed(provider), price(10));
 });
 
 test("no usage means no usage field and no usage chunk, and a bill all the same", async () => {

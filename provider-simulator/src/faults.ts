@@ -53,7 +53,7 @@ export const FAULTS: Readonly<Record<string, FaultNote>> = {
   "200-error-only": note("stream", "200, an error event, nothing else (buffered: an error object)"),
   "error-then-usage": note(
     "stream",
-    "200, an error event, usage of tokens never sent, billed, [DONE] (buffered: error)",
+    "200, an error event, usage of tokens never sent, billed, [DONE] (buffered: alike)",
   ),
   "error-after-content": note("stream", "half of the tokens, an error event, [DONE], no usage (buffered: 500)"),
   "error-then-content": note("stream", "half of the tokens, an error event, the rest, usage, [DONE]"),

@@ -4,7 +4,7 @@ import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Delivered } from "../metering/quote.ts";
-import { nothingReported, parseUsage, type UsageReading } from "../metering/usage.ts";
+import { nothingReported, parseUsage, type ReportedUsage, type UsageReading } from "../metering/usage.ts";
 import { jsonWithUsage, usageJson } from "../metering/usage-json.ts";
 import { utf8Length } from "../metering/utf8-length.ts";
 import { readBytes } from "../upstream/provider.ts";
@@ -51,11 +51,11 @@ function answerJson(
   blocked: boolean,
 ): MeasuredAnswer {
   const answer = parseAnswer(bytes);
-  if (answer === undefined) throw unusable("is not JSON");
-  if (answer.error !== undefined && answer.error !== null) throw unusable("was an error");
+  if (answer === undefined) throw new UnusableAnswer("is not JSON");
   exchange.upstreamId = typeof answer.id === "string" ? answer.id.slice(0, 200) : null;
   const usage = parseUsage(answer.usage, exchange.order.quote.bound);
-  if (isEmpty(request, answer, usage)) throw unusable("is empty");
+  if (answer.error !== undefined && answer.error !== null) throw new UnusableAnswer("was an error", usage);
+  if (isEmpty(request, answer, usage)) throw new UnusableAnswer("is empty", usage);
   const ending: Ending = blocked
     ? blockedEnding
     : {
@@ -93,9 +93,9 @@ function answerBinary(
   blocked: boolean,
 ): MeasuredAnswer {
   if (!/^(image|audio)\//.test(contentType) || exchange.order.quote.flatNanoUsd === null) {
-    throw unusable(`has an unexpected content type`);
+    throw new UnusableAnswer("has an unexpected content type");
   }
-  if (bytes.length === 0) throw unusable("is empty");
+  if (bytes.length === 0) throw new UnusableAnswer("is empty");
   const ending: Ending = blocked
     ? blockedEnding
     : {
@@ -158,6 +158,11 @@ function deliveredIn(answer: Record<string, unknown>): Delivered {
   return { bytes, events: bytes === 0 ? 0 : 1 };
 }
 
-function unusable(what: string): GatewayError {
-  return new GatewayError({ code: "upstream_error", message: `The provider's answer ${what}. Nothing was charged.` });
+/** Nothing of it is for a client. What it says it used, the provider may bill all the same. */
+export class UnusableAnswer extends GatewayError {
+  readonly reported: ReportedUsage;
+  constructor(what: string, usage: UsageReading = "missing") {
+    super({ code: "upstream_error", message: `The provider's answer ${what}. Nothing was charged.` });
+    this.reported = { usage, malformedUsage: usage === "malformed" };
+  }
 }

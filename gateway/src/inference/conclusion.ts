@@ -41,7 +41,7 @@ function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Concl
   const abandoned = !ending.stream && ending.clientGone;
   if (quote.flatNanoUsd !== null) {
     const isOwed = ending.complete || !nothingDelivered || ending.clientGone;
-    return isOwed ? charge(quote, quote.flatNanoUsd, "flat") : release(quote, "missing");
+    return isOwed ? charge(quote, quote.flatNanoUsd, "flat") : release(quote, ending.usage);
   }
   if (typeof ending.usage === "object") return charge(quote, quote.chargeForUsage(ending.usage), "usage");
   const basis = abandoned ? "hold" : "delivered";
@@ -56,8 +56,9 @@ function charge(quote: Quote, amountNanoUsd: NanoUsd, basis: Conclusion["basis"]
   return { outcome: "settle", chargeNanoUsd: amountNanoUsd - lossNanoUsd, lossNanoUsd, basis, alert };
 }
 
-/** What the provider says it used for nothing it may bill all the same: that is our loss. */
+/** What the provider says it used for nothing it may bill all the same: that is our loss. A flat price has no usage. */
 function release(quote: Quote, usage: UsageReading): Conclusion {
-  const lossNanoUsd = typeof usage === "object" ? quote.chargeForUsage(usage) : 0;
+  const isBilled = typeof usage === "object" && quote.flatNanoUsd === null;
+  const lossNanoUsd = isBilled ? quote.chargeForUsage(usage) : 0;
   return { outcome: "release", chargeNanoUsd: 0, lossNanoUsd, basis: "nothing", alert: null };
 }

@@ -10,7 +10,7 @@ import { readBytes } from "../upstream/provider.ts";
 import { providerError } from "../upstream/provider-error.ts";
 import { admitInTurn } from "./admit-in-turn.ts";
 import { answerStream } from "./answer-stream.ts";
-import { answerWhole } from "./answer-whole.ts";
+import { answerWhole, UnusableAnswer } from "./answer-whole.ts";
 import { askProvider } from "./ask-provider.ts";
 import type { Ending } from "./conclusion.ts";
 import { durableOrLate, type Exchange, endExchange, startDeadline } from "./exchange.ts";
@@ -127,9 +127,10 @@ function failureEnding(error: unknown, { order, abort }: Exchange, { route, clie
   const mayBeBilled =
     error instanceof UpstreamFailure &&
     ((error.stage === "body" && !stream) || (error.stage === "sent" && abort.signal.aborted));
+  const reported = error instanceof UnusableAnswer ? error.reported : nothingReported;
   return mayBeBilled && clientGone?.aborted === true
     ? { kind: "answer", ...nothingReported, delivered: nothingDelivered, complete: false, stream, clientGone: true }
-    : { kind: "nothing", why: String(error), ...nothingReported };
+    : { kind: "nothing", why: String(error), ...reported };
 }
 
 /** What went wrong between us and the provider, as the client is told it. */

@@ -73,6 +73,8 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
       noteDelivered(event.bytes);
     },
     noteUsageEvent(chunk) {
+      // What it is billed as is told also where the answer was an error before.
+      if (typeof chunk.id === "string") notes.upstreamId ??= chunk.id;
       usageChunk = chunk;
       noteUsage(chunk.usage);
     },

@@ -130,6 +130,11 @@ test("an error event becomes ours and ends the stream; a usage that still comes 
   });
 });
 
+test("an answer that is an error first is known by the id that comes with its usage", () => {
+  const { result } = run(event('{"error":"overloaded"}') + event(usageEvent()));
+  assert.equal(result.upstreamId, "chatcmpl-1");
+});
+
 test("an error without content has delivered nothing, in whatever form it comes", () => {
   const forms = [
     event('{"error":"overloaded"}'),

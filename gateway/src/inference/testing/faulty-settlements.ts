@@ -44,7 +44,7 @@ type Ending =
 const chatEndings: Record<string, readonly [stream: Ending, whole: Ending]> = {
   "hang-before-headers": ["endless", "endless"],
   "200-error-only": ["free", "free"],
-  "error-then-usage": ["lost", "free"],
+  "error-then-usage": ["lost", "lost"],
   "error-after-content": ["delivered", "free"],
   "error-then-content": ["delivered", "billed"],
   "cut-mid-stream": ["delivered", "free"],
@@ -287,11 +287,18 @@ export function testFaultySettlements(startHost: StartHost): void {
   });
 
   describe("a provider that answers something else", () => {
-    test("is an error without what was asked for, and free", async () => {
+    test("is an error without what was asked for, and free; what it says it used for that is a loss", async () => {
       const provider = await startStubProvider();
       const host = await startHost({ provider: provider.url });
       try {
-        const usedTokens = { data: {}, usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } };
+        const usedTokens = { data: {}, usage: { prompt_tokens: 6, completion_tokens: 0, total_tokens: 6 } };
+        const failed = { ...usedTokens, id: "answer-1", error: { message: "overloaded" } };
+        const malformed = { error: "overloaded", usage: { prompt_tokens: -6, completion_tokens: 0 } };
+        // Where tokens have no price, a count of them tells no bill.
+        const lossNanoUsd: Record<string, number> = {
+          "/v1/chat/completions": 6 * SMALL.promptNanoUsd,
+          "/v1/embeddings": 6 * 12.5,
+        };
         const answers = [
           {},
           { error: null },
@@ -300,6 +307,8 @@ export function testFaultySettlements(startHost: StartHost): void {
           { data: [] },
           { images: "none" },
           usedTokens,
+          failed,
+          malformed,
         ];
         for (const answer of [...answers, [], null, "text", 7]) {
           provider.say({ body: JSON.stringify(answer) });
@@ -308,17 +317,15 @@ export function testFaultySettlements(startHost: StartHost): void {
             const account = await host.account(USD);
             const refused = await host.call(path, { key: account.key, body: makeBody("x") });
             const { error } = (await refused.json()) as { error?: { code: string } };
-            assert.deepEqual(
-              [refused.status, error?.code],
-              [502, "upstream_error"],
-              `${path} ${JSON.stringify(answer)}`,
-            );
-            const { receipt } = await settledOne(host, account.address);
-            assert.deepEqual(
-              [receipt.outcome, receipt.chargeNanoUsd],
-              ["released", 0],
-              `${path} ${JSON.stringify(answer)}`,
-            );
+            const what = `${path} ${JSON.stringify(answer)}`;
+            assert.deepEqual([refused.status, error?.code], [502, "upstream_error"], what);
+            const { receipt, detail } = await settledOne(host, account.address);
+            const loss = answer === usedTokens || answer === failed ? (lossNanoUsd[path] ?? 0) : 0;
+            const alerts = answer === malformed && path in lossNanoUsd ? 1 : 0;
+            const { outcome, chargeNanoUsd } = receipt;
+            assert.deepEqual([outcome, chargeNanoUsd, receipt.lossNanoUsd], ["released", 0, loss], what);
+            assert.equal((await host.usageAlerts(receipt.id)).length, alerts, what);
+            assert.equal(detail.upstreamId, answer === failed ? failed.id : null, what);
           }
         }
       } finally {
