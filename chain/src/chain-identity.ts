@@ -1,14 +1,14 @@
 import type { Address } from "@inference/protocol/credential";
 import { readBlock, readChainId } from "./chain-view.ts";
 import { type ChainClient, ChainUnavailable } from "./rpc.ts";
-import { PARTS, readPart, type SaidContracts } from "./settlement-parts.ts";
+import { PARTS, readPart, readStablecoin, type SaidContracts } from "./settlement-parts.ts";
 
 /** Which chain and which contracts are ours, as the settings say. */
 export type ChainIdentity = {
   chainId: number;
   settlement: Address;
   anchor?: Anchor | undefined;
-  /** What the settings say of contracts that the settlement contract knows itself. */
+  /** What the settings say of contracts that the settlement contract knows itself, or its minter. */
   contracts?: SaidContracts | undefined;
 };
 
@@ -41,7 +41,11 @@ export async function strangerOf(client: ChainClient, identity: ChainIdentity): 
       return `${part}_ADDRESS is ${said}, and the settlement contract's ${part} is ${known ?? "none"}`;
     }
   }
-  return undefined;
+  const { STABLECOIN_ADDRESS: dollar } = contracts;
+  if (dollar === undefined) return undefined;
+  const taken = await readStablecoin(client, settlement);
+  if (dollar.toLowerCase() === taken) return undefined;
+  return `STABLECOIN_ADDRESS is ${dollar}, and the minter's STABLECOIN is ${taken ?? "none"}`;
 }
 
 const CHECK_EVERY_MS = 3_600_000;

@@ -1,14 +1,15 @@
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import type { Address } from "@inference/protocol/credential";
 import { encodeFunctionData } from "viem";
-import { callAt, parseAddress, quantity } from "./chain-view.ts";
+import { callAt, type Hex, parseAddress, quantity } from "./chain-view.ts";
 import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
 
 /** The contracts that the settlement contract was made with, for ever. */
 export const PARTS = ["TOKEN", "MINTER", "BRIDGE", "POOL", "REGISTRY"] as const;
 export type Part = (typeof PARTS)[number];
-/** What the settings say of them. */
-export type SaidContracts = { readonly [P in Part as `${P}_ADDRESS`]?: Address | undefined };
+/** What the settings say of them, and of the dollar that the minter takes. */
+export type SaidContracts = { readonly [P in Part | "STABLECOIN" as `${P}_ADDRESS`]?: Address | undefined };
 
 const GAS = 50_000;
 
@@ -19,15 +20,32 @@ const GAS = 50_000;
  */
 export async function readPart(client: ChainClient, settlement: Address, part: Part): Promise<Address | null> {
   const data = encodeFunctionData({ abi: inferenceSettlementAbi, functionName: part });
-  const answer = await callAt(client, { to: settlement, data, gas: quantity(GAS) }, "latest").catch(
-    (error: unknown) => {
-      if (error instanceof RpcError) return "0x" as const;
-      throw error;
-    },
-  );
-  const address = parseAddress(answer);
+  const address = await readAddress(client, settlement, data);
   if (address === undefined) throw new NoSettlement(`there is no settlement contract at ${settlement}`);
   return address;
+}
+
+/**
+ * The dollar that the settlement contract's minter was made to take, for ever. Null where there is no minter.
+ *
+ * @throws NoSettlement where either of the two does not answer as such a contract does.
+ */
+export async function readStablecoin(client: ChainClient, settlement: Address): Promise<Address | null> {
+  const minter = await readPart(client, settlement, "MINTER");
+  if (minter === null) return null;
+  const data = encodeFunctionData({ abi: tokenMinterAbi, functionName: "STABLECOIN" });
+  const address = await readAddress(client, minter, data);
+  if (address === undefined) throw new NoSettlement(`there is no minter at ${minter}, where the settlement's is`);
+  return address;
+}
+
+/** Undefined where nothing answers with an address. */
+async function readAddress(client: ChainClient, to: Address, data: Hex): Promise<Address | null | undefined> {
+  const answer = await callAt(client, { to, data, gas: quantity(GAS) }, "latest").catch((error: unknown) => {
+    if (error instanceof RpcError) return "0x" as const;
+    throw error;
+  });
+  return parseAddress(answer);
 }
 
 /** The node answered, and there is no such contract: not yet, or not at all. */

@@ -4,7 +4,7 @@ import type { Address } from "@inference/protocol/credential";
 import { getAddress } from "viem";
 import type { ChainIdentity } from "./chain-identity.ts";
 import { startContradiction } from "./start-check.ts";
-import { type Anvil, startAnvil } from "./testing/anvil.ts";
+import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
 import { deploySettlement } from "./testing/settlement.ts";
 import { clientOf } from "./testing/watch.ts";
 
@@ -20,10 +20,10 @@ const right = {
   REGISTRY_ADDRESS: registry,
 };
 
-let chain: Anvil;
+let chain: PrimaryChain;
 let settlement: Address;
 before(async () => {
-  chain = await startAnvil();
+  chain = await startPrimaryChain();
   settlement = await deploySettlement(chain.rpcUrl, { token, minter, bridge, pool, registry });
 });
 after(() => chain?.stop());
@@ -73,3 +73,30 @@ for (const name of Object.keys(right) as (keyof typeof right)[]) {
     );
   });
 }
+
+test("another STABLECOIN_ADDRESS than the minter's dollar is told with both, also if the minter is not said", async () => {
+  const { settlement, minter, stablecoin, token } = chain;
+  const ask = (address: Address, contracts = {}) =>
+    check({ settlement, contracts: { ...contracts, STABLECOIN_ADDRESS: address } });
+  assert.equal(await ask(getAddress(stablecoin)), undefined);
+  assert.equal(await ask(stablecoin, { MINTER_ADDRESS: minter, TOKEN_ADDRESS: token }), undefined);
+  // One is nobody's, one is a token of six decimals too.
+  for (const other of [stranger, token]) {
+    const said = `STABLECOIN_ADDRESS is ${other}, and the minter's STABLECOIN is ${stablecoin.toLowerCase()}`;
+    assert.equal(await ask(other), said);
+    assert.equal(await ask(other, { MINTER_ADDRESS: minter }), said);
+  }
+});
+
+test("a STABLECOIN_ADDRESS that no minter takes is told: there is none, or not where the settlement's is", async () => {
+  const contracts = { STABLECOIN_ADDRESS: chain.stablecoin };
+  const bare = await deploySettlement(chain.rpcUrl);
+  const none = `STABLECOIN_ADDRESS is ${chain.stablecoin}, and the minter's STABLECOIN is none`;
+  assert.equal(await check({ settlement: bare, contracts }), none);
+  for (const other of [stranger, chain.token]) {
+    const elsewhere = await deploySettlement(chain.rpcUrl, { minter: other });
+    const said = `SETTLEMENT_ADDRESS: there is no minter at ${other.toLowerCase()}, where the settlement's is`;
+    assert.equal(await check({ settlement: elsewhere, contracts }), said);
+  }
+  assert.equal(await check({ contracts }, "http://127.0.0.1:9"), undefined, "a node that cannot be asked says nothing");
+});

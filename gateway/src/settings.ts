@@ -102,7 +102,7 @@ export const gatewaySettings = z.object({
     .describe("The block before the contract's first event."),
   TOKEN_ADDRESS: address.optional().describe("InferenceToken, for the status page."),
   MINTER_ADDRESS: address.optional().describe("TokenMinter, for the status page."),
-  STABLECOIN_ADDRESS: address.optional().describe("The chain's dollar, for the status page."),
+  STABLECOIN_ADDRESS: address.optional().describe("The dollar that the minter takes, for the status page."),
   BRIDGE_ADDRESS: address.optional().describe("TokenBridge, the same on every chain, for the status page."),
   POOL_ADDRESS: address
     .optional()

@@ -14,6 +14,8 @@ import { type Anvil, FINALITY_DEPTH, startAnvil } from "./anvil.ts";
 export type PrimaryChain = Anvil & {
   settlement: Address;
   token: Address;
+  minter: Address;
+  stablecoin: Address;
   timelock: Address;
   startBlock: number;
   /** In token units. In a block when it resolves, unless mining is paused. */
@@ -101,6 +103,8 @@ async function deploy(anvil: Anvil): Promise<PrimaryChain> {
     ...anvil,
     settlement: inferenceSettlement,
     token: inferenceToken,
+    minter: tokenMinter,
+    stablecoin: usdc,
     timelock: timelockController,
     startBlock: Number(deployment.block),
     mine,

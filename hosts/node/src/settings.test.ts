@@ -143,7 +143,11 @@ describe("a chain that is there", () => {
   });
 
   test("starts it with the anchor and the contracts that the chain has", async () => {
-    const env = beside({ PRIMARY_ANCHOR: `0:${genesis}`, TOKEN_ADDRESS: chain.token });
+    const env = beside({
+      PRIMARY_ANCHOR: `0:${genesis}`,
+      TOKEN_ADDRESS: chain.token,
+      STABLECOIN_ADDRESS: chain.stablecoin,
+    });
     const program = await start({ script: "../main.ts", env });
     try {
       assert.equal((await fetch(`${gatewayUrl(program.ready)}/healthz`)).status, 200);
@@ -160,6 +164,11 @@ describe("a chain that is there", () => {
       "TOKEN_ADDRESS",
       `0x${"66".repeat(20)}`,
       /TOKEN_ADDRESS is 0x66\w+, and the settlement contract's TOKEN is 0x\w+\.$/,
+    ],
+    [
+      "STABLECOIN_ADDRESS",
+      `0x${"66".repeat(20)}`,
+      /STABLECOIN_ADDRESS is 0x66\w+, and the minter's STABLECOIN is 0x\w+\.$/,
     ],
     ["POOL_ADDRESS", `0x${"66".repeat(20)}`, /POOL_ADDRESS is 0x66\w+, and the settlement contract's POOL is none\.$/],
   ] as const) {
