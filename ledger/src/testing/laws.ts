@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { runs } from "./operations.ts";
-import { type OpenHost, play } from "./world.ts";
+import { play } from "./play.ts";
+import type { OpenHost } from "./world.ts";
 
 const OPERATIONS = 60;
 

@@ -1,0 +1,331 @@
+import { DAY_MS, windowEnd } from "@inference/protocol/window";
+import type { Claim, Command, Commands, Payer } from "../commands.ts";
+import { askOwner } from "../follower.ts";
+import { ceilingPartition, type Partition } from "../partition.ts";
+import { type Saga, type Step, send } from "../saga.ts";
+import type { HoldRow } from "../tables.ts";
+import type { ClaimTerms, Operation, Run } from "./operations.ts";
+import { accounts, identity, type OpenHost, openWorld } from "./world.ts";
+
+/**
+ * Everything that can happen to the ledger: accounts and an identity that spend, sagas that stop, deliveries late and
+ * twice, commands again and in conflict, and time. The same operations make the same trace.
+ */
+const owners = [...accounts, identity];
+
+/** A saga under way, and the command it waits for. */
+type Running = { id: string; saga: Saga<boolean>; next: IteratorResult<Step, boolean> };
+
+/** Runs the operations, then ends everything that is open. Answers every command with its reply. */
+export async function play({ operations, ...run }: Run, open: OpenHost): Promise<string[]> {
+  const { scale } = run;
+  const world = await openWorld(run, open);
+  const { apply, clock, host, model } = world;
+  let made = 0;
+  let named = 0;
+  let rolled = 0;
+  let running: Running[] = [];
+  const admitted = new Set<string>();
+
+  const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % Math.max(1, list.length)];
+  const holdOf = (which: number): { partition: Partition; row: HoldRow } | undefined =>
+    pick(
+      host.all("hold").filter(({ partition }) => partition !== ceilingPartition),
+      which,
+    );
+
+  function begin(id: string, saga: Saga<boolean>): Running {
+    return { id, saga, next: saga.next() };
+  }
+
+  /** Takes a saga one commit further. False once it is over. */
+  async function advance(entry: Running): Promise<boolean> {
+    if (!entry.next.done)
+      entry.next = entry.saga.next(await apply(entry.next.value.partition, entry.next.value.command));
+    return !entry.next.done;
+  }
+
+  async function step(index: number): Promise<void> {
+    const entry = running[index];
+    if (entry === undefined || (await advance(entry))) return;
+    if (entry.next.value === true) admitted.add(entry.id);
+    running.splice(index, 1);
+  }
+
+  async function request(
+    owner: Partition,
+    payer: Payer,
+    amountNanoUsd: number,
+    at: number,
+    steps: number,
+    claimed: ClaimTerms | null = null,
+  ): Promise<void> {
+    made += 1;
+    const id = requestName(made);
+    const followers = payer.kind === "key" ? [ceilingPartition] : [];
+    const reserve: Commands["reserve"]["command"] = {
+      type: "reserve",
+      id,
+      at,
+      amountNanoUsd,
+      leaseMs: 900_000,
+      payer,
+      followers,
+      detail: "{}",
+      ...(claimed === null ? {} : { claim: claimOf(claimed, at) }),
+    };
+    running.push(begin(id, reserving(owner, reserve)));
+    for (let left = steps; left > 0; left--) await step(running.findIndex((entry) => entry.id === id));
+  }
+
+  async function resolve(operation: { op: "release" | "orphan"; which: number }): Promise<void> {
+    const hold = holdOf(operation.which);
+    if (hold === undefined) return;
+    const { id } = hold.row;
+    if (operation.op === "release")
+      await apply(hold.partition, { type: "release", id, at: clock.now, lossNanoUsd: 0, detail: "" });
+    else await apply(hold.partition, { type: "orphan", id, at: clock.now, graceMs: 900_000 });
+  }
+
+  /** A late duplicate of anything ever sent. */
+  async function again(which: number): Promise<void> {
+    const entry = pick(world.sent, which);
+    if (entry !== undefined) await apply(entry.partition, entry.command);
+  }
+
+  async function conflict(which: number, amountNanoUsd: number): Promise<void> {
+    const entry = pick(
+      world.sent.filter(({ command }) => command.type === "reserve" || command.type === "reserveCeiling"),
+      which,
+    );
+    if (entry === undefined || !("id" in entry.command)) return;
+    // Of an id that is unknown there, it would be another first.
+    if (model.find(entry.partition, entry.command.id) === undefined) return;
+    await apply(entry.partition, { ...entry.command, amountNanoUsd: amountNanoUsd * scale } as Command);
+  }
+
+  async function perform(operation: Operation): Promise<void> {
+    switch (operation.op) {
+      case "nothing":
+        return;
+      case "request": {
+        const owner = operation.kind === "session" ? identity : (pick(accounts, operation.who) ?? identity);
+        const mine = model.keys().filter(({ account }) => account === owner);
+        const digest = operation.kind === "session" ? "session" : (pick(mine, operation.key)?.digest ?? "no such key");
+        await request(
+          owner,
+          { kind: operation.kind, digest },
+          operation.amount * scale,
+          clock.now + operation.skew,
+          operation.steps,
+          operation.claim,
+        );
+        return;
+      }
+      case "burst": {
+        const owner = pick(accounts, operation.who) ?? identity;
+        const digest =
+          pick(
+            model.keys().filter(({ account }) => account === owner),
+            operation.key,
+          )?.digest ?? "";
+        for (let left = 33; left > 0; left--)
+          await request(owner, { kind: "key", digest }, operation.amount, clock.now, 3);
+        return;
+      }
+      case "rush":
+        for (const account of accounts) {
+          const digest = model.keys().find((key) => key.account === account)?.digest ?? "";
+          await request(account, { kind: "key", digest }, operation.amount * scale, clock.now, 3);
+        }
+        return;
+      case "step":
+        await step(operation.which % Math.max(1, running.length));
+        return;
+      case "crash":
+        running = [];
+        await host.crash?.();
+        return;
+      case "settle": {
+        const hold = holdOf(operation.which);
+        if (hold === undefined || !admitted.has(hold.row.id)) return;
+        const { id, amountNanoUsd: held } = hold.row;
+        const chargeNanoUsd =
+          { zero: 0, one: Math.min(1, held), half: Math.ceil(held / 2), all: held, over: held + 1 }[operation.charge] ??
+          0;
+        await apply(hold.partition, { type: "settle", id, at: clock.now, chargeNanoUsd, lossNanoUsd: 0, detail: "{}" });
+        return;
+      }
+      case "release":
+      case "orphan":
+        await resolve(operation);
+        return;
+      case "checkpoint": {
+        const hold = holdOf(operation.which);
+        if (hold === undefined || !admitted.has(hold.row.id)) return;
+        const deliveredNanoUsd = operation.amount * scale;
+        await apply(hold.partition, { type: "checkpoint", id: hold.row.id, deliveredNanoUsd, upstreamId: null });
+        return;
+      }
+      case "sweep": {
+        const hold = pick(
+          world.lapsed().filter(({ partition }) => partition === ceilingPartition),
+          operation.which,
+        );
+        if (hold === undefined) return;
+        const { id, owner } = hold.row;
+        running.push(begin(`sweep of ${id}`, asking({ id, owner }, clock.now)));
+        return;
+      }
+      case "inquire":
+        // The next request of that name comes too late.
+        await apply(pick(owners, operation.who) ?? identity, {
+          type: "inquire",
+          id: requestName(made + 1),
+          at: clock.now,
+        });
+        return;
+      case "deliver": {
+        const delivery = pick(world.outbox(), operation.which);
+        if (delivery !== undefined) await world.deliver(delivery, operation.acknowledge);
+        return;
+      }
+      case "repeat":
+        await again(operation.which);
+        return;
+      case "conflict":
+        await conflict(operation.which, operation.amount);
+        return;
+      case "credit":
+        await apply(pick(accounts, operation.who) ?? identity, {
+          type: "credit",
+          id: `1:${operation.id}`,
+          at: clock.now,
+          amountNanoUsd: operation.amount * scale,
+          detail: "{}",
+        });
+        return;
+      case "createKey": {
+        const { window, limit, expiresIn, nonce } = operation;
+        named += 1;
+        const keyId = `key${named}`;
+        const account = pick(accounts, operation.who) ?? identity;
+        const reused = nonce % 7 === 0 ? (pick(model.keys(), nonce)?.nonce ?? "n") : `nonce of ${keyId}`;
+        await world.createKey(account, { keyId, nonce: reused, window, limit, expiresIn });
+        return;
+      }
+      case "updateKey": {
+        const key = pick(model.keys(), operation.key);
+        if (key === undefined) return;
+        const { limit, disabled } = operation;
+        await apply(key.account, {
+          type: "updateKey",
+          keyId: key.keyId,
+          ...(limit === null ? {} : { limitNanoUsd: limit * scale }),
+          ...(disabled === null ? {} : { disabled }),
+        });
+        return;
+      }
+      case "rollKey": {
+        const key = pick(model.keys(), operation.key);
+        if (key === undefined) return;
+        rolled += 1;
+        const nonce = operation.nonce % 7 === 0 ? key.nonce : `nonce of roll ${rolled}`;
+        const secret = { digest: `digest of roll ${rolled}`, label: "", nonce, nonceExpiresAt: clock.now + 600_000 };
+        await apply(key.account, { type: "rollKey", at: clock.now, keyId: key.keyId, ...secret });
+        return;
+      }
+      case "revokeKey": {
+        const key = pick(model.keys(), operation.key);
+        if (key !== undefined) await apply(key.account, { type: "revokeKey", at: clock.now, keyId: key.keyId });
+        return;
+      }
+      case "setCeiling":
+        await apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: operation.amount * scale });
+        return;
+      case "setCapacity":
+        await apply(identity, {
+          type: "setCapacity",
+          at: clock.now - operation.daysAgo * DAY_MS,
+          limitNanoUsd: operation.amount * scale,
+        });
+        return;
+      case "revokeSession":
+        await apply(identity, { type: "revokeSession", at: clock.now, digest: "session" });
+        return;
+      case "tick":
+        clock.now = ticked(clock.now, operation.by);
+        return;
+      case "forget": {
+        await forget(operation.table);
+      }
+    }
+  }
+
+  /** As a job does it: in every partition that has such rows. */
+  async function forget(table: "hold" | "key" | "session"): Promise<void> {
+    const waiting = new Set(world.outbox().map(({ row }) => row.id.split(">")[0]));
+    const rows = host.all(table).filter(({ row }) => table !== "hold" || !waiting.has(row.id));
+    for (const [partition, entries] of Map.groupBy(rows, (entry) => entry.partition)) {
+      await apply(partition, { type: "forget", at: clock.now, table, ids: entries.map(({ row }) => row.id) });
+    }
+  }
+
+  /** What is left to the sweeper once nobody works on anything any more. */
+  async function drain(): Promise<void> {
+    running = [];
+    clock.now += 20 * 60_000;
+    for (const { partition, row } of world.lapsed().filter((hold) => hold.partition !== ceilingPartition)) {
+      await apply(partition, { type: "orphan", id: row.id, at: clock.now, graceMs: 900_000 });
+      const end = { id: row.id, at: clock.now, lossNanoUsd: 0, detail: "" };
+      if (row.deliveredNanoUsd === 0) await apply(partition, { type: "release", ...end });
+      else await apply(partition, { type: "settle", ...end, chargeNanoUsd: row.deliveredNanoUsd });
+    }
+    await world.deliverAll();
+    for (const { row } of world.lapsed()) {
+      const saga = begin(`sweep of ${row.id}`, asking(row, clock.now));
+      while (await advance(saga));
+    }
+    await world.deliverAll();
+    world.checkDrained();
+  }
+
+  for (const operation of operations) await perform(operation);
+  await drain();
+  return world.trace;
+}
+
+/** Most requests under a name ask for the same. */
+function claimOf({ name, body }: ClaimTerms, at: number): Claim {
+  return { id: `claim ${name}`, fingerprint: body === 0 ? "another body" : "the body", expiresAt: at + DAY_MS };
+}
+
+function* reserving(owner: Partition, reserve: Commands["reserve"]["command"]): Saga<boolean> {
+  const { id, at, amountNanoUsd, leaseMs, followers } = reserve;
+  const reply = yield* send(owner, reserve);
+  if (reply.status !== "reserved") return false;
+  for (const follower of followers) {
+    const followed = yield* send(follower, { type: "reserveCeiling", id, at, amountNanoUsd, leaseMs, owner });
+    if (followed.status === "reserved") continue;
+    yield* send(owner, { type: "release", id, at, lossNanoUsd: 0, detail: "" });
+    return false;
+  }
+  return true;
+}
+
+/** A sweep admits nothing. */
+function* asking(hold: { id: string; owner: Partition }, at: number): Saga<boolean> {
+  yield* askOwner(ceilingPartition, hold, at);
+  return false;
+}
+
+function requestName(number: number): string {
+  return `req_${String(number).padStart(4, "0")}`;
+}
+
+function ticked(now: number, by: string): number {
+  if (by === "midnight") return windowEnd("day", now) ?? now;
+  if (by === "before midnight") return (windowEnd("day", now) ?? now) - 1;
+  if (by === "month") return windowEnd("month", now) ?? now;
+  return now + Number(by);
+}
