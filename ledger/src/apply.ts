@@ -52,7 +52,7 @@ function dispatch(draft: Draft, partition: Partition, command: Command, clockMs:
     case "inquire":
       return inquire(draft, partition, command);
     case "follow":
-      return follow(draft, command);
+      return follow(draft, command, clockMs);
     case "journal":
       return journal(draft, command);
     case "setCeiling":

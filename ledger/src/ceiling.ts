@@ -2,7 +2,7 @@ import { type CountedBudget, counted, counterOf, holdIn, refusalOf, resolveIn } 
 import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { isUnresolved, repeatedReserve, repeatedResolve, words } from "./hold.ts";
-import { CEILING_SHARE_PERCENT, MAX_CLOCK_SKEW_MS } from "./limits.ts";
+import { CEILING_SHARE_PERCENT, MAX_CLOCK_SKEW_MS, OUTCOME_RETENTION_MS } from "./limits.ts";
 import type { BudgetRow, CounterRow, HoldRow } from "./tables.ts";
 
 /**
@@ -55,12 +55,13 @@ function refuse(draft: Draft, hold: HoldRow, refusal: Refusal): ReserveReply {
   return { status: "refused", refusal };
 }
 
-export function follow(draft: Draft, command: CommandOf<"follow">): ResolveReply {
+export function follow(draft: Draft, command: CommandOf<"follow">, clockMs: number): ResolveReply {
   const outcome = command.chargeNanoUsd === null ? "released" : "settled";
   const chargeNanoUsd = command.chargeNanoUsd ?? 0;
   const hold = draft.get("hold", command.id);
   if (hold === undefined) {
-    if (outcome === "settled") draft.alert(`${command.id}: settled at ${chargeNanoUsd}, and never held here`);
+    const isExpected = outcome === "released" || mayBeForgotten(command, clockMs);
+    if (!isExpected) draft.alert(`${command.id}: settled at ${chargeNanoUsd}, and never held here`);
     return { status: "unknown" };
   }
   // Refused here, so released by its owner: the usual end of a refused request.
@@ -79,6 +80,11 @@ export function setCeiling(draft: Draft, command: CommandOf<"setCeiling">): Repl
     draft.put("cursor", { id: "cursor", ...lowered, lastActivationId: 0, totalActivated: "0" });
   }
   return { status: "set" };
+}
+
+/** Its owner may not have heard that it was followed, and tell it again after days. */
+function mayBeForgotten({ admittedAt }: CommandOf<"follow">, clockMs: number): boolean {
+  return admittedAt !== undefined && admittedAt + OUTCOME_RETENTION_MS - MAX_CLOCK_SKEW_MS < clockMs;
 }
 
 /** Counts what an account holds of the ceiling, on whatever day: only ever held, never settled. */

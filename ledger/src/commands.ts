@@ -121,9 +121,9 @@ export type Commands = {
     command: { type: "inquire"; id: string; at: number };
     reply: { state: HoldState; chargeNanoUsd: NanoUsd };
   };
-  /** Follower: the owner has resolved it. A charge of null is a release. */
+  /** Follower: the owner has resolved it. A charge of null is a release. Older versions do not say when it began. */
   follow: {
-    command: { type: "follow"; id: string; chargeNanoUsd: NanoUsd | null };
+    command: { type: "follow"; id: string; chargeNanoUsd: NanoUsd | null; admittedAt?: number };
     reply: ResolveReply;
   };
   /** Journal: one settled prepaid request. */

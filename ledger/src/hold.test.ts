@@ -240,7 +240,7 @@ test("a settle charges what was used, frees the rest, and tells the ceiling and 
   assert.deepEqual(
     host.outbox().map(({ row }) => [row.id, JSON.parse(row.command)]),
     [
-      ["r1>ceiling", { type: "follow", id: "r1", chargeNanoUsd: 250 }],
+      ["r1>ceiling", { type: "follow", id: "r1", chargeNanoUsd: 250, admittedAt: noon }],
       [
         "r1>journal:2027-06-15",
         {

@@ -251,6 +251,7 @@ function resolve(draft: Draft, hold: HoldRow, resolution: Resolution): void {
       type: "follow",
       id: hold.id,
       chargeNanoUsd: outcome === "settled" ? chargeNanoUsd : null,
+      admittedAt: hold.admittedAt,
     });
   }
 }

@@ -21,7 +21,7 @@ type Options = {
  */
 export function makeDeliveries({ rows, send, acknowledge }: Options): () => Promise<void> {
   let passing: Promise<void> | undefined;
-  /** Something was written since the pass began at its beginning. */
+  /** Something was written since the pass read what there is. */
   let isMore = false;
   let restsUntil = 0;
 
@@ -31,16 +31,12 @@ export function makeDeliveries({ rows, send, acknowledge }: Options): () => Prom
     const unreached = new Set<Partition>();
     do {
       isMore = false;
-      let page = rows.outbox("", AT_ONCE);
-      for (let last = page.at(-1); last !== undefined && Date.now() < until; last = page.at(-1)) {
-        await deliverPage(
-          page.filter(({ id, target }) => !failed.has(id) && !unreached.has(target)),
-          failed,
-          unreached,
-        );
-        page = rows.outbox(last.id, AT_ONCE);
+      const left = rows.outbox().filter(({ id, target }) => !failed.has(id) && !unreached.has(target));
+      for (let from = 0; from < left.length && Date.now() < until; from += AT_ONCE) {
+        const page = left.slice(from, from + AT_ONCE).filter(({ target }) => !unreached.has(target));
+        await deliverPage(page, failed, unreached);
       }
-    } while (isMore && unreached.size === 0 && Date.now() < until);
+    } while (isMore && Date.now() < until);
     if (unreached.size > 0) restsUntil = Date.now() + REST_MS;
   }
 
@@ -100,3 +96,8 @@ const PASS_MS = 60_000;
 /** Shorter than the time after which the object's alarm tries again. */
 const REST_MS = 1_000;
 const AT_ONCE = 64;
+/**
+ * An object that has so many left admits nothing new, and lets what is under way come to its end. They take 5 MB of an
+ * isolate's 128 and 0.03 s when it wakes: a request a second for nearly three hours, with a journal out of service.
+ */
+export const MOST_UNDELIVERED = 10_000;

@@ -83,6 +83,26 @@ test("an account that was used once wakes for its lease, its holds and its recei
   assert.deepEqual([hold.length, receipt.length, nonce.length, total.length], [0, 0, 0, 1]);
 });
 
+test("a delivery that was made, and is made again once the ceiling has forgotten its hold, alarms nobody", async () => {
+  const { host, clock } = await open();
+  await pay(host, "req_1", START);
+  // Its sender dies before it hears of it, and the runtime has given its alarm up.
+  await host.apply(ceilingPartition, { type: "follow", id: "req_1", chargeNanoUsd: 5 });
+  clock.time = START + 50 * HOUR_MS;
+  await host.call("ring", [ceilingPartition]);
+  assert.deepEqual((await rowsOf(host, ceilingPartition)).hold, []);
+  await host.call("ring", [account]);
+  assert.deepEqual((await rowsOf(host, account)).outbox, []);
+  assert.doesNotMatch(objects.said(), /"level":"alert"/);
+
+  const unknown = { type: "follow", id: "req_2", chargeNanoUsd: 5 } as const;
+  for (const admittedAt of [clock.time - 47 * HOUR_MS, undefined]) {
+    const before = objects.said().split("never held here").length;
+    await host.apply(ceilingPartition, { ...unknown, ...(admittedAt === undefined ? {} : { admittedAt }) });
+    assert.equal(objects.said().split("never held here").length, before + 1, "what it cannot have forgotten it tells");
+  }
+});
+
 test("of requests an hour apart the ceiling forgets each within 50 hours, and the account all in daily alarms", async () => {
   const { host, clock } = await open();
   const requests = 60;

@@ -145,7 +145,7 @@ test("an object of version 1 goes on with the rows that it has, and is version 2
     ["receipt", exampleRow("receipt", "req_0", 1)],
   ]);
   const rows = openOwnRows(storage);
-  assert.deepEqual(rows.outbox("", 10), [delivery]);
+  assert.deepEqual(rows.outbox(), [delivery]);
   assert.deepEqual(rows.lapsedHolds(10, 10), [{ partition, hold }]);
   commit(rows, put("hold", "req_1", { state: "settled" }), put("counter", "balance@0", { ...balance, openHolds: 0 }));
   rows.acknowledge([delivery.id]);

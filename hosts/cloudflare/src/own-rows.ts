@@ -19,8 +19,11 @@ export type OwnRows = {
   commit(): void;
   /** These deliveries need not be made again. It goes with the next commit; until then they may be. */
   acknowledge(ids: readonly string[]): void;
-  /** Deliveries that nobody has acknowledged, after an id. */
-  outbox(after: string, limit: number): OutboxRow[];
+  /** Deliveries that nobody has acknowledged, each of them copied: to know of some, ask how many there are. */
+  outbox(): OutboxRow[];
+  undelivered(): number;
+  /** Whether deliveries were acknowledged that would be made again, for no commit has written it down. */
+  hasAcknowledged(): boolean;
   lapsedHolds(at: number, limit: number): LapsedHold[];
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   /** When the first lease of an unresolved hold lapses. */
@@ -100,11 +103,9 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
       }
     },
     acknowledge: (ids) => memory().write(ids.map((id) => ({ table: "outbox", id, row: null }))),
-    outbox(after, limit) {
-      const undelivered = memory().outbox();
-      const later = undelivered.filter(({ id }) => id > after);
-      return later.sort(byId).slice(0, limit);
-    },
+    outbox: () => memory().outbox(),
+    undelivered: () => memory().undelivered(),
+    hasAcknowledged: () => memory().hasAcknowledged(),
     lapsedHolds,
     overdue(table, before, page) {
       const { select: statement, bind, atOf, toPage } = overdueWalks[table];

@@ -13,7 +13,7 @@ import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Change, HoldRow, OutboxRow } from "@inference/ledger/tables";
 import { forgettableTables } from "@inference/ledger/walks";
 import type { Bindings } from "./bindings.ts";
-import { makeDeliveries, type Outcome } from "./deliveries.ts";
+import { MOST_UNDELIVERED, makeDeliveries, type Outcome } from "./deliveries.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
 import { type GroupCommit, makeGroupCommit } from "./group-commit.ts";
 import { type EdgeLedger, makeEdgeLedger } from "./ledger.ts";
@@ -68,7 +68,7 @@ export class PartitionObject extends DurableObject<Bindings> {
       read: (partition, query) => this.read(partition, query),
     });
     this.#deliver = makeDeliveries({
-      rows: { outbox: (after, limit) => this.#durableOutbox(after, limit) },
+      rows: { outbox: () => this.#durableOutbox() },
       send: this.#ledger.executeAll,
       acknowledge: (ids) => this.ownRows.acknowledge(ids),
     });
@@ -88,8 +88,10 @@ export class PartitionObject extends DurableObject<Bindings> {
   async executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
     const now = Date.now();
     const written: Change[] = [];
+    const left = this.ownRows.undelivered();
     const outcomes = commands.map((command): Outcome => {
       try {
+        this.#assertRoom(partition, command);
         const { reply, changes, deliveries, alerts } = apply(partition, this.ownRows.of(partition), command, now);
         const all = [...changes, ...deliveries.map(outboxChange)];
         this.ownRows.write(partition, all);
@@ -100,6 +102,9 @@ export class PartitionObject extends DurableObject<Bindings> {
         return { failed: String(error) };
       }
     });
+    if (left < MOST_UNDELIVERED && this.ownRows.undelivered() >= MOST_UNDELIVERED) {
+      log("alert", "ledger", { message: `${partition}: ${FULL}` });
+    }
     const unset = this.#isUnset();
     this.#gathered.push(...written);
     await (written.length > 0 ? this.#commits.join() : this.#commits.settled());
@@ -144,7 +149,8 @@ export class PartitionObject extends DurableObject<Bindings> {
   async #ringNext(): Promise<void> {
     const now = Date.now();
     const due: number[] = [];
-    if (this.#hasUndelivered()) due.push(now + DELIVER_AGAIN_MS);
+    // Acknowledged in memory alone it would be made again whenever this wakes, also in days.
+    if (this.#hasUndelivered() || this.ownRows.hasAcknowledged()) due.push(now + DELIVER_AGAIN_MS);
     const lease = this.ownRows.firstLease();
     // A hold that stays, because its owner's is open or the ledger did not answer, is looked at again.
     if (lease !== undefined) due.push(lease < now ? now + SWEEP_AGAIN_MS : lease + 1);
@@ -162,7 +168,13 @@ export class PartitionObject extends DurableObject<Bindings> {
   protected deliverSoon = (): void => this.ctx.waitUntil(this.#deliverNow());
 
   #hasUndelivered(): boolean {
-    return this.ownRows.outbox("", 1).length > 0;
+    return this.ownRows.undelivered() > 0;
+  }
+
+  /** Refuses what would make more to deliver. What is there already is answered as before. */
+  #assertRoom(partition: Partition, command: Command): void {
+    if (command.type !== "reserve" || this.ownRows.undelivered() < MOST_UNDELIVERED) return;
+    if (this.ownRows.of(partition).get("hold", command.id) === undefined) throw new Error(FULL);
   }
 
   #deliverLeft(): void {
@@ -201,9 +213,9 @@ export class PartitionObject extends DurableObject<Bindings> {
   }
 
   /** What is delivered must not be told before its cause is written. */
-  #durableOutbox(after: string, limit: number): OutboxRow[] {
+  #durableOutbox(): OutboxRow[] {
     this.#commits.flush();
-    return this.ownRows.outbox(after, limit);
+    return this.ownRows.outbox();
   }
 
   #forgetAt(): number | undefined {
@@ -230,6 +242,7 @@ export class PartitionObject extends DurableObject<Bindings> {
   }
 }
 
+const FULL = `${MOST_UNDELIVERED} deliveries are left: nothing new is admitted until some are made`;
 const DELIVER_AGAIN_MS = 2_000;
 const SWEEP_AGAIN_MS = 5_000;
 /** Rows are kept for days: that they are a day older when they go costs less than an alarm an hour would. */

@@ -30,6 +30,10 @@ export type RowMemory = {
   unfolded(table: TableName): Entry[];
   /** What nobody has acknowledged. */
   outbox(): OutboxRow[];
+  /** How many that are. */
+  undelivered(): number;
+  /** Whether some were acknowledged since the last `commit`. */
+  hasAcknowledged(): boolean;
 };
 
 /** One row in memory; null: known to be gone. */
@@ -45,6 +49,7 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
   const { sql } = storage;
   const tables = new Map<TableName, Map<string, Entry>>(tableNames.map((table) => [table, new Map()]));
   let remembered = 0;
+  let undelivered = 0;
   /** Those that are not in their tables as they are. */
   let unfolded = new Set<Entry>();
   /** Those of them that are not in the log either. */
@@ -58,6 +63,7 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     partition ??= String(stored.partition);
     const row = tableSql.outbox.toRow(stored);
     remember({ table: "outbox", id: row.id, row, isStored: true });
+    undelivered += 1;
   }
   for (const { table, id, row } of log.changes) {
     change(table, id, row === null ? null : completed(table, row));
@@ -92,6 +98,7 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
   function change(table: TableName, id: string, row: Row | null): Entry {
     const isStored = isNew(table, id) ? false : undefined;
     const entry = find(table, id) ?? remember({ table, id, row: null, isStored });
+    if (table === "outbox") undelivered += Number(row !== null) - Number(entry.row !== null);
     // Of what a later version has written, this one knows nothing, and takes nothing away.
     entry.row = row !== null && later.has(table) ? { ...entry.row, ...row } : row;
     unfolded.add(entry);
@@ -192,6 +199,8 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     commit,
     unfolded: (table) => [...unfolded].filter((entry) => entry.table === table),
     outbox: () => [...(tables.get("outbox")?.values() ?? [])].flatMap(({ row }) => (row as OutboxRow | null) ?? []),
+    undelivered: () => undelivered,
+    hasAcknowledged: () => [...unwritten].some(({ table, row }) => table === "outbox" && row === null),
   };
 }
 

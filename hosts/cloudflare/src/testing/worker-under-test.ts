@@ -2,7 +2,7 @@ import type { ExecutionContext } from "@cloudflare/workers-types";
 import type { Command, CommandType } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
-import type { TableName } from "@inference/ledger/tables";
+import type { Change, TableName } from "@inference/ledger/tables";
 import type { Bindings } from "../bindings.ts";
 import type { Outcome } from "../deliveries.ts";
 import { makeEdgeLedger } from "../ledger.ts";
@@ -16,8 +16,10 @@ export { ChainObject } from "../chain-object.ts";
 export class PartitionObject extends RealPartitionObject {
   #refused: CommandType = "follow";
   #refusals = 0;
+  #isOut = false;
 
   override async executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
+    if (this.#isOut) throw new Error("out of service");
     const refused = new Set(commands.filter(({ type }) => type === this.#refused).slice(0, this.#refusals));
     this.#refusals -= refused.size;
     const others = commands.filter((command) => !refused.has(command));
@@ -31,6 +33,25 @@ export class PartitionObject extends RealPartitionObject {
     this.#refused = type;
   }
 
+  /** It answers no command, until it is told to again. */
+  async outOfService(isOut: boolean): Promise<void> {
+    this.#isOut = isOut;
+  }
+
+  /** What is acknowledged from now on is so right after a commit: too late for it. */
+  async acknowledgeLate(): Promise<void> {
+    const { acknowledge, commit } = this.ownRows;
+    let late: string[] = [];
+    this.ownRows.acknowledge = (ids) => {
+      late.push(...ids);
+    };
+    this.ownRows.commit = () => {
+      commit();
+      acknowledge(late);
+      late = [];
+    };
+  }
+
   async refusalsLeft(): Promise<number> {
     return this.#refusals;
   }
@@ -40,6 +61,12 @@ export class PartitionObject extends RealPartitionObject {
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.sync();
     this.ctx.abort("evicted");
+  }
+
+  /** As if commands had changed it. */
+  async write(partition: Partition, changes: readonly Change[]): Promise<void> {
+    this.ownRows.write(partition, changes);
+    this.ownRows.commit();
   }
 
   /** The rows of a table, as the answer to a question. */
@@ -64,6 +91,8 @@ const outOfOrder: Outcome = { failed: "out of order" };
 /** The Worker as it is, and beside it a door for tests to put commands and questions to a partition. */
 export default {
   async fetch(request: Request, bindings: Bindings, event: ExecutionContext): Promise<Response> {
+    // An address whose host is none is no URL, and no door.
+    if (!URL.canParse(request.url)) return worker.fetch(request, bindings, event);
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === "/__hurry") return hurry(Number(searchParams.get("times")));
     if (pathname === "/__say") {

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { outboxChange } from "@inference/ledger/delivery";
+import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
+import { utcDay } from "@inference/protocol/window";
+import { MOST_UNDELIVERED } from "./deliveries.ts";
+import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+
+const AMOUNT = 1_000;
+
+let edge: Edge;
+before(async () => {
+  edge = await startEdge();
+});
+after(() => edge?.stop());
+
+/** Holds in the account, or asks again. */
+async function reserve(account: string, digest: string, id: string, at = Date.now()): Promise<string> {
+  const hold = { id, at, amountNanoUsd: AMOUNT, leaseMs: 900_000 };
+  const payer = { kind: "key", digest } as const;
+  const followers = [ceilingPartition];
+  const { status } = await edge.put(account, { type: "reserve", ...hold, payer, followers, detail: "{}" });
+  await edge.put(ceilingPartition, { type: "reserveCeiling", ...hold, owner: account });
+  return status;
+}
+
+function settleOf(id: string, chargeNanoUsd: number) {
+  return { type: "settle", id, at: Date.now(), chargeNanoUsd, lossNanoUsd: 0, detail: "{}" } as const;
+}
+
+/** The journal's delivery of a use that it was not told of. */
+function useOf(account: string, journal: string, index: number) {
+  const id = `req_left${index}`;
+  const at = Date.now();
+  const use = { type: "journal", id, account, chargeNanoUsd: 1, admittedAt: at, server: "protocol" } as const;
+  return outboxChange({ id: `${id}>${journal}`, target: journal, command: use });
+}
+
+test("an account that has too much to deliver admits nothing new, ends what is under way, and goes on once some is delivered", async () => {
+  const address = "0x00000000000000000000000000000000000000da";
+  const account = accountPartition(address);
+  const journal = journalPartition(utcDay(Date.now()));
+  const { key, digest } = await edge.fund(address);
+  const balance = () => edge.ask(account, { type: "balance", at: Date.now() });
+  const uses = async () => (await edge.ask(journal, { type: "journal" })).settledNanoUsd;
+  const left = async () => ((await edge.call(account, "rows", account, "outbox")) as unknown[]).length;
+  const say = (text: string) => ({ messages: [{ role: "user", content: text }] });
+  const earlier = await uses();
+  await edge.call(journal, "outOfService", true);
+  const at = Date.now();
+  assert.equal(await reserve(account, digest, "req_held", at), "reserved");
+  const fill = Array.from({ length: MOST_UNDELIVERED - 1 }, (_, index) => useOf(address, journal, index));
+  await edge.call(account, "write", account, fill);
+
+  const stream = await edge.chat(key, { stream: true, ...say("[[tokens=20]][[drip=250]]") });
+  assert.equal(stream.status, 200);
+  const last = await edge.chat(key, say("[[tokens=5]]"));
+  assert.equal(last.status, 200, await last.text());
+  await eventually(() => assert.match(edge.said(), /"level":"alert","event":"ledger",.*deliveries are left/));
+  const { heldNanoUsd, settledNanoUsd } = await balance();
+  assert.ok(heldNanoUsd > AMOUNT, "the stream is under way");
+
+  const refuse = async () => {
+    const refused = await edge.chat(key, say("[[tokens=5]]"));
+    const { error } = (await refused.json()) as { error: { code: string } };
+    assert.deepEqual([refused.status, error.code], [503, "ledger_unavailable"]);
+    assert.equal(refused.headers.get("retry-after"), "2");
+    assert.match(edge.said(), /"event":"ledger_unavailable",.*deliveries are left/);
+    await assert.rejects(reserve(account, digest, "req_new"), /ledger's door answered 500/);
+  };
+  await refuse();
+  const now = await balance();
+  assert.deepEqual([now.heldNanoUsd, now.settledNanoUsd], [heldNanoUsd, settledNanoUsd]);
+  assert.equal(await reserve(account, digest, "req_held", at), "reserved", "it is there, and only asked for again");
+
+  assert.match(await stream.text(), /data: \[DONE\]\n\n$/);
+  assert.deepEqual(await edge.put(account, settleOf("req_held", 700)), { status: "settled" });
+  await eventually(async () => assert.equal((await balance()).heldNanoUsd, 0));
+  // It ends before it can answer, and who wakes has all of it to deliver.
+  await assert.rejects(edge.call(account, "loseAlarm"), /ledger's door answered 500/);
+  await refuse();
+  await eventually(async () => assert.equal(await left(), fill.length + 3), 20_000);
+
+  await edge.call(journal, "outOfService", false);
+  await eventually(async () => assert.equal(await left(), 0), 60_000);
+  const again = await edge.chat(key, say("[[tokens=5]]"));
+  assert.equal(again.status, 200, await again.text());
+  const spent = (await balance()).settledNanoUsd;
+  await eventually(async () => assert.equal(await uses(), earlier + fill.length + spent));
+  assert.doesNotMatch(edge.said(), /never held here/);
+});
+
+test("a delivery that is acknowledged after an alarm's last commit is written down by another alarm", async () => {
+  const address = "0x00000000000000000000000000000000000000db";
+  const account = accountPartition(address);
+  const { digest } = await edge.fund(address);
+  await reserve(account, digest, "req_late");
+  await edge.call(account, "acknowledgeLate");
+  assert.deepEqual(await edge.put(account, settleOf("req_late", 700)), { status: "settled" });
+  const left = async () => ((await edge.call(account, "storedRows", account, "outbox")) as unknown[]).length;
+  assert.equal(await left(), 2);
+  await eventually(async () => assert.equal(await left(), 0), 20_000);
+});
