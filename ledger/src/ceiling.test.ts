@@ -138,6 +138,73 @@ test("whose holds are in the way of the ceiling: the account's own, or those of 
   assert.equal(isOwn("r3", 21), true);
 });
 
+test("what an account holds of another day is not in the way of this one's ceiling", () => {
+  const [owner = "", other = ""] = accounts;
+  for (const [at, elsewhere] of [
+    [midnight, noon],
+    [midnight - 1, midnight],
+  ] as const) {
+    const host = makeExample({ ceiling: 1_000 });
+    const isOwn = (id: string, amount: number): boolean | undefined => {
+      const reply = host.apply(ceiling, reserveCeiling(id, amount, { owner, at }));
+      assert.equal(refusalOf(reply)[1], "held");
+      return "refusal" in reply && reply.refusal.isOwn;
+    };
+    host.clock.now = elsewhere;
+    host.apply(ceiling, reserveCeiling("elsewhere", 60, { owner, at: elsewhere }));
+    host.clock.now = midnight;
+    for (const [n, account] of accounts.slice(1).entries()) {
+      host.apply(ceiling, reserveCeiling(`fill${n}`, 170, { owner: account, at }));
+      host.apply(ceiling, follow(`fill${n}`, 170));
+    }
+    host.apply(ceiling, reserveCeiling("other", 100, { owner: other, at }));
+    assert.equal(isOwn("r1", 100), undefined, "150 are left of the day, but for the other's");
+    host.apply(ceiling, reserveCeiling("own", 40, { owner, at }));
+    assert.equal(isOwn("r2", 110), undefined);
+    assert.equal(isOwn("r3", 111), true);
+    host.apply(ceiling, follow("elsewhere", null));
+    assert.equal(isOwn("r4", 110), undefined);
+    assert.equal(isOwn("r5", 111), true);
+  }
+});
+
+test("that an account's own holds are in the way is said only where they are", () => {
+  const amount = fc.integer({ min: 1, max: 40 });
+  const hold = fc.record({ day: fc.constantFrom(noon, midnight), who: fc.nat({ max: 2 }), amount });
+  const each = fc.integer({ min: 48, max: 57 });
+  let said = 0;
+  fc.assert(
+    fc.property(each, fc.array(hold, { minLength: 2, maxLength: 12 }), amount, (settled, holds, wanted) => {
+      const host = makeExample({ ceiling: 300 });
+      const [owner = ""] = accounts;
+      host.clock.now = midnight;
+      for (const [n, account] of accounts.slice(1).entries()) {
+        host.apply(ceiling, reserveCeiling(`fill${n}`, settled, { owner: account, at: midnight }));
+        host.apply(ceiling, follow(`fill${n}`, settled));
+      }
+      let own = 0;
+      let elsewhere = 0;
+      for (const [n, { day: at, who, amount }] of holds.entries()) {
+        host.clock.now = at;
+        const reserve = reserveCeiling(`r${n}`, amount, { owner: accounts[who] ?? "", at });
+        if (host.apply(ceiling, reserve).status !== "reserved") continue;
+        if (at === noon) elsewhere += amount;
+        else if (who === 0) own += amount;
+      }
+      host.clock.now = midnight;
+      const reply = host.apply(ceiling, reserveCeiling("asked", wanted, { owner, at: midnight }));
+      if (!("refusal" in reply) || reply.refusal.cause !== "held") return;
+      const isInTheWay = own + wanted > 300 - 5 * settled;
+      const isOwn = reply.refusal.isOwn === true;
+      if (isOwn) said += 1;
+      assert.ok(isInTheWay || !isOwn, "said of holds of another day, or of others");
+      assert.ok(isOwn || !isInTheWay || elsewhere > 0, "not said, and it was sure");
+    }),
+    { numRuns: 1_000 },
+  );
+  assert.ok(said > 0, "it was never said");
+});
+
 test("a share is exactly a fifth, rounded down, of any ceiling", () => {
   fc.assert(
     fc.property(fc.integer({ min: 5, max: MAX_NANO_USD }), (limit) => {

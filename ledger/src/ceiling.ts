@@ -1,4 +1,5 @@
-import { type CountedBudget, counted, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
+import { DAY_MS } from "@inference/protocol/window";
+import { type CountedBudget, counted, counterId, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
 import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { isUnresolved, repeatedReserve, repeatedResolve, words } from "./hold.ts";
@@ -38,7 +39,7 @@ export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling"
   };
   const refusal =
     shareRefusal(ceiling, command) ??
-    ceilingRefusal(ceiling, share, command) ??
+    ceilingRefusal(draft, ceiling, share, command) ??
     shareHeldRefusal(budget, share, command);
   if (refusal !== undefined) return refuse(draft, hold, refusal);
 
@@ -116,14 +117,21 @@ function shareRefusal({ budget, counter }: CountedBudget, command: CommandOf<"re
 
 /** Where the account's own holds are in the way whatever others do, it says so. */
 function ceilingRefusal(
+  draft: Draft,
   ceiling: CountedBudget,
   share: CounterRow,
-  command: CommandOf<"reserveCeiling">,
+  { amountNanoUsd, at }: CommandOf<"reserveCeiling">,
 ): Refusal | undefined {
-  const refusal = refusalOf(ceiling, command.amountNanoUsd, command.at);
+  const refusal = refusalOf(ceiling, amountNanoUsd, at);
+  if (refusal?.cause !== "held") return refusal;
   const unsettled = (ceiling.budget.limitNanoUsd ?? 0) - ceiling.counter.settledNanoUsd;
-  if (refusal?.cause !== "held" || share.heldNanoUsd + command.amountNanoUsd <= unsettled) return refusal;
-  return { ...refusal, isOwn: true };
+  // Of what the account holds, all that anybody holds of the days beside this one may be of those.
+  const own = share.heldNanoUsd - heldAt(draft, ceiling, at - DAY_MS) - heldAt(draft, ceiling, at + DAY_MS);
+  return own + amountNanoUsd <= unsettled ? refusal : { ...refusal, isOwn: true };
+}
+
+function heldAt(draft: Draft, { budget }: CountedBudget, at: number): number {
+  return counterOf(draft, counterId(budget.id, budget, at)).heldNanoUsd;
 }
 
 function shareHeldRefusal(

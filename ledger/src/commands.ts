@@ -26,7 +26,7 @@ export type BudgetName = "balance" | "key" | "capacity" | "ceiling";
 export type Refusal = {
   budget: BudgetName;
   cause: "settled" | "held" | "in_flight" | "share" | "share_held";
-  /** Held by who asks: it would not fit if all others let go. Just after midnight it may be held of yesterday. */
+  /** Held by who asks, as far as it is sure around midnight: it would not fit if all others let go. */
   isOwn?: true;
   neededNanoUsd: NanoUsd;
   availableNanoUsd: NanoUsd;

@@ -134,7 +134,9 @@ export function makeModel() {
         .map((hold) => hold.amount),
     );
     const refusal = shortage("ceiling", "day", ceiling, amount, at, used);
-    if (refusal?.cause === "held" && own + amount > ceiling - used.settled) {
+    // What is held of yesterday, or on another clock already of tomorrow, may be the account's, and is not of the day.
+    const beside = sum([at - 24 * HOUR, at + 24 * HOUR].map((time) => spent("ceiling", "day", time).held));
+    if (refusal?.cause === "held" && own - beside + amount > ceiling - used.settled) {
       return { ...refusal, isOwn: true };
     }
     if (refusal !== undefined) return refusal;
