@@ -30,7 +30,7 @@ export default {
 
 async function serve(request: Request, { app, chain, refreshPrices }: Running, event: ExecutionContext) {
   const prices = refreshPrices();
-  const showsChain = request.method === "GET" && SHOWS_CHAIN.test(new URL(request.url).pathname);
+  const showsChain = request.method === "GET" && SHOWS_CHAIN.test(request.url);
   const look = chain.look(showsChain ? SHOWN_AFTER_MS : LOOK_AFTER_MS);
   event.waitUntil(look);
   if (prices !== undefined) await prices;
@@ -38,7 +38,8 @@ async function serve(request: Request, { app, chain, refreshPrices }: Running, e
   return app.fetch(request, { peerAddress: request.headers.get("cf-connecting-ip") ?? undefined });
 }
 
-const SHOWS_CHAIN = /\/(credits|status|healthz|metrics)$/;
+/** Looked for in the text: an address whose host is none is no URL, and is answered as any other. */
+const SHOWS_CHAIN = /^[^?#]*\/(credits|status|healthz|metrics)(?:[?#]|$)/;
 const SHOWN_AFTER_MS = 1_000;
 /** All other requests look for one thing: that the chain's object goes on. */
 const LOOK_AFTER_MS = 10_000;
