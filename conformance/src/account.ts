@@ -90,6 +90,11 @@ export async function readReceipt(target: Target, key: string, id: string): Prom
   return ((await readJson(`${target.url}/api/v1/generation?id=${id}`, key)) as { data: Receipt }).data;
 }
 
+/** Of the requests of a key, the newest first. */
+export async function readReceipts(target: Target, key: string): Promise<Receipt[]> {
+  return ((await readJson(`${target.url}/api/v1/activity`, key)) as { data: Receipt[] }).data;
+}
+
 async function readJson(url: string, key?: string): Promise<unknown> {
   const response = await fetch(url, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } });
   assert.equal(response.status, 200, await response.clone().text());

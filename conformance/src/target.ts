@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Address, Hex } from "viem";
 import { type DocumentedErrors, readDocumentedErrors } from "./documented-errors.ts";
+import { type Front, frontNamed } from "./front.ts";
 
 /** The gateway that is held against the rules: any that runs, with the provider simulator behind it. */
 export type Target = {
@@ -12,6 +13,8 @@ export type Target = {
   wallets: readonly Hex[];
   /** An agent token that the first wallet owns; null where there is none. */
   agentToken: Address | null;
+  /** What answers before it to what is no HTTP; null where every answer is the gateway's own. */
+  front: Front | null;
   documentedErrors: DocumentedErrors;
   /** What to undo on a gateway that goes on after the tests. */
   undo: (() => Promise<void>)[];
@@ -21,6 +24,7 @@ export type Target = {
 /** The one that the environment names (see the README), else one of its own, in a process of its own. */
 export async function openTarget(): Promise<Target> {
   const { CONFORMANCE_URL: url, CONFORMANCE_WALLETS: wallets, CONFORMANCE_AGENT: agent } = process.env;
+  const { CONFORMANCE_FRONT: front } = process.env;
   if (url === undefined) return startLocalTarget();
   if (wallets === undefined) throw new Error("CONFORMANCE_WALLETS is missing: private keys, with commas between them.");
   const undo: Target["undo"] = [];
@@ -29,6 +33,7 @@ export async function openTarget(): Promise<Target> {
     documentedErrors: await readDocumentedErrors(url.replace(/\/$/, "")),
     wallets: wallets.split(",") as Hex[],
     agentToken: (agent as Address | undefined) ?? null,
+    front: front === undefined ? null : frontNamed(front),
     undo,
     async close() {
       for (const step of undo) await step();
@@ -44,6 +49,7 @@ async function startLocalTarget(): Promise<Target> {
   const ready = JSON.parse(await firstLine(child)) as Pick<Target, "url" | "wallets" | "agentToken">;
   return {
     ...ready,
+    front: null,
     documentedErrors: await readDocumentedErrors(ready.url),
     undo: [],
     async close() {

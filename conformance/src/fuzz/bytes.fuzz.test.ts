@@ -4,15 +4,16 @@ import { after, before, test } from "node:test";
 import fc from "fast-check";
 import { openAccount, readReceipt, spentBy } from "../account.ts";
 import { checkExchange, type Exchange } from "../exchange.ts";
+import { isOfFront } from "../front.ts";
 import { openTarget, type Target } from "../target.ts";
 
 /**
  * Bytes on a connection that are a request with accidents, or none at all. What comes back is answers, each as any
- * other is; and what is served has a receipt.
+ * other is, or a refusal by what stands before the gateway; and what is served has a receipt.
  */
 const isDeep = process.env.DEEP === "1";
 const CONNECTIONS = isDeep ? 50_000 : 2_000;
-const AT_ONCE = 200;
+const AT_ONCE = 100;
 /** Who says that no more bytes come has left, and is not answered: so we say it only where nothing more comes. */
 const SILENCE_MS = 3_000;
 const seed = Number(process.env.FUZZ_SEED ?? (isDeep ? Date.now() : 1));
@@ -36,6 +37,9 @@ const accident = fc.oneof(
   fc.string({ maxLength: 4, unit: "binary-ascii" }),
 );
 const edits = fc.array(fc.tuple(fc.nat(600), fc.nat(8), accident), { minLength: 0, maxLength: 3 });
+/** Addresses of which no URL can be made, since the host is none: accidents seldom make one. */
+const hosts = ["a b", "a:99999", "[", "a\r\nHost: b", ""];
+const strange = hosts.map((host) => `GET /api/v1/credits HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
 const sent = fc.oneof(
   { weight: 9, arbitrary: edits.map((list) => (key: string) => edited(requestText(key), list)) },
   {
@@ -49,13 +53,19 @@ test(`${CONNECTIONS} connections with bytes of every kind (seed ${seed})`, async
   const { key } = await account.makeKey();
   const counts = new Map<string, number>();
   const paid: string[] = [];
-  const queue = fc.sample(sent, { numRuns: CONNECTIONS, seed }).map((make) => make(key));
+  const intact = requestText(key);
+  const queue = [...strange, ...fc.sample(sent, { numRuns: CONNECTIONS, seed }).map((make) => make(key))];
+  let fronted = 0;
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       for (let text = queue.pop(); text !== undefined; text = queue.pop()) {
         const answers = await exchange(text);
         for (const answer of answers) {
-          counts.set(String(answer.status), (counts.get(String(answer.status)) ?? 0) + 1);
+          const isFronted = isOfFront(answer, target.front);
+          if (isFronted) fronted += 1;
+          assert.ok(!(isFronted && text === intact), `${target.front} answered a request that nothing is wrong with`);
+          const outcome = isFronted ? `${answer.status} by ${target.front}` : String(answer.status);
+          counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
           if (answer.status === 200) paid.push(answer.headers.get("x-request-id") ?? "none");
         }
       }
@@ -67,6 +77,7 @@ test(`${CONNECTIONS} connections with bytes of every kind (seed ${seed})`, async
   context.diagnostic([...counts].map(([status, count]) => `${count} x ${status}`).join(", "));
   assert.ok(paid.length > CONNECTIONS / 20, `${paid.length} were served`);
   assert.equal(spent, charged);
+  assert.ok(fronted < (CONNECTIONS * 3) / 4, `${target.front} gave ${fronted} answers: little of the gateway was seen`);
 });
 
 function requestText(key: string): string {
@@ -102,6 +113,7 @@ async function exchange(text: string): Promise<Exchange[]> {
   try {
     const answers = parseAnswers(came);
     for (const answer of answers) {
+      if (isOfFront(answer, target.front)) continue;
       checkExchange(answer, target);
       assert.ok(answer.status < 500, `${answer.status}`);
     }
@@ -136,7 +148,7 @@ function parseAnswers(bytes: Buffer): Exchange[] {
   while (rest.length > 0) {
     const end = rest.indexOf("\r\n\r\n");
     const [first = "", ...lines] = rest.subarray(0, end).toString("latin1").split("\r\n");
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]);
+    const status = Number(/^HTTP\/1\.[01] (\d{3}) /.exec(first)?.[1]);
     assert.ok(end !== -1 && status > 0, "what came is no answer");
     rest = rest.subarray(end + 4);
     if (status === 100) continue;

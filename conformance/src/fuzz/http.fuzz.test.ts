@@ -13,7 +13,7 @@ import { type FuzzRequest, fuzzRequest } from "./requests.ts";
  * every 2xx a receipt; together the receipts are what the key has spent. A failure names the seed and the request.
  */
 const isDeep = process.env.DEEP === "1";
-const REQUESTS = isDeep ? 1_000_000 : 20_000;
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? (isDeep ? 1_000_000 : 20_000));
 const WORKERS = 16;
 /** So many requests of a worker lie between two looks at its books. */
 const BATCH = 250;

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { describe, test } from "node:test";
+import { providerRecords, until } from "@inference/gateway/inference/testing/audit";
 import { chunksIn, openChatStream } from "@inference/gateway/inference/testing/chat-stream";
 import {
   assertBilledExactly,
@@ -8,6 +11,7 @@ import {
   makeTag,
   paidFor,
   pay,
+  SMALL,
   USD,
   withFault,
 } from "@inference/gateway/inference/testing/pay";
@@ -56,3 +60,46 @@ describe("a reader that stops reading", () => {
     }
   });
 });
+
+describe("half a connection", () => {
+  for (const stream of [true, false]) {
+    test(`is none: who ends their side has left, and at once has no connection; stream: ${stream}`, async () => {
+      const stack = await startStack();
+      try {
+        const account = await stack.account(1_000 * USD);
+        const tag = makeTag();
+        const twoSeconds = `[[tokens=40]]${stream ? "[[drip=50]]" : "[[delay=2000]]"}`;
+        const socket = connect({ port: Number(new URL(stack.url).port), host: "127.0.0.1", allowHalfOpen: true });
+        let text = "";
+        socket.setEncoding("utf8").on("data", (data) => {
+          text += data;
+        });
+        const tokens = () => text.split('"delta":{"content":"').length - 1;
+        socket.write(requestBytes(account.key, chatBody("sim-small", twoSeconds, { stream })(tag)));
+        await until("the provider to have it", () => providerRecords(stack, tag)[0]);
+        if (stream) await until("some of the answer", () => tokens() >= 4 || undefined);
+        const ended = once(socket, "end");
+        const from = performance.now();
+        socket.end();
+        await ended;
+        assert.ok(performance.now() - from < 1_000, "the connection lasted as long as the answer");
+        const made = tokens();
+        assert.ok(made < 40, "it was answered whole");
+        const { receipt, detail } = await paidFor(stack, account, tag);
+        assert.deepEqual([receipt.outcome, detail.cancelled], ["settled", true]);
+        assert.ok(receipt.chargeNanoUsd >= Math.max(4, made) * SMALL.completionNanoUsd, `${receipt.chargeNanoUsd}`);
+        const next = { key: account.key, body: chatBody("sim-small", "[[tokens=2]]")(makeTag()) };
+        assert.equal((await stack.call("/v1/chat/completions", next)).status, 200);
+      } finally {
+        await stack.stop();
+      }
+    });
+  }
+});
+
+function requestBytes(key: string, content: object): string {
+  const body = JSON.stringify(content);
+  const headers = { host: "a", authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const lines = Object.entries({ ...headers, "content-length": body.length }).map((line) => line.join(": "));
+  return `POST /v1/chat/completions HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
+}
