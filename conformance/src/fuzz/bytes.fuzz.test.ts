@@ -13,6 +13,7 @@ import { openTarget, type Target } from "../target.ts";
  */
 const isDeep = process.env.DEEP === "1";
 const CONNECTIONS = isDeep ? 50_000 : 2_000;
+/** Some are whole requests, and an account has at most 32 in flight. */
 const AT_ONCE = 100;
 /** Who says that no more bytes come has left, and is not answered: so we say it only where nothing more comes. */
 const SILENCE_MS = 3_000;
@@ -148,8 +149,11 @@ function parseAnswers(bytes: Buffer): Exchange[] {
   while (rest.length > 0) {
     const end = rest.indexOf("\r\n\r\n");
     const [first = "", ...lines] = rest.subarray(0, end).toString("latin1").split("\r\n");
-    const status = Number(/^HTTP\/1\.[01] (\d{3}) /.exec(first)?.[1]);
+    const [, version, code] = /^HTTP\/1\.([01]) (\d{3}) /.exec(first) ?? [];
+    const status = Number(code);
     assert.ok(end !== -1 && status > 0, "what came is no answer");
+    // What stands before the gateway may write the version that it was asked in.
+    assert.ok(version === "1" || target.front !== null, "HTTP/1.0");
     rest = rest.subarray(end + 4);
     if (status === 100) continue;
     const headers = new Headers(

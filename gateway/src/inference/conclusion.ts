@@ -41,7 +41,7 @@ function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Concl
   const abandoned = !ending.stream && ending.clientGone;
   if (quote.flatNanoUsd !== null) {
     const isOwed = ending.complete || !nothingDelivered || ending.clientGone;
-    return isOwed ? charge(quote, quote.flatNanoUsd, "flat") : release(quote, ending.usage);
+    return isOwed ? charge(quote, quote.flatNanoUsd, "flat") : release(quote, "missing");
   }
   if (typeof ending.usage === "object") return charge(quote, quote.chargeForUsage(ending.usage), "usage");
   const basis = abandoned ? "hold" : "delivered";

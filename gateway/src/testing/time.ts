@@ -21,8 +21,9 @@ export type TimedHost = {
 const LIMIT_NANO_USD = 1_000_000_000;
 /** Time enough to be admitted, on a busy machine too. */
 const MINUTE_MS = 60_000;
-/** A stream of three seconds. */
+/** A stream of three seconds, and one that lasts until prices have been read, on a busy machine too. */
 const SLOWLY = "[[tokens=10]][[drip=300]]";
+const MORE_SLOWLY = "[[tokens=10]][[drip=800]]";
 
 /** Time as a customer meets it: for every host. */
 export function testTime(startHost: () => Promise<TimedHost>): void {
@@ -62,7 +63,7 @@ export function testTime(startHost: () => Promise<TimedHost>): void {
       const charge = await chargeOf(host, key, await ask(host, key, "[[tokens=10]]"));
       const { snapshot } = (await dataOf(host, key, "/status")).prices;
 
-      const during = await ask(host, key, SLOWLY);
+      const during = await ask(host, key, MORE_SLOWLY);
       const prices = { "sim-small": { input: { usd: 1.5 }, output: { usd: 6 } } };
       const config = { method: "POST", body: JSON.stringify({ prices }) };
       assert.equal((await fetch(`${host.controlUrl}/config`, config)).status, 200);

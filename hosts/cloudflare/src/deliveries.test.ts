@@ -111,6 +111,23 @@ test("a target that cannot be reached is called once in a pass, keeps no other b
   assert.equal(rows.size, 0);
 });
 
+test("a target that answers again is called within a moment, however much is delivered to others meanwhile", async () => {
+  const { calls, write } = makeOutbox();
+  void write("a", "journal");
+  void write("b", "ceiling");
+  calls[0]?.fail();
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const later = () => calls.slice(1);
+  const until = Date.now() + 4_000;
+  for (let answered = 0; !later().some(({ target }) => target === "journal"); answered += 1) {
+    assert.ok(Date.now() < until, "it was never called again");
+    // While one is under way the next is written: the pass does not end.
+    void write(`c${answered}`, "ceiling");
+    later()[answered]?.answer(later()[answered]?.ids.map(() => settled) ?? []);
+    await turn();
+  }
+});
+
 test("what an object was delivering when its process died is made by the next question to it, before any lease", async () => {
   const edge = await startEdge();
   try {

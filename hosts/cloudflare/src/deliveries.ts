@@ -17,7 +17,7 @@ type Options = {
 /**
  * Makes the deliveries that are written down, those for one target in one call, and resolves when each was made or has
  * failed. One pass at a time: what is written meanwhile is taken along, so that the busier an object is, the fewer
- * calls it makes. A target that cannot be reached is called once in a pass, and then there is none for a moment.
+ * calls it makes. A target that cannot be reached is left alone for a moment, and so are all where a pass ends with it.
  */
 export function makeDeliveries({ rows, send, acknowledge }: Options): () => Promise<void> {
   let passing: Promise<void> | undefined;
@@ -31,13 +31,13 @@ export function makeDeliveries({ rows, send, acknowledge }: Options): () => Prom
     const unreached = new Set<Partition>();
     do {
       isMore = false;
+      if (Date.now() >= restsUntil) unreached.clear();
       const left = rows.outbox().filter(({ id, target }) => !failed.has(id) && !unreached.has(target));
       for (let from = 0; from < left.length && Date.now() < until; from += AT_ONCE) {
         const page = left.slice(from, from + AT_ONCE).filter(({ target }) => !unreached.has(target));
         await deliverPage(page, failed, unreached);
       }
     } while (isMore && Date.now() < until);
-    if (unreached.size > 0) restsUntil = Date.now() + REST_MS;
   }
 
   async function deliverPage(
@@ -52,6 +52,7 @@ export function makeDeliveries({ rows, send, acknowledge }: Options): () => Prom
         const outcomes = await sendAll(target, entries);
         if (outcomes === undefined) {
           unreached.add(target);
+          restsUntil = Date.now() + REST_MS;
           return;
         }
         for (const [index, { id }] of entries.entries()) {
@@ -96,8 +97,3 @@ const PASS_MS = 60_000;
 /** Shorter than the time after which the object's alarm tries again. */
 const REST_MS = 1_000;
 const AT_ONCE = 64;
-/**
- * An object that has so many left admits nothing new, and lets what is under way come to its end. They take 5 MB of an
- * isolate's 128 and 0.03 s when it wakes: a request a second for nearly three hours, with a journal out of service.
- */
-export const MOST_UNDELIVERED = 10_000;

@@ -13,12 +13,12 @@ import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Change, HoldRow, OutboxRow } from "@inference/ledger/tables";
 import { forgettableTables } from "@inference/ledger/walks";
 import type { Bindings } from "./bindings.ts";
-import { MOST_UNDELIVERED, makeDeliveries, type Outcome } from "./deliveries.ts";
+import { makeDeliveries, type Outcome } from "./deliveries.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
 import { type GroupCommit, makeGroupCommit } from "./group-commit.ts";
 import { type EdgeLedger, makeEdgeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
-import { type OwnRows, openOwnRows } from "./own-rows.ts";
+import { MOST_UNDELIVERED, type OwnRows, openOwnRows } from "./own-rows.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
 import { receiptMsOf } from "./settings.ts";
 import { timers } from "./timers.ts";
@@ -52,6 +52,8 @@ export class PartitionObject extends DurableObject<Bindings> {
   #alarmAt: number | null = null;
   /** The alarm is running: it sets the next one when it has done. */
   #isAtWork = false;
+  /** The operator knows that nothing new is admitted: told again only once half of what is left has gone. */
+  #isFullTold = false;
 
   constructor(ctx: DurableObjectState, env: Bindings, bounds: LogBounds = usualBounds) {
     super(ctx, env);
@@ -88,7 +90,6 @@ export class PartitionObject extends DurableObject<Bindings> {
   async executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
     const now = Date.now();
     const written: Change[] = [];
-    const left = this.ownRows.undelivered();
     const outcomes = commands.map((command): Outcome => {
       try {
         this.#assertRoom(partition, command);
@@ -102,9 +103,6 @@ export class PartitionObject extends DurableObject<Bindings> {
         return { failed: String(error) };
       }
     });
-    if (left < MOST_UNDELIVERED && this.ownRows.undelivered() >= MOST_UNDELIVERED) {
-      log("alert", "ledger", { message: `${partition}: ${FULL}` });
-    }
     const unset = this.#isUnset();
     this.#gathered.push(...written);
     await (written.length > 0 ? this.#commits.join() : this.#commits.settled());
@@ -173,8 +171,13 @@ export class PartitionObject extends DurableObject<Bindings> {
 
   /** Refuses what would make more to deliver. What is there already is answered as before. */
   #assertRoom(partition: Partition, command: Command): void {
-    if (command.type !== "reserve" || this.ownRows.undelivered() < MOST_UNDELIVERED) return;
-    if (this.ownRows.of(partition).get("hold", command.id) === undefined) throw new Error(FULL);
+    if (command.type !== "reserve") return;
+    const left = this.ownRows.undelivered();
+    if (left < MOST_UNDELIVERED / 2) this.#isFullTold = false;
+    if (left < MOST_UNDELIVERED || this.ownRows.of(partition).get("hold", command.id) !== undefined) return;
+    if (!this.#isFullTold) log("alert", "ledger", { message: `${partition}: ${FULL}` });
+    this.#isFullTold = true;
+    throw new Error(FULL);
   }
 
   #deliverLeft(): void {

@@ -118,6 +118,11 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     unwritten.clear();
   }
 
+  function hasAcknowledged(): boolean {
+    for (const { table, row } of unwritten) if (table === "outbox" && row === null) return true;
+    return false;
+  }
+
   function fold(): void {
     const moving = [...unfolded].filter(isMoving);
     const text = changesText(moving);
@@ -200,7 +205,7 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     unfolded: (table) => [...unfolded].filter((entry) => entry.table === table),
     outbox: () => [...(tables.get("outbox")?.values() ?? [])].flatMap(({ row }) => (row as OutboxRow | null) ?? []),
     undelivered: () => undelivered,
-    hasAcknowledged: () => [...unwritten].some(({ table, row }) => table === "outbox" && row === null),
+    hasAcknowledged,
   };
 }
 
