@@ -6,7 +6,7 @@ import { type Delivered, nothingDelivered } from "../metering/quote.ts";
 import { nothingReported } from "../metering/usage.ts";
 import { answerHeaders } from "./answer-headers.ts";
 import { eventTap } from "./event-tap.ts";
-import { checkpointExchange, type Exchange, endExchange } from "./exchange.ts";
+import { checkpointExchange, type Exchange, endExchange, keptId } from "./exchange.ts";
 import type { InferenceRequest } from "./inference.ts";
 import { type Outlet, openOutlet } from "./outlet.ts";
 import { audioTap, type Tap } from "./tap.ts";
@@ -87,9 +87,6 @@ async function relay(
   }
 }
 
-/** A longer one is no id that a record would be found by. */
-const MAX_ID_LETTERS = 200;
-
 type Proof = {
   /** What came last must not leave before `write`. */
   isDue(): boolean;
@@ -106,7 +103,7 @@ function startProof(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outl
   let written: string | null | undefined;
   return {
     isDue() {
-      exchange.upstreamId ??= tap.upstreamId()?.slice(0, MAX_ID_LETTERS) ?? null;
+      exchange.upstreamId ??= keptId(gateway, exchange, tap.upstreamId());
       if (written !== undefined) return exchange.upstreamId !== written;
       return exchange.upstreamId !== null || !isNone(tap.delivered());
     },

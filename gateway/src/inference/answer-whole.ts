@@ -11,7 +11,7 @@ import { readBytes } from "../upstream/provider.ts";
 import { scrub } from "../upstream/scrub.ts";
 import { answerHeaders } from "./answer-headers.ts";
 import { conclude, type Ending } from "./conclusion.ts";
-import { durableOrLate, type Exchange, endExchange } from "./exchange.ts";
+import { durableOrLate, type Exchange, endExchange, keptId } from "./exchange.ts";
 import { keepAnswer } from "./idempotency.ts";
 import type { InferenceRequest } from "./inference.ts";
 
@@ -52,7 +52,7 @@ function answerJson(
 ): MeasuredAnswer {
   const answer = parseAnswer(bytes);
   if (answer === undefined) throw new UnusableAnswer("is not JSON");
-  exchange.upstreamId = typeof answer.id === "string" ? answer.id.slice(0, 200) : null;
+  exchange.upstreamId = keptId(gateway, exchange, typeof answer.id === "string" ? answer.id : null);
   const usage = parseUsage(answer.usage, exchange.order.quote.bound);
   if (answer.error !== undefined && answer.error !== null) throw new UnusableAnswer("was an error", usage);
   if (isEmpty(request, answer, usage)) throw new UnusableAnswer("is empty", usage);

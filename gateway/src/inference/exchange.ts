@@ -30,6 +30,17 @@ export type Exchange = {
   ended: boolean;
 };
 
+/** A longer one is no id that a record would be found by. */
+const MAX_ID_LETTERS = 200;
+
+/**
+ * What is kept, and shown in the receipt, of the provider's id of an answer. Nothing of one that repeats a key of ours.
+ */
+export function keptId({ config }: Gateway, { upstreamKey }: Exchange, id: string | null): string | null {
+  if (id === null || id.includes(config.upstream.apiKey) || id.includes(upstreamKey)) return null;
+  return id.slice(0, MAX_ID_LETTERS);
+}
+
 /** What a hold remembers, so that another process could settle it. */
 export type HoldDetail = { route: string; model: string; snapshot: string; stream: boolean };
 

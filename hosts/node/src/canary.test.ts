@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { after, afterEach, before, beforeEach, describe, mock, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { providerRecords, until } from "@inference/gateway/inference/testing/audit";
 import { startStubProvider } from "@inference/gateway/inference/testing/stub-provider";
@@ -93,9 +94,10 @@ async function ask(
   path: string,
   body: object,
   more: Record<string, string> = {},
+  { url } = stack,
 ): Promise<WireAnswer> {
   const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...more };
-  return sendHttp(stack.url, { path, body: JSON.stringify(body), headers });
+  return sendHttp(url, { path, body: JSON.stringify(body), headers });
 }
 
 describe("the key to the provider", () => {
@@ -135,8 +137,8 @@ describe("the key to the provider", () => {
 
   test("is cut out of whatever a provider says that repeats it everywhere", async () => {
     const provider = await startStubProvider();
-    const stack = await startStack({ provider: provider.url, hurry: 500, drainMs: 100_000 });
-    const said = `Bearer ${stack.canary}`;
+    const beside = await startStack({ provider: provider.url, hurry: 500, drainMs: 100_000 });
+    const said = `Bearer ${beside.canary}`;
     const repeating = Object.fromEntries(saidHeaders.map((name) => [name, said]));
     const shapes = [
       { error: said },
@@ -164,8 +166,13 @@ describe("the key to the provider", () => {
       [200, "text/event-stream", `event: error\ndata: ${said}\n\n`],
       [200, "text/event-stream", `data: ${said}\n\n`],
       [200, "application/json", JSON.stringify({ id: "1", choices, usage, key: said, error_details: said })],
+      // Its name for an answer stands in the receipt.
+      [200, "application/json", JSON.stringify({ id: said, error: "overloaded", usage })],
+      [200, "application/json", JSON.stringify({ id: `${"x".repeat(180)}${said}`, error: "overloaded", usage })],
+      [200, "text/event-stream", `data: {"error":"overloaded"}\n\n${chunk.replace('"id":"1"', `"id":"${said}"`)}`],
       [200, `text/html; ${said}`, `<html>${said}</html>`],
     ];
+    let withoutId = 0;
     for (const [status, contentType, body] of answers) {
       provider.say({ status, headers: { ...repeating, "content-type": contentType }, body });
       for (const path of [
@@ -174,16 +181,21 @@ describe("the key to the provider", () => {
         "/v1/image/generate",
         "/v1/audio/speech",
       ]) {
-        const answer = await ask(await stack.account(USD), path, routes[path]?.("x") ?? {});
+        const account = await beside.account(USD);
+        const answer = await ask(account, path, routes[path]?.("x") ?? {}, {}, beside);
+        while ((await beside.balance(account.address)).heldNanoUsd > 0) await sleep(1);
+        const receipts = await (await beside.call("/api/v1/activity", { key: account.key })).text();
+        if (receipts.includes('"upstream_id":null')) withoutId += 1;
         assertNoSecret(
-          `${answer.rawHeaders.join("\n")}\n${answer.text}`,
-          stack.canary,
+          `${answer.rawHeaders.join("\n")}\n${answer.text}\n${receipts}`,
+          beside.canary,
           `${path} after ${status} ${body}`,
         );
       }
     }
-    assertNoSecret(`${JSON.stringify(stack.logged)}\n${printed.join("\n")}`, stack.canary, "the log");
-    await stack.stop();
+    assert.ok(withoutId > 10, `${withoutId} receipts`);
+    assertNoSecret(`${JSON.stringify(beside.logged)}\n${printed.join("\n")}`, beside.canary, "the log");
+    await beside.stop();
     await provider.stop();
   });
 });
