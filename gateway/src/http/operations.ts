@@ -310,7 +310,9 @@ export const operations: readonly Operation[] = [
     id: "getStatus",
     group: "Operation",
     title: "The day's ceiling, the chains, the token's books, the prices in force",
-    about: "The books are the contracts' own: the dollars behind the token, and what they are owed to.",
+    about:
+      "The books are the contracts' own: the dollars behind the token, and what they are owed to. " +
+      "While the chain contradicts the gateway's settings or books, no contract is named.",
     credentials: [],
     answers: [ok("How the gateway stands.", json("StatusAnswer", answers.statusAnswer))],
     errors: reading,

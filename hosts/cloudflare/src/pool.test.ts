@@ -76,5 +76,7 @@ for (const [setting, value, said] of [
       assert.equal(health.chain, "halted");
     }, 15_000);
     assert.match(edge.said(), said);
+    const status = (await (await fetch(`${edge.url}/api/v1/status`)).json()) as { data: { contracts: object } };
+    assert.deepEqual(status.data.contracts, {}, "nobody is told where to pay");
   });
 }

@@ -28,7 +28,7 @@ export async function getStatus(context: GatewayContext): Promise<Response> {
       },
       primary_chain_id: gateway.config.chainIds[0] ?? null,
       chain_ids: gateway.config.chainIds,
-      contracts: gateway.config.contracts,
+      contracts: contracts(gateway),
       following: following(gateway),
       books: await books(gateway),
       prices: pricesInForce(gateway, at),
@@ -56,6 +56,11 @@ async function books(gateway: Gateway) {
     lines_nano_usd: exact(linesNanoUsd, 0),
     adds_up: backingNanoUsd === supplyNanoUsd + creditNanoUsd + owedNanoUsd + linesNanoUsd,
   };
+}
+
+/** None while the chain contradicts the settings or the books: nobody is to pay there until an operator has looked. */
+function contracts({ config, environment }: Gateway) {
+  return environment.chain.following().state === "halted" ? {} : config.contracts;
 }
 
 /** How far activations have been read from the primary chain. */
