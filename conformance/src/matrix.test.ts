@@ -140,6 +140,21 @@ test("headers that ask for another method, path or host change nothing", async (
   assert.equal(await spentBy(target, key), 0);
 });
 
+test("a host of which no address can be made is refused, whatever is asked for", async () => {
+  const { key } = await account.makeKey();
+  for (const host of ["a b", "a:99999", "[", "[::", "a:b", "%%%"]) {
+    for (const [method, path] of [
+      ["GET", "/api/v1/credits"],
+      ["POST", "/v1/chat/completions"],
+      ["GET", "/nowhere"],
+    ] as const) {
+      const refused = await send(method, path, { authorization: `Bearer ${key}`, host });
+      assert.equal(describeOutcome(refused), "400 invalid_request", `${method} ${path} at ${host}`);
+    }
+  }
+  assert.equal(await spentBy(target, key), 0);
+});
+
 test("no identity reads, changes or spends what is another's", async () => {
   const other = await openAccount(target, 1);
   const [mine, theirs, theirSession] = await Promise.all([account.makeKey(), other.makeKey(), other.signIn()]);

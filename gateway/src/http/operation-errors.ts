@@ -1,7 +1,8 @@
 import type { ErrorCode } from "@inference/protocol/errors";
 
 /** Which errors routes answer with, by what the routes take and do. */
-export const everywhere: ErrorCode[] = ["rate_limited", "internal_error"];
+/** The first is for what cannot be read as a request, wherever it goes. */
+export const everywhere: ErrorCode[] = ["invalid_request", "rate_limited", "internal_error"];
 export const reading: ErrorCode[] = ["ledger_unavailable", ...everywhere];
 /** Whatever a route is for, a credential of either kind may come. Who owns an agent, the chain may have to say. */
 export const withCredential: ErrorCode[] = [
@@ -16,13 +17,7 @@ export const withCredential: ErrorCode[] = [
 ];
 /** The same, of a route without a body, which cannot be overloaded otherwise. */
 export const knowing: ErrorCode[] = [...withCredential, "overloaded", ...reading];
-export const withBody: ErrorCode[] = [
-  "invalid_request",
-  "request_timeout",
-  "request_too_large",
-  "unsupported_media_type",
-  "overloaded",
-];
+export const withBody: ErrorCode[] = ["request_timeout", "request_too_large", "unsupported_media_type", "overloaded"];
 export const withSignature: ErrorCode[] = [
   "invalid_signature",
   "siwe_expired",
@@ -33,7 +28,6 @@ export const withSignature: ErrorCode[] = [
   "chain_unavailable",
 ];
 export const catalogueErrors: ErrorCode[] = [
-  "invalid_request",
   "unsupported_parameter",
   "not_found",
   "upstream_error",

@@ -172,7 +172,7 @@ export const operations: readonly Operation[] = [
       id: z.string().min(1).max(200).describe("The answer's `x-request-id` header, or the `id` in its body."),
     }),
     answers: [ok("The receipt.", json("GenerationAnswer", answers.generationAnswer))],
-    errors: ["invalid_request", "not_found", ...knowing],
+    errors: ["not_found", ...knowing],
   },
   {
     method: "GET",
@@ -191,7 +191,7 @@ export const operations: readonly Operation[] = [
         "text/csv": null,
       }),
     ],
-    errors: ["invalid_request", "unsupported_parameter", "wrong_identity", ...knowing],
+    errors: ["unsupported_parameter", "wrong_identity", ...knowing],
   },
   {
     method: "GET",

@@ -3,6 +3,8 @@ import type { ExecutionContext } from "@cloudflare/workers-types";
 import { limits } from "@inference/gateway/config";
 import type { Gateway } from "@inference/gateway/gateway";
 import { type App, makeApp } from "@inference/gateway/http/app";
+import { malformed } from "@inference/gateway/http/malformed";
+import { makeRequestId } from "@inference/protocol/id";
 import type { Bindings } from "./bindings.ts";
 import type { FollowedChain } from "./chain-look.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
@@ -29,8 +31,9 @@ export default {
 };
 
 async function serve(request: Request, { app, chain, refreshPrices }: Running, event: ExecutionContext) {
+  if (!URL.canParse(request.url)) return unreadable();
   const prices = refreshPrices();
-  const showsChain = request.method === "GET" && SHOWS_CHAIN.test(request.url);
+  const showsChain = request.method === "GET" && SHOWS_CHAIN.test(new URL(request.url).pathname);
   const look = chain.look(showsChain ? SHOWN_AFTER_MS : LOOK_AFTER_MS);
   event.waitUntil(look);
   if (prices !== undefined) await prices;
@@ -38,8 +41,14 @@ async function serve(request: Request, { app, chain, refreshPrices }: Running, e
   return app.fetch(request, { peerAddress: request.headers.get("cf-connecting-ip") ?? undefined });
 }
 
-/** Looked for in the text: an address whose host is none is no URL, and is answered as any other. */
-const SHOWS_CHAIN = /^[^?#]*\/(credits|status|healthz|metrics)(?:[?#]|$)/;
+/** The runtime makes a request of any host; where it is none, the address is no URL. */
+function unreadable(): Response {
+  const id = makeRequestId(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
+  const { status, headers, body } = malformed(id, "invalid_request", "The request cannot be read: Invalid URL.");
+  return new Response(body, { status, headers });
+}
+
+const SHOWS_CHAIN = /\/(credits|status|healthz|metrics)$/;
 const SHOWN_AFTER_MS = 1_000;
 /** All other requests look for one thing: that the chain's object goes on. */
 const LOOK_AFTER_MS = 10_000;

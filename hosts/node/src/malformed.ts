@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { RequestError } from "@hono/node-server";
-import { commonHeaders } from "@inference/gateway/http/every-request";
-import { type ErrorCode, errorBody, errorHeaders, errorTable } from "@inference/protocol/errors";
+import { type Malformed, malformed } from "@inference/gateway/http/malformed";
+import type { ErrorCode } from "@inference/protocol/errors";
 import { makeRequestId } from "@inference/protocol/id";
 
 /**
@@ -12,8 +12,8 @@ import { makeRequestId } from "@inference/protocol/id";
 export function malformedResponse(error: unknown): Response {
   const { status, headers, body } =
     error instanceof RequestError
-      ? malformed("invalid_request", `The request cannot be read: ${error.message}.`)
-      : malformed("internal_error", "Something went wrong here. Nothing was charged.");
+      ? refused("invalid_request", `The request cannot be read: ${error.message}.`)
+      : refused("internal_error", "Something went wrong here. Nothing was charged.");
   return new Response(body, { status, headers });
 }
 
@@ -29,21 +29,14 @@ export function endMalformed(error: NodeJS.ErrnoException, socket: Duplex): void
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-type Malformed = { status: number; headers: Record<string, string>; body: string };
-
 function malformedBytes(code: string | undefined): Malformed {
-  if (code === "HPE_HEADER_OVERFLOW") return malformed("request_too_large", "The request's headers are too large.");
+  if (code === "HPE_HEADER_OVERFLOW") return refused("request_too_large", "The request's headers are too large.");
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return malformed("request_timeout", "The request did not arrive in time: send it again.");
+    return refused("request_timeout", "The request did not arrive in time: send it again.");
   }
-  return malformed("invalid_request", "This is not an HTTP request that can be read.");
+  return refused("invalid_request", "This is not an HTTP request that can be read.");
 }
 
-function malformed(code: ErrorCode, message: string): Malformed {
-  const headers = {
-    "content-type": "application/json",
-    ...commonHeaders(makeRequestId(Date.now(), randomBytes(10))),
-    ...errorHeaders({ code, message }),
-  };
-  return { status: errorTable[code].status, headers, body: JSON.stringify(errorBody({ code, message })) };
+function refused(code: ErrorCode, message: string): Malformed {
+  return malformed(makeRequestId(Date.now(), randomBytes(10)), code, message);
 }
