@@ -1,7 +1,9 @@
 import type { ErrorCode } from "@inference/protocol/errors";
 
-/** Which errors routes answer with, by what the routes take and do. */
-/** The first is for what cannot be read as a request, wherever it goes. */
+/**
+ * Which errors routes answer with, by what the routes take and do. What cannot be read as a request is
+ * `invalid_request`, wherever it goes.
+ */
 export const everywhere: ErrorCode[] = ["invalid_request", "rate_limited", "internal_error"];
 export const reading: ErrorCode[] = ["ledger_unavailable", ...everywhere];
 /** Whatever a route is for, a credential of either kind may come. Who owns an agent, the chain may have to say. */
