@@ -4,7 +4,7 @@ import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Delivered } from "../metering/quote.ts";
-import { nothingReported, parseUsage, type ReportedUsage, type UsageReading } from "../metering/usage.ts";
+import { nothingReported, parseUsage, type ReportedUsage, reportedOnce, type UsageReading } from "../metering/usage.ts";
 import { jsonWithUsage, usageJson } from "../metering/usage-json.ts";
 import { utf8Length } from "../metering/utf8-length.ts";
 import { readBytes } from "../upstream/provider.ts";
@@ -60,8 +60,7 @@ function answerJson(
     ? blockedEnding
     : {
         kind: "answer",
-        usage,
-        malformedUsage: usage === "malformed",
+        ...reportedOnce(usage),
         delivered: deliveredIn(answer),
         complete: true,
         stream: false,
@@ -163,6 +162,6 @@ export class UnusableAnswer extends GatewayError {
   readonly reported: ReportedUsage;
   constructor(what: string, usage: UsageReading = "missing") {
     super({ code: "upstream_error", message: `The provider's answer ${what}. Nothing was charged.` });
-    this.reported = { usage, malformedUsage: usage === "malformed" };
+    this.reported = reportedOnce(usage);
   }
 }

@@ -15,7 +15,12 @@ export type ReportedUsage = {
   malformedUsage: boolean;
 };
 
-export const nothingReported: ReportedUsage = { usage: "missing", malformedUsage: false };
+/** Where it is said once. */
+export function reportedOnce(usage: UsageReading): ReportedUsage {
+  return { usage, malformedUsage: usage === "malformed" };
+}
+
+export const nothingReported = reportedOnce("missing");
 
 /** No request uses this many tokens. */
 const ABSURD_TOKENS = 2 ** 31;
