@@ -80,9 +80,10 @@ describe("clients that leave, or never come to the point", () => {
       const socket = await openSocket();
       const read = readAll(socket);
       socket.write(requestBytes(key, `[[tokens=40]]${stream ? "[[drip=50]]" : "[[delay=2000]]"}`, { stream }));
-      await until("a beginning", async () =>
-        stream ? tokensIn(read()) >= 4 : (await readKey(target, key)).reserved_nano_usd > 0,
-      );
+      await until("beginning", async () => {
+        const hasBegun = stream ? tokensIn(read()) >= 4 : (await readKey(target, key)).reserved_nano_usd > 0;
+        return hasBegun || undefined;
+      });
       const made = tokensIn(read());
       // Some hosts are told of it and cut the answer off, others go on to its end, which would come after two seconds.
       const ended = once(socket, "end", { signal: AbortSignal.timeout(HALF_CLOSED_MS) });
@@ -133,19 +134,19 @@ function headersFor(credential: string): Record<string, string> {
 /** As the wallet's session reads it, once there is a receipt: a revoked key tells nothing of itself any more. */
 async function chargeOf(id: string): Promise<number> {
   const path = `/api/v1/generation?id=${id}`;
-  const deadline = performance.now() + 15_000;
-  for (;;) {
-    const { status, body } = await sendRaw(target.url, { method: "GET", path, headers: headersFor(session) });
+  return until(`receipt of ${id}`, async () => {
+    const { body } = await sendRaw(target.url, { method: "GET", path, headers: headersFor(session) });
     const { data } = JSON.parse(Buffer.from(body).toString()) as { data?: { charge_nano_usd: number } };
-    if (data !== undefined) return data.charge_nano_usd;
-    assert.ok(performance.now() < deadline, `there is no receipt: ${status}`);
-    await sleep(10);
-  }
+    return data?.charge_nano_usd;
+  });
 }
 
-async function until(what: string, isThere: () => Promise<boolean>): Promise<void> {
+/** Asks until there is an answer. */
+async function until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
   const deadline = performance.now() + 15_000;
-  while (!(await isThere())) {
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
     assert.ok(performance.now() < deadline, `there is no ${what}`);
     await sleep(10);
   }

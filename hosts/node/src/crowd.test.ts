@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkSums, until } from "@inference/gateway/inference/testing/audit";
 import { bytesInUse } from "./testing/heap.ts";
+import { chatRequestBytes } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** More clients than one machine is likely to have, who do nothing, or come only to leave. */
@@ -33,14 +34,9 @@ const chat = (content: string, stream: boolean): object => ({
 });
 
 function openStream({ key }: TestAccount, markers: string): Socket {
-  const body = JSON.stringify(chat(markers, true));
-  const headers = { host: "a", authorization: `Bearer ${key}`, "content-type": "application/json" };
-  const lines = Object.entries({ ...headers, "content-length": body.length });
   const { hostname, port } = new URL(stack.url);
   const socket = connect(Number(port), hostname).on("error", () => undefined);
-  socket.write(
-    `POST /v1/chat/completions HTTP/1.1\r\n${lines.map((line) => line.join(": ")).join("\r\n")}\r\n\r\n${body}`,
-  );
+  socket.write(chatRequestBytes(key, chat(markers, true)));
   return socket.resume();
 }
 

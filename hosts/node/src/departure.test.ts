@@ -15,6 +15,7 @@ import {
   USD,
   withFault,
 } from "@inference/gateway/inference/testing/pay";
+import { chatRequestBytes } from "./testing/http-client.ts";
 import { startStack } from "./testing/stack.ts";
 
 describe("a provider that falls silent", () => {
@@ -75,7 +76,7 @@ describe("half a connection", () => {
           text += data;
         });
         const tokens = () => text.split('"delta":{"content":"').length - 1;
-        socket.write(requestBytes(account.key, chatBody("sim-small", twoSeconds, { stream })(tag)));
+        socket.write(chatRequestBytes(account.key, chatBody("sim-small", twoSeconds, { stream })(tag)));
         await until("the provider to have it", () => providerRecords(stack, tag)[0]);
         if (stream) await until("some of the answer", () => tokens() >= 4 || undefined);
         const ended = once(socket, "end");
@@ -96,10 +97,3 @@ describe("half a connection", () => {
     });
   }
 });
-
-function requestBytes(key: string, content: object): string {
-  const body = JSON.stringify(content);
-  const headers = { host: "a", authorization: `Bearer ${key}`, "content-type": "application/json" };
-  const lines = Object.entries({ ...headers, "content-length": body.length }).map((line) => line.join(": "));
-  return `POST /v1/chat/completions HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
-}

@@ -23,6 +23,15 @@ export type WireRequest = {
   chunked?: boolean;
 };
 
+/** A chat request's bytes, for a connection that the test has in hand. */
+export function chatRequestBytes(key: string, content: object): string {
+  const body = JSON.stringify(content);
+  const headers = { host: "a", authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const lines = Object.entries({ ...headers, "content-length": Buffer.byteLength(body) });
+  const head = lines.map((line) => line.join(": ")).join("\r\n");
+  return `POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n\r\n${body}`;
+}
+
 /** A request that is sent exactly as it is written, on a connection of its own. */
 export function sendHttp(url: string, sent: WireRequest): Promise<WireAnswer> {
   const { hostname, port, host } = new URL(url);
