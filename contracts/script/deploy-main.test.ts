@@ -73,6 +73,14 @@ test("--send wants the deployer's key; with it, it deploys, and run again it say
     [31337, 31338, 31339].map((chainId) => ({ chainId, eid: chainId })),
   );
   match(deployed[0]?.addresses.inferenceSettlement ?? "", /^0x/);
+  deepEqual(
+    deployed.map(({ stablecoin }) => stablecoin),
+    [
+      { decimals: 6, symbol: "USDC" },
+      { decimals: 18, symbol: "USDL" },
+      { decimals: 6, symbol: "USDC" },
+    ],
+  );
 
   for (const { rpcUrl } of anvils) {
     await createTestClient({ mode: "anvil", transport: http(rpcUrl) }).mine({ blocks: 300 });
@@ -111,7 +119,13 @@ test("all that is wrong with the file is told, and a word that nobody reads is w
   equal(noUrls.stderr.trimEnd(), "Set RPC_URL_PRIMARY, RPC_URL_SECONDARY1 to the http(s) URLs of the chains' nodes.");
 });
 
-type Printed = { chainId: number; eid: number; block: number; addresses: Record<string, string> };
+type Printed = {
+  chainId: number;
+  eid: number;
+  block: number;
+  addresses: Record<string, string>;
+  stablecoin: { decimals: number; symbol: string };
+};
 
 function toJson(config: DeploymentConfig): { chains: Record<string, object> } {
   return {

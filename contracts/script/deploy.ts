@@ -1,5 +1,5 @@
 /** Deploys the contracts of every chain through one sealed factory each, and reads back every wire. */
-import { type Account, type Address, createPublicClient, http } from "viem";
+import { type Account, type Address, createPublicClient, erc20Abi, http } from "viem";
 import { create3Factory } from "../generated/create3-factory.ts";
 import {
   addressesOf,
@@ -39,6 +39,14 @@ export interface ChainDeployment {
   readonly gasUsed: bigint;
   /** By the names that programs use. */
   readonly addresses: Readonly<Record<string, Address>>;
+  /** The dollar that the minter takes; its address is among the others. */
+  readonly stablecoin: Stablecoin;
+}
+
+export interface Stablecoin {
+  readonly decimals: number;
+  /** Null where the token has none that can be read. */
+  readonly symbol: string | null;
 }
 
 /**
@@ -142,9 +150,19 @@ async function deployChain(plan: ChainPlan, deployer: Deployer): Promise<ChainDe
   if (!isSealed) gasUsed += await sealFactory(plan, deployer);
   const { name, chain } = plan;
   const eid = chain.layerZero?.eid ?? 0;
+  const stablecoin = await readStablecoin(deployer, chain.stablecoin);
   // Last, because a node may not know it: what it was asked to deploy is there all the same.
   const block = factory.block ?? (await firstBlockOf(deployer.reader, plan.factory));
-  return { name, chainId: chain.chainId, eid, block, gasUsed, addresses: addressesOf(plan) };
+  return { name, chainId: chain.chainId, eid, block, gasUsed, addresses: addressesOf(plan), stablecoin };
+}
+
+async function readStablecoin({ reader }: Deployer, address: Address): Promise<Stablecoin> {
+  const token = { address, abi: erc20Abi } as const;
+  const [decimals, symbol] = await Promise.all([
+    reader.readContract({ ...token, functionName: "decimals" }),
+    reader.readContract({ ...token, functionName: "symbol" }).catch(() => null),
+  ]);
+  return { decimals, symbol };
 }
 
 async function deployFactory(

@@ -1,5 +1,7 @@
-import { deepEqual, ok } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
 import { before, test } from "node:test";
+import { type Abi, decodeErrorResult, type Hex, padHex, toFunctionSelector } from "viem";
 import { buildContracts, generatedFiles, writtenFiles } from "./gen-abi.ts";
 
 before(() => ok(buildContracts() === 0));
@@ -20,3 +22,65 @@ test("bytecode names no machine: it contains no path and no metadata", () => {
     ok(!text.includes("ipfs") && !text.includes("node_modules") && !text.includes("solc"), file);
   }
 });
+
+/** Reverts that come from another contract than the one that was called. */
+const passedOn: [called: string, selector: Hex, error: string][] = [
+  ["token-minter", "0xe450d38c", "ERC20InsufficientBalance"],
+  ["token-minter", "0xfb8f41b2", "ERC20InsufficientAllowance"],
+  ["inference-settlement", "0xe450d38c", "ERC20InsufficientBalance"],
+  ["stablecoin", "0xfb8f41b2", "ERC20InsufficientAllowance"],
+  ["stablecoin", "0x62791302", "ERC2612ExpiredSignature"],
+  ["token-bridge", "0x4f3ec0d3", "LZ_InsufficientFee"],
+  ["token-bridge", "0xe450d38c", "ERC20InsufficientBalance"],
+  ["token-backing-outbox", "0x4f3ec0d3", "LZ_InsufficientFee"],
+  ["backer-vault", "0xfb8f41b2", "ERC20InsufficientAllowance"],
+  ["agent-fee-converter", "0x1ff641ae", "WrongAmountReceived"],
+  ["timelock-controller", "0xe2517d3f", "AccessControlUnauthorizedAccount"],
+];
+for (const [called, selector, error] of passedOn) {
+  test(`viem decodes ${selector} as ${error} by the ABI of ${called}`, async () => {
+    const data = padHex(selector, { dir: "right", size: 4 + 32 * 8 });
+    const { errorName } = decodeErrorResult({ abi: await abiOf(called), data });
+    equal(errorName, error);
+  });
+}
+
+test("an error that a contract has and its callee has too is in its ABI once", async () => {
+  for (const name of await abiNames()) {
+    const selectors = (await errorsOf(name)).map(selectorOf);
+    deepEqual([...new Set(selectors)], selectors, name);
+  }
+});
+
+test("every error that the Solidity tests expect is in an ABI that is served", async () => {
+  const known = new Set((await Promise.all((await abiNames()).map(errorsOf))).flat().map(({ name }) => name));
+  const expected = globSync("../test/**/*.t.sol", { cwd: import.meta.dirname }).flatMap((file) => {
+    const source = readFileSync(new URL(file, import.meta.url), "utf8");
+    return [...source.matchAll(/expectRevert\((?:abi\.encodeWithSelector\(|\s)*\w+\.(\w+)\.selector/g)].map(
+      ([, name]) => name,
+    );
+  });
+  ok(expected.length > 100, `${expected.length}`);
+  deepEqual([...new Set(expected.filter((name) => !known.has(name ?? "")))], []);
+});
+
+type AbiError = Extract<Abi[number], { type: "error" }>;
+
+function selectorOf(error: AbiError): Hex {
+  return toFunctionSelector({ ...error, type: "function", outputs: [], stateMutability: "view" });
+}
+
+async function errorsOf(name: string): Promise<AbiError[]> {
+  return (await abiOf(name)).filter((entry) => entry.type === "error");
+}
+
+async function abiNames(): Promise<string[]> {
+  return globSync("../../protocol/src/abi/*.ts", { cwd: import.meta.dirname })
+    .flatMap((file) => /([\w-]+)\.ts$/.exec(file)?.[1] ?? [])
+    .filter((name) => name !== "all");
+}
+
+async function abiOf(name: string): Promise<Abi> {
+  const module = (await import(`../../protocol/src/abi/${name}.ts`)) as Record<string, Abi>;
+  return Object.values(module)[0] ?? [];
+}

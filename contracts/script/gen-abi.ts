@@ -1,11 +1,14 @@
 /**
  * Writes what the rest of the project needs of the compiled contracts, so that nobody compiles to run:
- * `protocol/src/abi/<name>.ts` (the ABI) and `contracts/generated/<name>.ts` (ABI and creation code).
- * Both are committed; gen-abi.test.ts fails when they differ from a fresh build.
+ * `protocol/src/abi/<name>.ts` (the ABI, with the errors of every contract that it calls) and
+ * `contracts/generated/<name>.ts` (ABI and creation code). Both are committed; gen-abi.test.ts fails when they differ
+ * from a fresh build.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { type AbiEntry, withForeignErrors } from "./foreign-errors.ts";
 import { runForge } from "./forge.ts";
+import { npmAbi } from "./npm-artifact.ts";
 
 const contractsFolder = new URL("../", import.meta.url);
 const abiFolder = new URL("../../protocol/src/abi/", import.meta.url);
@@ -20,9 +23,13 @@ const SOURCES = [
 ];
 /** Interfaces of contracts that are not ours but that users sign for. */
 const FOREIGN_INTERFACES: Record<string, string> = { IStablecoin: "stablecoin" };
+/** Contracts that others published and our deployment includes. */
+const FOREIGN_CONTRACTS: Record<string, string> = {
+  "@openzeppelin/contracts/build/contracts/TimelockController.json": "timelock-controller",
+};
 
 interface Artifact {
-  readonly abi: readonly unknown[];
+  readonly abi: readonly AbiEntry[];
   readonly bytecode?: { readonly object: string };
 }
 
@@ -36,12 +43,17 @@ export function generatedFiles(): Map<string, string> {
     // An abstract contract is deployed as part of others.
     if (bytecode.object === "0x") continue;
     const name = kebabCase(contract);
-    if (isCalled) files.set(path(abiFolder, `${name}.ts`), abiModule(camelCase(name), abi));
+    if (isCalled) files.set(path(abiFolder, `${name}.ts`), abiModule(camelCase(name), completeAbi(contract)));
     files.set(path(bytecodeFolder, `${name}.ts`), deployableModule(camelCase(name), abi, bytecode.object));
   }
   for (const [contract, name] of Object.entries(FOREIGN_INTERFACES)) {
-    files.set(path(abiFolder, `${name}.ts`), abiModule(camelCase(name), artifact(contract).abi));
+    files.set(path(abiFolder, `${name}.ts`), abiModule(camelCase(name), completeAbi(contract)));
   }
+  for (const [specifier, name] of Object.entries(FOREIGN_CONTRACTS)) {
+    files.set(path(abiFolder, `${name}.ts`), abiModule(camelCase(name), npmAbi(specifier)));
+  }
+  const called = [...files.keys()].flatMap((file) => /\/protocol\/src\/abi\/([\w-]+)\.ts$/.exec(file)?.[1] ?? []);
+  files.set(path(abiFolder, "all.ts"), listModule(called.sort()));
   return files;
 }
 
@@ -71,20 +83,46 @@ function writeGeneratedFiles(): void {
   for (const [file, content] of files) writeFileSync(file, content);
 }
 
-function contracts(): { contract: string; isCalled: boolean }[] {
-  return SOURCES.flatMap(({ folder, isCalled }) =>
-    readdirSync(new URL(`${folder}/`, contractsFolder))
-      .filter((file) => file.endsWith(".sol"))
-      .map((file) => ({ contract: file.slice(0, -".sol".length), isCalled })),
+/** The ABI of a built contract with the errors that it can pass on from the contracts that it calls. */
+function completeAbi(contract: string): readonly AbiEntry[] {
+  const sources = new Map(
+    SOURCES.flatMap(({ folder, isCalled }) => (isCalled ? contractsIn(folder).map((name) => [name, folder]) : [])),
   );
+  return withForeignErrors(contract, {
+    abiOf: (name) => artifact(name).abi,
+    sourceOf(name) {
+      const folder = sources.get(name);
+      if (folder === undefined) return undefined;
+      return readFileSync(new URL(`${folder}/${name}.sol`, contractsFolder), "utf8");
+    },
+  });
+}
+
+function contracts(): { contract: string; isCalled: boolean }[] {
+  return SOURCES.flatMap(({ folder, isCalled }) => contractsIn(folder).map((contract) => ({ contract, isCalled })));
+}
+
+function contractsIn(folder: string): string[] {
+  return readdirSync(new URL(`${folder}/`, contractsFolder))
+    .filter((file) => file.endsWith(".sol"))
+    .map((file) => file.slice(0, -".sol".length));
 }
 
 function artifact(contract: string): Artifact {
   return JSON.parse(readFileSync(new URL(`out/${contract}.sol/${contract}.json`, contractsFolder), "utf8"));
 }
 
+/** Without the names of Solidity's own types, which clients do not need: the ABIs are served to them. */
 function abiModule(name: string, abi: readonly unknown[]): string {
-  return `${HEADER}// biome-ignore-all format: one entry a line\nexport const ${name}Abi = ${printAbi(abi)} as const;\n`;
+  const plain = JSON.parse(JSON.stringify(abi, (key, value) => (key === "internalType" ? undefined : value)));
+  return `${HEADER}// biome-ignore-all format: one entry a line\nexport const ${name}Abi = ${printAbi(plain)} as const;\n`;
+}
+
+/** All ABIs by the names that programs use. */
+function listModule(names: readonly string[]): string {
+  const imports = names.map((name) => `import { ${camelCase(name)}Abi } from "./${name}.ts";\n`);
+  const entries = names.map((name) => `  ${camelCase(name)}: ${camelCase(name)}Abi,\n`);
+  return `${HEADER}${imports.join("")}\nexport const abis = {\n${entries.join("")}} as const;\n`;
 }
 
 function deployableModule(name: string, abi: readonly unknown[], bytecode: string): string {

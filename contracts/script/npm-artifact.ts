@@ -1,8 +1,10 @@
 /** Contracts that others compiled and published on npm. */
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { type Address, type Hex, isHex } from "viem";
 
 interface NpmArtifact {
+  readonly abi: readonly { readonly type: string }[];
   readonly bytecode: string;
   readonly linkReferences?: Record<
     string,
@@ -15,7 +17,7 @@ interface NpmArtifact {
  * Throws if the package is not installed or a library is missing.
  */
 export function npmCreationCode(specifier: string, libraries: Readonly<Record<string, Address>> = {}): Hex {
-  const artifact: NpmArtifact = JSON.parse(readFileSync(new URL(import.meta.resolve(specifier)), "utf8"));
+  const artifact = readArtifact(specifier);
   let code = artifact.bytecode;
   for (const [library, positions] of Object.values(artifact.linkReferences ?? {}).flatMap(Object.entries)) {
     const address = libraries[library];
@@ -27,4 +29,14 @@ export function npmCreationCode(specifier: string, libraries: Readonly<Record<st
   }
   if (!isHex(code, { strict: true })) throw new Error(`${specifier} has no linkable creation code.`);
   return code;
+}
+
+/** The ABI in a Hardhat artifact, named as an import would. Throws if the package is not installed. */
+export function npmAbi(specifier: string): NpmArtifact["abi"] {
+  return readArtifact(specifier).abi;
+}
+
+function readArtifact(specifier: string): NpmArtifact {
+  // Some packages export their artifacts to `require` alone.
+  return JSON.parse(readFileSync(createRequire(import.meta.url).resolve(specifier), "utf8"));
 }

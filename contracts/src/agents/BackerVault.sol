@@ -44,6 +44,10 @@ contract BackerVault is IBackerVault {
     /// @dev Rewards have 6 decimals and backing has 18: with this, what rounding keeps of a day's drip is far below one unit.
     uint256 internal constant PRECISION = 1e36;
 
+    /// @dev What a storage word costs more when it changes, from zero or from another value, than when it keeps its value.
+    uint256 internal constant SET_GAS = 20_000;
+    uint256 internal constant CHANGE_GAS = 2_900;
+
     /* IMMUTABLES */
 
     /// @inheritdoc IBackerVault
@@ -139,6 +143,8 @@ contract BackerVault is IBackerVault {
         backer.owed = 0;
         emit Claimed(agent, msg.sender, amount);
         _pay(msg.sender, amount);
+        // With something to pay, two balances would change.
+        if (amount == 0 && backer.backing != 0 && _isDripping(agent)) _useGas(CHANGE_GAS + SET_GAS);
     }
 
     /* VIEWS */
@@ -167,11 +173,17 @@ contract BackerVault is IBackerVault {
 
     /* INTERNAL */
 
-    /// @dev Counts what `backer` has earned until now, before its backing changes.
+    /// @dev Counts what `backer` has earned until now, before its backing changes. Costs the same gas at every second.
     function _count(address agent, address account) internal returns (Backer storage backer) {
         backer = _backers[agent][account];
         uint256 perUnit = _advance(agent);
-        backer.owed = _owed(backer, perUnit);
+        (uint256 counted, uint256 owedBefore) = (backer.perUnitCounted, backer.owed);
+        uint256 owed = _owed(backer, perUnit);
+        if ((perUnit == counted || owed == owedBefore) && _isDripping(agent)) {
+            if (perUnit == counted) _useGasOfChange(counted);
+            if (owed == owedBefore && backer.backing != 0) _useGasOfChange(owed);
+        }
+        backer.owed = owed;
         backer.perUnitCounted = perUnit;
     }
 
@@ -179,11 +191,35 @@ contract BackerVault is IBackerVault {
         return backer.owed + backer.backing * (perUnit - backer.perUnitCounted) / PRECISION;
     }
 
+    /// @dev Brings the agent's books up to now. Costs the same gas at every second.
     function _advance(address agent) internal returns (uint256 perUnit) {
+        Agent storage books = _agents[agent];
+        (uint256 timeBefore, uint256 perUnitBefore) = (books.drip.time, books.perUnit);
         Drip memory drip;
         (drip, perUnit) = _advanced(agent);
-        _agents[agent].drip = drip;
-        _agents[agent].perUnit = perUnit;
+        books.drip = drip;
+        books.perUnit = perUnit;
+        if (timeBefore == drip.time) _useGas(CHANGE_GAS);
+        if (perUnit == perUnitBefore && _isDripping(agent)) _useGasOfChange(perUnit);
+    }
+
+    /// @dev Whether the agent's backers earn more at a later second.
+    function _isDripping(address agent) internal view returns (bool) {
+        return _agents[agent].totalBacking != 0 && _left(_agents[agent].drip) != 0;
+    }
+
+    /// @dev Uses what it costs to change a word that has `value`.
+    function _useGasOfChange(uint256 value) internal view {
+        _useGas(value == 0 ? SET_GAS : CHANGE_GAS);
+    }
+
+    /// @dev A wallet's gas limit is what the call takes when it is estimated, and the call runs later. What changes with time
+    /// keeps its value within a second, which is cheaper: a call that was estimated in the second of the agent's last change
+    /// would run out of gas. So it costs the same then.
+    function _useGas(uint256 amount) internal view {
+        uint256 left = gasleft();
+        uint256 end = left > amount ? left - amount : 0;
+        while (gasleft() > end) {}
     }
 
     /// @dev The agent's drip as of now, and what one unit of backing has earned by it.

@@ -20,6 +20,7 @@ import {IInferenceStaking} from "./IInferenceStaking.sol";
 /// come for one conversion, and many small conversions delay nothing.
 /// Rounding: what a backer is owed is rounded down; fractions of a unit stay here. No balance is ever read: tokens that are
 /// sent here plainly are a gift to nobody.
+/// Gas: a call costs the same at every second, within a few thousand, so that a wallet's estimate holds until it runs.
 interface IBackerVault {
     /// @notice `backer` added `amount`; all backing of the agent is `totalAfter`.
     event Backed(address indexed agent, address indexed backer, uint256 amount, uint256 totalAfter);
