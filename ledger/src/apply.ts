@@ -7,10 +7,10 @@ import { type Draft, makeDraft } from "./draft.ts";
 import { forget } from "./forget.ts";
 import { checkpoint, inquire, orphan, release, reserve, settle } from "./hold.ts";
 import { journal } from "./journal.ts";
-import { createKey, revokeKey, rollKey, updateKey } from "./key.ts";
+import { createKey, revokeKey, rollKey, setKeyTerms, updateKey } from "./key.ts";
 import type { Partition } from "./partition.ts";
 import { consumeNonce, openSession, revokeSession, setCapacity } from "./session.ts";
-import type { Change, Rows } from "./tables.ts";
+import type { Change, ReadRows } from "./tables.ts";
 
 /** What a command did: its reply, and what must be durable, at once, before the reply leaves. */
 export type Outcome<C extends Command = Command> = {
@@ -28,14 +28,22 @@ export type Outcome<C extends Command = Command> = {
  *
  * @param clockMs The partition's own clock, to refuse commands of another time.
  */
-export function apply<C extends Command>(partition: Partition, rows: Rows, command: C, clockMs: number): Outcome<C> {
+export function apply<C extends Command>(
+  partition: Partition,
+  rows: ReadRows,
+  command: C,
+  clockMs: number,
+): Outcome<C> {
   assertAmounts(command);
   const draft = makeDraft(rows);
-  const reply = dispatch(draft, partition, command, clockMs) as ReplyOf<C>;
+  const reply = dispatch(draft, { partition, rows, clockMs }, command) as ReplyOf<C>;
   return { reply, changes: draft.changes, deliveries: draft.deliveries, alerts: draft.alerts };
 }
 
-function dispatch(draft: Draft, partition: Partition, command: Command, clockMs: number): Reply {
+/** Where a command is applied. Its rows are as they were before it. */
+type Place = { partition: Partition; rows: ReadRows; clockMs: number };
+
+function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Command): Reply {
   switch (command.type) {
     case "reserve":
       return reserve(draft, partition, command, clockMs);
@@ -67,6 +75,8 @@ function dispatch(draft: Draft, partition: Partition, command: Command, clockMs:
       return updateKey(draft, command);
     case "rollKey":
       return rollKey(draft, command);
+    case "setKeyTerms":
+      return setKeyTerms(draft, rows, command);
     case "revokeKey":
       return revokeKey(draft, command);
     case "consumeNonce":

@@ -273,6 +273,23 @@ test("a follower counts what the owner charged, once, on the day of admission", 
   assert.equal(host.alerts.length, 2);
 });
 
+test("what its owner released before it came here is not held when it comes, nor when that is days ago", () => {
+  const host = makeExample();
+  const released = { ...follow("r1", null), admittedAt: noon };
+  assert.equal(host.apply(ceiling, released).status, "released");
+  assert.equal(host.apply(ceiling, reserveCeiling("r1", 10)).status, "conflict");
+  assert.equal(host.apply(ceiling, released).status, "released");
+  assert.deepEqual(host.alerts, []);
+  // Of what would be too late by now, nothing is written down.
+  host.clock.now = noon + 3 * 60_000;
+  assert.equal(host.apply(ceiling, { ...follow("r2", null), admittedAt: noon }).status, "unknown");
+  assert.equal(host.apply(ceiling, reserveCeiling("r2", 10)).status, "clock_skew");
+  assert.deepEqual(
+    host.all("hold").map(({ row }) => row.id),
+    ["r1"],
+  );
+});
+
 test("a refused hold is released in silence; an unknown one is reported only if it was charged", () => {
   const host = makeExample({ ceiling: 1_000 });
   host.apply(ceiling, reserveCeiling("r1", 201));

@@ -2,8 +2,9 @@ import { DAY_MS } from "@inference/protocol/window";
 import { type CountedBudget, counted, counterId, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
 import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
 import type { Draft } from "./draft.ts";
-import { isUnresolved, repeatedReserve, repeatedResolve, words } from "./hold.ts";
+import { isUnresolved, repeatedReserve, repeatedResolve, tombstone, words } from "./hold.ts";
 import { CEILING_SHARE_PERCENT, MAX_CLOCK_SKEW_MS, OUTCOME_RETENTION_MS } from "./limits.ts";
+import { ceilingPartition } from "./partition.ts";
 import type { BudgetRow, CounterRow, HoldRow } from "./tables.ts";
 
 /**
@@ -61,6 +62,10 @@ export function follow(draft: Draft, command: CommandOf<"follow">, clockMs: numb
   const chargeNanoUsd = command.chargeNanoUsd ?? 0;
   const hold = draft.get("hold", command.id);
   if (hold === undefined) {
+    if (outcome === "released" && mayStillCome(command, clockMs)) {
+      draft.put("hold", tombstone(command.id, ceilingPartition, command.admittedAt));
+      return { status: "released" };
+    }
     const isExpected = outcome === "released" || mayBeForgotten(command, clockMs);
     if (!isExpected) draft.alert(`${command.id}: settled at ${chargeNanoUsd}, and never held here`);
     return { status: "unknown" };
@@ -81,6 +86,16 @@ export function setCeiling(draft: Draft, command: CommandOf<"setCeiling">): Repl
     draft.put("cursor", { id: "cursor", ...lowered, lastActivationId: 0, totalActivated: "0" });
   }
   return { status: "set" };
+}
+
+/** Its reserve was sent, may be under way, and would not be too late yet. */
+function mayStillCome(
+  command: CommandOf<"follow">,
+  clockMs: number,
+): command is CommandOf<"follow"> & { admittedAt: number } {
+  const { admittedAt } = command;
+  // Twice, because a clock may be set back a little.
+  return admittedAt !== undefined && admittedAt + 2 * MAX_CLOCK_SKEW_MS >= clockMs;
 }
 
 /** Its owner may not have heard that it was followed, and tell it again after days. */

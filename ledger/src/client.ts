@@ -12,9 +12,11 @@ export type LedgerClient = {
    * Runs a saga and answers once everything it changed is durable.
    *
    * @param options.untilDurable Go on trying while the disk is full: for what must not be lost, like a settle.
+   * @param options.insist Go on trying for seconds while a partition cannot be reached: for what is worth little when
+   *   half of it is done. Where a saga is one commit, it never is.
    * @throws LedgerUnavailable when it could not be made durable; whether it took effect is then unknown.
    */
-  run<T>(saga: () => Saga<T>, options?: { untilDurable?: boolean }): Promise<T>;
+  run<T>(saga: () => Saga<T>, options?: { untilDurable?: boolean; insist?: boolean }): Promise<T>;
   read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>>;
   /** Unresolved holds whose lease has lapsed, oldest first. */
   lapsedHolds(at: number, limit: number): Promise<LapsedHold[]>;

@@ -121,7 +121,10 @@ export type Commands = {
     command: { type: "inquire"; id: string; at: number };
     reply: { state: HoldState; chargeNanoUsd: NanoUsd };
   };
-  /** Follower: the owner has resolved it. A charge of null is a release. Older versions do not say when it began. */
+  /**
+   * Follower: the owner has resolved it. A charge of null is a release, and of an id that is unknown here makes it stay
+   * unknown. Older versions do not say when it began.
+   */
   follow: {
     command: { type: "follow"; id: string; chargeNanoUsd: NanoUsd | null; admittedAt?: number };
     reply: ResolveReply;
@@ -198,6 +201,27 @@ export type Commands = {
       nonceExpiresAt: number;
     };
     reply: { status: "rolled" | "unknown" | "nonce_used" };
+  };
+  /**
+   * Account: other terms for a key, as its wallet signed them: its limit, which may be higher, the limit's window and
+   * the expiry. What the key spent and holds counts in the new window as in the old one.
+   */
+  setKeyTerms: {
+    command: {
+      type: "setKeyTerms";
+      /** Of this change: the same message under another id is used up. */
+      id: string;
+      at: number;
+      keyId: string;
+      window: Window;
+      limitNanoUsd: NanoUsd | null;
+      /** Undefined: it stays as it is. */
+      expiresAt?: number | null;
+      /** Of the signed message, consumed with the change. */
+      nonce: string;
+      nonceExpiresAt: number;
+    };
+    reply: { status: "set" | "unknown" | "expired" | "nonce_used" };
   };
   revokeKey: {
     command: { type: "revokeKey"; at: number; keyId: string };

@@ -1,3 +1,4 @@
+import { counterId } from "./budget.ts";
 import type { Commands, ReplyOf } from "./commands.ts";
 import { deliveryId } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
@@ -26,7 +27,7 @@ export function forget(draft: Draft, command: Forget, clockMs: number): ReplyOf<
       if (table === "key") keepPaidKey(draft, id);
       continue;
     }
-    if (table === "hold") for (const counter of words(draft.get("hold", id)?.counters ?? "")) counters.add(counter);
+    if (table === "hold") for (const counter of countersOf(draft, id)) counters.add(counter);
     if (table === "session") forgetCapacities(draft, id);
     if (table === "key") forgetKey(draft, id, at);
     else draft.remove(table, id);
@@ -34,6 +35,15 @@ export function forget(draft: Draft, command: Forget, clockMs: number): ReplyOf<
   }
   for (const id of counters) forgetCounter(draft, id, at);
   return { forgotten };
+}
+
+/** Where a hold counted, and where it counts since its key has another window. */
+function countersOf(draft: Draft, holdId: string): string[] {
+  const hold = draft.get("hold", holdId);
+  if (hold === undefined) return [];
+  const budget = hold.counters === "" ? undefined : draft.get("budget", `key:${hold.keyId}`);
+  const now = budget === undefined ? [] : [counterId(budget.id, budget, hold.admittedAt)];
+  return [...words(hold.counters), ...now];
 }
 
 function isOver(draft: Draft, { table, at, keepMs = 0 }: Forget, id: string): boolean {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { apply } from "./apply.ts";
 import { ceilingPartition, journalPartition } from "./partition.ts";
 import { answer } from "./reads.ts";
-import type { Rows } from "./tables.ts";
+import type { ReadRows } from "./tables.ts";
 import {
   account,
   bySession,
@@ -369,7 +369,7 @@ test("an id that was asked for before it came never comes", () => {
 
 test("a key without its budget has no money, not all of it", () => {
   const rows = makeExample().rows(account);
-  const without: Rows = { get: (table, id) => (id === "key:key1" ? undefined : rows.get(table, id)) };
+  const without: ReadRows = { ...rows, get: (table, id) => (id === "key:key1" ? undefined : rows.get(table, id)) };
   const { reply } = apply(account, without, reserve("r1", 1), noon);
   assert.deepEqual(refusalOf(reply), ["key", "settled", 1, 0, "lifetime", null]);
 });

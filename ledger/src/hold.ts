@@ -256,7 +256,8 @@ function resolve(draft: Draft, hold: HoldRow, resolution: Resolution): void {
   }
 }
 
-function tombstone(id: string, partition: Partition, at: number): HoldRow {
+/** In place of a hold that is not known here: its reserve, should it come late, finds its id taken. */
+export function tombstone(id: string, partition: Partition, at: number): HoldRow {
   return {
     id,
     state: "released",

@@ -9,10 +9,15 @@ export function keyUsage(rows: ReadRows, keyId: string, atMs: number): KeyUsage 
   let dayNanoUsd = 0;
   let monthNanoUsd = 0;
   for (let day = windowStart("month", atMs); day <= atMs; day += DAY_MS) {
-    dayNanoUsd = usageOf(rows, `${utcDay(day)} ${keyId}`);
+    dayNanoUsd = usageOfDay(rows, keyId, day);
     monthNanoUsd += dayNanoUsd;
   }
   return { dayNanoUsd, monthNanoUsd };
+}
+
+/** What a key was charged for requests that were admitted on the UTC day of a time. */
+export function usageOfDay(rows: ReadRows, keyId: string, atMs: number): NanoUsd {
+  return usageOf(rows, `${utcDay(atMs)} ${keyId}`);
 }
 
 const ROWS_A_PAGE = 100;

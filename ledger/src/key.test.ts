@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS } from "@inference/protocol/window";
+import type { Commands } from "./commands.ts";
 import { answer } from "./reads.ts";
 import { account, createKey, makeExample, noon, refusalOf, reserve, settle } from "./testing/example.ts";
 
@@ -152,4 +154,104 @@ test("revoking a key again answers as before for as long as the key is there", (
   host.apply(account, { type: "forget", at: host.clock.now, table: "key", ids: ["key1", "key2"] });
   assert.equal(host.rows(account).get("key", "key1"), undefined);
   assert.equal(revoke("key2"), "revoked");
+});
+
+const terms = (keyId: string, nonce: string, changed: Partial<Commands["setKeyTerms"]["command"]> = {}) =>
+  ({
+    type: "setKeyTerms",
+    id: "change",
+    at: noon,
+    keyId,
+    window: "lifetime",
+    limitNanoUsd: 200,
+    expiresAt: null,
+    nonce,
+    nonceExpiresAt: noon + 600_000,
+    ...changed,
+  }) as const;
+
+test("a signed message raises, lowers, sets and removes a limit, and what was spent and is held stays counted", () => {
+  const host = makeExample();
+  host.apply(account, createKey("key2", { limitNanoUsd: 100, window: "day" }));
+  const payer = { kind: "key", digest: "digest of key2" } as const;
+  host.apply(account, reserve("r1", 60, { payer }));
+  host.apply(account, settle("r1", 50));
+  host.apply(account, reserve("r2", 40, { payer }));
+  const set = (nonce: string, limitNanoUsd: number | null) =>
+    host.apply(account, terms("key2", nonce, { limitNanoUsd, window: "day" })).status;
+  const left = () => answer(host.rows(account), { type: "key", keyId: "key2", at: noon })?.budget.availableNanoUsd;
+  assert.equal(set("t1", 150), "set");
+  assert.equal(left(), 60);
+  assert.equal(set("t2", 70), "set");
+  assert.equal(left(), 0, "settled and held are above it");
+  assert.equal(set("t3", null), "set");
+  assert.equal(left(), null);
+  assert.equal(set("t4", 91), "set");
+  assert.equal(left(), 1);
+  assert.equal(host.apply(account, settle("r2", 40)).status, "settled", "an open hold stays good");
+  assert.equal(left(), 1);
+});
+
+test("another window counts what was spent and is held in it, to the nano-dollar", () => {
+  const host = makeExample();
+  host.apply(account, createKey("key2", { at: Date.UTC(2027, 4, 31, 12) }));
+  const payer = { kind: "key", digest: "digest of key2" } as const;
+  const spend = (id: string, at: number, chargeNanoUsd: number) => {
+    host.clock.now = at;
+    host.apply(account, reserve(id, 100, { payer, at }));
+    host.apply(account, {
+      ...settle(id, chargeNanoUsd),
+      at,
+      tally: { model: id, promptTokens: 0, completionTokens: 0 },
+    });
+  };
+  spend("last month", Date.UTC(2027, 4, 31, 12), 1);
+  spend("yesterday", noon - DAY_MS, 2);
+  spend("today", noon, 4);
+  host.apply(account, reserve("open", 8, { payer }));
+  const view = (nonce: string, window: "day" | "month" | "lifetime") => {
+    assert.equal(host.apply(account, terms("key2", nonce, { window })).status, "set");
+    const { settledNanoUsd, heldNanoUsd } = answer(host.rows(account), { type: "key", keyId: "key2", at: noon })
+      ?.budget ?? { settledNanoUsd: null, heldNanoUsd: null };
+    return [settledNanoUsd, heldNanoUsd];
+  };
+  assert.deepEqual(view("t1", "day"), [4, 8]);
+  assert.deepEqual(view("t2", "month"), [6, 8]);
+  assert.deepEqual(view("t3", "lifetime"), [7, 8]);
+  assert.deepEqual(view("t4", "day"), [4, 8]);
+  host.apply(account, settle("open", 8));
+  assert.deepEqual(view("t5", "day"), [12, 0], "the hold ends where it counts now");
+  assert.deepEqual(view("t6", "lifetime"), [15, 0]);
+});
+
+test("a message changes a key's terms once; it signs nobody in, and makes no key", () => {
+  const host = makeExample();
+  assert.equal(host.apply(account, terms("key1", "t1")).status, "set");
+  assert.equal(host.apply(account, terms("key1", "t2", { limitNanoUsd: 100 })).status, "set");
+  assert.equal(host.apply(account, terms("key1", "t1")).status, "set", "again, as before");
+  assert.equal(host.rows(account).get("budget", "key:key1")?.limitNanoUsd, 100, "and nothing is changed");
+  assert.equal(host.apply(account, terms("key1", "t1", { limitNanoUsd: 500 })).status, "nonce_used");
+  assert.equal(host.apply(account, terms("key1", "t1", { id: "another" })).status, "nonce_used");
+  assert.equal(host.apply(account, terms("key1", "nonce of key1")).status, "nonce_used");
+  assert.equal(host.apply(account, createKey("key2", { nonce: "t1" })).status, "nonce_used");
+  const signIn = { type: "consumeNonce", at: noon, nonce: "t1", expiresAt: noon, digest: "s" } as const;
+  assert.equal(host.apply(account, signIn).status, "nonce_used");
+});
+
+test("an expiry is moved while it is ahead; a key that has expired or is revoked is not brought back", () => {
+  const host = makeExample();
+  host.apply(account, createKey("key2", { expiresAt: noon + 1_000 }));
+  const set = (keyId: string, nonce: string, expiresAt: number | null, at: number) =>
+    host.apply(account, terms(keyId, nonce, { expiresAt, at })).status;
+  assert.equal(set("key2", "t1", noon + 5_000, noon + 999), "set");
+  assert.equal(set("key2", "t2", noon + 2_000, noon + 1_500), "set");
+  assert.equal(set("key2", "t3", null, noon + 2_000), "expired");
+  assert.equal(set("key2", "t2", noon + 2_000, noon + 2_500), "set", "again, as before");
+  host.apply(account, createKey("key3", { nonce: "nonce of key3", digest: "digest of key3", expiresAt: noon + 9_000 }));
+  const { expiresAt: _, ...limitAlone } = terms("key3", "t6");
+  assert.equal(host.apply(account, limitAlone).status, "set");
+  assert.equal(host.rows(account).get("key", "key3")?.expiresAt, noon + 9_000, "it stays where it is not named");
+  host.apply(account, { type: "revokeKey", at: noon, keyId: "key1" });
+  assert.equal(set("key1", "t4", null, noon), "unknown");
+  assert.equal(set("none", "t5", null, noon), "unknown");
 });

@@ -3,11 +3,13 @@ import { counterId, counterOf } from "./budget.ts";
 import type { Commands, ReplyOf } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { MAX_CLOCK_SKEW_MS, MAX_KEYS_PER_ACCOUNT, OUTCOME_RETENTION_MS, UNPAID_KEY_MS } from "./limits.ts";
+import { recountKey } from "./recount-key.ts";
 import { spendNonce } from "./session.ts";
-import type { KeyRow } from "./tables.ts";
+import type { KeyRow, ReadRows } from "./tables.ts";
 
 /**
- * An account's API keys. A new secret takes a signed message, and the message's nonce is spent here.
+ * An account's API keys. A new secret, and other terms than a lower limit, take a signed message, whose nonce is spent
+ * here.
  */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
@@ -71,6 +73,28 @@ export function rollKey(draft: Draft, command: CommandOf<"rollKey">): ReplyOf<Co
   draft.put("secret", { id: digest, keyId });
   draft.put("key", { ...key, digest, label, nonce });
   return { status: "rolled" };
+}
+
+export function setKeyTerms(
+  draft: Draft,
+  rows: ReadRows,
+  command: CommandOf<"setKeyTerms">,
+): ReplyOf<CommandOf<"setKeyTerms">> {
+  const { keyId, window, limitNanoUsd, nonce, at } = command;
+  const key = draft.get("key", keyId);
+  if (key === undefined || key.revokedAt !== null) return { status: "unknown" };
+  const expiresAt = command.expiresAt === undefined ? key.expiresAt : command.expiresAt;
+  const terms = `${command.id} ${keyId} ${limitNanoUsd} ${window} ${command.expiresAt}`;
+  const spent = draft.get("nonce", nonce);
+  if (spent !== undefined) return { status: spent.digest === terms ? "set" : "nonce_used" };
+  if (key.expiresAt !== null && key.expiresAt <= at) return { status: "expired" };
+
+  // After this point the key has its new terms.
+  spendNonce(draft, nonce, command.nonceExpiresAt, terms);
+  if (window !== key.window) recountKey(draft, rows, { key, window, at, old: countersOf(key, at) });
+  draft.put("key", { ...key, window, limitNanoUsd, expiresAt });
+  draft.put("budget", { id: `key:${keyId}`, window, limitNanoUsd });
+  return { status: "set" };
 }
 
 export function revokeKey(draft: Draft, command: CommandOf<"revokeKey">): ReplyOf<CommandOf<"revokeKey">> {

@@ -5,7 +5,8 @@ import type { Address } from "@inference/protocol/credential";
  * file; at the edge each is an object of its own.
  *
  * - `account:<address>`: balance, keys and their limits, sign-in nonces, holds, receipts
- * - `identity:<address>`: an identity's capacity, sessions, holds, receipts
+ * - `identity:<address>`: a wallet's capacity, sessions, holds, receipts
+ * - `identity:agent:<token>`: an agent's, which has nothing of a wallet of the same address
  * - `ceiling`: the day's counters and the open holds under them
  * - `journal:<utc-day>`: the uses of a day, for posting
  * - `chain:<chainId>`: the cursor of what has been read from a chain
@@ -15,10 +16,11 @@ export type Partition = string;
 export const ceilingPartition: Partition = "ceiling";
 export const accountPartition = (address: Address): Partition => `account:${address.toLowerCase()}`;
 export const identityPartition = (address: Address): Partition => `identity:${address.toLowerCase()}`;
+export const agentPartition = (agentToken: Address): Partition => `identity:agent:${agentToken.toLowerCase()}`;
 export const journalPartition = (utcDay: string): Partition => `journal:${utcDay}`;
 export const chainPartition = (chainId: number): Partition => `chain:${chainId}`;
 
-/** The address in the name of an account's or identity's partition. */
+/** The address in the name of an account's partition. */
 export function partitionAddress(partition: Partition): Address {
   return partition.slice(partition.indexOf(":") + 1) as Address;
 }

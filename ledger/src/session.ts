@@ -13,8 +13,8 @@ export function consumeNonce(draft: Draft, command: CommandOf<"consumeNonce">): 
 }
 
 /** Remembers a key's nonce for as long as its message could be valid. */
-export function spendNonce(draft: Draft, nonce: string, expiresAt: number): void {
-  draft.put("nonce", { id: nonce, expiresAt, digest: null });
+export function spendNonce(draft: Draft, nonce: string, expiresAt: number, digest: string | null = null): void {
+  draft.put("nonce", { id: nonce, expiresAt, digest });
 }
 
 export function openSession(draft: Draft, command: CommandOf<"openSession">): ReplyOf<CommandOf<"openSession">> {

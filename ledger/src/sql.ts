@@ -22,6 +22,10 @@ export type TableSql = {
 export const LIVE_KEYS =
   "SELECT * FROM key_row INDEXED BY live_key WHERE partition = ? AND revoked_at IS NULL ORDER BY id";
 
+/** The holds of a partition that have not ended: few, also of all partitions together. Bind: partition. */
+export const UNRESOLVED_HOLDS = `SELECT * FROM hold_row INDEXED BY unresolved_hold
+  WHERE partition = ? AND state IN ('open', 'orphaned') ORDER BY id`;
+
 export type SqlValue = string | number | null;
 
 export const tableSql = Object.fromEntries(tableNames.map((table) => [table, makeTableSql(table)])) as Record<

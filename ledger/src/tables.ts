@@ -77,7 +77,10 @@ export type AccountRow = { id: "account"; keys: number; createdAt: number };
 export type NonceRow = {
   id: string;
   expiresAt: number;
-  /** Of the session it was spent for; null: for a key, which remembers its nonce itself, or by an older version. */
+  /**
+   * Of the session it was spent for, or of the change of a key that it was spent for; null: for a key's secret, which
+   * remembers its nonce itself, or by an older version.
+   */
   digest: string | null;
 };
 
@@ -173,12 +176,17 @@ export type Rows = {
   get<T extends TableName>(table: T, id: string): Tables[T] | undefined;
 };
 
-/** What the read side can also do: walk a table in the order of its ids, or against it, and find the keys that live. */
+/**
+ * What can be looked for as well: a table in the order of its ids, or against it, the keys that live, and the holds
+ * that have not ended.
+ */
 export type ReadRows = Rows & {
   list<T extends TableName>(table: T, range: { after?: string; limit: number }): Tables[T][];
   newest<T extends TableName>(table: T, range: { before: string; limit: number }): Tables[T][];
   /** Those that are not revoked, `MAX_KEYS_PER_ACCOUNT` at most, in the order of their ids. */
   liveKeys(): KeyRow[];
+  /** Those open or orphaned, in the order of their ids. */
+  unresolvedHolds(): HoldRow[];
 };
 
 export type Change = { [T in TableName]: { table: T; id: string; row: Tables[T] | null } }[TableName];

@@ -11,7 +11,7 @@ import {
   parseCredential,
 } from "./credential.ts";
 
-const kind = fc.constantFrom("ik" as const, "is" as const);
+const kind = fc.constantFrom("ik" as const, "is" as const, "ia" as const);
 const address = fc.stringMatching(/^[0-9a-f]{40}$/).map((text) => `0x${text}` as Address);
 const secret = fc.uint8Array({ minLength: 20, maxLength: 20 });
 const checksum = fc.uint8Array({ minLength: 10, maxLength: 10 }).map(encodeBase32);

@@ -3,7 +3,7 @@ import { decodeBase32, encodeBase32 } from "./base32.ts";
 /**
  * API keys and session tokens, one format: `<kind>_<subject>_<secret><checksum>`.
  *
- * - kind: `ik` for an API key, `is` for a session token.
+ * - kind: `ik` for an API key, `is` for a wallet's session token, `ia` for an agent's.
  * - subject: the 20-byte address of the account or identity, so that the credential routes itself to its partition.
  * - secret: 20 random bytes.
  * - checksum: 10 bytes of an HMAC over all that precedes it, under a server secret: neither typing errors nor forgeries
@@ -11,7 +11,7 @@ import { decodeBase32, encodeBase32 } from "./base32.ts";
  *
  * Each part is base 32. The stored form of a credential is a digest of its whole text; the text itself is shown once.
  */
-export type CredentialKind = "ik" | "is";
+export type CredentialKind = "ik" | "is" | "ia";
 export type Address = `0x${string}`;
 
 export type Credential = {
@@ -25,7 +25,7 @@ export type Credential = {
 
 export const SECRET_BYTES = 20;
 export const CHECKSUM_BYTES = 10;
-const PATTERN = /^(ik|is)_([0-9a-hjkmnp-tv-z]{32})_([0-9a-hjkmnp-tv-z]{32})([0-9a-hjkmnp-tv-z]{16})$/;
+const PATTERN = /^(ik|is|ia)_([0-9a-hjkmnp-tv-z]{32})_([0-9a-hjkmnp-tv-z]{32})([0-9a-hjkmnp-tv-z]{16})$/;
 
 /** @param secret 20 random bytes. The result wants its checksum appended. */
 export function credentialBody(kind: CredentialKind, subject: Address, secret: Uint8Array): string {

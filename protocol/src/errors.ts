@@ -55,6 +55,8 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
+export type ErrorMetadata = Record<string, string | number | boolean | null | readonly number[]>;
+
 export type ErrorDetail = {
   code: ErrorCode;
   /** Says what is wrong and what to do about it. */
@@ -62,7 +64,7 @@ export type ErrorDetail = {
   /** The field of the request that it is about. */
   param?: string | null;
   /** Numbers a program can use: what was needed, what is left, when it resets. */
-  metadata?: Record<string, string | number | boolean | null>;
+  metadata?: ErrorMetadata;
   /** Seconds until the same request may succeed. */
   retryAfterS?: number;
   /** Where one cause of a code heals otherwise than the others: in place of the table's word. */
@@ -75,7 +77,7 @@ export type ErrorBody = {
     type: string;
     param: string | null;
     code: ErrorCode;
-    metadata?: Record<string, string | number | boolean | null>;
+    metadata?: ErrorMetadata;
   };
 };
 

@@ -27,6 +27,7 @@ import type { WorldHost } from "./world.ts";
  * | L13 | the totals of a day and key are its receipts, counted once each |
  * | L14 | of the requests under one name, while it lasts, at most one is open or settled |
  * | L15 | of a forgotten key and session nothing is left that opens or counts; an account counts its keys that live |
+ * | L16 | a request whose reservation failed and was undone is held nowhere, whatever arrives late (see `play.ts`) |
  */
 export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model) {
   const ended = new Map<string, string>();
@@ -41,6 +42,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
   function check(partition: Partition, command: Command, reply: Reply): void {
     if (command.type === "reserve" || command.type === "reserveCeiling") checkAdmission(partition, command, reply);
     if (command.type === "forget") checkForgotten(partition, command);
+    if (command.type === "setKeyTerms") windowsChange(partition, command);
     const holds = host.rows(partition).list("hold", { limit: 10_000 });
     for (const hold of holds) checkHold(partition, hold);
     for (const row of [...holds, ...host.rows(partition).list("session", { limit: 100 })]) {
@@ -100,6 +102,25 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
       const day = Date.parse(windowName("day", at));
       checkNothingLeft(partition, (text) => text.includes(`capacity:${day}`));
       gone.add(`${partition} capacity:${day}@${day}`);
+    }
+  }
+
+  /**
+   * In another window a key is counted as if it had always been its own, but for the windows before: nobody asks for
+   * those. Clocks differ by two minutes.
+   */
+  function windowsChange(partition: Partition, { keyId, at }: Commands["setKeyTerms"]["command"]): void {
+    const rows = host.rows(partition);
+    const spent = [...rows.list("receipt", { limit: 10_000 }), ...rows.list("hold", { limit: 10_000 })];
+    const names = spent
+      .filter((one) => one.keyId === keyId)
+      .flatMap(({ admittedAt }) => counterNames(partition, keyId, admittedAt))
+      .filter((name) => name.startsWith("key:"));
+    const near = [at - 120_000, at, at + 120_000].flatMap((time) => counterNames(partition, keyId, time));
+    for (const name of names) {
+      const isCounted = near.includes(name) || rows.get("counter", name) !== undefined;
+      if (isCounted) gone.delete(`${partition} ${name}`);
+      else gone.add(`${partition} ${name}`);
     }
   }
 

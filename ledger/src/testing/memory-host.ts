@@ -3,6 +3,7 @@ import { apply } from "../apply.ts";
 import type { ForgettableTable, LapsedHold, LedgerClient } from "../client.ts";
 import type { Command, Reply, ReplyOf } from "../commands.ts";
 import { outboxChange } from "../delivery.ts";
+import { isUnresolved } from "../hold.ts";
 import { keyEnd } from "../key.ts";
 import type { Partition } from "../partition.ts";
 import { answer } from "../reads.ts";
@@ -84,6 +85,11 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
           .sort(([one], [other]) => (one < other ? -1 : 1))
           .flatMap(([id, text]) => decode("key", id, text) ?? [])
           .filter((key) => key.revokedAt === null),
+      unresolvedHolds: () =>
+        [...tables.hold]
+          .sort(([one], [other]) => (one < other ? -1 : 1))
+          .flatMap(([id, text]) => decode("hold", id, text) ?? [])
+          .filter(isUnresolved),
     };
   }
 

@@ -38,6 +38,8 @@ export function makeModel() {
   const credits: { account: Partition; id: string; amount: number }[] = [];
   let keys: Key[] = [];
   const spentNonces = new Set<string>();
+  /** By the nonce of their message. */
+  const termsSet = new Map<string, string>();
   let sessions: { identity: Partition; digest: string; at: number; expiresAt: number; revoked: boolean }[] = [];
   const capacities = new Map<string, number>();
   const uses: CommandOf<"journal">[] = [];
@@ -235,6 +237,22 @@ export function makeModel() {
     return { status: "rolled" };
   }
 
+  function setKeyTerms(account: Partition, command: CommandOf<"setKeyTerms">): unknown {
+    const { keyId, window, limitNanoUsd, nonce, at } = command;
+    const key = keys.find((other) => other.account === account && other.keyId === keyId && other.revokedAt === null);
+    if (key === undefined) return { status: "unknown" };
+    const terms = JSON.stringify([command.id, keyId, window, limitNanoUsd, String(command.expiresAt)]);
+    const earlier = termsSet.get(`${account} ${nonce}`);
+    if (earlier !== undefined) return { status: earlier === terms ? "set" : "nonce_used" };
+    if (spentNonces.has(`${account} ${nonce}`)) return { status: "nonce_used" };
+    if (key.expiresAt !== null && key.expiresAt <= at) return { status: "expired" };
+    spentNonces.add(`${account} ${nonce}`);
+    termsSet.set(`${account} ${nonce}`, terms);
+    Object.assign(key, { window, limitNanoUsd });
+    if (command.expiresAt !== undefined) key.expiresAt = command.expiresAt;
+    return { status: "set" };
+  }
+
   function updateKey(account: Partition, { keyId, limitNanoUsd: limit, disabled }: CommandOf<"updateKey">): unknown {
     const key = keys.find((other) => other.account === account && other.keyId === keyId && other.revokedAt === null);
     if (key === undefined) return { status: "unknown" };
@@ -247,9 +265,23 @@ export function makeModel() {
   function inquire(partition: Partition, id: string, at: number): unknown {
     const hold = find(partition, id);
     if (hold !== undefined) return { state: hold.state, chargeNanoUsd: hold.charge };
+    bury(partition, id, at);
+    return { state: "released", chargeNanoUsd: 0 };
+  }
+
+  /** The id was never held here, and never will be. */
+  function bury(partition: Partition, id: string, at: number): void {
     const tombstone = { content: "tombstone", keyId: null, at, leaseUntil: at, amount: 0, charge: 0 };
     holds.push({ partition, id, state: "released", ...tombstone });
-    return { state: "released", chargeNanoUsd: 0 };
+  }
+
+  function follow(partition: Partition, command: CommandOf<"follow">, clock: number): unknown {
+    const { id, chargeNanoUsd: charge, admittedAt } = command;
+    const isRelease = charge === null;
+    // Its reserve may still be under way: later than this it is refused for its time.
+    const mayStillCome = admittedAt !== undefined && clock - admittedAt <= 120_000;
+    if (find(partition, id) === undefined && isRelease && mayStillCome) bury(partition, id, admittedAt);
+    return end(partition, id, isRelease ? "released" : "settled", charge ?? 0);
   }
 
   function forget(partition: Partition, { at, table, ids }: CommandOf<"forget">): unknown {
@@ -287,12 +319,7 @@ export function makeModel() {
       case "release":
         return end(partition, command.id, "released", 0);
       case "follow":
-        return end(
-          partition,
-          command.id,
-          command.chargeNanoUsd === null ? "released" : "settled",
-          command.chargeNanoUsd ?? 0,
-        );
+        return follow(partition, command, clock);
       case "checkpoint":
       case "orphan": {
         const hold = find(partition, command.id);
@@ -326,6 +353,8 @@ export function makeModel() {
         return updateKey(partition, command);
       case "rollKey":
         return rollKey(partition, command);
+      case "setKeyTerms":
+        return setKeyTerms(partition, command);
       case "revokeKey": {
         const key = keys.find(({ account, keyId }) => account === partition && keyId === command.keyId);
         if (key !== undefined) key.revokedAt ??= command.at;

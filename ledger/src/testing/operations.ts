@@ -55,6 +55,8 @@ const operation = fc.oneof(
     arbitrary: fc.record({ op: fc.constant("burst" as const), who: index, key: index, amount: fc.constantFrom(0, 1) }),
   },
   { weight: 10, arbitrary: fc.record({ op: fc.constant("step" as const), which: index }) },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant("fail" as const), which: index, arrives: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ op: fc.constant("late" as const), which: index }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant("crash" as const) }) },
   { weight: 14, arbitrary: fc.record({ op: fc.constant("settle" as const), which: index, charge }) },
   { weight: 5, arbitrary: fc.record({ op: fc.constantFrom("release" as const, "orphan" as const), which: index }) },
@@ -92,6 +94,17 @@ const operation = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ op: fc.constant("rollKey" as const), key: index, nonce: index }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      op: fc.constant("setKeyTerms" as const),
+      key: index,
+      nonce: index,
+      window: fc.constantFrom("day" as const, "month" as const, "lifetime" as const),
+      limit: fc.option(amount, { freq: 2 }),
+      expiresIn: fc.option(fc.constantFrom(1, 30_000, DAY_MS), { freq: 2 }),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ op: fc.constant("revokeKey" as const), key: index }) },
   {
     weight: 3,

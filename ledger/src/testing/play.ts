@@ -1,8 +1,12 @@
+import assert from "node:assert/strict";
 import { DAY_MS, windowEnd } from "@inference/protocol/window";
-import type { Claim, Command, Commands, Payer } from "../commands.ts";
+import type { Claim, Command, Payer } from "../commands.ts";
+import { deliveryId } from "../delivery.ts";
 import { askOwner } from "../follower.ts";
+import { isUnresolved } from "../hold.ts";
 import { ceilingPartition, type Partition } from "../partition.ts";
-import { type Saga, type Step, send } from "../saga.ts";
+import { type Reservation, reserveRequest } from "../reservation.ts";
+import type { Saga, Step } from "../saga.ts";
 import type { HoldRow } from "../tables.ts";
 import type { ClaimTerms, Operation, Run } from "./operations.ts";
 import { accounts, identity, type OpenHost, openWorld } from "./world.ts";
@@ -24,8 +28,13 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
   let made = 0;
   let named = 0;
   let rolled = 0;
+  let changed = 0;
   let running: Running[] = [];
   const admitted = new Set<string>();
+  /** Of requests whose reservation failed and was undone. */
+  const undone = new Set<string>();
+  /** Commands that have not arrived, and may yet. */
+  const late: Step[] = [];
 
   const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % Math.max(1, list.length)];
   const holdOf = (which: number): { partition: Partition; row: HoldRow } | undefined =>
@@ -52,6 +61,32 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     running.splice(index, 1);
   }
 
+  /** A call fails, and the saga undoes what it did. The command has arrived, or comes late if at all. */
+  async function fail(index: number, arrives: boolean): Promise<void> {
+    const [entry] = running.splice(index, 1);
+    if (entry === undefined || entry.next.done) return;
+    const { partition, command } = entry.next.value;
+    if (arrives) await apply(partition, command);
+    else late.push(entry.next.value);
+    const failure = new Error("not reached");
+    try {
+      entry.next = entry.saga.throw(failure);
+      while (await advance(entry));
+    } catch (error) {
+      if (error !== failure) throw error;
+    }
+    if (command.type === "reserve" || command.type === "reserveCeiling") undone.add(entry.id);
+  }
+
+  /** L16. */
+  function checkUndone(): void {
+    const told = new Set(world.outbox().map(({ row }) => row.id));
+    for (const { partition, row } of host.all("hold")) {
+      if (!undone.has(row.id) || told.has(deliveryId(row.id, partition))) continue;
+      assert.ok(!isUnresolved(row), `L16: ${partition} holds ${row.id}`);
+    }
+  }
+
   async function request(
     owner: Partition,
     payer: Payer,
@@ -62,19 +97,17 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
   ): Promise<void> {
     made += 1;
     const id = requestName(made);
-    const followers = payer.kind === "key" ? [ceilingPartition] : [];
-    const reserve: Commands["reserve"]["command"] = {
-      type: "reserve",
+    const reservation: Reservation = {
       id,
       at,
+      owner,
       amountNanoUsd,
       leaseMs: 900_000,
       payer,
-      followers,
       detail: "{}",
       ...(claimed === null ? {} : { claim: claimOf(claimed, at) }),
     };
-    running.push(begin(id, reserving(owner, reserve)));
+    running.push(begin(id, reserving(reservation)));
     for (let left = steps; left > 0; left--) await step(running.findIndex((entry) => entry.id === id));
   }
 
@@ -142,6 +175,14 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       case "step":
         await step(operation.which % Math.max(1, running.length));
         return;
+      case "fail":
+        await fail(operation.which % Math.max(1, running.length), operation.arrives);
+        return;
+      case "late": {
+        const [step] = late.splice(operation.which % Math.max(1, late.length), 1);
+        if (step !== undefined) await apply(step.partition, step.command);
+        return;
+      }
       case "crash":
         running = [];
         await host.crash?.();
@@ -235,6 +276,26 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
         await apply(key.account, { type: "rollKey", at: clock.now, keyId: key.keyId, ...secret });
         return;
       }
+      case "setKeyTerms": {
+        const key = pick(model.keys(), operation.key);
+        if (key === undefined) return;
+        const { window, limit, expiresIn } = operation;
+        changed += 1;
+        const nonce = operation.nonce % 7 === 0 ? key.nonce : `nonce of terms ${changed}`;
+        await apply(key.account, {
+          type: "setKeyTerms",
+          id: `terms ${changed}`,
+          at: clock.now,
+          keyId: key.keyId,
+          window,
+          limitNanoUsd: limit === null ? null : limit * scale,
+          // Some leave the expiry as it is.
+          ...(operation.nonce % 5 === 0 ? {} : { expiresAt: expiresIn === null ? null : clock.now + expiresIn }),
+          nonce,
+          nonceExpiresAt: clock.now + 600_000,
+        });
+        return;
+      }
       case "revokeKey": {
         const key = pick(model.keys(), operation.key);
         if (key !== undefined) await apply(key.account, { type: "revokeKey", at: clock.now, keyId: key.keyId });
@@ -290,7 +351,10 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     world.checkDrained();
   }
 
-  for (const operation of operations) await perform(operation);
+  for (const operation of operations) {
+    await perform(operation);
+    checkUndone();
+  }
   await drain();
   return world.trace;
 }
@@ -300,17 +364,10 @@ function claimOf({ name, body }: ClaimTerms, at: number): Claim {
   return { id: `claim ${name}`, fingerprint: body === 0 ? "another body" : "the body", expiresAt: at + DAY_MS };
 }
 
-function* reserving(owner: Partition, reserve: Commands["reserve"]["command"]): Saga<boolean> {
-  const { id, at, amountNanoUsd, leaseMs, followers } = reserve;
-  const reply = yield* send(owner, reserve);
-  if (reply.status !== "reserved") return false;
-  for (const follower of followers) {
-    const followed = yield* send(follower, { type: "reserveCeiling", id, at, amountNanoUsd, leaseMs, owner });
-    if (followed.status === "reserved") continue;
-    yield* send(owner, { type: "release", id, at, lossNanoUsd: 0, detail: "" });
-    return false;
-  }
-  return true;
+/** As `reserveRequest` answers whether something may be forwarded. */
+function* reserving(reservation: Reservation): Saga<boolean> {
+  const { status } = yield* reserveRequest(reservation);
+  return status === "reserved";
 }
 
 /** A sweep admits nothing. */

@@ -21,7 +21,7 @@ export const errorAnswer = z.strictObject({
     param: z.string().nullable().describe("The field that it is about."),
     code: z.enum(Object.keys(errorTable) as [string, ...string[]]),
     metadata: z
-      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.int())]))
       .optional()
       .describe("Numbers a program can use: what was needed, what is left, when it resets."),
   }),
@@ -90,6 +90,7 @@ export const modelAnswer = z.looseObject({
   created: z.int(),
   owned_by: z.string(),
   type: z.enum(modelTypes),
+  alias_of: z.string().optional().describe("The model that this is another name of."),
   context_length: z.int().nullable(),
   pricing: jsonObject.describe("Exact decimal strings in dollars, per token, character or image."),
 });
@@ -236,14 +237,29 @@ export const creditsAnswer = z.strictObject({
 export const sessionAnswer = z.strictObject({ token: z.string() });
 export const nonceAnswer = z.strictObject({ nonce: z.string() });
 
+export const rootAnswer = z.strictObject({
+  name: z.string(),
+  version: z.string(),
+  docs: z.url(),
+  openapi: z.url(),
+  llms: z.url(),
+  models: z.url(),
+  status: z.url(),
+});
+
 export const healthAnswer = z.strictObject({
-  status: z.enum(["ok", "unavailable"]),
-  checks: z.strictObject({ ledger: z.enum(["ok", "unavailable"]), prices: z.enum(["ok", "unavailable"]) }),
+  status: z.enum(["ok", "degraded", "unavailable"]),
+  checks: z.strictObject({
+    ledger: z.enum(["ok", "unavailable"]),
+    prices: z.enum(["ok", "unavailable"]),
+    provider: z.enum(["ok", "refused", "unknown"]).describe("Whether the provider accepts the gateway's key."),
+  }),
   chain: z.enum(["starting", "following", "halted"]),
+  action: z.string().optional().describe("What the operator is to do."),
 });
 
 const contracts = z
-  .strictObject({
+  .object({
     inferenceToken: address,
     tokenMinter: address,
     inferenceSettlement: address,
@@ -252,7 +268,34 @@ const contracts = z
     agentRegistry: address,
     tokenBridge: address.describe("The same on every chain: `activateOnBase` is called there on a secondary one."),
   })
-  .partial();
+  .partial()
+  .catchall(address);
+
+export const contractsAnswer = z.strictObject({
+  data: z.strictObject({
+    chains: z
+      .array(
+        z.strictObject({
+          chain_id: z.int(),
+          role: z.enum(["primary", "secondary"]),
+          name: z.string().nullable(),
+          layerzero_eid: count.nullable().describe("LayerZero's endpoint id: what `quote` and `bridge` take."),
+          rpc_url: z.string().nullable().describe("A public node, if the operator named one."),
+          stablecoin: z
+            .strictObject({ address: address.nullable(), decimals: count, symbol: z.string().nullable() })
+            .nullable()
+            .describe("The dollar that the minter takes; null where the operator told nothing of it."),
+          contracts: contracts.describe("Addresses by name. A name that ends in digits is one of several contracts."),
+        }),
+      )
+      .describe("The primary chain first."),
+    abis: z
+      .record(z.string(), z.array(z.looseObject({ type: z.string() })))
+      .describe(
+        "ABIs by the contract's name, without digits at its end. Each has the errors of the contracts that it calls.",
+      ),
+  }),
+});
 
 export const statusAnswer = z.strictObject({
   data: z.looseObject({
@@ -271,6 +314,7 @@ export const statusAnswer = z.strictObject({
     }),
     primary_chain_id: z.int().nullable(),
     chain_ids: z.array(z.int()).describe("The chains that a signed message may name."),
+    layerzero_eids: z.record(z.string(), count).describe("LayerZero's endpoint ids, by chain id."),
     contracts: z.record(z.string(), contracts).describe("By chain id: those that the operator named."),
     following: z.strictObject({
       state: z.enum(["starting", "following", "halted"]),

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { jsonObject, type Shape } from "./json.ts";
+import { jsonObject, list, type Shape } from "./json.ts";
 
 /**
  * The body of POST /chat/completions: what is sent on to the provider, and nothing else. Fields that are dropped as
@@ -11,6 +11,10 @@ export const MAX_MESSAGES = 2048;
 export const MAX_CHOICES = 8;
 export const MAX_TOOLS = 128;
 const MAX_STOPS = 4;
+const MAX_STOP_TOKENS = 64;
+const MAX_PARTS = 2048;
+/** What a model reasoned, or cited, in one message that is sent back. */
+const MAX_DETAILS = 1024;
 
 /** A cache write that lives longer costs more than the catalogue says, so only the usual life is taken. */
 const cacheControl = z.strictObject({ type: z.literal("ephemeral"), ttl: z.literal("5m").optional() }).optional();
@@ -38,7 +42,7 @@ const videoPart = z.strictObject({
 });
 
 const name = z.string().min(1).max(256).optional();
-const text = z.union([z.string(), z.array(textPart).min(1)]);
+const text = z.union([z.string(), list(textPart, MAX_PARTS).min(1)]);
 const parts = z.discriminatedUnion("type", [textPart, imagePart, audioPart, videoPart]);
 
 const toolCall = z.strictObject({
@@ -53,12 +57,12 @@ const assistant = z.strictObject({
   role: z.literal("assistant"),
   content: text.nullish(),
   name: name.nullable(),
-  tool_calls: z.array(toolCall).max(MAX_TOOLS).nullish(),
+  tool_calls: list(toolCall, MAX_TOOLS).nullish(),
   refusal: z.string().nullish(),
   reasoning_content: z.string().nullish(),
-  reasoning_details: z.array(jsonObject).nullish(),
+  reasoning_details: list(jsonObject, MAX_DETAILS).nullish(),
   reasoning: z.string().nullish(),
-  annotations: z.array(z.unknown()).nullish(),
+  annotations: list(z.unknown(), MAX_DETAILS).nullish(),
   audio: z.null().optional(),
   function_call: z.null().optional(),
 });
@@ -66,7 +70,7 @@ const assistant = z.strictObject({
 const message = z.discriminatedUnion("role", [
   z.strictObject({ role: z.literal("system"), content: text, name }),
   z.strictObject({ role: z.literal("developer"), content: text, name }),
-  z.strictObject({ role: z.literal("user"), content: z.union([z.string(), z.array(parts).min(1)]), name }),
+  z.strictObject({ role: z.literal("user"), content: z.union([z.string(), list(parts, MAX_PARTS).min(1)]), name }),
   assistant,
   z.strictObject({ role: z.literal("tool"), content: text, tool_call_id: z.string().min(1), name }),
 ]);
@@ -86,7 +90,7 @@ const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max
 
 const chatShape = {
   model: z.string().min(1),
-  messages: z.array(message).min(1).max(MAX_MESSAGES),
+  messages: list(message, MAX_MESSAGES).min(1),
   /** At least 1, at most the model's maximum; the newer name of `max_tokens`. */
   max_completion_tokens: z.int().min(1).optional(),
   max_tokens: z.int().min(1).optional(),
@@ -107,8 +111,8 @@ const chatShape = {
   presence_penalty: z.number().min(-2).max(2).optional(),
   repetition_penalty: z.number().min(0).max(2).optional(),
   seed: z.int().optional(),
-  stop: z.union([z.string(), z.array(z.string()).min(1).max(MAX_STOPS)]).optional(),
-  stop_token_ids: z.array(z.int().min(0)).max(64).optional(),
+  stop: z.union([z.string(), list(z.string(), MAX_STOPS).min(1)]).optional(),
+  stop_token_ids: list(z.int().min(0), MAX_STOP_TOKENS).optional(),
   response_format: z
     .discriminatedUnion("type", [
       z.strictObject({ type: z.literal("text") }),
@@ -123,7 +127,7 @@ const chatShape = {
       }),
     ])
     .optional(),
-  tools: z.array(tool).max(MAX_TOOLS).optional(),
+  tools: list(tool, MAX_TOOLS).optional(),
   tool_choice: z
     .union([
       z.enum(["none", "auto", "required"]),

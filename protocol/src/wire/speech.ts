@@ -2,6 +2,7 @@ import * as z from "zod";
 
 /** The body of POST /audio/speech: what is sent on to the provider. */
 export const MAX_SPEECH_CHARACTERS = 4096;
+export const MAX_SPEECH_PROMPT_CHARACTERS = 500;
 
 export const speechRequest = z.strictObject({
   model: z.string().min(1),
@@ -12,7 +13,7 @@ export const speechRequest = z.strictObject({
   /** Send the audio in chunks as it is made. */
   streaming: z.boolean().optional(),
   /** How to speak, for models that take it; not part of what is spoken, nor of the price. */
-  prompt: z.string().max(500).optional(),
+  prompt: z.string().max(MAX_SPEECH_PROMPT_CHARACTERS).optional(),
   language: z.string().min(1).max(64).optional(),
   temperature: z.number().min(0).max(2).optional(),
   top_p: z.number().min(0).max(1).optional(),
