@@ -1,4 +1,3 @@
-import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { agentTokenAbi } from "@inference/protocol/abi/agent-token";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import type { Books } from "@inference/protocol/books";
@@ -19,7 +18,7 @@ import { type Timers, within } from "./timers.ts";
  * never an answer.
  */
 export type ChainReader = {
-  /** Null unless it is a contract with an owner that the settlement's registry, where there is one, knows. */
+  /** What `owner()` of any contract on the primary chain answers; null if that is no address, or nobody's. */
   agentOwner(agentToken: Address): Promise<Address | null>;
   /** An identity's dollars for the UTC day of the latest block; nothing where the settlement has no pool. */
   capacityToday(identity: Address): Promise<Capacity>;
@@ -35,7 +34,7 @@ export type Capacity = { capacityNanoUsd: NanoUsd; at: number };
 export type ChainReaderOptions = {
   clients: ReadonlyMap<number, ChainClient>;
   primaryChainId: number;
-  /** It names the pool and the registry where the settings do not; where both do, they are compared: `strangerOf`. */
+  /** It names the pool where the settings do not; where both do, they are compared: `strangerOf`. */
   settlement: Address;
   contracts?: SaidContracts;
   timers: Timers;
@@ -43,7 +42,10 @@ export type ChainReaderOptions = {
 };
 
 const TIMEOUT_MS = 2_000;
-/** A strange contract gets this much gas to answer with, on the operator's node. */
+/**
+ * A strange contract gets this much gas to answer with, on the operator's node. It pays for about 280 KB of answer,
+ * which is far less than the client reads (`maxResponseBytes`).
+ */
 const GAS = 200_000;
 
 export function createChainReader(options: ChainReaderOptions): ChainReader {
@@ -76,11 +78,6 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
   return {
     agentOwner: (agentToken) =>
       question(async (client) => {
-        const registry = await partOf(client, "REGISTRY");
-        if (registry !== null) {
-          const data = encodeFunctionData({ abi: agentRegistryAbi, functionName: "isAgent", args: [agentToken] });
-          if ((await askOurs(client, registry, data)) !== 1n) return null;
-        }
         const data = encodeFunctionData({ abi: agentTokenAbi, functionName: "owner" });
         const answer = await ask(client, agentToken, data);
         return answer === undefined ? null : (parseAddress(answer) ?? null);
@@ -124,7 +121,7 @@ async function ask(
 }
 
 /** Of our own contracts, which always answer with one word. */
-async function askOurs(client: ChainClient, to: Address, data: Hex, block?: Block): Promise<bigint> {
+async function askOurs(client: ChainClient, to: Address, data: Hex, block: Block): Promise<bigint> {
   const answer = await ask(client, to, data, block);
   const value = answer === undefined ? undefined : parseWord(answer);
   if (value === undefined) throw new ChainUnavailable(`there is no contract of ours at ${to}`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ask, chat, json, start } from "./client.ts";
-import type { ProviderSimulator } from "./server.ts";
+import { type ProviderSimulator, startProviderSimulator } from "./server.ts";
 import { MODEL_PREFIX } from "./wire.ts";
 
 interface Listing {
@@ -95,5 +95,22 @@ test("a model is found by trait, alias, loose spelling and suffix, and the answe
   };
   for (const [name, served] of Object.entries(names)) {
     assert.equal(json<{ model: string }>(await chat(provider, name, "hi")).model, served, name);
+  }
+});
+
+test("a catalogue for people lists no model that stands for a fault, and answers in sentences", async () => {
+  const provider = await startProviderSimulator({ faultModels: "unlisted", answerText: "english" });
+  try {
+    const { data } = await listing(provider, "?type=all");
+    assert.ok(data.length > 10 && data.every(({ id }) => !id.startsWith("fault-")), data.map(({ id }) => id).join());
+    const response = await fetch(`${provider.url}/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${provider.simulator.masterKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sim-small", messages: [{ role: "user", content: "Hello" }] }),
+    });
+    const { choices } = (await response.json()) as { choices: { message: { content: string } }[] };
+    assert.match(choices[0]?.message.content ?? "", /^[A-Z][A-Za-z ,.]{40,}$/);
+  } finally {
+    await provider.close();
   }
 });

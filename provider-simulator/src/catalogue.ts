@@ -36,8 +36,8 @@ export interface Catalogue {
   /** As the provider resolves a requested name for a route of this type: ids, traits, aliases, spellings, suffixes. */
   resolve(name: string, type: ModelSeed["type"]): { model: Model; suffix: string } | null;
   suggest(name: string): string | null;
-  /** The body of `GET /models?type=`, or null for an unknown type. */
-  listing(type: string): string | null;
+  /** The body of `GET /models?type=`, with or without the models that stand for faults; null for an unknown type. */
+  listing(type: string, faults: "listed" | "unlisted"): string | null;
   traits(type: string): string;
   compatibility(type: string): string;
   styles(): string;
@@ -79,14 +79,17 @@ export function createCatalogue(): Catalogue {
       for (const id of models.keys()) if (id.startsWith(start) && find(id) !== null) return id;
       return null;
     },
-    listing(type) {
+    listing(type, faults) {
       if (type !== "all" && type !== "code" && !LIST_TYPES.has(type)) return null;
-      const known = listings.get(type);
+      const name = `${type} ${faults}`;
+      const known = listings.get(name);
       if (known !== undefined) return known;
-      const rows = [...models.values()].filter((model) => !removed.has(model.id) && isOfType(model, type));
+      const rows = [...models.values()].filter(
+        (model) => !removed.has(model.id) && isOfType(model, type) && (faults === "listed" || model.fault === null),
+      );
       const data = rows.map((model) => toWire(model, unpriced.has(model.id)));
       const body = JSON.stringify({ object: "list", type, data });
-      listings.set(type, body);
+      listings.set(name, body);
       return body;
     },
     traits: (type) => JSON.stringify({ object: "list", type, data: TRAITS[type] ?? {} }),

@@ -42,8 +42,9 @@ function choices(job: ChatJob): string {
 }
 
 function message(job: ChatJob, choice: number): string {
-  const said = tokensText(job.start, choice, job.reasoning, job.perChoice);
-  const thought = job.reasoning === 0 ? "null" : JSON.stringify(tokensText(job.start, choice, 0, job.reasoning));
+  const place = { text: job.text, start: job.start, choice };
+  const said = tokensText(place, job.reasoning, job.perChoice);
+  const thought = job.reasoning === 0 ? "null" : JSON.stringify(tokensText(place, 0, job.reasoning));
   const called = job.finish === "tool_calls";
   const content = called ? "null" : JSON.stringify(said);
   const calls = called

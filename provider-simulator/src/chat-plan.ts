@@ -5,7 +5,7 @@ import type { Job } from "./job.ts";
 import { markerNumber } from "./markers.ts";
 import { type ChargeLine, chargeLine, rate, textLines, type Usage } from "./pricing.ts";
 import { type StreamShape, streamShape } from "./stream-shape.ts";
-import { startPosition } from "./tokens.ts";
+import { type AnswerText, startPosition } from "./tokens.ts";
 import { faultyUsageJson, usageJson } from "./usage-report.ts";
 
 const SEARCH = rate("10");
@@ -20,6 +20,7 @@ export interface ChatJob extends Job {
   readonly createdSeconds: number;
   readonly shape: StreamShape;
   readonly fault: string | null;
+  readonly text: AnswerText;
   readonly start: number;
   /** Tokens of each choice, the first `reasoning` of which are thought and not said. */
   readonly perChoice: number;
@@ -59,6 +60,7 @@ export function planChat(x: Exchange, request: ChatRequest): ChatJob {
     startedAtMs: x.sim.now(),
     user: request.user,
     shape: streamShape(fault),
+    text: x.sim.settings.answerText,
     start: startPosition(x.sim.seed ^ request.seed, request.text),
     units: perChoice * request.n,
     perChoice,

@@ -116,7 +116,7 @@ function earlierUsage(job: ChatJob): string | null {
 }
 
 function tokenDelta(job: ChatJob, choice: number, index: number): string {
-  const token = JSON.stringify(tokenAt(job.start, choice, index));
+  const token = JSON.stringify(tokenAt({ text: job.text, start: job.start, choice }, index));
   if (index < job.reasoning) return `{"reasoning_content":${token}}`;
   if (job.finish !== "tool_calls") return `{"content":${token}}`;
   // The token stands inside a string of the arguments' own JSON.

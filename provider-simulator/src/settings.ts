@@ -13,6 +13,10 @@ export interface Settings {
   /** A hang or a stall that no client ends is ended by the simulator. */
   maxHangMs: number;
   defaultTokens: number;
+  /** What chat answers say: every kind of awkward token, or plain sentences. */
+  answerText: "noise" | "english";
+  /** Whether the catalogue lists the models that stand for faults. */
+  faultModels: "listed" | "unlisted";
   /** Client errors in 30 s, per key x model x user, after which the bucket is locked; null switches it off. */
   errorBudget: number | null;
   requestsPerMinute: number | null;
@@ -37,6 +41,8 @@ export const DEFAULT_SETTINGS: Settings = {
   slowDripMs: 1000,
   maxHangMs: 20 * 60_000,
   defaultTokens: 20,
+  answerText: "noise",
+  faultModels: "listed",
   errorBudget: 20,
   requestsPerMinute: null,
   hiddenPromptTokens: 100,
@@ -68,6 +74,8 @@ const CHECKS: Record<keyof Settings, Check> = {
   slowDripMs: count,
   maxHangMs: count,
   defaultTokens: count,
+  answerText: among("noise", "english"),
+  faultModels: among("listed", "unlisted"),
   errorBudget: countOrNull,
   requestsPerMinute: countOrNull,
   hiddenPromptTokens: count,

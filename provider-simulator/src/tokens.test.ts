@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countTokens, startPosition, tokensText, VOCABULARY } from "./tokens.ts";
+import { countTokens, startPosition, tokenAt, tokensText, VOCABULARY } from "./tokens.ts";
 
 test("every token is one to six bytes of valid text, and some are multi-byte", () => {
   for (const token of VOCABULARY) {
@@ -19,10 +19,24 @@ test("a text never counts more tokens than it has bytes", () => {
   }
 });
 
-test("an answer walks through the whole vocabulary, the same way each time", () => {
+test("noise walks through the whole vocabulary, the same way each time", () => {
   const start = startPosition(7, "hello");
   assert.equal(start, startPosition(7, "hello"));
-  const text = tokensText(start, 0, 0, VOCABULARY.length);
+  const place = { text: "noise", start, choice: 0 } as const;
+  const text = tokensText(place, 0, VOCABULARY.length);
   for (const token of VOCABULARY) assert.ok(text.includes(token));
-  assert.notEqual(tokensText(start, 0, 0, 20), tokensText(start, 1, 0, 20));
+  assert.notEqual(tokensText(place, 0, 20), tokensText({ ...place, choice: 1 }, 0, 20));
+});
+
+test("english reads as sentences, in tokens of one to six bytes, another for each choice, and never ends", () => {
+  for (let start = 0; start < 200; start++) {
+    const place = { text: "english", start, choice: 0 } as const;
+    const tokens = Array.from({ length: 500 }, (_, index) => tokenAt(place, index));
+    for (const token of tokens) assert.match(token, /^[\x20-\x7e]{1,6}$/);
+    const text = tokensText(place, 0, 500);
+    assert.equal(text, tokens.join(""));
+    assert.match(text, /^([A-Z][a-z, ]+\. )+[A-Z]?[a-z, ]*\.?$/);
+    assert.notEqual(text, tokensText({ ...place, choice: 1 }, 0, 500));
+    assert.equal(tokensText(place, 0, 20) + tokensText(place, 20, 500), text);
+  }
 });

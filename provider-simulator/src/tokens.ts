@@ -1,3 +1,5 @@
+import { passageToken } from "./passage.ts";
+
 /**
  * The simulator's own tokenizer. Counting: one token for every four UTF-8 bytes begun, and four for each message. It
  * never exceeds the bytes of the serialized messages. Producing: token i of an answer is one word of a fixed list.
@@ -46,13 +48,22 @@ export function startPosition(seed: number, text: string): number {
   return hash % VOCABULARY.length;
 }
 
-/** Token `index` of choice `choice`. Steps are odd, so that an answer walks through the whole list. */
-export function tokenAt(start: number, choice: number, index: number): string {
+/**
+ * How an answer reads: `noise` has every kind of token that a reader of streams may fall over, `english` is for people.
+ */
+export type AnswerText = "noise" | "english";
+
+/** Which text, where in it, and of which choice. */
+export type Place = { text: AnswerText; start: number; choice: number };
+
+/** Token `index` of a choice. The steps of noise are odd, so that an answer walks through the whole list. */
+export function tokenAt({ text, start, choice }: Place, index: number): string {
+  if (text === "english") return passageToken(start, choice, index);
   return VOCABULARY[(start + choice * 13 + index * 7) % VOCABULARY.length] ?? "";
 }
 
-export function tokensText(start: number, choice: number, from: number, to: number): string {
+export function tokensText(place: Place, from: number, to: number): string {
   let text = "";
-  for (let i = from; i < to; i++) text += tokenAt(start, choice, i);
+  for (let i = from; i < to; i++) text += tokenAt(place, i);
   return text;
 }

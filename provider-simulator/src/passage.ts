@@ -1,0 +1,38 @@
+/**
+ * What an answer says if it is to be read by people: plain sentences, of which an answer has as many tokens as it was
+ * asked for. As with real tokenizers a long word is several tokens.
+ */
+const SENTENCES = [
+  "A harbour is a place where ships are safe from wind and waves.",
+  "Some harbours were made by nature, where a bay lies behind hills or islands.",
+  "Others were built by people, with walls of stone that reach far out into the sea.",
+  "Ships come in with the tide, and leave again when the water is high enough.",
+  "On the quay there are cranes, sheds and rails, and at night a row of lamps.",
+  "Pilots know each rock and sandbank, and bring large ships in by the deep channel.",
+  "A lighthouse tells sailors how far they are from land and where the entrance is.",
+  "Small boats carry people, letters and bread to those that wait outside.",
+  "In winter the fishing fleet stays at home and the nets are mended.",
+  "Trade made many of these towns rich, and their old houses still show it.",
+  "Today most goods travel in steel boxes that all have the same size.",
+  "One crane can lift thirty of them in an hour, by day and by night.",
+];
+
+const MOST_BYTES = 6;
+
+/** A word with the space before it, in pieces; what stands after a word is a piece of its own. */
+function piecesOf(sentence: string): string[] {
+  const words = ` ${sentence}`.match(/ ?[A-Za-z]+|[^A-Za-z]/g) ?? [];
+  return words.flatMap((word) => word.match(new RegExp(`.{1,${MOST_BYTES}}`, "g")) ?? []);
+}
+
+const sentences = SENTENCES.map(piecesOf);
+const tokens = sentences.flat();
+/** Where each sentence begins. */
+const beginnings = sentences.map((_, index) => sentences.slice(0, index).flat().length);
+
+/** Token `index` of choice `choice`: an answer begins with a sentence, each choice with another, and goes round. */
+export function passageToken(start: number, choice: number, index: number): string {
+  const from = beginnings[(start + choice) % beginnings.length] ?? 0;
+  const token = tokens[(from + index) % tokens.length] ?? "";
+  return index === 0 ? token.trimStart() : token;
+}
