@@ -1,4 +1,4 @@
-import type { Address } from "@inference/protocol/credential";
+import type { KnownChain } from "./chain-directory.ts";
 import type { CatalogueShape } from "./metering/catalogue.ts";
 
 /** What the gateway is told once, at its start. Hosts read it from their environment, see `settings.ts`. */
@@ -10,38 +10,49 @@ export type GatewayConfig = {
   /** Chains whose ids a signed message may carry; the first is the primary chain. */
   chainIds: readonly number[];
   upstream: UpstreamConfig;
-  /** How long an answer is read on for its usage after its client has gone: what the host can keep running. */
+  /** How long an answer is read on for its usage after its client has gone. */
   drainMs: number;
   /** What the host can spare of its memory for the bodies of all requests whose answers have not begun. */
   heldBodyBytes: number;
-  /** Contract addresses by chain id and name, shown in the status. */
-  contracts: Record<number, Record<string, Address>>;
+  /** What the host can spare for answers that have come from the provider and have not left. */
+  heldAnswerBytes: number;
+  /** Those with the token's contracts, the primary chain first: what clients are told of them. */
+  chains: readonly KnownChain[];
   operator: OperatorConfig;
   request: RequestLimits;
 };
 
 /** What one request may take. */
 export type RequestLimits = {
+  /** A larger body is read on and parsed only for a credential that its partition has said to be good. */
+  unprovenBodyBytes: number;
   chatBodyBytes: number;
   otherBodyBytes: number;
   /** For the whole of a body, however it trickles in. */
   bodyReadMs: number;
-  /** From admission to the first of a stream; to the end of an answer that comes whole. */
+  /** From admission to the first of a stream; to the end of a whole answer, or to so much of it that it is sent. */
   answerMs: number;
+  /** The largest whole answer, which takes no memory: 2,048 embeddings of 3,072 numbers are 140 MB. */
+  answerBytes: number;
   /** Between two bytes of a streamed answer. */
   streamIdleMs: number;
-  /** How long a reader may stand still before relaying to it stops; metering goes on. */
+  /** How long a reader may take less than `limits.slowestReaderBytesPerS` before it is cut off; metering goes on. */
   stalledReaderMs: number;
 };
 
 export const defaultRequestLimits: RequestLimits = {
+  unprovenBodyBytes: 4 * 1024,
   chatBodyBytes: 8 * 1024 * 1024,
   otherBodyBytes: 1024 * 1024,
   bodyReadMs: 15_000,
   answerMs: 10 * 60_000,
+  answerBytes: 1024 * 1024 * 1024,
   streamIdleMs: 120_000,
   stalledReaderMs: 30_000,
 };
+
+/** As long as every host can: a Worker is ended 30 s after its client has gone. */
+export const defaultDrainMs = 25_000;
 
 /** What whoever runs the gateway decides for everybody. */
 export type OperatorConfig = {
@@ -90,8 +101,14 @@ export type UpstreamConfig = {
 /** The limits that nobody sets: they belong together, or to what was promised. */
 export const limits = {
   authBodyBytes: 16 * 1024,
-  /** A body above this is read for credentials alone that their partition knows. */
-  unprovenBodyBytes: 64 * 1024,
+  /** A large body is held in blocks of this size. */
+  bodyBlockBytes: 64 * 1024,
+  /** A body above this is large: it is read in parts, and parsed in pieces. */
+  smallBodyBytes: 64 * 1024,
+  /** A body up to this is parsed as it comes. A larger one has a turn of the event loop of its own for it. */
+  parsedBodyBytes: 4 * 1024,
+  /** So long a credential that was good counts as good for reading and parsing a body. The reserve checks it anew. */
+  provenMs: 5_000,
   /** Asking a contract about a signature costs calls on the operator's node, and anybody may: so much of one client. */
   contractSignatures: { atOnce: 8, each: 2 },
   /** So does asking for an agent's owner at a sign-in, which takes a signature of any wallet, */
@@ -104,7 +121,12 @@ export const limits = {
   requestMs: 14 * 60_000,
   /** So many requests of one account may wait for the provider. */
   queueWaitingEach: 32,
-  answerBytes: 64 * 1024 * 1024,
+  /** What a client must take of an answer that waits for it, over the stalled reader's time. */
+  slowestReaderBytesPerS: 8 * 1024,
+  /** A whole answer up to this is parsed at once, in 2 ms at most; a larger one in pieces. */
+  parsedAnswerBytes: 64 * 1024,
+  /** A whole answer up to this is gathered before any of it is sent: an error in it can be told as one. */
+  gatheredAnswerBytes: 256 * 1024,
   checkpointMs: 5_000,
   checkpointTokens: 2_000,
   keepAliveMs: 15_000,
@@ -112,6 +134,8 @@ export const limits = {
   catalogueMaxAgeMs: 15 * 60_000,
   /** From one reading of the catalogue to the next that a model which is gone may cause, or a list that is not told. */
   goneModelRefreshMs: 10_000,
+  /** From one time of asking whether the provider takes our key to the next, while that is not known or not so. */
+  keyCheckMs: 30_000,
   sessionMs: 24 * 3_600_000,
   /** How long a request's `Idempotency-Key` is its own, and its answer kept if it is whole and not larger than this. */
   idempotencyMs: 24 * 3_600_000,

@@ -38,7 +38,7 @@ export type KeyValueStore = {
  * for an answer.
  */
 export type ChainReader = {
-  /** `owner()` of an agent token that the registry knows; null if it knows none. */
+  /** `owner()` of any contract on the primary chain; null where it answers with no address, or there is no contract. */
   agentOwner(agentToken: Address): Promise<Address | null>;
   /** An identity's dollars, from the pool, for the UTC day of the block that was asked; `at` is that block's time. */
   capacityToday(identity: Address): Promise<{ capacityNanoUsd: NanoUsd; at: number }>;
@@ -85,7 +85,8 @@ export type UpstreamRequest = {
   method: "GET" | "POST" | "PATCH";
   url: string;
   headers: Record<string, string>;
-  body?: string;
+  /** Text, or bytes in blocks that are sent one after another. */
+  body?: string | readonly Uint8Array[];
   signal: AbortSignal;
 };
 
@@ -111,6 +112,9 @@ export type Log = (level: "info" | "warn" | "alert", event: string, fields?: Log
 export type LogFields = Record<string, string | number | boolean | null>;
 
 export type Timers = {
-  /** Calls back once, unless cancelled. */
+  /**
+   * Calls back once, and never after it was cancelled, whichever request cancels it. After 0 ms it calls back in a
+   * later turn of the event loop, as soon as may be.
+   */
   after(ms: number, callback: () => void): { cancel(): void };
 };

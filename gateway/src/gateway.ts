@@ -6,16 +6,20 @@ import { makeSeenCredentials, type SeenCredentials } from "./http/seen-credentia
 import { type AgentOwners, makeAgentOwners } from "./identity/agent-owners.ts";
 import { type Credentials, makeCredentials } from "./identity/credentials.ts";
 import { type Gate, makeGate } from "./identity/gate.ts";
+import { type HeldAnswers, makeHeldAnswers } from "./inference/held-answers.ts";
 import { type KeptBytes, makeKeptBytes } from "./inference/kept-bytes.ts";
 import { makePriceList, type PriceList } from "./metering/price-list.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
 import { makeRecentBooks, type RecentBooks } from "./operator/recent-books.ts";
+import { makeSlicedWork, type SlicedWork } from "./sliced-work.ts";
 import { type Breaker, makeBreaker } from "./upstream/breaker.ts";
 import { type CatalogueReads, makeCatalogueReads } from "./upstream/catalogue-reads.ts";
 import { type FairQueue, makeFairQueue } from "./upstream/fair-queue.ts";
+import { type KeyCheck, makeKeyCheck } from "./upstream/key-check.ts";
 import { type KeyRecords, makeKeyRecords } from "./upstream/key-records.ts";
 import { makeProvider, type Provider } from "./upstream/provider.ts";
 import { makeSealer, type Sealer } from "./upstream/sealer.ts";
+import { makeSecretFilters, type SecretFilters } from "./upstream/secret-writings.ts";
 
 /** The parts of a running gateway, made once. Routes and jobs are functions of it. */
 export type Gateway = {
@@ -30,6 +34,9 @@ export type Gateway = {
   /** For what lies in the key-value store and is nobody's to read. */
   sealer: Sealer;
   provider: Provider;
+  keyCheck: KeyCheck;
+  /** Find and remove our keys at the provider in what it writes. */
+  secrets: SecretFilters;
   breaker: Breaker;
   queue: FairQueue;
   prices: PriceList;
@@ -40,6 +47,9 @@ export type Gateway = {
   rates: { account: Limiter; address: Limiter };
   seen: SeenCredentials;
   heldBodies: HeldBodies;
+  /** Where what takes long is done in pieces. */
+  slicedWork: SlicedWork;
+  heldAnswers: HeldAnswers;
   /** Of answers to requests with an `Idempotency-Key`. */
   keptBytes: KeptBytes;
   /** The ids of the requests that this process is working on: their holds are not the sweeper's. */
@@ -55,7 +65,8 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
       given.log(level, event, fields);
     },
   };
-  const provider = makeProvider(config.upstream, environment.upstream);
+  const { upstream } = config;
+  const provider = makeProvider(upstream, environment.upstream);
   const credentials = makeCredentials(config.secret, environment.random);
   const sealer = makeSealer(config.secret, environment.random);
   const chainReads = makeGate(limits.chainReads, "readings of the chain");
@@ -69,6 +80,8 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     contractSignatures: makeGate(limits.contractSignatures, "checks of contract wallets' signatures"),
     agentSignIns: makeGate(limits.agentSignIns, "sign-ins for agents"),
     provider,
+    keyCheck: makeKeyCheck(config.upstream.apiKey, environment, provider),
+    secrets: makeSecretFilters([upstream.apiKey, upstream.recordKey, upstream.adminKey ?? ""]),
     prices: makePriceList(config, environment, provider),
     catalogueReads: makeCatalogueReads(environment, provider),
     breaker: makeBreaker(config.operator.breaker),
@@ -80,7 +93,9 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
       address: makeLimiter(config.operator.addressRequestsPerMinute),
     },
     seen: makeSeenCredentials(),
-    heldBodies: makeHeldBodies({ all: config.heldBodyBytes, small: limits.unprovenBodyBytes }),
+    heldBodies: makeHeldBodies({ all: config.heldBodyBytes, small: limits.smallBodyBytes }),
+    slicedWork: makeSlicedWork(environment.timers),
+    heldAnswers: makeHeldAnswers(config.heldAnswerBytes),
     keptBytes: makeKeptBytes({ each: limits.keptBytesEach, all: limits.keptBytes }),
     live: new Set(),
   };

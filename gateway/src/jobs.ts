@@ -63,11 +63,16 @@ function every(
   };
 }
 
-async function firstPrices({ config, prices }: Gateway): Promise<void> {
-  const { baseUrl, pricesFile } = config.upstream;
+/** Throws `SettingsError` if there are no prices, or if an alias is of a model that the operator's own file lacks. */
+export async function firstPrices({ config, prices }: Pick<Gateway, "config" | "prices">): Promise<void> {
+  const { baseUrl, pricesFile, aliases } = config.upstream;
   try {
     const { models } = await prices.refresh();
     if (models.size === 0) throw new SettingsError("it lists no model that can be priced and served");
+    const unserved = Object.entries(aliases).find(([, id]) => !models.has(id));
+    if (pricesFile !== null && unserved !== undefined) {
+      throw new SettingsError(`it has no ${unserved[1]}, which MODEL_ALIASES calls ${unserved[0]}`);
+    }
   } catch (error) {
     const source = pricesFile === null ? `UPSTREAM_BASE_URL: the catalogue at ${baseUrl}/models` : "PRICES_FILE: it";
     const why = error instanceof Error ? error.message : String(error);

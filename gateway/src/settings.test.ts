@@ -15,7 +15,7 @@ const right = {
   SETTLEMENT_ADDRESS: `0x${"5".repeat(40)}`,
 };
 
-const host = { drainMs: 0, heldBodyBytes: 256 * 1024 * 1024, pricesFile: null };
+const host = { mostDrainMs: limits.requestMs, heldBodyBytes: 256 * 1024 * 1024, heldAnswerBytes: 1, pricesFile: null };
 
 function start(settings: Record<string, string>): { url: string | null; key: string } {
   const parsed = parseSettings(gatewaySettings, { ...right, ...settings });
@@ -25,8 +25,8 @@ function start(settings: Record<string, string>): { url: string | null; key: str
 
 /** What clients meet under these settings. */
 function openWith(settings: Record<string, string>) {
-  const { chainIds, contracts } = configOf(parseSettings(gatewaySettings, { ...right, ...settings }), host);
-  const fixture = openFixture({ chainIds, contracts });
+  const { chainIds, chains } = configOf(parseSettings(gatewaySettings, { ...right, ...settings }), host);
+  const fixture = openFixture({ chainIds, chains });
   return {
     fixture,
     async status() {
@@ -66,6 +66,62 @@ test("the status names every contract that the settings do, and no other", async
     },
   });
 });
+
+/** As `npm run deploy` prints it, but for most addresses. */
+const deployed = [
+  {
+    name: "main",
+    chainId: 1,
+    eid: 30_101,
+    block: 17,
+    gasUsed: 9,
+    addresses: { inferenceSettlement: right.SETTLEMENT_ADDRESS, tokenMinter: `0x${"6".repeat(40)}` },
+    stablecoin: { decimals: 6, symbol: "USDC" },
+  },
+  { name: "far", chainId: 10, eid: 30_111, addresses: { tokenMinter: `0x${"6".repeat(40)}` }, block: 3, gasUsed: 9 },
+];
+const listed = (chains: unknown) => ({ CHAINS: typeof chains === "string" ? chains : JSON.stringify(chains) });
+
+test("what a deployment prints is the list of chains: the status has their endpoint ids, addresses and sign-ins", async () => {
+  const { status, signIn } = openWith({ ...listed(deployed), TOKEN_ADDRESS: `0x${"7".repeat(40)}` });
+  const { layerzero_eids, contracts, chain_ids } = await status();
+  assert.deepEqual(layerzero_eids, { 1: 30_101, 10: 30_111 });
+  assert.deepEqual(contracts, {
+    1: { ...deployed[0]?.addresses, inferenceToken: `0x${"7".repeat(40)}` },
+    10: deployed[1]?.addresses,
+  });
+  assert.deepEqual(chain_ids, [1, 10]);
+  assert.deepEqual(await Promise.all([1, 10, 2].map((id) => signIn(id))), [
+    "signed in",
+    "signed in",
+    "siwe_chain_unsupported",
+  ]);
+  assert.deepEqual((await openWith({ ...listed(deployed), SIGN_IN_CHAIN_IDS: "12" }).status()).chain_ids, [1, 12]);
+});
+
+const [main, far] = deployed;
+for (const [what, chains, says] of [
+  ["no JSON", "main", /CHAINS: must be the list of chains .*: it is not a JSON list/],
+  ["no list", { chainId: 1 }, /CHAINS: .*: it is not a JSON list/],
+  ["no chain", [], /CHAINS: must be the list/],
+  ["a chain twice", [main, main], /CHAINS: .*: chain 1 is in it twice/],
+  [
+    "a wrong address",
+    [{ ...main, addresses: { tokenMinter: "0x1" } }],
+    /0\.addresses\.tokenMinter: is not a 0x address/,
+  ],
+  ["no primary chain", [far], /CHAINS: has no chain 1, which PRIMARY_CHAIN_ID names/],
+  [
+    "another settlement contract",
+    [{ ...main, addresses: { inferenceSettlement: `0x${"8".repeat(40)}` } }],
+    /setting for it/,
+  ],
+  ["a node that is none", [{ ...main, rpcUrl: "ws://node.test" }], /0\.rpcUrl/],
+] as const) {
+  test(`a list of chains with ${what} is refused, and the refusal says what is wrong`, () => {
+    assert.throws(() => openWith(listed(chains)), { name: "SettingsError", message: says });
+  });
+}
 
 test("a wallet signs in for the primary chain and for those that were added, and for no other", async () => {
   const alone = openWith({});
@@ -163,6 +219,17 @@ test("what a request may take has defaults, and each of its limits an end on bot
       assert.throws(() => request({ [name]: String(bad) }), new RegExp(`${name}: must be ${why}`));
     }
   }
+});
+
+test("an answer is read on for as long as the operator says and the host can", () => {
+  const drainMs = (text: string, mostDrainMs: number) =>
+    configOf(parseSettings(gatewaySettings, { ...right, DRAIN_MS: text }), { ...host, mostDrainMs }).drainMs;
+  assert.deepEqual(
+    ["", "0", String(limits.requestMs)].map((text) => drainMs(text, limits.requestMs)),
+    [25_000, 0, limits.requestMs],
+  );
+  assert.throws(() => drainMs(String(limits.requestMs + 1), limits.requestMs), /DRAIN_MS: must be at most/);
+  assert.throws(() => drainMs("30000", 25_000), /DRAIN_MS: must be at most 25000 on this host/);
 });
 
 test("a body and a turn take no longer together than the ledger allows a request since it came", () => {

@@ -2,7 +2,8 @@ import { MAX_CLOCK_SKEW_MS } from "@inference/ledger/limits";
 import { type Address, isAddress } from "@inference/protocol/credential";
 import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
-import { defaultRequestLimits, type GatewayConfig, limits } from "./config.ts";
+import { chainList, type KnownChain, knownChains } from "./chain-directory.ts";
+import { defaultDrainMs, defaultRequestLimits, type GatewayConfig, limits } from "./config.ts";
 import { largestShare } from "./http/held-bodies.ts";
 import { fillRecordUrl } from "./upstream/record-url.ts";
 
@@ -94,7 +95,12 @@ export const gatewaySettings = z.object({
   SIGN_IN_CHAIN_IDS: chainIdList
     .optional()
     .describe(
-      "Other chains that a signed message may name, such as `31338,31339`; a contract's wallet signs for the primary chain alone.",
+      "Other chains that a signed message may name, such as `31338,31339`; without it those in CHAINS. A contract's wallet signs for the primary chain alone.",
+    ),
+  CHAINS: chainList
+    .optional()
+    .describe(
+      "Every chain with its contracts, for `GET /api/v1/contracts` and the status: what `npm run deploy -- <file> --send` prints. `rpcUrl` may be added to each, a public node for clients.",
     ),
   SETTLEMENT_ADDRESS: address.describe("InferenceSettlement on the primary chain."),
   SETTLEMENT_START_BLOCK: whole(2 ** 48)
@@ -107,7 +113,7 @@ export const gatewaySettings = z.object({
   POOL_ADDRESS: address
     .optional()
     .describe("InferencePool, for the status page: without it the settlement contract is asked, which names the same."),
-  REGISTRY_ADDRESS: address.optional().describe("AgentRegistry, likewise."),
+  REGISTRY_ADDRESS: address.optional().describe("AgentRegistry, for the status page."),
   CONFIRMATIONS: z
     .union([z.literal("finalized"), whole(100_000)], "must be `finalized` or a whole number of blocks")
     .default("finalized")
@@ -155,6 +161,9 @@ export const gatewaySettings = z.object({
   UPSTREAM_MODEL_WAIT_MS: whole(ADMITTED_WITHIN_MS, 1)
     .default(20_000)
     .describe("How long a request waits for its turn."),
+  UNPROVEN_BODY_BYTES: whole(64 * 1024)
+    .default(defaultRequestLimits.unprovenBodyBytes)
+    .describe("The largest body that is parsed before its credential was looked up."),
   CHAT_BODY_BYTES: whole(64 * MIB, 1_024)
     .default(defaultRequestLimits.chatBodyBytes)
     .describe("The largest body of a chat."),
@@ -166,14 +175,21 @@ export const gatewaySettings = z.object({
     .describe("How long a body may take to arrive, however it trickles in."),
   ANSWER_MS: whole(limits.requestMs, 1_000)
     .default(defaultRequestLimits.answerMs)
-    .describe("How long the provider may take to begin a stream, or to send an answer that comes whole."),
+    .describe(
+      "How long the provider may take to begin a stream, or to send a whole answer (of a large one, its first 256 KiB).",
+    ),
   STREAM_IDLE_MS: whole(limits.requestMs, 1_000)
     .default(defaultRequestLimits.streamIdleMs)
     .describe("How long the provider may send nothing amid a stream; looked at every five seconds."),
   // It may begin as the request's time ends, and its hold lapses a minute later.
   STALLED_READER_MS: whole(30_000, 100)
     .default(defaultRequestLimits.stalledReaderMs)
-    .describe("How long a client may read nothing of a stream that has more for it, before it counts as gone."),
+    .describe(
+      "How long a client may read less than 8 KiB a second of an answer that waits for it, before it counts as gone.",
+    ),
+  DRAIN_MS: whole(limits.requestMs)
+    .default(defaultDrainMs)
+    .describe("How long an answer is read on for its usage after its client has gone. In a Worker 25000 at most."),
   RECEIPT_RETENTION_DAYS: whole(36_500, 2)
     .default(400)
     .describe("How long the receipt of each request is kept. What receipts come to is kept for ever."),
@@ -229,6 +245,15 @@ function checkBodies({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }: GatewaySettings, hel
   throw new SettingsError(`The gateway cannot start. Its settings:\n${problems.join("\n")}`);
 }
 
+/** What the host ends before that would never be settled here. */
+function checkDrain({ DRAIN_MS }: GatewaySettings, mostDrainMs: number): void {
+  if (DRAIN_MS <= mostDrainMs) return;
+  throw new SettingsError(
+    `The gateway cannot start. Its settings:\n  DRAIN_MS: must be at most ${mostDrainMs} on this host, which ends a ` +
+      "request soon after its client has gone",
+  );
+}
+
 /** A request that came and waited for longer than it may would be refused for its age, when its turn has come. */
 function checkTimes(settings: GatewaySettings): void {
   const { BODY_READ_MS, UPSTREAM_MODEL_REQUESTS, UPSTREAM_MODEL_WAIT_MS } = settings;
@@ -251,20 +276,25 @@ export const contractSettings = {
   tokenBridge: "BRIDGE_ADDRESS",
 } as const;
 
-/** @param drainMs See `GatewayConfig`: how long the host can keep reading for a client that left. */
+/** @param host.mostDrainMs How long the host can keep reading for a client that has gone. */
 export function configOf(
   settings: GatewaySettings,
-  host: Pick<GatewayConfig, "drainMs" | "heldBodyBytes"> & { pricesFile: string | null },
+  host: Pick<GatewayConfig, "heldBodyBytes" | "heldAnswerBytes"> & { mostDrainMs: number; pricesFile: string | null },
 ): GatewayConfig {
   checkRecordKey(settings);
   checkBodies(settings, host.heldBodyBytes);
   checkTimes(settings);
+  checkDrain(settings, host.mostDrainMs);
+  const chains = chainsOf(settings);
   return {
     baseUrl: settings.BASE_URL,
     secret: Uint8Array.from(Buffer.from(settings.GATEWAY_SECRET.replace(/^0x/, ""), "hex")),
-    chainIds: [...new Set([settings.PRIMARY_CHAIN_ID, ...(settings.SIGN_IN_CHAIN_IDS ?? [])])],
-    drainMs: host.drainMs,
+    chainIds: [
+      ...new Set([settings.PRIMARY_CHAIN_ID, ...(settings.SIGN_IN_CHAIN_IDS ?? chains.map(({ chainId }) => chainId))]),
+    ],
+    drainMs: settings.DRAIN_MS,
     heldBodyBytes: host.heldBodyBytes,
+    heldAnswerBytes: host.heldAnswerBytes,
     upstream: {
       baseUrl: settings.UPSTREAM_BASE_URL,
       apiKey: settings.UPSTREAM_API_KEY,
@@ -278,13 +308,7 @@ export function configOf(
       blockedHeader: settings.UPSTREAM_BLOCKED_HEADER ?? null,
       adminKey: settings.UPSTREAM_ADMIN_KEY ?? null,
     },
-    contracts: {
-      [settings.PRIMARY_CHAIN_ID]: Object.fromEntries(
-        Object.entries(contractSettings)
-          .map(([name, setting]) => [name, settings[setting]])
-          .filter((entry): entry is [string, Address] => entry[1] !== undefined),
-      ),
-    },
+    chains,
     operator: {
       metricsToken: settings.METRICS_TOKEN ?? null,
       addressHeader: settings.CLIENT_ADDRESS_HEADER ?? null,
@@ -305,14 +329,26 @@ export function configOf(
       receiptMs: settings.RECEIPT_RETENTION_DAYS * DAY_MS,
     },
     request: {
+      unprovenBodyBytes: settings.UNPROVEN_BODY_BYTES,
       chatBodyBytes: settings.CHAT_BODY_BYTES,
       otherBodyBytes: settings.OTHER_BODY_BYTES,
       bodyReadMs: settings.BODY_READ_MS,
       answerMs: settings.ANSWER_MS,
+      answerBytes: defaultRequestLimits.answerBytes,
       streamIdleMs: settings.STREAM_IDLE_MS,
       stalledReaderMs: settings.STALLED_READER_MS,
     },
   };
+}
+
+function chainsOf(settings: GatewaySettings): readonly KnownChain[] {
+  const named = Object.entries(contractSettings)
+    .map(([name, setting]) => [name, settings[setting]])
+    .filter((entry): entry is [string, Address] => entry[1] !== undefined);
+  const primary = { chainId: settings.PRIMARY_CHAIN_ID, contracts: Object.fromEntries(named) };
+  const { chains, problem } = knownChains(primary, settings.CHAINS);
+  if (problem === undefined) return chains;
+  throw new SettingsError(`The gateway cannot start. Its settings:\n  CHAINS: ${problem}`);
 }
 
 export class SettingsError extends Error {

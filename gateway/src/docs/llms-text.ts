@@ -1,17 +1,33 @@
-import { errorTable } from "@inference/protocol/errors";
+import { errorMeanings } from "@inference/protocol/error-meanings";
+import { type ErrorCode, errorTable } from "@inference/protocol/errors";
 import type { Operation } from "./operation.ts";
+import { exampleMessage, messageRules } from "./signed-message.ts";
 import type { Snippet } from "./snippets.ts";
+import { mintAndActivate, type WalletStep } from "./wallet-program.ts";
+
+export type LlmsTextOptions = {
+  baseUrl: string;
+  /** Which signed messages may name, the primary chain first. */
+  chainIds: readonly number[];
+  curl: Snippet;
+  model: string;
+  steps: readonly WalletStep[];
+};
 
 /** /llms.txt: what a program that writes programs needs to know, in one short page of Markdown. */
 export function makeLlmsText(
   operations: readonly Operation[],
-  { baseUrl, curl, model }: { baseUrl: string; curl: Snippet; model: string },
+  { baseUrl, chainIds, curl, model, steps }: LlmsTextOptions,
 ): string {
   const routes = operations.map(
     ({ method, path, title, credentials }) =>
       `- \`${method} ${path}\`: ${title}${credentials.length === 0 ? "" : ` (${credentials.join(" or ")})`}`,
   );
-  const final = Object.entries(errorTable).flatMap(([code, { retry }]) => (retry ? [] : [`\`${code}\``]));
+  const errors = Object.entries(errorTable).map(
+    ([code, { status, retry }]) =>
+      `- ${status} \`${code}\`: ${errorMeanings[code as ErrorCode]}${retry ? " Retry." : ""}`,
+  );
+  const [primary = 1] = chainIds;
   return `# Inference gateway
 
 > An OpenAI-compatible inference API at ${baseUrl}/api/v1 (also ${baseUrl}/v1), paid from a prepaid balance in dollars.
@@ -20,13 +36,40 @@ export function makeLlmsText(
 - Model ids and prices: ${baseUrl}/api/v1/models. A chat model is, for instance, \`${model}\`.
 - Always send \`max_tokens\`: the most a request can cost is reserved before it runs.
 - \`usage.cost\` is what was charged, in dollars; the receipt is at ${baseUrl}/api/v1/generation?id=<x-request-id>.
+- An answer that comes whole may take 10 minutes to begin and have 1 GiB; a request may take 14 minutes. What is given
+  up then is charged as if you had left: the provider may bill it. Streams are charged for what was delivered.
 - Errors are OpenAI's object, \`{"error":{"message","type","param","code"}}\`. Try again if \`x-should-retry\` is \`true\`,
-  after \`retry-after\` seconds. These do not heal by trying again: ${final.join(", ")}.
+  after \`retry-after\` seconds. The codes are below.
 
 ## First request
 
 \`\`\`sh
 ${curl.code}
+\`\`\`
+
+## From dollars to a key
+
+A wallet with dollars and gas on one of the chains runs this program (\`npm install viem\`):
+\`PRIVATE_KEY=0x... CHAIN_ID=... node first-key.mjs\`. Addresses and ABIs: ${baseUrl}/api/v1/contracts.
+
+\`\`\`js
+${steps.map(({ code }) => code).join("\n\n")}
+\`\`\`
+
+On the primary chain this is \`mint\` and \`activate\` in one transaction:
+
+\`\`\`js
+${mintAndActivate}
+\`\`\`
+
+The signed message:
+
+${messageRules({ baseUrl, chainIds })
+  .map((rule) => `- ${rule}`)
+  .join("\n")}
+
+\`\`\`text
+${exampleMessage({ baseUrl, chainId: primary })}
 \`\`\`
 
 ## Documents
@@ -37,5 +80,9 @@ ${curl.code}
 ## Routes
 
 ${routes.join("\n")}
+
+## Errors
+
+${errors.join("\n")}
 `;
 }

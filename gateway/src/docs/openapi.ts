@@ -49,7 +49,7 @@ const ABOUT =
 
 const securitySchemes = {
   apiKey: { type: "http", scheme: "bearer", bearerFormat: "ik_...", description: "An API key." },
-  session: { type: "http", scheme: "bearer", bearerFormat: "is_...", description: "A session's token." },
+  session: { type: "http", scheme: "bearer", bearerFormat: "is_... or ia_...", description: "A session's token." },
   operator: { type: "http", scheme: "bearer", description: "METRICS_TOKEN." },
 };
 const schemeOf: Record<Credential, keyof typeof securitySchemes> = {

@@ -30,8 +30,18 @@ export type Credential = "API key" | "session" | "operator's token";
 export type NamedSchema = { name: string; schema: z.ZodType };
 
 export type OperationAnswer = {
-  status: 200 | 201 | 204 | 503;
+  status: 200 | 201 | 204 | 304 | 503;
   about: string;
   /** By media type; a schema where it is JSON. */
   content: Readonly<Record<string, NamedSchema | null>>;
 };
+
+/** An answer of status 200. */
+export function ok(about: string, content: OperationAnswer["content"]): OperationAnswer {
+  return { status: 200, about, content };
+}
+
+/** The content of a JSON answer, with its schema. */
+export function json(name: string, schema: z.ZodType): Record<string, NamedSchema> {
+  return { "application/json": { name, schema } };
+}

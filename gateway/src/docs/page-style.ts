@@ -6,7 +6,7 @@ export const style = `
   --delete: light-dark(#a32020, #f08c8c); }
 * { box-sizing: border-box; }
 html { scroll-padding-top: 1rem; }
-body { margin: 0; display: grid; grid-template-columns: 17rem minmax(0, 1fr); color: var(--text);
+body { margin: 0; display: grid; grid-template-columns: 20rem minmax(0, 1fr); color: var(--text);
   background: light-dark(#fff, #14171c); font: 1rem/1.55 system-ui, sans-serif; }
 a { color: var(--link); text-decoration: none; }
 a:hover { text-decoration: underline; }
@@ -16,11 +16,14 @@ nav > a { display: block; margin-top: .9rem; font-weight: 600; color: var(--text
 nav .home { margin: 0; font-size: 1.0625rem; }
 nav ul { margin: .25rem 0 0; padding: 0; list-style: none; }
 nav li a { display: grid; grid-template-columns: 3.4rem minmax(0, 1fr); padding: .15rem 0; overflow-wrap: anywhere; }
+nav li a.step { display: block; }
 nav p { margin: 1.5rem 0 0; }
-main { max-width: 52rem; padding: 2.5rem clamp(1.25rem, 4vw, 3rem) 6rem; }
+main { max-width: 56rem; padding: 2.5rem clamp(1.25rem, 4vw, 3rem) 6rem; }
 h1 { margin: 0 0 .5rem; font-size: 2rem; line-height: 1.2; }
 h2 { margin: 3.5rem 0 1rem; padding-bottom: .4rem; border-bottom: 1px solid var(--line); font-size: 1.4rem; }
 h3 { margin: 0; font-size: 1.0625rem; font-weight: 600; overflow-wrap: anywhere; }
+h3.step { margin-top: 2rem; }
+h3.step + p { margin: .3rem 0 .75rem; }
 h4 { margin: 1rem 0 0; font-size: .9375rem; }
 h4 + p { margin: .1rem 0 .5rem; }
 .lead { font-size: 1.125rem; color: var(--faint); }
@@ -31,7 +34,7 @@ article > p { margin: .6rem 0; }
 .patch { color: var(--patch); } .delete { color: var(--delete); }
 .who, .media, td i { color: var(--faint); font-size: .875rem; }
 code { font: .875em ui-monospace, monospace; }
-p code, td code { padding: .1em .3em; border-radius: .25rem; background: var(--soft); }
+p code, td code, li code { padding: .1em .3em; border-radius: .25rem; background: var(--soft); }
 pre { margin: 0; padding: 1rem; overflow-x: auto; border-radius: .375rem; background: var(--soft); line-height: 1.5; }
 .install { margin: .5rem 0; }
 details { margin: .5rem 0; }
@@ -41,6 +44,8 @@ table { width: 100%; border-collapse: collapse; font-size: .875rem; }
 td, th { padding: .4rem .75rem .4rem 0; border-top: 1px solid var(--line); text-align: left; vertical-align: top;
   overflow-wrap: anywhere; }
 article td:first-child { width: 34%; } article td:nth-child(2) { width: 30%; }
+.codes td:nth-child(2) { width: 30%; } .codes td:first-child { width: 4rem; } .codes td:last-child { width: 3rem; }
+.codes th { overflow-wrap: normal; }
 tr:target { background: var(--soft); }
 .errors { font: .8125rem/1.7 ui-monospace, monospace; } .errors a { margin-right: .4rem; white-space: nowrap; }
 @media (max-width: 52rem) {
@@ -48,5 +53,8 @@ tr:target { background: var(--soft); }
   nav { position: static; height: auto; border-right: 0; border-bottom: 1px solid var(--line); }
   nav ul { display: none; } nav > a { display: inline-block; margin: .5rem 1rem 0 0; } nav .home { display: block; }
   main { padding-top: 1.5rem; }
+  .codes thead { display: none; } .codes tr { display: block; padding: .5rem 0; border-top: 1px solid var(--line); }
+  .codes td, .codes td:nth-child(n) { display: block; width: auto; padding: 0; border: 0; }
+  .codes td:last-child::before { content: "Retry: "; }
 }
 `;

@@ -1,16 +1,27 @@
-import { errorTable } from "@inference/protocol/errors";
+import { errorMeanings } from "@inference/protocol/error-meanings";
+import { type ErrorCode, errorTable } from "@inference/protocol/errors";
 import { type Html, html, prose } from "./html.ts";
 import type { JsonSchema, OpenApi } from "./openapi.ts";
 import { type Operation, operationGroups } from "./operation.ts";
 import { style } from "./page-style.ts";
 import { distinct, type Field, fieldsOf, typeText } from "./schema-text.ts";
+import { exampleMessage, messageRules } from "./signed-message.ts";
 import type { Snippet } from "./snippets.ts";
+import { mintAndActivate, type WalletStep } from "./wallet-program.ts";
+
+export type PageOptions = {
+  baseUrl: string;
+  /** Which signed messages may name, the primary chain first. */
+  chainIds: readonly number[];
+  snippets: readonly Snippet[];
+  steps: readonly WalletStep[];
+};
 
 /** /docs: the reference as one page, which needs no script and nothing from elsewhere. */
 export function makePage(
   openApi: OpenApi,
   operations: readonly Operation[],
-  { baseUrl, snippets }: { baseUrl: string; snippets: readonly Snippet[] },
+  { baseUrl, chainIds, snippets, steps }: PageOptions,
 ): string {
   const { title, version, description } = openApi.info;
   return html`<!doctype html>
@@ -25,6 +36,7 @@ export function makePage(
 <nav aria-label="Contents">
 <a class="home" href="#start">${title}</a>
 <a href="#start">First request</a>
+<a href="#wallet">From dollars to a key</a><ul>${steps.map(stepLink)}</ul>
 ${operationGroups.map((group) => groupLinks(group, operations))}
 <a href="#errors">Errors</a>
 <p><a href="/openapi.json">OpenAPI 3.1</a> · <a href="/llms.txt">llms.txt</a></p>
@@ -35,6 +47,11 @@ ${operationGroups.map((group) => groupLinks(group, operations))}
 <section><h2>First request</h2>
 <p>${prose(FIRST)}</p>
 ${snippets.map(snippetPart)}
+</section>
+<section><h2 id="wallet">From dollars to a key</h2>
+<p>${prose(WALLET)}</p>
+<p class="install"><code>npm install viem</code></p>
+${steps.map((step) => [stepPart(step), step.id === "activate" ? atOnce() : "", step.id === "key" ? rulesPart({ baseUrl, chainIds }) : ""])}
 </section>
 ${operationGroups.map((group) => [
   html`<section><h2 id="${anchor(group)}">${group}</h2>`,
@@ -58,6 +75,33 @@ const ERRORS =
   "Every error is OpenAI's object, `error`, with `message`, `type`, `param` and `code`, and `metadata` with numbers " +
   "where there are some. `x-should-retry` says whether trying again can help, `retry-after` after how many seconds. " +
   "Where that is more than 10, it says no, and `metadata.retry_after_s` has the seconds.";
+
+const WALLET =
+  "A wallet with dollars on any of the chains, and a little of that chain's coin for gas, needs nothing else. The pieces " +
+  "below, in this order in one file such as `first-key.mjs`, are a program: " +
+  "`PRIVATE_KEY=0x... CHAIN_ID=... node first-key.mjs` runs it.";
+
+function stepLink({ id, title }: WalletStep): Html {
+  return html`<li><a class="step" href="#wallet-${id}">${title}</a></li>`;
+}
+
+function stepPart({ id, title, about, code }: WalletStep): Html {
+  return html`<h3 class="step" id="wallet-${id}">${title}</h3><p>${prose(about)}</p>
+<pre class="program"><code>${code}</code></pre>`;
+}
+
+function atOnce(): Html {
+  return html`<p>${prose("On the primary chain `mintAndActivate` does both in one transaction, for less gas:")}</p>
+<pre><code>${mintAndActivate}</code></pre>`;
+}
+
+function rulesPart({ baseUrl, chainIds }: Pick<PageOptions, "baseUrl" | "chainIds">): Html {
+  const [primary = 1] = chainIds;
+  return html`<p>The message is accepted if all of this is so:</p>
+<ul>${messageRules({ baseUrl, chainIds }).map((rule) => html`<li>${prose(rule)}</li>`)}</ul>
+<p>The exact text, which any wallet can sign (<code>personal_sign</code>); there is no line break at its end:</p>
+<pre><code>${exampleMessage({ baseUrl, chainId: primary })}</code></pre>`;
+}
 
 function anchor(text: string): string {
   return text.toLowerCase().replaceAll(" ", "-");
@@ -144,9 +188,9 @@ function fieldTable(caption: string, fields: readonly Field[]): Html | string {
 function errorPart(): Html {
   const rows = Object.entries(errorTable).map(
     ([code, { status, type, retry }]) =>
-      html`<tr id="error-${code}"><td>${status}</td><td><code>${code}</code></td><td>${type}</td>
-<td>${retry ? "try again" : ""}</td></tr>`,
+      html`<tr id="error-${code}"><td>${status}</td><td><code>${code}</code><br><i>${type}</i></td>
+<td>${prose(errorMeanings[code as ErrorCode])}</td><td>${retry ? "yes" : "no"}</td></tr>`,
   );
-  return html`<table><thead><tr><th>Status</th><th>Code</th><th>Type</th><th></th></tr></thead>
-<tbody>${rows}</tbody></table>`;
+  return html`<table class="codes"><thead><tr><th>Status</th><th>Code and type</th><th>Meaning, and what to do</th>
+<th>Retry</th></tr></thead><tbody>${rows}</tbody></table>`;
 }

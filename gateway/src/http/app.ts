@@ -18,9 +18,12 @@ export function makeApp(gateway: Gateway): App {
   for (const [path, ofPath] of Map.groupBy(routes, (route) => route.path)) {
     app.all(path, asEvery(byMethod(gateway, ofPath)));
   }
-  app.notFound(asEvery(notFound));
+  app.notFound(asEvery((context) => notFound(context)));
   return app;
 }
+
+/** Of a path, in a message that says that it is not there. */
+const MAX_SHOWN = 200;
 
 /** The handler of a path: the one of its methods that is asked for. */
 function byMethod(gateway: Gateway, ofPath: readonly Route[]): Handler {
@@ -28,6 +31,8 @@ function byMethod(gateway: Gateway, ofPath: readonly Route[]): Handler {
   const otherwise = methodNotAllowed([...handlers.keys()]);
   return function byMethod(context) {
     const { method } = context.req;
+    const target = context.env?.target ?? "";
+    if (DOT_SEGMENT.test(target)) return notFound(context, target.split("?", 1)[0]);
     const handle = handlers.get(method === "HEAD" ? "GET" : method) ?? otherwise;
     return handle(context);
   };
@@ -41,8 +46,11 @@ function counted(gateway: Gateway, { method, path, handle }: Route): Handler {
   };
 }
 
-function notFound(context: GatewayContext): Response {
-  const message = `There is no ${context.req.method} ${context.req.path} here.`;
+/** A path is one of ours only as it is written, and not by what it can be shortened to. */
+const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
+
+function notFound(context: GatewayContext, path = context.req.path): Response {
+  const message = `There is no ${context.req.method} ${path.slice(0, MAX_SHOWN)} here.`;
   return errorResponse(context, new GatewayError({ code: "not_found", message }));
 }
 

@@ -1,5 +1,9 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
+import type { RequestBody } from "../inference/inference.ts";
+import { parseJsonBody, parseObject } from "../inference/orders/parse-json-body.ts";
+import { readLargeJson } from "../inference/orders/read-large-json.ts";
+import { makeBlocks } from "../inference/orders/write-json.ts";
 import { joinBytes } from "../join-bytes.ts";
 import type { GatewayContext } from "./context.ts";
 import type { Sender } from "./held-bodies.ts";
@@ -7,13 +11,31 @@ import type { Sender } from "./held-bodies.ts";
 type Prove = (mustPay: boolean) => Promise<unknown>;
 
 /**
- * A request's JSON text, read within a limit and a time. Errors: 415 for another media type or an encoded body, 413
- * above the limit, 408 for a body that does not come, 503 where memory is short, 400 for bytes that are not UTF-8.
+ * A request's body as JSON, read within a limit and a time. Above `parsedBodyBytes` it is parsed in a turn of its own,
+ * above `smallBodyBytes` in pieces. Errors: 415 for another media type or an encoded body, 413 above the limit, 408 for
+ * a body that does not come, 503 where memory is short, 400 for what is not JSON in UTF-8.
  *
- * @param prove Called before more than `limits.unprovenBodyBytes` are read, and before anything is while memory is
- *   scarce: throws if nobody vouches for the sender, or they could not pay where that is what it takes.
+ * @param prove Called before a body of more than `unprovenBodyBytes` is parsed, and before anything is read while memory
+ *   is scarce: throws if nobody vouches for the sender, or they could not pay where that is what it takes.
  */
-export async function readJsonText(context: GatewayContext, maxBytes: number, prove?: Prove): Promise<string> {
+export async function readJsonBody(context: GatewayContext, maxBytes: number, prove: Prove): Promise<RequestBody> {
+  const chunks = await readBytes(context, maxBytes, prove);
+  const { credential, gateway } = context.var;
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  const owner = credential?.partition ?? "";
+  if (length > limits.smallBodyBytes) return gateway.slicedWork.run(owner, readLargeJson(chunks));
+  const text = decode(joinBytes(chunks));
+  if (length <= limits.parsedBodyBytes) return { value: parseJsonBody(text), texts: null };
+  // It is validated in the same turn.
+  return { value: await gateway.slicedWork.run(owner, parseObject(text)), texts: null };
+}
+
+/** The text of a small one, which is not parsed. */
+export async function readJsonText(context: GatewayContext, maxBytes: number): Promise<string> {
+  return decode(joinBytes(await readBytes(context, maxBytes)));
+}
+
+async function readBytes(context: GatewayContext, maxBytes: number, prove?: Prove): Promise<Uint8Array[]> {
   const { req } = context;
   const mediaType = req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (mediaType !== "application/json") {
@@ -25,9 +47,20 @@ export async function readJsonText(context: GatewayContext, maxBytes: number, pr
   }
   const announced = Number(req.header("content-length") ?? Number.NaN);
   if (announced > maxBytes) tooLarge(maxBytes);
-  const isSmall = announced <= limits.unprovenBodyBytes;
-  if (isSmall && context.get("gateway").heldBodies.isScarce()) await prove?.(true);
-  const bytes = isSmall ? await readAnnounced(context, announced) : await readCounting(context, maxBytes, prove);
+  if (!(announced <= limits.smallBodyBytes)) return readCounting(context, maxBytes, prove);
+  const { heldBodies, config } = context.get("gateway");
+  if (heldBodies.isScarce()) await prove?.(true);
+  else if (announced > config.request.unprovenBodyBytes && !isProven(context)) await prove?.(false);
+  return [new Uint8Array(await readAnnounced(context, announced))];
+}
+
+/** A moment ago its partition said that the credential is good. */
+function isProven(context: GatewayContext): boolean {
+  const { credential, gateway, at } = context.var;
+  return credential !== undefined && gateway.seen.wasGoodSince(credential.payer.digest, at - limits.provenMs);
+}
+
+function decode(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch {
@@ -44,17 +77,24 @@ function readAnnounced(context: GatewayContext, length: number): Promise<ArrayBu
   return withinTime(context, context.req.raw.arrayBuffer().catch(brokenOff));
 }
 
-/** A large body, or one of unknown length: counted as it comes, so that announcing bytes takes no memory. */
-async function readCounting(context: GatewayContext, maxBytes: number, prove: Prove | undefined): Promise<Uint8Array> {
+/**
+ * A large body, or one of unknown length: counted as it comes, so that announcing bytes takes no memory, and gathered
+ * in blocks, so that bytes that come one by one take no more than others.
+ */
+async function readCounting(
+  context: GatewayContext,
+  maxBytes: number,
+  prove: Prove | undefined,
+): Promise<Uint8Array[]> {
   const reader = context.req.raw.body?.getReader();
-  if (reader === undefined) return new Uint8Array();
+  if (reader === undefined) return [];
   const held = context.get("held");
-  const { heldBodies } = context.get("gateway");
+  const { heldBodies, config } = context.get("gateway");
 
-  async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array> {
-    const chunks: Uint8Array[] = [];
+  async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array[]> {
+    const blocks = makeBlocks();
     let length = 0;
-    let proven = false;
+    let proven = isProven(context);
     let pays = prove === undefined;
     for (;;) {
       if (!pays && heldBodies.isScarce()) {
@@ -62,12 +102,12 @@ async function readCounting(context: GatewayContext, maxBytes: number, prove: Pr
         pays = true;
       }
       const { done, value } = await reader.read().catch(brokenOff);
-      if (done) return joinBytes(chunks);
+      if (done) return blocks.end();
       length += value.length;
       if (length > maxBytes) tooLarge(maxBytes);
       heldBodies.take(held, value.length, senderOf(context));
-      chunks.push(value);
-      if (proven || pays || length <= limits.unprovenBodyBytes) continue;
+      blocks.append(value);
+      if (proven || pays || length <= config.request.unprovenBodyBytes) continue;
       await proveSender(false);
       proven = true;
     }

@@ -30,6 +30,15 @@ export type GatewayEnv = {
 export type HostBindings = {
   /** The address at the other end of the connection. */
   peerAddress?: string | undefined;
+  /** The request's target as it was sent, where the host knows it: a URL has lost its dot segments. */
+  target?: string | undefined;
+  /**
+   * Calls back once, and later than it returns, when the host keeps nothing of the response any more: the operating
+   * system has its last byte, or its connection closed before that. Absent where the host cannot know.
+   */
+  whenSent?: ((callback: () => void) => void) | undefined;
+  /** Ends the connection at once, so that a response that broke off is not taken for a whole one. */
+  breakOff?: (() => void) | undefined;
 };
 export type GatewayContext = Context<GatewayEnv>;
 export type Handler = (context: GatewayContext) => Response | Promise<Response>;

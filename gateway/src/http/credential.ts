@@ -27,7 +27,7 @@ export function presentedCredential(context: GatewayContext, wanted: Wanted = "k
   if (text === undefined) missing(wanted);
   const credential = context.get("gateway").credentials.verify(text);
   if (credential !== undefined) return credential;
-  if (text.startsWith("is_")) fail("invalid_session", "This session token is not one of ours: sign in again.");
+  if (/^i[sa]_/.test(text)) fail("invalid_session", "This session token is not one of ours: sign in again.");
   return fail("invalid_api_key", "This API key is not one of ours: check that it was copied whole.");
 }
 

@@ -2,10 +2,9 @@ import type { ExactNumber } from "./money.ts";
 
 export type CsvValue = string | number | boolean | null | ExactNumber;
 
-/** Rows as CSV (RFC 4180), under the names of their columns. What is not known is empty. */
-export function csv(columns: readonly string[], rows: readonly Readonly<Record<string, CsvValue>>[]): string {
-  const lines = [columns, ...rows.map((row) => columns.map((column) => row[column] ?? null))];
-  return lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("");
+/** One line of CSV (RFC 4180), its end included. What is not known is empty. */
+export function csvLine(values: readonly CsvValue[]): string {
+  return `${values.map(cell).join(",")}\r\n`;
 }
 
 function cell(value: CsvValue): string {

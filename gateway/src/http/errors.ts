@@ -29,8 +29,12 @@ export function errorDetail(error: unknown): ErrorDetail {
     const message = "The chain cannot be read at the moment: try again in a few seconds. Nothing was charged.";
     return { code: "chain_unavailable", message, retryAfterS: 2 };
   }
-  return { code: "internal_error", message: "Something went wrong here. Nothing was charged." };
+  return { code: "internal_error", message: INTERNAL_ERROR };
 }
+
+/** It may come after the charge. */
+const INTERNAL_ERROR =
+  "Something went wrong here. What was charged, if anything: see GET /api/v1/generation with the x-request-id as its id.";
 
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -23,11 +23,10 @@ export async function requireHolder(context: GatewayContext, wanted?: Wanted): P
   throw credentialError(payer, "unknown");
 }
 
-/** The account of the API key that was sent. Throws 401 for a bad one, 403 for a session. */
-export async function requireApiKey(context: GatewayContext): Promise<KeyHolder> {
+/** The account of the key, or of the wallet's session, that was sent. Throws 401 for a bad one, 403 for an agent's. */
+export async function requireAccount(context: GatewayContext): Promise<{ account: Address; partition: Partition }> {
   const holder = await requireHolder(context);
-  const message = "This route is read with an API key, and this is a session: send the key.";
-  return "keyId" in holder ? holder : fail("wrong_identity", message);
+  return "keyId" in holder ? holder : personalAccount(holder);
 }
 
 /** Whose receipts somebody may read: those of a partition, or of one key in it. */
@@ -65,15 +64,16 @@ export async function requirePersonalSession(
   context: GatewayContext,
 ): Promise<{ account: Address; partition: Partition }> {
   const holder = await requireHolder(context, "session");
-  if ("keyId" in holder) notASession();
-  const { session } = holder;
+  return "keyId" in holder ? notASession() : personalAccount(holder);
+}
+
+function personalAccount({ session }: SessionHolder): { account: Address; partition: Partition } {
   if (session.agentToken !== null) {
-    fail(
-      "wrong_identity",
-      "This session speaks for an agent: sign in without agentToken to manage your wallet's keys.",
-    );
+    const message = "This session speaks for an agent: sign in without agentToken for your wallet's balance and keys.";
+    fail("wrong_identity", message);
   }
-  return { account: lowerAddress(session.address), partition: accountPartition(lowerAddress(session.address)) };
+  const account = lowerAddress(session.address);
+  return { account, partition: accountPartition(account) };
 }
 
 /** A session token of ours, which may have ended by now. Throws 401 for a bad one, 403 for an API key. */
@@ -115,7 +115,7 @@ export async function lookUpCredential(
     if (address !== undefined && agentToken) {
       await agentOwners.requireLately(lowerAddress(agentToken), lowerAddress(address), client);
     }
-    seen.accept(digest);
+    seen.accept(digest, at);
     return found;
   } catch (error) {
     if (isRefusal(error)) seen.refuse(digest);

@@ -1,161 +1,24 @@
 import { MAX_KEYS_PER_ACCOUNT } from "@inference/ledger/limits";
 import { activityQuery } from "@inference/protocol/wire/activity";
 import * as answers from "@inference/protocol/wire/answers";
-import { catalogueQuery } from "@inference/protocol/wire/catalogue";
-import { chatRequest } from "@inference/protocol/wire/chat";
-import { embeddingsRequest } from "@inference/protocol/wire/embeddings";
-import { imageGenerateRequest } from "@inference/protocol/wire/image-generate";
-import { imagesRequest } from "@inference/protocol/wire/images";
-import { speechRequest } from "@inference/protocol/wire/speech";
 import * as z from "zod";
-import type { NamedSchema, Operation, OperationAnswer } from "../docs/operation.ts";
-import {
-  catalogueErrors,
-  everywhere,
-  knowing,
-  paid,
-  reading,
-  withBody,
-  withCredential,
-  withSignature,
-} from "./operation-errors.ts";
+import { json, type Operation, ok } from "../docs/operation.ts";
+import { inferenceOperations } from "./inference-operations.ts";
+import { everywhere, knowing, reading, withBody, withCredential, withSignature } from "./operation-errors.ts";
 import { signInBody } from "./routes/auth.ts";
 import { keyChangeBody, keyCreationBody } from "./routes/keys.ts";
 
-const json = (name: string, schema: z.ZodType): Record<string, NamedSchema> => ({
-  "application/json": { name, schema },
-});
-const ok = (about: string, content: OperationAnswer["content"]): OperationAnswer => ({ status: 200, about, content });
-
-const inference = (operation: Pick<Operation, "path" | "id" | "title" | "about" | "body" | "answers">): Operation => ({
-  method: "POST",
-  group: "Inference",
-  credentials: ["API key", "session"],
-  headers: {
-    "Idempotency-Key":
-      "Your name for the request, at most 255 letters: sent again within a day, it is paid once. An account's keys " +
-      "share their names.",
-  },
-  errors: operation.id === "createChatCompletion" ? [...paid, "context_length_exceeded"] : paid,
-  ...operation,
-});
-
-/** Every route, as clients read of it. The inference API is the same under `/v1`. */
+/** Every route, as clients read of it. */
 export const operations: readonly Operation[] = [
-  inference({
-    path: "/api/v1/chat/completions",
-    id: "createChatCompletion",
-    title: "Chat",
-    about:
-      "Always give `max_tokens`: without it the model's whole maximum output is reserved. With `stream: true` the " +
-      "answer is a stream of events, each a chunk, and `[DONE]` at its end. Harmless fields that change nothing, such " +
-      "as `user`, are dropped and named in `x-ignored-parameters`; what is not known is refused.",
-    body: { name: "ChatRequest", schema: chatRequest },
-    answers: [
-      ok("The answer; `usage.cost` is what was charged.", {
-        ...json("ChatAnswer", answers.chatAnswer),
-        "text/event-stream": { name: "ChatChunk", schema: answers.chatChunk },
-      }),
-    ],
-  }),
-  inference({
-    path: "/api/v1/embeddings",
-    id: "createEmbeddings",
-    title: "Embeddings",
-    body: { name: "EmbeddingsRequest", schema: embeddingsRequest },
-    answers: [ok("One embedding for each input.", json("EmbeddingsAnswer", answers.embeddingsAnswer))],
-  }),
-  inference({
-    path: "/api/v1/images/generations",
-    id: "createImage",
-    title: "An image, as OpenAI's clients ask for one",
-    body: { name: "ImagesRequest", schema: imagesRequest },
-    answers: [ok("The image.", json("ImagesAnswer", answers.imagesAnswer))],
-  }),
-  inference({
-    path: "/api/v1/image/generate",
-    id: "generateImage",
-    title: "Images, with all options",
-    body: { name: "ImageGenerateRequest", schema: imageGenerateRequest },
-    answers: [
-      ok("The images, or with `return_binary` the bytes of one.", {
-        ...json("ImageGenerateAnswer", answers.imageGenerateAnswer),
-        "image/*": null,
-      }),
-    ],
-  }),
-  inference({
-    path: "/api/v1/audio/speech",
-    id: "createSpeech",
-    title: "Speech",
-    body: { name: "SpeechRequest", schema: speechRequest },
-    answers: [ok("The sound, as it is made.", { "audio/*": null })],
-  }),
-  {
-    method: "GET",
-    path: "/api/v1/models",
-    id: "listModels",
-    group: "Inference",
-    title: "Every model and its price",
-    about:
-      "Exactly the models that can be served. Anyone may ask; a key that is sent must be good. A model that costs " +
-      "nothing needs no balance.",
-    credentials: [],
-    answers: [ok("The models.", json("ModelsAnswer", answers.modelsAnswer))],
-    errors: ["upstream_unavailable", ...knowing],
-  },
-  {
-    method: "GET",
-    path: "/api/v1/models/traits",
-    id: "getModelTraits",
-    group: "Inference",
-    title: "Models by what they are good for",
-    about: "As the provider has it, for models that can be served. Use the id: a trait is no name of a model here.",
-    credentials: [],
-    query: catalogueQuery,
-    answers: [ok("A model for each trait.", json("ModelNamesAnswer", answers.modelNamesAnswer))],
-    errors: catalogueErrors,
-  },
-  {
-    method: "GET",
-    path: "/api/v1/models/compatibility_mapping",
-    id: "getModelCompatibility",
-    group: "Inference",
-    title: "Models by the names of others'",
-    about: "As the provider has it, for models that can be served. Use the id: such a name is no name of a model here.",
-    credentials: [],
-    query: catalogueQuery,
-    answers: [ok("A model for each name.", json("ModelNamesAnswer", answers.modelNamesAnswer))],
-    errors: catalogueErrors,
-  },
-  {
-    method: "GET",
-    path: "/api/v1/image/styles",
-    id: "getImageStyles",
-    group: "Inference",
-    title: "What `style_preset` of an image may be",
-    credentials: [],
-    answers: [ok("The styles.", json("ImageStylesAnswer", answers.imageStylesAnswer))],
-    errors: catalogueErrors,
-  },
-  {
-    method: "GET",
-    path: "/api/v1/models/{id}",
-    id: "getModel",
-    group: "Inference",
-    title: "One model",
-    credentials: [],
-    pathParameters: { id: "The model's id; it may have slashes in it." },
-    answers: [ok("The model.", json("ModelAnswer", answers.modelAnswer))],
-    errors: ["model_not_found", "upstream_unavailable", ...knowing],
-  },
+  ...inferenceOperations,
   {
     method: "GET",
     path: "/api/v1/credits",
     id: "getCredits",
     group: "Spending",
     title: "The account's balance",
-    credentials: ["API key"],
+    about: "Of the API key's account, or of the wallet whose session it is; an agent has none.",
+    credentials: ["API key", "session"],
     answers: [ok("The balance, and the activations on their way to it.", json("CreditsAnswer", answers.creditsAnswer))],
     errors: ["wrong_identity", ...knowing],
   },
@@ -259,6 +122,23 @@ export const operations: readonly Operation[] = [
     errors: [...withBody, "unsupported_parameter", "not_found", ...withSignature, ...reading],
   },
   {
+    method: "POST",
+    path: "/api/v1/keys/{id}/limit",
+    id: "setKeyTerms",
+    group: "Keys",
+    title: "Raise or change a key's limit, its window or its expiry",
+    about:
+      "For a message whose one resource is the key's own URL with its new limit, like " +
+      "`/api/v1/keys/{id}?limit=20.00&limit_reset=daily`; `limit=none` lifts it. The limit is one over the key's " +
+      "lifetime without `limit_reset`. The expiry stays unless `expires_at` names another, or `none`. What was spent " +
+      "stays counted.",
+    credentials: [],
+    pathParameters: { id: "The key's id." },
+    body: { name: "KeyCreation", schema: keyCreationBody },
+    answers: [ok("The key as it is now.", json("KeyAnswer", answers.keyAnswer))],
+    errors: [...withBody, "unsupported_parameter", "key_expired", "not_found", ...withSignature, ...reading],
+  },
+  {
     method: "DELETE",
     path: "/api/v1/keys/{id}",
     id: "revokeKey",
@@ -276,8 +156,9 @@ export const operations: readonly Operation[] = [
     group: "Signing in",
     title: "A session, for a signed message",
     about:
-      "Sign-In With Ethereum. With `agentToken` the session speaks for that agent, if its `owner()` is who signed. A " +
-      "session lasts a day.",
+      "Sign-In With Ethereum. With `agentToken` the session speaks for that agent: any contract on the primary chain " +
+      "whose `owner()` is who signed, as an identity of its own. It is 403 `not_agent_owner` where there is no " +
+      "contract, where `owner()` fails or answers with no address, and where it is another. A session lasts a day.",
     credentials: [],
     body: { name: "SignIn", schema: signInBody },
     answers: [ok("The session's token.", json("SessionAnswer", answers.sessionAnswer))],
@@ -319,13 +200,31 @@ export const operations: readonly Operation[] = [
   },
   {
     method: "GET",
+    path: "/api/v1/contracts",
+    id: "getContracts",
+    group: "Operation",
+    title: "The chains, the addresses of the contracts on them, and their ABIs",
+    about:
+      "What a wallet needs to mint and activate. It changes only when the operator changes it: keep the `etag`, and " +
+      "`if-none-match` answers 304 while it is the same. While the chain contradicts the gateway's settings or books " +
+      "this is 503 `chain_unavailable`: send no money then.",
+    credentials: [],
+    headers: { "If-None-Match": "The `etag` of an earlier answer." },
+    answers: [
+      ok("The chains and ABIs.", json("ContractsAnswer", answers.contractsAnswer)),
+      { status: 304, about: "The earlier answer still holds.", content: {} },
+    ],
+    errors: ["chain_unavailable", ...everywhere],
+  },
+  {
+    method: "GET",
     path: "/healthz",
     id: "getHealth",
     group: "Operation",
     title: "Whether a paid request could be admitted now",
     credentials: [],
     answers: [
-      ok("It could.", json("HealthAnswer", answers.healthAnswer)),
+      ok("It could; `degraded` if the provider refuses the gateway's key.", json("HealthAnswer", answers.healthAnswer)),
       { status: 503, about: "It could not.", content: json("HealthAnswer", answers.healthAnswer) },
     ],
     errors: everywhere,
@@ -340,6 +239,16 @@ export const operations: readonly Operation[] = [
     credentials: ["operator's token"],
     answers: [ok("The metrics.", { "text/plain": null })],
     errors: ["missing_credentials", "invalid_api_key", "not_found", ...everywhere],
+  },
+  {
+    method: "GET",
+    path: "/",
+    id: "getRoot",
+    group: "Documentation",
+    title: "Where the documentation is",
+    credentials: [],
+    answers: [ok("Addresses.", json("RootAnswer", answers.rootAnswer))],
+    errors: everywhere,
   },
   {
     method: "GET",

@@ -3,13 +3,14 @@ import type { GatewayContext, Handler } from "./context.ts";
 import { getActivity } from "./routes/activity.ts";
 import { deleteAuth, getNonce, postAuth } from "./routes/auth.ts";
 import { getImageStyles, getModelCompatibility, getModelTraits } from "./routes/catalogue.ts";
+import { getContracts } from "./routes/contracts.ts";
 import { getCredits } from "./routes/credits.ts";
-import { getDocs, getLlmsText, getOpenApi } from "./routes/docs.ts";
+import { getDocs, getLlmsText, getOpenApi, getRoot } from "./routes/docs.ts";
 import { getGeneration } from "./routes/generation.ts";
 import { getHealth } from "./routes/health.ts";
 import { handleInference } from "./routes/inference.ts";
 import { getKey } from "./routes/key.ts";
-import { deleteKey, listKeys, patchKey, postKey, postRoll } from "./routes/keys.ts";
+import { deleteKey, listKeys, patchKey, postKey, postLimit, postRoll } from "./routes/keys.ts";
 import { getMetrics } from "./routes/metrics.ts";
 import { getModel, listModels } from "./routes/models.ts";
 import { getStatus } from "./routes/status.ts";
@@ -47,6 +48,7 @@ export const routes: readonly Route[] = [
   { method: "POST", path: "/api/v1/keys", handle: postKey },
   { method: "GET", path: "/api/v1/keys", handle: listKeys },
   { method: "POST", path: "/api/v1/keys/:id/roll", handle: postRoll },
+  { method: "POST", path: "/api/v1/keys/:id/limit", handle: postLimit },
   { method: "PATCH", path: "/api/v1/keys/:id", handle: patchKey },
   { method: "DELETE", path: "/api/v1/keys/:id", handle: deleteKey },
   { method: "GET", path: "/api/v1/key", handle: getKey },
@@ -54,8 +56,10 @@ export const routes: readonly Route[] = [
   { method: "GET", path: "/api/v1/generation", handle: getGeneration },
   { method: "GET", path: "/api/v1/activity", handle: getActivity },
   { method: "GET", path: "/api/v1/status", handle: getStatus },
+  { method: "GET", path: "/api/v1/contracts", handle: getContracts },
   { method: "GET", path: "/healthz", handle: getHealth },
   { method: "GET", path: "/metrics", handle: getMetrics },
+  { method: "GET", path: "/", handle: getRoot },
   { method: "GET", path: "/openapi.json", handle: getOpenApi },
   { method: "GET", path: "/docs", handle: getDocs },
   { method: "GET", path: "/llms.txt", handle: getLlmsText },

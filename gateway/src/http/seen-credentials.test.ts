@@ -16,14 +16,25 @@ test("10,000 refused credentials are remembered, and of more the last ones", () 
 test("10,000 good ones are remembered too, and no credential is both", () => {
   const seen = makeSeenCredentials();
   assert.deepEqual([seen.isGood("one"), seen.isRefused("one")], [false, false], "before its partition was asked");
-  seen.accept("one");
+  seen.accept("one", 5);
   assert.deepEqual([seen.isGood("one"), seen.isRefused("one")], [true, false]);
   seen.refuse("one");
   assert.deepEqual([seen.isGood("one"), seen.isRefused("one")], [false, true]);
-  seen.accept("one");
+  seen.accept("one", 5);
   assert.deepEqual([seen.isGood("one"), seen.isRefused("one")], [true, false]);
-  for (let digest = 0; digest < 9_999; digest++) seen.accept(String(digest));
+  for (let digest = 0; digest < 9_999; digest++) seen.accept(String(digest), 5);
   assert.ok(seen.isGood("one"));
-  seen.accept("one more");
+  seen.accept("one more", 5);
   assert.ok(!seen.isGood("one") && seen.isGood("0") && seen.isGood("one more"));
+});
+
+test("a credential was good since the last time that its partition said so, and not once it was refused", () => {
+  const seen = makeSeenCredentials();
+  assert.equal(seen.wasGoodSince("one", 0), false);
+  seen.accept("one", 50);
+  // The end of a request that began earlier.
+  seen.accept("one", 40);
+  assert.deepEqual([seen.wasGoodSince("one", 50), seen.wasGoodSince("one", 51)], [true, false]);
+  seen.refuse("one");
+  assert.equal(seen.wasGoodSince("one", 0), false);
 });

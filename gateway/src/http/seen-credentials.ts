@@ -5,8 +5,11 @@
  */
 export type SeenCredentials = {
   isGood(digest: string): boolean;
+  /** Whether its partition said so at this time or later. */
+  wasGoodSince(digest: string, at: number): boolean;
   isRefused(digest: string): boolean;
-  accept(digest: string): void;
+  /** @param at When its partition said so, or a while before. */
+  accept(digest: string, at: number): void;
   refuse(digest: string): void;
 };
 
@@ -14,27 +17,31 @@ export type SeenCredentials = {
 const MAX_REMEMBERED = 10_000;
 
 export function makeSeenCredentials(): SeenCredentials {
-  const good = new Set<string>();
+  const good = new Map<string, number>();
   const refused = new Set<string>();
   return {
     isGood: (digest) => good.has(digest),
+    wasGoodSince: (digest, at) => (good.get(digest) ?? Number.NEGATIVE_INFINITY) >= at,
     isRefused: (digest) => refused.has(digest),
-    accept(digest) {
+    accept(digest, at) {
       refused.delete(digest);
-      if (!good.has(digest)) remember(good, digest);
+      good.set(digest, Math.max(at, good.get(digest) ?? at));
+      forgetOldest(good);
     },
     refuse(digest) {
       good.delete(digest);
       // The last one goes to the end: the first is the oldest.
       refused.delete(digest);
-      remember(refused, digest);
+      refused.add(digest);
+      forgetOldest(refused);
     },
   };
 }
 
-function remember(digests: Set<string>, digest: string): void {
-  digests.add(digest);
+function forgetOldest(digests: Set<string> | Map<string, number>): void {
   if (digests.size <= MAX_REMEMBERED) return;
-  const [oldest = digest] = digests;
-  digests.delete(oldest);
+  for (const oldest of digests.keys()) {
+    digests.delete(oldest);
+    return;
+  }
 }

@@ -53,7 +53,10 @@ export function makeAgentOwners(environment: Environment, chainReads: Gate): Age
 }
 
 function requireOwner(agentToken: Address, wallet: Address, owner: Address | null): void {
-  if (owner === null) fail("not_agent_owner", `${agentToken} is no agent token that the registry knows.`);
+  if (owner === null) {
+    const message = "has no owner on the primary chain: name a contract there whose `owner()` is your wallet.";
+    fail("not_agent_owner", `agentToken ${agentToken} ${message}`);
+  }
   if (lowerAddress(owner) === wallet) return;
   fail("not_agent_owner", `${wallet} does not own the agent token ${agentToken}: sign in with the owner's wallet.`);
 }

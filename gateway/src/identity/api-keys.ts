@@ -6,7 +6,7 @@ import { encodeBase32 } from "@inference/protocol/base32";
 import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Gateway } from "../gateway.ts";
-import { parseKeyTerms } from "./key-terms.ts";
+import { parseChangedTerms, parseKeyTerms } from "./key-terms.ts";
 import { type SignedMessage, verifyKeyRequest } from "./siwe.ts";
 
 /** The fields of a key that its account may change without a signature. */
@@ -18,7 +18,7 @@ export async function createApiKey(
   signed: SignedMessage,
   atMs: number,
 ): Promise<{ key: string; view: KeyView }> {
-  const { signer, resource } = await verifyKeyRequest(gateway, signed, null, atMs);
+  const { signer, resource } = await verifyKeyRequest(gateway, signed, { type: "create" }, atMs);
   const terms = parseKeyTerms(resource, atMs);
   const { environment, credentials } = gateway;
   const partition = accountPartition(signer.address);
@@ -47,7 +47,9 @@ export async function changeApiKey(
   );
   if (status === "unknown") unknownKey(keyId);
   if (status === "would_raise") {
-    const message = "A limit can only be lowered here: for a higher one, sign for a new key with POST /api/v1/keys.";
+    const message =
+      "A session can only lower a limit. To raise it, sign a message with the key's new terms and send it to " +
+      `POST /api/v1/keys/${keyId.slice(0, 64)}/limit.`;
     fail("invalid_request", message, { param: "limit" });
   }
   const view = await readApiKey(gateway, partition, keyId, at);
@@ -63,7 +65,7 @@ export async function rollApiKey(
   gateway: Gateway,
   { keyId, signed, at }: { keyId: string; signed: SignedMessage; at: number },
 ): Promise<{ key: string; view: KeyView }> {
-  const { signer } = await verifyKeyRequest(gateway, signed, keyId, at);
+  const { signer } = await verifyKeyRequest(gateway, signed, { type: "roll", keyId }, at);
   const partition = accountPartition(signer.address);
   const { text, digest, label } = gateway.credentials.issue("ik", signer.address);
   const { nonce, nonceExpiresAt } = signer;
@@ -75,6 +77,28 @@ export async function rollApiKey(
   if (status === "unknown") unknownKey(keyId);
   gateway.seen.refuse(old.key.digest);
   return { key: text, view: await readApiKey(gateway, partition, keyId, at) };
+}
+
+/**
+ * Other terms for a key: the limit, which may be higher, and its window are those of the signed message, and the expiry
+ * if the message names it. What the key spent and holds counts in the new window as well. The account is the signer's: throws 404 for a key of another, 401 `key_expired` for one that has expired.
+ */
+export async function setApiKeyTerms(
+  gateway: Gateway,
+  { keyId, signed, at }: { keyId: string; signed: SignedMessage; at: number },
+): Promise<KeyView> {
+  const { signer, resource } = await verifyKeyRequest(gateway, signed, { type: "terms", keyId }, at);
+  const terms = parseChangedTerms(resource, at);
+  const partition = accountPartition(signer.address);
+  const { nonce, nonceExpiresAt } = signer;
+  const id = encodeBase32(gateway.environment.random.bytes(10));
+  const { status } = await gateway.environment.ledger.run(() =>
+    send(partition, { type: "setKeyTerms", id, at, keyId, ...terms, nonce, nonceExpiresAt }),
+  );
+  if (status === "nonce_used") usedBefore();
+  if (status === "unknown") unknownKey(keyId);
+  if (status === "expired") fail("key_expired", "This API key has expired, and stays so: create another one.");
+  return readApiKey(gateway, partition, keyId, at);
 }
 
 /** No request is admitted with the key from here on. Revoking it again is harmless. */

@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { Payer } from "@inference/ledger/commands";
-import { accountPartition, identityPartition, type Partition } from "@inference/ledger/partition";
+import { accountPartition, agentPartition, identityPartition, type Partition } from "@inference/ledger/partition";
 import { encodeBase32 } from "@inference/protocol/base32";
 import {
   type Address,
@@ -43,11 +43,11 @@ export function makeCredentials(secret: Uint8Array, random: Random): Credentials
     if (credential === undefined) return undefined;
     const expected = Buffer.from(checksum(credential.body));
     if (!timingSafeEqual(expected, Buffer.from(credential.checksum))) return undefined;
-    const isKey = credential.kind === "ik";
+    const { kind, subject } = credential;
     return {
-      subject: credential.subject,
-      partition: isKey ? accountPartition(credential.subject) : identityPartition(credential.subject),
-      payer: { kind: isKey ? "key" : "session", digest: digestOf(text) },
+      subject,
+      partition: partitionOf[kind](subject),
+      payer: { kind: kind === "ik" ? "key" : "session", digest: digestOf(text) },
     };
   }
 
@@ -70,6 +70,12 @@ export function makeCredentials(secret: Uint8Array, random: Random): Credentials
     },
   };
 }
+
+const partitionOf: Record<CredentialKind, (subject: Address) => Partition> = {
+  ik: accountPartition,
+  is: identityPartition,
+  ia: agentPartition,
+};
 
 /** Credentials whose checksum need not be computed again. */
 const MAX_REMEMBERED = 10_000;

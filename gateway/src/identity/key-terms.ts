@@ -16,10 +16,43 @@ export const keyName = z
   .string()
   .regex(/^(?=.*\S)[\p{L}\p{M}\p{N}\p{P}\p{S} ]{1,64}$/u, "a name is 1 to 64 printable characters");
 
-const termNames: readonly string[] = ["name", "limit", "limit_reset", "expires_at"];
+const changedTermNames: readonly string[] = ["limit", "limit_reset", "expires_at"];
+const termNames: readonly string[] = ["name", ...changedTermNames];
 
 /** Throws 400 for terms that are unknown, there twice, or not what they should be. */
 export function parseKeyTerms(resource: string, atMs: number): KeyTerms {
+  const query = readQuery(resource, termNames);
+  const limitNanoUsd = parseLimit(query.get("limit"));
+  return {
+    name: parseName(query.get("name")),
+    limitNanoUsd,
+    window: parseWindow(query.get("limit_reset"), limitNanoUsd),
+    expiresAt: parseExpiry(query.get("expires_at"), atMs),
+  };
+}
+
+/** `expiresAt` undefined: the message does not name it. */
+export type ChangedTerms = Pick<KeyTerms, "window" | "limitNanoUsd"> & { expiresAt?: number | null };
+
+/**
+ * The terms that a signed message changes. It names the limit, and `none` where there is to be none, so that nobody
+ * lifts one by leaving it out. The expiry stays unless it is named. A name needs no signature. Throws as
+ * `parseKeyTerms` does.
+ */
+export function parseChangedTerms(resource: string, atMs: number): ChangedTerms {
+  const query = readQuery(resource, changedTermNames);
+  const limit =
+    query.get("limit") ?? refuse("limit", "is missing: name the new limit, like limit=20.00, or limit=none");
+  const limitNanoUsd = limit === NONE ? null : parseLimit(limit);
+  const window = parseWindow(query.get("limit_reset"), limitNanoUsd);
+  const expiry = query.get("expires_at");
+  if (expiry === null) return { limitNanoUsd, window };
+  return { limitNanoUsd, window, expiresAt: expiry === NONE ? null : parseExpiry(expiry, atMs) };
+}
+
+const NONE = "none";
+
+function readQuery(resource: string, termNames: readonly string[]): URLSearchParams {
   const at = resource.indexOf("?");
   const query = new URLSearchParams(at === -1 ? "" : resource.slice(at + 1));
   for (const param of new Set(query.keys())) {
@@ -28,13 +61,7 @@ export function parseKeyTerms(resource: string, atMs: number): KeyTerms {
     }
     if (query.getAll(param).length > 1) refuse(param, "is in the resource twice: name it once");
   }
-  const limitNanoUsd = parseLimit(query.get("limit"));
-  return {
-    name: parseName(query.get("name")),
-    limitNanoUsd,
-    window: parseWindow(query.get("limit_reset"), limitNanoUsd),
-    expiresAt: parseExpiry(query.get("expires_at"), atMs),
-  };
+  return query;
 }
 
 function parseName(text: string | null): string {

@@ -1,4 +1,4 @@
-import { accountPartition, identityPartition } from "@inference/ledger/partition";
+import { accountPartition, agentPartition, identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
@@ -24,21 +24,27 @@ export async function signIn(gateway: Gateway, request: SignIn, atMs: number): P
     const { client } = request;
     await gateway.agentSignIns(() => gateway.agentOwners.requireNow(agentToken, address, client), client);
   }
-  const identity = agentToken ?? address;
-  const { text: token, digest } = credentials.issue("is", identity);
+  const [kind, identity] = agentToken === null ? (["is", address] as const) : (["ia", agentToken] as const);
+  const { text: token, digest } = credentials.issue(kind, identity);
+  const partition = agentToken === null ? identityPartition(address) : agentPartition(agentToken);
   const expiresAt = atMs + limits.sessionMs;
-  const opened = await environment.ledger.run(function* () {
-    const consumed = yield* send(accountPartition(address), {
-      type: "consumeNonce",
-      at: atMs,
-      nonce,
-      expiresAt: nonceExpiresAt,
-      digest,
-    });
-    if (consumed.status === "nonce_used") return false;
-    yield* send(identityPartition(identity), { type: "openSession", at: atMs, digest, address, agentToken, expiresAt });
-    return true;
-  });
+  const opened = await environment.ledger.run(
+    function* () {
+      const consumed = yield* send(accountPartition(address), {
+        type: "consumeNonce",
+        at: atMs,
+        nonce,
+        expiresAt: nonceExpiresAt,
+        digest,
+      });
+      if (consumed.status === "nonce_used") return false;
+      const session = { digest, address, agentToken, expiresAt };
+      yield* send(partition, { type: "openSession", at: atMs, ...session });
+      return true;
+    },
+    // A message that was used up without a session would have to be signed again.
+    { insist: true },
+  );
   if (!opened) fail("siwe_nonce_used", "This message was used before: sign one with a new nonce.");
   await cacheSession(gateway, token, { value: { address, agentToken }, expiresAt });
   return { token };

@@ -3,11 +3,13 @@ import { fail } from "@inference/protocol/errors";
 import { parseSiweMessage, type SiweMessage } from "@inference/protocol/siwe";
 import { type GatewayConfig, limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
+import { inTurn } from "../in-turn.ts";
 import { checkPlainSignature, type Hex } from "./signature.ts";
 
 /**
  * Signed messages. One message serves one purpose: what it asks for is in the text that the wallet showed. A message
- * that names the key endpoint makes or rolls a key and signs nobody in; any other signs in and makes no key.
+ * that names the key endpoint makes a key, rolls one or changes one's terms, and signs nobody in; any other signs in
+ * and does none of these.
  */
 export type SignedMessage = {
   message: string;
@@ -29,29 +31,32 @@ export async function verifySignIn(gateway: Gateway, signed: SignedMessage, atMs
   const message = readMessage(gateway.config, signed.message, atMs);
   const endpoint = keyEndpoint(gateway.config);
   if (message.resources.some((resource) => leadsTo(resource, endpoint))) {
-    fail("siwe_malformed", `This message asks for an API key: send it to POST ${endpoint}, or sign one without it.`);
+    const routes = `POST ${endpoint}, or to /roll or /limit below the key's own URL`;
+    fail("siwe_malformed", `This message is about an API key: send it to ${routes}, or sign one without it.`);
   }
   return requireSignature(gateway, message, signed);
 }
 
+/** What a message about an API key is for: a new key, another secret for one, or other terms for one. */
+export type KeyPurpose = { type: "create" } | { type: "roll" | "terms"; keyId: string };
+
 /**
- * The same for a message that asks for an API key's secret. Its one resource is the endpoint with a new key's terms, or
- * the path that rolls a key.
- *
- * @param rolledKeyId The key to be rolled; null for a new one.
+ * The same for a message about an API key. Its one resource is the key endpoint with a new key's terms, the path that
+ * rolls a key, or a key's own URL with its new terms.
  */
 export async function verifyKeyRequest(
   gateway: Gateway,
   signed: SignedMessage,
-  rolledKeyId: string | null,
+  purpose: KeyPurpose,
   atMs: number,
 ): Promise<{ signer: Signer; resource: string }> {
   const message = readMessage(gateway.config, signed.message, atMs);
   const endpoint = keyEndpoint(gateway.config);
   const [resource, ...others] = message.resources;
-  if (resource === undefined || others.length > 0 || !isMeant(resource, endpoint, rolledKeyId)) {
-    const terms = rolledKeyId === null ? "?name=laptop&limit=5.00&limit_reset=daily" : rollPath(rolledKeyId);
-    fail("siwe_malformed", `A message for this has exactly one resource, what is asked for, like ${endpoint}${terms}.`);
+  if (resource === undefined || others.length > 0 || !isMeant(resource, endpoint, purpose)) {
+    const { path, example } = resourceOf(purpose);
+    const wanted = `${endpoint}${path}${example}`;
+    fail("siwe_malformed", `A message for this has exactly one resource, what is asked for, like ${wanted}.`);
   }
   return { signer: await requireSignature(gateway, message, signed), resource };
 }
@@ -72,7 +77,7 @@ function readMessage(config: GatewayConfig, text: string, atMs: number): SiweMes
   }
   if (!config.chainIds.includes(message.chainId)) {
     const allowed = config.chainIds.join(", ");
-    const metadata = { chain_id: message.chainId, chain_ids: allowed };
+    const metadata = { chain_id: message.chainId, chain_ids: config.chainIds };
     fail("siwe_chain_unsupported", `Sign a message with one of these chain ids: ${allowed}.`, { metadata });
   }
   assertTimes(message, atMs);
@@ -97,7 +102,10 @@ function assertTimes({ issuedAt, notBefore, expirationTime }: SiweMessage, atMs:
 
 async function requireSignature(gateway: Gateway, message: SiweMessage, signed: SignedMessage): Promise<Signer> {
   const { address } = message;
-  const plain = await checkPlainSignature({ address, message: signed.message, signature: signed.signature });
+  // It takes a millisecond or two, and anybody may ask for any number of them: one in each turn of the event loop.
+  const { signature } = signed;
+  const check = () => checkPlainSignature({ address, message: signed.message, signature });
+  const plain = await inTurn(gateway.slicedWork, signed.client ?? "", check);
   if (plain === "high_s") fail("invalid_signature", "The signature's s is in the upper half: sign again.");
   // The account's own key needs no chain, so that a failing chain keeps nobody out who has one.
   if (plain === "other" && !(await isAcceptedByContract(gateway, message, signed))) notSigned(gateway.config, message);
@@ -134,18 +142,25 @@ function keyEndpoint(config: GatewayConfig): string {
   return `${config.baseUrl}/api/v1/keys`;
 }
 
-/**
- * Whether a resource is this to the letter: the endpoint, with or without a query, or the path below it that rolls a
- * key.
- */
-function isMeant(resource: string, endpoint: string, rolledKeyId: string | null): boolean {
-  if (!resource.startsWith(endpoint)) return false;
-  const rest = resource.slice(endpoint.length);
-  return rolledKeyId === null ? /^(\?[^#]*)?$/.test(rest) : rest === rollPath(rolledKeyId);
+/** Whether a resource is this to the letter: the endpoint and the purpose's path, with terms where it has any. */
+function isMeant(resource: string, endpoint: string, purpose: KeyPurpose): boolean {
+  const { path, example } = resourceOf(purpose);
+  const url = `${endpoint}${path}`;
+  if (!resource.startsWith(url)) return false;
+  const query = resource.slice(url.length);
+  return example === "" ? query === "" : /^(\?[^#]*)?$/.test(query);
 }
 
-function rollPath(keyId: string): string {
-  return `/${keyId}/roll`;
+/** The path below the key endpoint, and terms that it may have; none if it has no terms. */
+function resourceOf(purpose: KeyPurpose): { path: string; example: string } {
+  switch (purpose.type) {
+    case "create":
+      return { path: "", example: "?name=laptop&limit=5.00&limit_reset=daily" };
+    case "roll":
+      return { path: `/${purpose.keyId}/roll`, example: "" };
+    case "terms":
+      return { path: `/${purpose.keyId}`, example: "?limit=20.00&limit_reset=daily" };
+  }
 }
 
 /** Whether a resource means the endpoint, however it is written. */

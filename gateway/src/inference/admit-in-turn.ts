@@ -1,5 +1,6 @@
 import type { Claim } from "@inference/ledger/commands";
 import type { Gateway } from "../gateway.ts";
+import type { Spender } from "../upstream/key-records.ts";
 import { admit } from "./admit.ts";
 import type { InferenceRequest } from "./inference.ts";
 import { exhausted, readSessionMeans } from "./means.ts";
@@ -26,7 +27,7 @@ export async function admitInTurn(
       ? await readSessionMeans(gateway, credential, request)
       : { spender: null, upstreamKey: config.upstream.apiKey };
   const model = order.model.id;
-  if (queue.isFull(model)) await requireFunds(gateway, request, order);
+  if (queue.isFull(model)) await requireFunds(gateway, request, order, means.spender);
   const room = queue.enter(model, credential.partition, request.clientGone);
   if (room !== undefined) await room;
   let isForwarded = false;
@@ -39,8 +40,13 @@ export async function admitInTurn(
   }
 }
 
-async function requireFunds(gateway: Gateway, { credential, at }: InferenceRequest, { quote }: Order): Promise<void> {
+async function requireFunds(
+  gateway: Gateway,
+  { credential, at }: InferenceRequest,
+  { quote }: Order,
+  spender: Spender | null,
+): Promise<void> {
   const refusal = await exhausted(gateway, credential, { at, neededNanoUsd: quote.maxNanoUsd });
   // Nothing that heals in seconds, whose retries would have to be spread.
-  if (refusal !== null) throw refusalError(refusal, quote, 0);
+  if (refusal !== null) throw refusalError(refusal, quote, 0, spender);
 }

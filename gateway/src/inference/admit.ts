@@ -1,6 +1,7 @@
 import type { Claimed } from "@inference/ledger/claim";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import type { Claim } from "@inference/ledger/commands";
+import { reserveRequest } from "@inference/ledger/reservation";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import { type Exchange, holdDetail } from "./exchange.ts";
@@ -8,7 +9,6 @@ import type { InferenceRequest } from "./inference.ts";
 import type { Means } from "./means.ts";
 import type { Order } from "./order.ts";
 import { credentialError, refusalError } from "./refusal.ts";
-import { reserveRequest } from "./saga.ts";
 
 /**
  * Takes the hold of a request, in every budget that binds who pays for it. Throws `GatewayError` for whatever is
@@ -30,7 +30,7 @@ export async function admit(
     payer,
     amountNanoUsd: order.quote.maxNanoUsd,
     leaseMs: limits.leaseMs,
-    detail: holdDetail(route.name, order),
+    detail: holdDetail(route, order),
     ...(claim === null ? {} : { claim }),
   };
   const admission = await ledger.run(() => reserveRequest(reservation));
@@ -38,7 +38,7 @@ export async function admit(
     case "reserved":
       break;
     case "refused":
-      throw refusalError(admission.refusal, order.quote, (random.bytes(1)[0] ?? 0) / 255);
+      throw refusalError(admission.refusal, order.quote, (random.bytes(1)[0] ?? 0) / 255, spender);
     case "claimed":
       return { claimed: admission };
     case "unauthenticated":

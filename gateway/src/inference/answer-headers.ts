@@ -1,9 +1,43 @@
 import type { InferenceRequest } from "./inference.ts";
 import type { Order } from "./order.ts";
 
-/** The headers of an answer: ours, and of the provider's nothing but the content type. */
+/** The headers of an answer: ours, and nothing of the provider's. */
 export function answerHeaders(request: InferenceRequest, order: Order, contentType: string): Record<string, string> {
   const headers: Record<string, string> = { ...request.headers, "content-type": contentType };
   if (order.ignored.length > 0) headers["x-ignored-parameters"] = order.ignored.join(", ");
   return headers;
+}
+
+/** The types of images and sounds that clients get to see. Another one is bytes to them: some types can run scripts. */
+const binaryTypes = new Set([
+  "image/avif",
+  "image/gif",
+  "image/jpeg",
+  "image/png",
+  "image/webp",
+  "audio/aac",
+  "audio/basic",
+  "audio/flac",
+  "audio/l16",
+  "audio/mp3",
+  "audio/mp4",
+  "audio/mpeg",
+  "audio/ogg",
+  "audio/opus",
+  "audio/pcm",
+  "audio/wav",
+  "audio/wave",
+  "audio/webm",
+  "audio/x-wav",
+]);
+
+/** A header's media type without its parameters, in lower case: empty where there is none. */
+export function mediaType(header: string | null): string {
+  return header?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+/** What a client gets to see of the type of an image or a sound; null for any other type. */
+export function binaryType(type: string): string | null {
+  if (binaryTypes.has(type)) return type;
+  return /^(image|audio)\//.test(type) ? "application/octet-stream" : null;
 }

@@ -1,15 +1,20 @@
-import { type ErrorBody, errorBody, GatewayError } from "@inference/protocol/errors";
+import { type ErrorBody, errorBody } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
-import { type Delivered, nothingDelivered } from "../metering/quote.ts";
+import { isNothingDelivered, nothingDelivered } from "../metering/quote.ts";
 import { nothingReported } from "../metering/usage.ts";
-import { answerHeaders } from "./answer-headers.ts";
+import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
+import { checkModel } from "./check-model.ts";
 import { eventTap } from "./event-tap.ts";
 import { checkpointExchange, type Exchange, endExchange, keptId } from "./exchange.ts";
+import { receiptHint } from "./failure.ts";
+import { giveUp, whyGivenUp } from "./give-up.ts";
 import type { InferenceRequest } from "./inference.ts";
 import { type Outlet, openOutlet } from "./outlet.ts";
+import { countBacklog } from "./sent-answer.ts";
 import { audioTap, type Tap } from "./tap.ts";
+import { UnusableAnswer } from "./unusable-answer.ts";
 
 /**
  * An answer that goes to the client as it comes. A first checkpoint, with the provider's id of the answer, is durable
@@ -24,21 +29,26 @@ export async function answerStream(
   response: UpstreamResponse,
   deadline: { cancel(): void },
 ): Promise<Response> {
-  const contentType = response.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  const isExpected = exchange.order.stream ? contentType === "text/event-stream" : /^audio\//.test(contentType);
-  if (!isExpected) {
-    const message = "The provider's answer has an unexpected content type. Nothing was charged.";
-    throw new GatewayError({ code: "upstream_error", message });
-  }
-  const tap = exchange.order.stream ? eventTap(exchange.order) : audioTap();
+  const type = mediaType(response.header("content-type"));
+  const contentType = exchange.order.stream ? type : binaryType(type);
+  const isExpected = exchange.order.stream ? type === "text/event-stream" : type.startsWith("audio/");
+  if (!isExpected || contentType === null) throw new UnusableAnswer("has an unexpected content type");
+  const tap = exchange.order.stream ? eventTap(exchange.order, gateway.secrets(exchange.upstreamKey)) : audioTap();
   exchange.streams = true;
   const { stalledReaderMs } = gateway.config.request;
-  const outlet = openOutlet(gateway.environment, { keepsAlive: exchange.order.stream, stalledReaderMs });
+  const backlog = countBacklog(gateway.heldAnswers.open(request.credential.partition), request);
+  const { breakOff } = request;
+  const outlet = openOutlet(gateway.environment, {
+    keepsAlive: exchange.order.stream,
+    stalledReaderMs,
+    backlog,
+    breakOff,
+  });
   gateway.environment.background(relay(gateway, exchange, response, tap, outlet).finally(() => deadline.cancel()));
   const gone = request.clientGone;
   if (gone?.aborted === true) outlet.leave();
   else gone?.addEventListener("abort", () => outlet.leave(), { once: true });
-  const headers = answerHeaders(request, exchange.order, response.header("content-type") ?? contentType);
+  const headers = answerHeaders(request, exchange.order, contentType);
   return new Response(outlet.readable, { status: 200, headers: { ...headers, "x-accel-buffering": "no" } });
 }
 
@@ -84,6 +94,7 @@ async function relay(
     else outlet.fail();
   } finally {
     watch.stop();
+    checkModel(gateway, exchange, tap.model());
   }
 }
 
@@ -97,15 +108,23 @@ type Proof = {
 /**
  * A checkpoint before anything is delivered, and as soon as the provider names the answer: should this process die, its
  * record of the answer is found by that name. Nothing leaves, and nothing is charged, unless it is durable.
+ *
+ * @param writtenBefore The name in the first checkpoint, where that is durable.
  */
-function startProof(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet): Proof {
+export function startProof(
+  gateway: Gateway,
+  exchange: Exchange,
+  tap: WatchedTap,
+  outlet: Outlet,
+  writtenBefore?: string | null,
+): Proof {
   /** The name as it was written down; undefined before that. */
-  let written: string | null | undefined;
+  let written = writtenBefore;
   return {
     isDue() {
       exchange.upstreamId ??= keptId(gateway, exchange, tap.upstreamId());
       if (written !== undefined) return exchange.upstreamId !== written;
-      return exchange.upstreamId !== null || !isNone(tap.delivered());
+      return exchange.upstreamId !== null || !isNothingDelivered(tap.delivered());
     },
     async write() {
       const isFirst = written === undefined;
@@ -125,7 +144,7 @@ function startProof(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outl
 
 async function refuseToBegin(gateway: Gateway, exchange: Exchange, outlet: Outlet): Promise<void> {
   const why = "its first checkpoint could not be written down";
-  endExchange(gateway, exchange, { kind: "nothing", why, ...nothingReported });
+  endExchange(gateway, exchange, { kind: "nothing", why, ...nothingReported, mayBill: "stream" });
   exchange.abort.abort();
   if (exchange.order.stream) {
     const message = "The ledger is not available at the moment: try again in a moment. Nothing was charged.";
@@ -138,38 +157,29 @@ async function refuseToBegin(gateway: Gateway, exchange: Exchange, outlet: Outle
 /** Call it before the tap's last bytes are written: they are counted as delivered to a client that is still there. */
 function end(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet, complete: boolean): void {
   const reported = tap.reported();
-  const delivered = outlet.hasLeft() ? outlet.delivered() : tap.delivered();
-  // Who left while the provider was at work may be billed for what it had done by then; its own failure is its own.
-  const isLeft = outlet.hasLeft() && exchange.abort.signal.aborted && tap.state() === "open";
-  const isNothing = isNone(tap.delivered()) && tap.state() !== "done" && !isLeft;
+  // What has a flat price was made for who left as well.
+  const isByDelivery = exchange.order.quote.flatNanoUsd === null;
+  const delivered = outlet.hasLeft() && isByDelivery ? outlet.delivered() : tap.delivered();
+  // Its own failure is its own. What we stopped reading it may bill, also if nothing had come.
+  const isCutByUs = exchange.abort.signal.aborted && tap.state() === "open";
+  const clientGone = outlet.hasLeft();
+  const isEmpty = isNothingDelivered(tap.delivered()) && tap.state() !== "done" && !isCutByUs;
+  const mayBill = tap.saysError() ? null : "stream";
+  const rest = { delivered, complete, clientGone, givenUp: isCutByUs && !clientGone };
   endExchange(
     gateway,
     exchange,
-    isNothing
-      ? { kind: "nothing", why: "no content came", ...reported }
-      : { kind: "answer", ...reported, delivered, complete, stream: true, clientGone: outlet.hasLeft() },
+    isEmpty
+      ? { kind: "nothing", why: "no content came", ...reported, mayBill }
+      : { kind: "answer", ...reported, ...rest, as: "stream" },
   );
 }
 
-function isNone(delivered: Delivered): boolean {
-  return delivered.bytes === 0 && delivered.events === 0;
-}
-
-/** Why we stopped reading an answer, as its client is told. */
-class GivenUp extends Error {
-  override name = "GivenUp";
-}
-
-function giveUp(exchange: Exchange, why: string): GivenUp {
-  const reason = new GivenUp(why);
-  exchange.abort.abort(reason);
-  return reason;
-}
-
-function cutError({ abort: { signal } }: Exchange): ErrorBody {
+function cutError({ id, abort: { signal } }: Exchange): ErrorBody {
   if (!signal.aborted) return errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
-  const why = signal.reason instanceof GivenUp ? signal.reason.message : "The answer took too long";
-  return errorBody({ code: "upstream_timeout", message: `${why}, and was given up.` });
+  const why = whyGivenUp(signal) ?? "The answer took too long";
+  const message = `${why}, and was given up. What was charged for it: ${receiptHint(id)}.`;
+  return errorBody({ code: "upstream_timeout", message });
 }
 
 /** Far more came than was asked for: the customer owes the hold at most, and we would owe the rest. */
@@ -178,13 +188,16 @@ function isRunaway(exchange: Exchange, tap: Tap): boolean {
   return bound !== undefined && tap.delivered().events > 2 * bound.completionTokens + limits.checkpointTokens;
 }
 
+/** What is looked at of a tap while an answer runs through it. */
+type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId">;
+
 type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
 
 /** Looks after a stream every few seconds: checkpoints, keeps an idle one alive, gives up one that stands still. */
-function startWatch(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet): Watch {
+export function startWatch(gateway: Gateway, exchange: Exchange, tap: WatchedTap, outlet: Outlet): Watch {
   const { clock, timers, log } = gateway.environment;
   let lastBytesAt = clock.now();
-  let checkpointed = 0;
+  let checkpointed = outlet.delivered();
   let drain: { cancel(): void } | undefined;
   let timer = timers.after(limits.checkpointMs, tick);
   outlet.onLeave(() => {
@@ -204,8 +217,9 @@ function startWatch(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outl
 
   function checkpoint(): void {
     const delivered = outlet.delivered();
-    if (delivered.events === checkpointed) return;
-    checkpointed = delivered.events;
+    // A choice of a whole answer is an event only at its end.
+    if (delivered.events === checkpointed.events && delivered.bytes === checkpointed.bytes) return;
+    checkpointed = delivered;
     checkpointExchange(gateway, exchange, delivered).catch((error: unknown) =>
       log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) }),
     );
@@ -216,7 +230,7 @@ function startWatch(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outl
       lastBytesAt = clock.now();
     },
     checkpointIfDue() {
-      if (outlet.delivered().events - checkpointed >= limits.checkpointTokens) checkpoint();
+      if (outlet.delivered().events - checkpointed.events >= limits.checkpointTokens) checkpoint();
     },
     stop() {
       timer.cancel();

@@ -1,23 +1,29 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
-import { GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
+import { joinBytes } from "../join-bytes.ts";
+import { readJsonAnswer } from "../metering/json-answer.ts";
+import type { JsonTap, JsonTapOptions } from "../metering/json-tap.ts";
 import type { Delivered } from "../metering/quote.ts";
-import { nothingReported, parseUsage, type ReportedUsage, reportedOnce, type UsageReading } from "../metering/usage.ts";
-import { jsonWithUsage, usageJson } from "../metering/usage-json.ts";
-import { utf8Length } from "../metering/utf8-length.ts";
-import { readBytes } from "../upstream/provider.ts";
-import { scrub } from "../upstream/scrub.ts";
-import { answerHeaders } from "./answer-headers.ts";
+import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
+import { answerLarge } from "./answer-large.ts";
+import { checkModel } from "./check-model.ts";
 import { conclude, type Ending } from "./conclusion.ts";
 import { durableOrLate, type Exchange, endExchange, keptId } from "./exchange.ts";
+import { giveUp } from "./give-up.ts";
+import type { HeldAnswer } from "./held-answers.ts";
 import { keepAnswer } from "./idempotency.ts";
 import type { InferenceRequest } from "./inference.ts";
+import { BrokenAnswer, UnusableAnswer } from "./unusable-answer.ts";
+import { bytesTap, jsonTap, type WholeTap } from "./whole-tap.ts";
 
 /**
  * An answer that comes whole: read, measured and settled, and only then sent. So a client that has an answer has its
  * charge in the ledger, durably. It goes on without its client, for the provider bills it all the same.
+ *
+ * One that is too large to be gathered, where memory is short one that is not small, is sent as it comes
+ * (`answer-large.ts`): only its end waits for the charge.
  */
 export async function answerWhole(
   gateway: Gateway,
@@ -26,142 +32,198 @@ export async function answerWhole(
   response: UpstreamResponse,
   deadline: { cancel(): void },
 ): Promise<Response> {
+  const held = gateway.heldAnswers.open(request.credential.partition);
+  let isLarge = false;
   try {
     const { blockedHeader } = gateway.config.upstream;
-    const blocked = blockedHeader !== null && response.header(blockedHeader) === "true";
-    const bytes = await readBytes(response.body, limits.answerBytes);
-    const contentType = response.header("content-type") ?? "";
-    const answer = contentType.startsWith("application/json")
-      ? answerJson(gateway, exchange, request, bytes, blocked)
-      : answerBinary(exchange, request, contentType, bytes, blocked);
-    return await settleAndSend(gateway, exchange, request, answer);
+    // Images alone are blocked so: what tokens are billed for is told by their usage.
+    const isImage = exchange.order.quote.flatNanoUsd !== null;
+    const isBlocked = isImage && blockedHeader !== null && response.header(blockedHeader) === "true";
+    const type = mediaType(response.header("content-type"));
+    const isJson = type === "application/json";
+    const contentType = isJson ? type : binaryType(type);
+    if (contentType === null || (!isJson && !isImage)) {
+      throw new UnusableAnswer("has an unexpected content type");
+    }
+    const headers = answerHeaders(request, exchange.order, contentType);
+    const gathered = gather(gateway, exchange, request, isJson);
+    const body = response.body[Symbol.asyncIterator]();
+    const mayGoOn: MayGoOn = (bytes, received) => {
+      if (!held.set(bytes)) return bytes <= limits.parsedAnswerBytes;
+      // What may be asked for again is kept, up to so much of the provider's answer.
+      return request.idempotencyKey === null ? bytes <= limits.gatheredAnswerBytes : received <= limits.replayedBytes;
+    };
+    const { answerBytes } = gateway.config.request;
+    if (await readInto(exchange, gathered, body, { mayGoOn, answerBytes })) {
+      const answer = isBlocked ? markBlocked(gathered.whole()) : gathered.whole();
+      const ending = wholeEnding(gateway, exchange, request, answer);
+      return await settleAndSend(gateway, exchange, request, { answer, ending, headers, held });
+    }
+    const begun = gathered.begun();
+    if (begun.tap.fault() !== null) throw unusable(gateway, exchange, begun.tap);
+    const tap = isBlocked ? markBlocked(begun.tap) : begun.tap;
+    const sent = await answerLarge(gateway, exchange, request, { ...begun, tap, body, headers, held }, deadline);
+    isLarge = true;
+    return sent;
+  } catch (error) {
+    held.set(0);
+    throw error;
   } finally {
-    deadline.cancel();
+    if (!isLarge) deadline.cancel();
   }
 }
 
-/** What was measured, and what is sent for it. */
-type MeasuredAnswer = { ending: Ending; headers: Record<string, string>; body: string | Uint8Array };
-
-function answerJson(
-  gateway: Gateway,
-  exchange: Exchange,
-  request: InferenceRequest,
-  bytes: Uint8Array,
-  blocked: boolean,
-): MeasuredAnswer {
-  const answer = parseAnswer(bytes);
-  if (answer === undefined) throw new UnusableAnswer("is not JSON");
-  exchange.upstreamId = keptId(gateway, exchange, typeof answer.id === "string" ? answer.id : null);
-  const usage = parseUsage(answer.usage, exchange.order.quote.bound);
-  if (answer.error !== undefined && answer.error !== null) throw new UnusableAnswer("was an error", usage);
-  if (isEmpty(request, answer, usage)) throw new UnusableAnswer("is empty", usage);
-  const ending: Ending = blocked
-    ? blockedEnding
-    : {
-        kind: "answer",
-        ...reportedOnce(usage),
-        delivered: deliveredIn(answer),
-        complete: true,
-        stream: false,
-        clientGone: request.clientGone?.aborted ?? false,
-      };
-  checkModel(gateway, exchange, answer.model);
-  const { chargeNanoUsd } = conclude(exchange.order.quote, ending);
-  const { answerFields } = request.route;
-  const shown: Record<string, unknown> = {};
-  for (const field of answerFields) if (field !== "usage" && field in answer) shown[field] = answer[field];
-  // Ours or none: what cannot be read here is nothing for a client to reckon with.
-  const showsUsage = typeof usage === "object" && answerFields.includes("usage");
-  const body = showsUsage ? jsonWithUsage(shown, usageJson(usage, chargeNanoUsd)) : JSON.stringify(shown);
-  return { ending, headers: answerHeaders(request, exchange.order, "application/json"), body };
+/** The same answer, of which the provider says that it blocked an image. */
+function markBlocked<T extends { delivered(): Delivered }>(answer: T): T {
+  return { ...answer, delivered: () => ({ ...answer.delivered(), isBlocked: true }) };
 }
 
-/** Nothing of what was asked for is in it. A chat may come to nothing and have used tokens all the same. */
-function isEmpty({ route }: InferenceRequest, answer: Record<string, unknown>, usage: UsageReading): boolean {
-  const content = route.content === null ? undefined : answer[route.content];
-  if (Array.isArray(content) && content.length > 0) return false;
-  return route.name !== "chat" || typeof usage !== "object";
-}
+/** An answer that is whole, however it was read. */
+type Answer = Pick<JsonTap, "reported" | "delivered" | "elements" | "upstreamId" | "model"> & {
+  body(chargeNanoUsd: number): string | Uint8Array;
+};
 
-function answerBinary(
-  exchange: Exchange,
-  request: InferenceRequest,
-  contentType: string,
-  bytes: Uint8Array,
-  blocked: boolean,
-): MeasuredAnswer {
-  if (!/^(image|audio)\//.test(contentType) || exchange.order.quote.flatNanoUsd === null) {
-    throw new UnusableAnswer("has an unexpected content type");
+/** What has come of an answer so far, none of which was sent. */
+type Gathered = {
+  push(chunk: Uint8Array): void;
+  bytes(): number;
+  /** Throws `UnusableAnswer`. */
+  whole(): Answer;
+  /** To go on as it comes. */
+  begun(): { tap: WholeTap; passed: Uint8Array; received: number };
+};
+
+/** A small JSON answer is read at once, for that is faster; a larger one runs through the tap, in pieces. */
+function gather(gateway: Gateway, exchange: Exchange, request: InferenceRequest, isJson: boolean): Gathered {
+  const options = tapOptions(gateway, exchange, request);
+  let chunks: Uint8Array[] = [];
+  let bytes = 0;
+  let received = 0;
+  let tap: WholeTap | undefined = isJson ? undefined : bytesTap();
+
+  function pass(chunk: Uint8Array | undefined): void {
+    if (chunk === undefined) return;
+    chunks.push(chunk);
+    bytes += chunk.length;
   }
-  if (bytes.length === 0) throw new UnusableAnswer("is empty");
-  const ending: Ending = blocked
-    ? blockedEnding
-    : {
-        kind: "answer",
-        ...nothingReported,
-        delivered: { bytes: bytes.length, events: 1 },
-        complete: true,
-        stream: false,
-        clientGone: false,
-      };
-  return { ending, headers: answerHeaders(request, exchange.order, contentType), body: bytes };
+
+  function startTap(): WholeTap {
+    if (tap !== undefined) return tap;
+    tap = jsonTap(options);
+    const raw = chunks;
+    chunks = [];
+    bytes = 0;
+    for (const chunk of raw) pass(tap.push(chunk));
+    return tap;
+  }
+
+  return {
+    push(chunk) {
+      received += chunk.length;
+      pass(tap === undefined ? chunk : tap.push(chunk));
+      if (bytes > limits.parsedAnswerBytes) startTap();
+    },
+    bytes: () => bytes,
+    whole() {
+      const small = tap === undefined ? readJsonAnswer(joinBytes(chunks), options) : undefined;
+      if (small !== undefined) return { ...small, body: small.text };
+      const read = startTap();
+      read.end();
+      if (read.state() !== "done") throw unusable(gateway, exchange, read);
+      return { ...read, body: (chargeNanoUsd) => joinBytes([...chunks, read.last(chargeNanoUsd)]) };
+    },
+    begun() {
+      const begun = startTap();
+      return { tap: begun, passed: joinBytes(chunks), received };
+    },
+  };
 }
 
-const blockedEnding: Ending = { kind: "nothing", why: "blocked by the provider", ...nothingReported };
+function unusable(gateway: Gateway, exchange: Exchange, tap: WholeTap): UnusableAnswer {
+  exchange.upstreamId = keptId(gateway, exchange, tap.upstreamId());
+  const reported = tap.reported();
+  if (tap.fault() === "error") return new UnusableAnswer("was an error", { reported, mayBill: false });
+  return new UnusableAnswer("cannot be read", { reported });
+}
+
+/** Whether more is gathered: so many bytes for the client so far, of so many that were received. */
+type MayGoOn = (bytes: number, received: number) => boolean;
+
+/** Reads an answer to its end. False as soon as it is not to be gathered further. Throws `BrokenAnswer`. */
+async function readInto(
+  exchange: Exchange,
+  gathered: Gathered,
+  body: AsyncIterator<Uint8Array>,
+  { mayGoOn, answerBytes }: { mayGoOn: MayGoOn; answerBytes: number },
+): Promise<boolean> {
+  let received = 0;
+  for (;;) {
+    let next: IteratorResult<Uint8Array>;
+    try {
+      next = await body.next();
+    } catch (error) {
+      const { tap } = gathered.begun();
+      // Whole for all that is in it, whatever the connection says.
+      if (tap.state() === "done") return true;
+      throw new BrokenAnswer(error, tap.reported());
+    }
+    if (next.done === true) return true;
+    gathered.push(next.value);
+    received += next.value.length;
+    if (received > answerBytes) {
+      throw new BrokenAnswer(giveUp(exchange, "The answer was too large"), gathered.begun().tap.reported());
+    }
+    if (!mayGoOn(gathered.bytes(), received)) return false;
+  }
+}
+
+function tapOptions(gateway: Gateway, exchange: Exchange, { route }: InferenceRequest): JsonTapOptions {
+  const { bound } = exchange.order.quote;
+  return {
+    shown: route.answerFields,
+    content: route.content?.field ?? "",
+    elements: route.content?.elements ?? "choices",
+    secrets: gateway.secrets(exchange.upstreamKey),
+    ...(bound === undefined ? {} : { bound }),
+  };
+}
+
+/** Throws `UnusableAnswer` where nothing of what was asked for is in it. */
+function wholeEnding(gateway: Gateway, exchange: Exchange, request: InferenceRequest, answer: Answer): Ending {
+  exchange.upstreamId = keptId(gateway, exchange, answer.upstreamId());
+  const reported = answer.reported();
+  const delivered = answer.delivered();
+  // A chat may come to nothing and have used tokens all the same.
+  const isChat = request.route.content?.elements === "choices";
+  const isSomething = isChat ? answer.elements() > 0 || typeof reported.usage === "object" : delivered.events > 0;
+  if (!isSomething && delivered.isBlocked !== true) throw new UnusableAnswer("is empty", { reported });
+  checkModel(gateway, exchange, answer.model());
+  const clientGone = request.clientGone?.aborted ?? false;
+  return { kind: "answer", ...reported, delivered, complete: true, as: "whole", clientGone, givenUp: false };
+}
 
 /** An answer whose charge was lost with the ledger is not sent. */
 async function settleAndSend(
   gateway: Gateway,
   exchange: Exchange,
   request: InferenceRequest,
-  { ending, headers, body }: MeasuredAnswer,
+  {
+    answer,
+    ending,
+    headers,
+    held,
+  }: { answer: Answer; ending: Ending; headers: Record<string, string>; held: HeldAnswer },
 ): Promise<Response> {
+  const { outcome, chargeNanoUsd } = conclude(exchange.order.quote, ending);
+  const body = answer.body(chargeNanoUsd);
+  held.set(body.length);
   // Before it is settled: who asks again finds it served only when its answer is there.
-  const mayBeAskedAgain = request.idempotencyKey !== null && ending.kind === "answer";
+  const mayBeAskedAgain = request.idempotencyKey !== null && outcome === "settle";
   if (mayBeAskedAgain) await keepAnswer(gateway, request, { headers, body });
   const { durable } = endExchange(gateway, exchange, ending);
   if (!(await durableOrLate(gateway, durable))) throw new LedgerUnavailable("the charge could not be written down");
+  // Where the host does not say when the last byte has left, it is the host's from here on.
+  if (request.whenSent === undefined) held.set(0);
+  else request.whenSent(() => held.set(0));
   return new Response(body as BodyInit, { status: 200, headers });
-}
-
-/** Who asked for one model and is answered by another was charged the wrong prices. */
-function checkModel(gateway: Gateway, { id, order, upstreamKey }: Exchange, answered: unknown): void {
-  if (typeof answered !== "string" || answered === order.model.id) return;
-  const { environment, config } = gateway;
-  const said = scrub(answered, [config.upstream.apiKey, upstreamKey]);
-  environment.log("alert", "other_model", { request: id, asked: order.model.id, answered: said });
-}
-
-const utf8 = new TextDecoder();
-
-function parseAnswer(bytes: Uint8Array): Record<string, unknown> | undefined {
-  try {
-    const parsed: unknown = JSON.parse(utf8.decode(bytes));
-    const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
-    return isObject ? (parsed as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The content of a whole chat answer, for one whose usage is unknown. Other answers are content from end to end. */
-function deliveredIn(answer: Record<string, unknown>): Delivered {
-  if (!Array.isArray(answer.choices)) return { bytes: 1, events: 1 };
-  let bytes = 0;
-  for (const choice of answer.choices as { message?: Record<string, unknown> }[]) {
-    const { content, reasoning_content: reasoning, tool_calls: toolCalls } = choice?.message ?? {};
-    for (const part of [content, reasoning]) if (typeof part === "string") bytes += utf8Length(part);
-    if (Array.isArray(toolCalls)) bytes += utf8Length(JSON.stringify(toolCalls));
-  }
-  return { bytes, events: bytes === 0 ? 0 : 1 };
-}
-
-/** Nothing of it is for a client. What it says it used, the provider may bill all the same. */
-export class UnusableAnswer extends GatewayError {
-  readonly reported: ReportedUsage;
-  constructor(what: string, usage: UsageReading = "missing") {
-    super({ code: "upstream_error", message: `The provider's answer ${what}. Nothing was charged.` });
-    this.reported = reportedOnce(usage);
-  }
 }

@@ -7,7 +7,7 @@ import type { Exchange } from "./exchange.ts";
  * the provider fails for the model: that is looked at once more here, for a request may have waited for its turn.
  */
 export async function askProvider(
-  { provider, breaker, metrics, environment: { clock } }: Gateway,
+  { provider, keyCheck, breaker, metrics, environment: { clock } }: Gateway,
   { order, owner, upstreamKey, abort }: Exchange,
 ): Promise<UpstreamResponse> {
   const askedAt = clock.now();
@@ -18,6 +18,7 @@ export async function askProvider(
     // The provider has it, and a stream may go on for minutes.
     order.upstreamBody = "";
     metrics.upstreamAnswered(response.status, clock.now() - askedAt);
+    keyCheck.answered(upstreamKey, response.status);
     if (isDown.has(response.status)) breaker.failed(model, owner, clock.now());
     else breaker.succeeded(model);
     return response;

@@ -1,22 +1,32 @@
 import type { NanoUsd } from "@inference/protocol/money";
-import type { Delivered, Quote } from "../metering/quote.ts";
-import type { ReportedUsage, UsageReading } from "../metering/usage.ts";
+import { type Delivered, isNothingDelivered, type Quote } from "../metering/quote.ts";
+import type { ReportedUsage } from "../metering/usage.ts";
 
 /** How a request that was forwarded came to its end, and what the provider says that it used. */
 export type Ending = ReportedUsage & (NothingCame | AnswerCame);
 
-/** Nothing of value came back: not reached, refused, blocked, or an error before any content. */
-type NothingCame = { kind: "nothing"; why: string };
+/** Nothing of value came back: not reached, refused, an error before any content, or no answer. */
+type NothingCame = {
+  kind: "nothing";
+  why: string;
+  /** What the provider may bill all the same, where it reports no usage. Null: it failed or was not reached. */
+  mayBill: AnswerKind | null;
+};
 
 /** An answer, whole or in part. */
 type AnswerCame = {
   kind: "answer";
   delivered: Delivered;
-  /** Whole answers of a kind that reports no usage, and whatever was delivered of them, cost their flat price. */
+  /** The provider's answer came to its end. */
   complete: boolean;
-  stream: boolean;
+  as: AnswerKind;
   clientGone: boolean;
+  /** We stopped waiting for the rest: its time was over, or it was far too long. */
+  givenUp: boolean;
 };
+
+/** Sent as it comes, so that what was delivered is known; or whole. */
+export type AnswerKind = "stream" | "whole";
 
 /** What to charge, and on what ground. The customer never owes more than the hold; what is above is a loss of ours. */
 export type Conclusion = {
@@ -29,25 +39,54 @@ export type Conclusion = {
 
 /** The settlement matrix: one row of it for every way in which a request can end. */
 export function conclude(quote: Quote, ending: Ending): Conclusion {
-  const conclusion = ending.kind === "nothing" ? release(quote, ending.usage) : concludeAnswer(quote, ending);
+  const conclusion = ending.kind === "nothing" ? concludeNothing(quote, ending) : concludeAnswer(quote, ending);
   // Where usage decides nothing, it may be of any kind.
   const isTold = conclusion.alert === null && ending.malformedUsage && quote.flatNanoUsd === null;
   return isTold ? { ...conclusion, alert: "the provider reported a usage that cannot be" } : conclusion;
 }
 
 function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Conclusion {
-  const nothingDelivered = ending.delivered.bytes === 0 && ending.delivered.events === 0;
-  // An answer that was to come whole, and its client has gone: the provider may bill all of it.
-  const abandoned = !ending.stream && ending.clientGone;
-  if (quote.flatNanoUsd !== null) {
-    const isOwed = ending.complete || !nothingDelivered || ending.clientGone;
-    return isOwed ? charge(quote, quote.flatNanoUsd, "flat") : release(quote, "missing");
+  const { usage, delivered } = ending;
+  if (delivered.isBlocked === true) return concludeBlocked(quote, ending);
+  const isFlat = quote.flatNanoUsd !== null;
+  if (typeof usage === "object" && !isFlat) return charge(quote, quote.chargeForUsage(usage), "usage");
+  // Nobody waits for the rest any more, and the provider may bill it.
+  const isAbandoned = !ending.complete && (ending.clientGone || ending.givenUp);
+  const owedNanoUsd = quote.chargeForDelivered(delivered);
+  if (isAbandoned && (ending.as === "whole" || isNothingDelivered(delivered))) {
+    const mayBillNanoUsd = unknownBill(quote, ending.as);
+    return charge(quote, mayBillNanoUsd, isFlat ? "flat" : ending.as === "whole" ? "hold" : "delivered");
   }
-  if (typeof ending.usage === "object") return charge(quote, quote.chargeForUsage(ending.usage), "usage");
-  const basis = abandoned ? "hold" : "delivered";
-  const isUnread = ending.stream && ending.clientGone && nothingDelivered;
-  const delivered = isUnread ? quote.chargeForPrompt() : quote.chargeForDelivered(ending.delivered);
-  return charge(quote, basis === "hold" ? quote.maxNanoUsd : delivered, basis);
+  if (isFlat) return isAbandoned ? charge(quote, quote.maxNanoUsd, "flat") : deliveredOnly(quote, owedNanoUsd, "flat");
+  return isNothingDelivered(delivered)
+    ? deliveredOnly(quote, 0, "delivered", ending.as)
+    : charge(quote, owedNanoUsd, "delivered");
+}
+
+/** Images of which the provider blocked one or more: it may bill all the others. */
+function concludeBlocked(quote: Quote, { delivered, complete, clientGone, givenUp }: AnswerCame): Conclusion {
+  const mayBillNanoUsd = quote.chargeForDelivered({ ...delivered, events: Number.MAX_SAFE_INTEGER });
+  const isAbandoned = !complete && (clientGone || givenUp);
+  const owedNanoUsd = isAbandoned ? mayBillNanoUsd : quote.chargeForDelivered(delivered);
+  const lossNanoUsd = mayBillNanoUsd - owedNanoUsd;
+  return owedNanoUsd === 0 ? release(lossNanoUsd) : { ...charge(quote, owedNanoUsd, "flat"), lossNanoUsd };
+}
+
+/** What the provider may bill beyond what came is a loss of ours. */
+function deliveredOnly(
+  quote: Quote,
+  owedNanoUsd: NanoUsd,
+  basis: "flat" | "delivered",
+  as: AnswerKind = "whole",
+): Conclusion {
+  const lossNanoUsd = unknownBill(quote, as) - owedNanoUsd;
+  const isFree = owedNanoUsd === 0 && lossNanoUsd > 0;
+  return isFree ? release(lossNanoUsd) : { ...charge(quote, owedNanoUsd, basis), lossNanoUsd };
+}
+
+/** What the provider may bill for an answer of which nothing is known; who leaves one pays as much. */
+export function unknownBill(quote: Quote, as: AnswerKind): NanoUsd {
+  return as === "whole" ? quote.maxNanoUsd : quote.chargeForPrompt();
 }
 
 function charge(quote: Quote, amountNanoUsd: NanoUsd, basis: Conclusion["basis"]): Conclusion {
@@ -56,9 +95,12 @@ function charge(quote: Quote, amountNanoUsd: NanoUsd, basis: Conclusion["basis"]
   return { outcome: "settle", chargeNanoUsd: amountNanoUsd - lossNanoUsd, lossNanoUsd, basis, alert };
 }
 
-/** What the provider says it used for nothing it may bill all the same: that is our loss. A flat price has no usage. */
-function release(quote: Quote, usage: UsageReading): Conclusion {
-  const isBilled = typeof usage === "object" && quote.flatNanoUsd === null;
-  const lossNanoUsd = isBilled ? quote.chargeForUsage(usage) : 0;
+/** What the provider used for nothing, or may bill without saying so, is our loss. A flat price has no usage. */
+function concludeNothing(quote: Quote, { usage, mayBill }: NothingCame & ReportedUsage): Conclusion {
+  if (typeof usage === "object" && quote.flatNanoUsd === null) return release(quote.chargeForUsage(usage));
+  return release(mayBill === null ? 0 : unknownBill(quote, mayBill));
+}
+
+function release(lossNanoUsd: NanoUsd): Conclusion {
   return { outcome: "release", chargeNanoUsd: 0, lossNanoUsd, basis: "nothing", alert: null };
 }

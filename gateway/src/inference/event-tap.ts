@@ -1,16 +1,20 @@
 import { type ErrorBody, errorBody } from "@inference/protocol/errors";
 import { createSseTap, type SseFault, type SseTapResult } from "../metering/sse-tap.ts";
+import type { SecretFilter } from "../upstream/secret-writings.ts";
 import type { Order } from "./order.ts";
 import type { Tap } from "./tap.ts";
 
 /**
  * The tap of a chat stream: content passes byte for byte; usage and errors are read, and are ours when they are
  * shown.
+ *
+ * @param secrets Our keys at the provider, which never pass.
  */
-export function eventTap({ includeUsage, quote }: Order): Tap {
+export function eventTap({ includeUsage, quote }: Order, secrets: SecretFilter): Tap {
   let cut: ErrorBody = errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
   const tap = createSseTap({
     includeUsage,
+    secrets,
     costNanoUsd: (usage) => Math.min(quote.maxNanoUsd, quote.chargeForUsage(usage)),
     errorBody: (fault) => (fault.kind === "cut" ? cut : faultBody(fault)),
     ...(quote.bound === undefined ? {} : { bound: quote.bound }),
@@ -34,9 +38,11 @@ export function eventTap({ includeUsage, quote }: Order): Tap {
       if (result.fault !== null) return result.fault.kind === "cut" ? "open" : "failed";
       return result.done || (ended && result.complete) ? "done" : "open";
     },
+    saysError: () => result.fault?.kind === "provider_error",
     reported: () => ({ usage: result.usage, malformedUsage: result.malformedUsage }),
     delivered: () => result.delivered,
     upstreamId: () => result.upstreamId,
+    model: () => result.model,
   };
 }
 

@@ -1,12 +1,14 @@
 import type { Tally } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
+import type { NanoUsd } from "@inference/protocol/money";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Delivered, TokenUsage } from "../metering/quote.ts";
 import type { Spender } from "../upstream/key-records.ts";
-import { type Conclusion, conclude, type Ending } from "./conclusion.ts";
+import { type Conclusion, conclude, type Ending, unknownBill } from "./conclusion.ts";
 import type { Order } from "./order.ts";
+import type { InferenceRoute } from "./routes.ts";
 
 /** One admitted request, from its hold to its end. */
 export type Exchange = {
@@ -36,13 +38,19 @@ const MAX_ID_LETTERS = 200;
 /**
  * What is kept, and shown in the receipt, of the provider's id of an answer. Nothing of one that repeats a key of ours.
  */
-export function keptId({ config }: Gateway, { upstreamKey }: Exchange, id: string | null): string | null {
-  if (id === null || id.includes(config.upstream.apiKey) || id.includes(upstreamKey)) return null;
+export function keptId({ secrets }: Gateway, { upstreamKey }: Exchange, id: string | null): string | null {
+  if (id === null || secrets(upstreamKey).remove(id) !== id) return null;
   return id.slice(0, MAX_ID_LETTERS);
 }
 
 /** What a hold remembers, so that another process could settle it. */
-export type HoldDetail = { route: string; model: string; snapshot: string; stream: boolean };
+export type HoldDetail = AnswerDetail & {
+  /** What the provider may bill once the request was forwarded, while nothing more is known of it. */
+  mayBillNanoUsd: NanoUsd;
+};
+
+/** What a hold and its receipt say of the request. */
+export type AnswerDetail = { route: string; model: string; snapshot: string; stream: boolean };
 
 /** Ends the request in the ledger, once. Answers what was charged, and then whether it is durable. */
 export function endExchange(
@@ -57,21 +65,26 @@ export function endExchange(
   const { log } = gateway.environment;
   if (conclusion.alert !== null) log("alert", "usage", { request: exchange.id, alert: conclusion.alert });
   const receipt = receiptDetail(exchange, ending, conclusion);
-  gateway.metrics.ended(conclusion, gateway.environment.clock.now() - exchange.at);
   const durable = resolveHold(gateway, exchange, conclusion, receipt);
   gateway.environment.background(durable);
   return { conclusion, durable };
 }
 
-/** Whether the hold ended as it was to. Never throws. */
+/**
+ * Whether the hold ended as it was to. Only then is the end counted, and its loss told: one that was lost is the
+ * sweeper's to end, count and tell. Never throws.
+ */
 async function resolveHold(
-  { environment, live }: Gateway,
-  { id, owner }: Exchange,
-  { outcome, chargeNanoUsd, lossNanoUsd }: Conclusion,
+  { environment, live, metrics }: Gateway,
+  exchange: Exchange,
+  conclusion: Conclusion,
   receipt: ReceiptDetail,
 ): Promise<boolean> {
   const { ledger, clock, log } = environment;
-  const common = { id, at: clock.now(), lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
+  const { id, owner } = exchange;
+  const { outcome, chargeNanoUsd, lossNanoUsd } = conclusion;
+  const at = clock.now();
+  const common = { id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
   try {
     const { status } = await ledger.run(
       () =>
@@ -82,6 +95,8 @@ async function resolveHold(
     );
     const isResolved = status === (outcome === "settle" ? "settled" : "released");
     if (!isResolved) throw new Error(`the ledger answered ${outcome} with ${status}`);
+    metrics.ended(conclusion, at - exchange.at);
+    if (lossNanoUsd > 0) log("alert", "loss", { request: id, lossNanoUsd, why: receipt.why ?? "" });
     return true;
   } catch (error) {
     // A hold that is still open is ended by the sweeper, by what is known then.
@@ -123,18 +138,19 @@ export async function checkpointExchange(gateway: Gateway, exchange: Exchange, d
   if (status !== "written") throw new Error(`the ledger answered a checkpoint with ${status}`);
 }
 
-export function holdDetail(route: string, order: Order): string {
+export function holdDetail(route: InferenceRoute, order: Order): string {
   const detail: HoldDetail = {
-    route,
+    route: route.name,
     model: order.model.id,
     snapshot: order.quote.snapshotId,
     stream: order.stream,
+    mayBillNanoUsd: unknownBill(order.quote, order.stream || route.passesThrough ? "stream" : "whole"),
   };
   return JSON.stringify(detail);
 }
 
 /** What a receipt says of a request, beside its amounts. */
-export type ReceiptDetail = HoldDetail & {
+export type ReceiptDetail = AnswerDetail & {
   basis: Conclusion["basis"] | "record" | "checkpoint";
   usage: TokenUsage | null;
   upstreamId: string | null;
@@ -158,8 +174,14 @@ function receiptDetail(exchange: Exchange, ending: Ending, conclusion: Conclusio
     usage: ending.kind === "answer" && typeof ending.usage === "object" ? ending.usage : null,
     upstreamId,
     cancelled: ending.kind === "answer" && ending.clientGone,
-    why: ending.kind === "nothing" ? ending.why : null,
+    why: whyOf(ending),
   };
+}
+
+function whyOf(ending: Ending): string | null {
+  if (ending.kind === "nothing") return ending.why;
+  if (ending.delivered.isBlocked === true) return "blocked by the provider";
+  return ending.givenUp ? "the answer took too long, or was too large, and was given up" : null;
 }
 
 /**

@@ -4,7 +4,10 @@ import type { Claim, CredentialFault } from "@inference/ledger/commands";
 import { fail } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
+import { inTurn } from "../in-turn.ts";
 import type { InferenceRequest } from "./inference.ts";
+import type { LongTexts } from "./orders/long-text.ts";
+import { writeJson } from "./orders/write-json.ts";
 import { credentialError } from "./refusal.ts";
 
 /**
@@ -12,11 +15,16 @@ import { credentialError } from "./refusal.ts";
  * day. Its key is claimed in the commit that takes its hold (`ledger/src/claim.ts`); a whole answer that is not too
  * large is kept beside it, sealed, and sent again to whoever asks the same again.
  */
-export function claimOf({ at, route, body, idempotencyKey }: InferenceRequest): Claim | null {
+export async function claimOf({ slicedWork }: Gateway, request: InferenceRequest): Promise<Claim | null> {
+  const { at, route, body, credential, idempotencyKey } = request;
   if (idempotencyKey === null) return null;
+  const { value, texts } = body;
   return {
     id: digest(`${route.name} ${idempotencyKey}`),
-    fingerprint: digest(JSON.stringify(body, sortFields)),
+    fingerprint:
+      texts === null
+        ? digest(JSON.stringify(value, sortFields))
+        : await slicedWork.run(credential.partition, digestOf(value, texts)),
     expiresAt: at + limits.idempotencyMs,
   };
 }
@@ -28,19 +36,25 @@ export function claimOf({ at, route, body, idempotencyKey }: InferenceRequest): 
  */
 export async function earlierAnswer(
   gateway: Gateway,
-  { at, credential: { partition, payer } }: InferenceRequest,
+  request: InferenceRequest,
   claim: Claim,
 ): Promise<Response | null> {
+  const { at, credential } = request;
+  const { partition, payer } = credential;
   const found: { fault: CredentialFault } | { earlier: Claimed | null } = await gateway.environment.ledger.read(
     partition,
     { type: "claimed", at, payer, claim },
   );
   if ("fault" in found) throw credentialError(payer, found.fault);
-  return found.earlier === null ? null : answerClaimed(gateway, found.earlier);
+  return found.earlier === null ? null : answerClaimed(gateway, request, found.earlier);
 }
 
 /** Another request has the key, and this one is not to run. */
-export async function answerClaimed(gateway: Gateway, { by, state }: Claimed): Promise<Response> {
+export async function answerClaimed(
+  gateway: Gateway,
+  request: InferenceRequest,
+  { by, state }: Claimed,
+): Promise<Response> {
   const metadata = { request_id: by };
   if (state === "in_progress") {
     const message = "A request with this Idempotency-Key is being served: try again in a second.";
@@ -51,7 +65,7 @@ export async function answerClaimed(gateway: Gateway, { by, state }: Claimed): P
     return fail("idempotency_mismatch", message, { metadata });
   }
   return (
-    (await replay(gateway, by)) ??
+    (await replay(gateway, request, by)) ??
     fail(
       "idempotency_completed",
       `The request with this Idempotency-Key was served, and its answer is not kept: see GET /api/v1/generation?id=${by}.`,
@@ -60,34 +74,60 @@ export async function answerClaimed(gateway: Gateway, { by, state }: Claimed): P
   );
 }
 
-/** Keeps an answer for as long as its key is claimed, with the headers that it is sent with. */
+/**
+ * Keeps an answer that was gathered, of at most `limits.replayedBytes` as the provider sent it, for as long as its key is
+ * claimed, with the headers that it is sent with. To seal a large one takes milliseconds, and so does writing it down:
+ * it takes a turn of its own.
+ */
 export async function keepAnswer(
-  { environment, sealer, keptBytes }: Gateway,
-  { id, at, credential }: InferenceRequest,
+  { environment, sealer, keptBytes, slicedWork }: Gateway,
+  { id, at, credential: { partition } }: InferenceRequest,
   answer: { headers: Record<string, string>; body: string | Uint8Array },
 ): Promise<void> {
   const { headers, body } = answer;
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  if (bytes.length > limits.replayedBytes || !keptBytes.take(credential.partition, bytes.length, at)) return;
+  if (!keptBytes.take(partition, bytes.length, at)) return;
   const name = answerName(id);
+  const seal = (): Promise<string> =>
+    sealer.seal(name, Buffer.concat([Buffer.from(`${JSON.stringify(headers)}\n`), bytes]));
+  const put = (sealed: string): Promise<void> =>
+    environment.keyValue.put(name, sealed, { expiresAt: at + limits.idempotencyMs });
   try {
-    const sealed = await sealer.seal(name, Buffer.concat([Buffer.from(`${JSON.stringify(headers)}\n`), bytes]));
-    await environment.keyValue.put(name, sealed, { expiresAt: at + limits.idempotencyMs });
+    if (bytes.length <= limits.parsedAnswerBytes) await put(await seal());
+    else {
+      const sealed = await inTurn(slicedWork, partition, seal);
+      await inTurn(slicedWork, partition, () => put(sealed));
+    }
   } catch (error) {
     // Asked for again it is known to be paid, and cannot be sent: the answer itself leaves all the same.
     environment.log("warn", "answer_not_kept", { request: id, error: String(error) });
   }
 }
 
-/** The answer as it was sent; null if it was not kept. */
-async function replay({ environment, sealer }: Gateway, requestId: string): Promise<Response | null> {
+/**
+ * The answer as it was sent; null if it was not kept. It counts as its account's while it has not left, as any answer
+ * does, and each step of it takes a turn of its own. Throws 429 or 503 for an account that leaves answers unread.
+ */
+async function replay(
+  { environment, sealer, slicedWork, heldAnswers }: Gateway,
+  { credential: { partition }, whenSent }: InferenceRequest,
+  requestId: string,
+): Promise<Response | null> {
+  heldAnswers.admit(partition);
   const name = answerName(requestId);
-  const sealed = await environment.keyValue.get(name);
-  const kept = sealed === null ? undefined : await sealer.open(name, sealed);
+  const sealed = await inTurn(slicedWork, partition, () => environment.keyValue.get(name));
+  if (sealed === null) return null;
+  const kept = await inTurn(slicedWork, partition, () => sealer.open(name, sealed));
   if (kept === undefined) return null;
   const end = kept.indexOf("\n".charCodeAt(0));
   const headers = JSON.parse(new TextDecoder().decode(kept.subarray(0, end))) as Record<string, string>;
-  return new Response(kept.slice(end + 1), { status: 200, headers: { ...headers, "idempotent-replayed": "true" } });
+  const body = kept.subarray(end + 1) as Uint8Array<ArrayBuffer>;
+  const held = heldAnswers.open(partition);
+  if (whenSent !== undefined) {
+    held.set(body.length);
+    whenSent(() => held.set(0));
+  }
+  return new Response(body, { status: 200, headers: { ...headers, "idempotent-replayed": "true" } });
 }
 
 function answerName(requestId: string): string {
@@ -96,6 +136,17 @@ function answerName(requestId: string): string {
 
 function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+/** The same of a large body, whose long texts count as they are written. */
+function* digestOf(value: unknown, texts: LongTexts): Generator<void, string> {
+  const hash = createHash("sha256");
+  yield* writeJson(value, texts, (part) => hash.update(part), sortedKeys);
+  return hash.digest("hex");
+}
+
+function sortedKeys(object: object): string[] {
+  return Object.keys(object).sort();
 }
 
 /** Of two bodies that differ in the order of their fields, the same text. */

@@ -1,21 +1,25 @@
 import { GatewayError } from "@inference/protocol/errors";
-import { limits } from "../config.ts";
-import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
+import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { HeldBody } from "../http/held-bodies.ts";
 import type { VerifiedCredential } from "../identity/credentials.ts";
-import { nothingDelivered } from "../metering/quote.ts";
-import { nothingReported } from "../metering/usage.ts";
+import { complete } from "../sliced-work.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { providerError } from "../upstream/provider-error.ts";
 import { admitInTurn } from "./admit-in-turn.ts";
 import { answerStream } from "./answer-stream.ts";
-import { answerWhole, UnusableAnswer } from "./answer-whole.ts";
+import { answerWhole } from "./answer-whole.ts";
 import { askProvider } from "./ask-provider.ts";
-import type { Ending } from "./conclusion.ts";
 import { durableOrLate, type Exchange, endExchange, startDeadline } from "./exchange.ts";
+import { failureEnding, failureError } from "./failure.ts";
 import { answerClaimed, claimOf, earlierAnswer } from "./idempotency.ts";
+import type { LongTexts } from "./orders/long-text.ts";
+import { bytesOf } from "./orders/write-json.ts";
 import type { InferenceRoute } from "./routes.ts";
+import { UnusableAnswer } from "./unusable-answer.ts";
+
+/** A request's body, parsed; `value` is null once it was read into an order, for it may be large. */
+export type RequestBody = { value: unknown; texts: LongTexts | null };
 
 /** An authenticated request whose body was read and parsed as JSON, and not looked at yet. */
 export type InferenceRequest = {
@@ -25,14 +29,17 @@ export type InferenceRequest = {
   credential: VerifiedCredential;
   /** Who it comes from, as far as an address tells. */
   client: string | undefined;
-  /** Null once it was read into an order, for it may be large. */
-  body: unknown;
+  body: RequestBody;
   /** What it takes of the memory for all of them. */
   held: HeldBody;
   /** The client's name for the request, under which it is served once. */
   idempotencyKey: string | null;
   /** Aborted when the client goes. */
   clientGone: AbortSignal | null;
+  /** Calls back once the whole response has left, or its connection is gone. Undefined where the host cannot tell. */
+  whenSent: ((callback: () => void) => void) | undefined;
+  /** Ends the connection at once. Undefined where a failed stream is enough for that. */
+  breakOff: (() => void) | undefined;
   /** For the answer, beside its own. */
   headers: Readonly<Record<string, string>>;
 };
@@ -42,23 +49,28 @@ export type InferenceRequest = {
  * refused; nothing is charged then.
  */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
-  const claim = claimOf(request);
+  const claim = await claimOf(gateway, request);
   const earlier = claim === null ? null : await earlierAnswer(gateway, request, claim);
   if (earlier !== null) return earlier;
-  const order = request.route.parse(request.body, {
-    snapshot: gateway.prices.current(),
-    aliases: gateway.config.upstream.aliases,
-    user: gateway.credentials.pseudonym(request.credential.partition),
-    chatExtras: gateway.config.upstream.chatExtras,
-    chatOutputField: gateway.config.upstream.chatOutputField,
-  });
-  request.body = null;
-  if (request.held.bytes > limits.unprovenBodyBytes) {
-    gateway.heldBodies.keep(request.held, bytesInMemory(order.upstreamBody));
-  }
+  const { body, credential } = request;
+  const order = await inPieces(
+    gateway,
+    request,
+    request.route.parse(body.value, {
+      texts: body.texts,
+      snapshot: gateway.prices.current(),
+      aliases: gateway.config.upstream.aliases,
+      user: gateway.credentials.pseudonym(credential.partition),
+      chatExtras: gateway.config.upstream.chatExtras,
+      chatOutputField: gateway.config.upstream.chatOutputField,
+    }),
+  );
+  request.body = { value: null, texts: null };
+  if (body.texts !== null) gateway.heldBodies.keep(request.held, bytesOf(order.upstreamBody));
+  gateway.heldAnswers.admit(request.credential.partition);
   gateway.breaker.check(order.model.id, request.credential.partition, gateway.environment.clock.now());
   const admitted = await admitInTurn(gateway, request, order, claim);
-  if ("claimed" in admitted) return answerClaimed(gateway, admitted.claimed);
+  if ("claimed" in admitted) return answerClaimed(gateway, request, admitted.claimed);
   const exchange = admitted;
   gateway.metrics.admitted(gateway.environment.clock.now() - request.at);
   const deadline = startDeadline(gateway, exchange, request.clientGone);
@@ -69,11 +81,12 @@ export async function serveInference(gateway: Gateway, request: InferenceRequest
       : await answerWhole(gateway, exchange, request, response, deadline);
   } catch (error) {
     deadline.cancel();
-    const failure = failureError(error, exchange);
     const ending = failureEnding(error, exchange, request);
+    const { conclusion, durable } = endExchange(gateway, exchange, ending);
+    const failure = failureError(error, exchange, conclusion);
     exchange.abort.abort();
     // Whatever happened, the hold ends.
-    await durableOrLate(gateway, endExchange(gateway, exchange, ending).durable);
+    await durableOrLate(gateway, durable);
     throw failure;
   }
 }
@@ -85,11 +98,12 @@ async function forward(gateway: Gateway, exchange: Exchange): Promise<UpstreamRe
   if (response.status === 200) {
     const encoding = response.header("content-encoding");
     if (encoding === null || encoding.toLowerCase() === "identity") return response;
-    const message = "The provider's answer is compressed, which it was not to be. Nothing was charged.";
-    throw new GatewayError({ code: "upstream_error", message });
+    throw new UnusableAnswer("is compressed, which it was not to be");
   }
+  // The provider does not say that it failed, and may bill it.
+  if (response.status > 200 && response.status < 300) throw new UnusableAnswer(`has the status ${response.status}`);
   const body = await errorText(gateway, exchange, response);
-  const refusal = providerError(response.status, body, [gateway.config.upstream.apiKey, upstreamKey]);
+  const refusal = providerError(response.status, body, gateway.secrets(upstreamKey));
   if (refusal.alert !== null) log("alert", "provider", { request: exchange.id, alert: refusal.alert });
   // A key of an identity's own can be replaced; the master key is the operator's.
   const isOwn = spender !== null && upstreamKey !== gateway.config.upstream.apiKey;
@@ -98,9 +112,13 @@ async function forward(gateway: Gateway, exchange: Exchange): Promise<UpstreamRe
   throw new GatewayError(refusal.detail);
 }
 
-/** A string takes two bytes a letter as soon as one of them is not of Latin-1. */
-function bytesInMemory(text: string): number {
-  return /[\u0100-\uffff]/.test(text) ? 2 * text.length : text.length;
+/** Work on a body: at once where it is small, else in pieces among those of others. */
+function inPieces<T>(
+  { slicedWork }: Gateway,
+  { body, credential }: InferenceRequest,
+  work: Generator<void, T>,
+): T | Promise<T> {
+  return body.texts === null ? complete(work) : slicedWork.run(credential.partition, work);
 }
 
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -116,32 +134,4 @@ async function errorText({ environment }: Gateway, { abort }: Exchange, { body }
   } finally {
     timer.cancel();
   }
-}
-
-/**
- * An answer that nobody saw costs nothing. One whose client left before it came may be billed by the provider all the
- * same: that is what the hold is for.
- */
-function failureEnding(error: unknown, { order, abort }: Exchange, { route, clientGone }: InferenceRequest): Ending {
-  const stream = order.stream || route.passesThrough;
-  const mayBeBilled =
-    error instanceof UpstreamFailure &&
-    ((error.stage === "body" && !stream) || (error.stage === "sent" && abort.signal.aborted));
-  const reported = error instanceof UnusableAnswer ? error.reported : nothingReported;
-  return mayBeBilled && clientGone?.aborted === true
-    ? { kind: "answer", ...nothingReported, delivered: nothingDelivered, complete: false, stream, clientGone: true }
-    : { kind: "nothing", why: String(error), ...reported };
-}
-
-/** What went wrong between us and the provider, as the client is told it. */
-function failureError(error: unknown, exchange: Exchange): unknown {
-  if (!(error instanceof UpstreamFailure)) return error;
-  if (exchange.abort.signal.aborted) {
-    return new GatewayError({ code: "upstream_timeout", message: "The provider took too long. Nothing was charged." });
-  }
-  if (error.stage === "not_sent") {
-    const message = "The provider cannot be reached at the moment: try again in a few seconds. Nothing was charged.";
-    return new GatewayError({ code: "upstream_unavailable", message, retryAfterS: 2 });
-  }
-  return new GatewayError({ code: "upstream_error", message: "The provider's answer broke off. Nothing was charged." });
 }

@@ -5,7 +5,7 @@ import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Gateway } from "../gateway.ts";
 import type { VerifiedCredential } from "../identity/credentials.ts";
-import { type Spender, spenderOf } from "../upstream/key-records.ts";
+import { type Spender, spenderOf, spenderPartition } from "../upstream/key-records.ts";
 import { credentialError } from "./refusal.ts";
 
 /** What a request is paid and sent with. */
@@ -85,6 +85,9 @@ export async function readCredential(
 ): Promise<KnownCredential> {
   const found = await environment.ledger.read(partition, { type: "credential", at, payer });
   if ("fault" in found) throw credentialError(payer, found.fault);
+  const { session } = found;
+  // An older version kept agents' sessions among those of wallets, where they would have a capacity of their own.
+  if (session !== null && spenderPartition(spenderOf(session)) !== partition) throw credentialError(payer, "unknown");
   return found;
 }
 

@@ -1,12 +1,13 @@
 import type { Model } from "@inference/protocol/model";
 import type { Quote } from "../metering/quote.ts";
+import type { WrittenBody } from "./orders/write-json.ts";
 
 /** A request that was parsed, checked and priced, and nothing else: what is left of a client's body once it is ours. */
 export type Order = {
   /** The path below the provider's base URL, from our table of routes. */
   upstreamPath: string;
   /** The body to send: JSON, written anew from what was parsed. Empty once it was sent. */
-  upstreamBody: string;
+  upstreamBody: WrittenBody;
   model: Model;
   /** The answer is an event stream. */
   stream: boolean;

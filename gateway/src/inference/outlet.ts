@@ -1,6 +1,7 @@
 import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
 import { type Delivered, nothingDelivered } from "../metering/quote.ts";
+import type { Backlog } from "./sent-answer.ts";
 
 /**
  * The client's end of a stream. Whatever the client does, leave or stand still, the writer goes on: writes to a client
@@ -31,9 +32,22 @@ const KEEP_ALIVE = new TextEncoder().encode(": keep-alive\n\n");
 /** Bytes that may wait for a slow client. */
 const MAX_BACKLOG_BYTES = 256 * 1024;
 
+const PIECE_BYTES = 64 * 1024;
+
+/** Writes many bytes, and waits for room between pieces of them: a slow client has its time for each piece. */
+export async function writeInPieces(
+  outlet: Pick<Outlet, "write">,
+  bytes: Uint8Array,
+  delivered: Delivered,
+): Promise<void> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    await outlet.write(bytes.subarray(at, at + PIECE_BYTES), delivered);
+  }
+}
+
 export function openOutlet(
   { clock, timers }: Environment,
-  options: { keepsAlive: boolean; stalledReaderMs: number },
+  options: { keepsAlive: boolean; stalledReaderMs: number; backlog: Backlog; breakOff?: (() => void) | undefined },
 ): Outlet {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let closed = false;
@@ -42,6 +56,8 @@ export function openOutlet(
   let makeRoom: (() => void) | undefined;
   let leaving: (() => void) | undefined;
   let delivered = nothingDelivered;
+  /** Bytes are counted as waiting for the client. */
+  let isBehind = false;
 
   const readable = new ReadableStream<Uint8Array>(
     {
@@ -50,9 +66,11 @@ export function openOutlet(
       },
       pull() {
         makeRoom?.();
+        if (isBehind) countBacklog();
       },
       cancel() {
         leave();
+        options.backlog.isLast(0);
       },
     },
     { highWaterMark: MAX_BACKLOG_BYTES, size: (chunk) => chunk.byteLength },
@@ -65,25 +83,47 @@ export function openOutlet(
     makeRoom?.();
   }
 
+  function waiting(): number {
+    return MAX_BACKLOG_BYTES - (controller?.desiredSize ?? MAX_BACKLOG_BYTES);
+  }
+
+  function countBacklog(): void {
+    const bytes = left ? 0 : waiting();
+    isBehind = bytes > 0;
+    options.backlog.is(bytes);
+  }
+
   function room(): Promise<void> {
+    countBacklog();
     return new Promise((resolve) => {
       const timer = timers.after(options.stalledReaderMs, () => {
         // It has not read for long: from here on it counts as gone.
         leave();
-        closeController((open) => open.error(new Error("the client stopped reading")));
+        breakOff("the client stopped reading");
         resolve();
       });
       makeRoom = () => {
         makeRoom = undefined;
         timer.cancel();
+        countBacklog();
         resolve();
       };
+    });
+  }
+
+  function breakOff(why: string): void {
+    closeController((open) => {
+      options.breakOff?.();
+      // A host that has ended the connection would only log the error.
+      if (options.breakOff === undefined) open.error(new Error(why));
+      else open.close();
     });
   }
 
   function closeController(how: (open: ReadableStreamDefaultController<Uint8Array>) => void): void {
     if (closed || controller === undefined) return;
     closed = true;
+    options.backlog.isLast(left ? 0 : waiting());
     try {
       how(controller);
     } catch {
@@ -101,7 +141,7 @@ export function openOutlet(
       return (controller.desiredSize ?? 1) > 0 ? undefined : room();
     },
     close: () => closeController((open) => open.close()),
-    fail: () => closeController((open) => open.error(new Error("the answer broke off"))),
+    fail: () => breakOff("the answer broke off"),
     leave,
     hasLeft: () => left,
     delivered: () => delivered,

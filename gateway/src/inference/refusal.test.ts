@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Refusal } from "@inference/ledger/commands";
 import { quoteText } from "../metering/quote-text.ts";
+import type { Spender } from "../upstream/key-records.ts";
 import { refusalError } from "./refusal.ts";
 
 const quote = quoteText({
@@ -60,4 +61,40 @@ test("what holds are in the way of says when to try again", () => {
     const { detail } = refusalError({ ...refusal, budget, cause }, quote, 0);
     assert.match(detail.message, /try again (in a few seconds|when one of them has ended)\.$/i, `${budget} ${cause}`);
   }
+});
+
+const settled: Refusal = { ...refusal, cause: "settled", availableNanoUsd: 0 };
+const messageOf = (changed: Partial<Refusal>, spender: Spender | null = null) =>
+  refusalError({ ...settled, ...changed }, quote, 0, spender).detail.message;
+
+test("a ceiling with something left says how much, what would fit and when it resets", () => {
+  const resetsAt = Date.UTC(2026, 10, 23);
+  const { detail } = refusalError({ ...settled, budget: "ceiling", availableNanoUsd: 40, resetsAt }, quote, 0);
+  assert.equal(detail.code, "daily_cap_reached");
+  assert.equal(
+    detail.message,
+    "This request could cost $0.0000001; $0.00000004 is left of the gateway's settlement ceiling for today. " +
+      "Send max_tokens of at most 40. It resets at 2026-11-23T00:00:00.000Z.",
+  );
+  assert.equal(detail.metadata?.max_affordable_tokens, 40);
+});
+
+test("a refusal suggests fewer tokens only where some would fit, and always says what else to do", () => {
+  for (const [budget, wanted] of [
+    ["balance", /\$0 is available\. Activate more tokens\.$/],
+    ["key", /\$0 is left of this key's limit\. .*POST \/api\/v1\/keys\/\{id\}\/limit/],
+    ["ceiling", /\$0 is left of the gateway's settlement ceiling for today\. It resets at/],
+  ] as const) {
+    const message = messageOf({ budget, resetsAt: budget === "ceiling" ? 0 : null });
+    assert.match(message, wanted);
+    assert.doesNotMatch(message, /max_tokens/);
+  }
+  assert.match(messageOf({ availableNanoUsd: 40 }), /max_tokens of at most 40\. Or activate more tokens\.$/);
+});
+
+test("a wallet's session without capacity is told that an API key spends the wallet's balance, an agent's is not", () => {
+  const address = `0x${"1".repeat(40)}` as const;
+  const capacity = { budget: "capacity", resetsAt: 0 } as const;
+  assert.match(messageOf(capacity, { address, agentToken: null }), /An API key spends the wallet's balance instead/);
+  assert.doesNotMatch(messageOf(capacity, { address, agentToken: address }), /API key/);
 });

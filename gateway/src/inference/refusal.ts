@@ -2,14 +2,21 @@ import type { CredentialFault, Payer, Refusal } from "@inference/ledger/commands
 import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
 import { formatUsd } from "@inference/protocol/money";
 import type { Quote } from "../metering/quote.ts";
+import type { Spender } from "../upstream/key-records.ts";
 
 /**
  * A budget's refusal as an error: what was needed, what is left, when it is whole again, and the `max_tokens` that
  * would have fitted.
  *
  * @param jitter 0 to 1: spreads the retries of what heals in seconds over 1 to 5 s.
+ * @param spender Whose capacity was to pay; null for an account's balance.
  */
-export function refusalError(refusal: Refusal, quote: Quote, jitter: number): GatewayError {
+export function refusalError(
+  refusal: Refusal,
+  quote: Quote,
+  jitter: number,
+  spender: Spender | null = null,
+): GatewayError {
   // Too many in flight says nothing of amounts: none is too small, and none would have fitted.
   const isAmount = refusal.cause !== "in_flight";
   const affordable = isAmount ? quote.affordableTokens(refusal.availableNanoUsd) : null;
@@ -22,7 +29,7 @@ export function refusalError(refusal: Refusal, quote: Quote, jitter: number): Ga
     ...(resetsAt === null ? {} : { resets_at: resetsAt }),
   };
   const detail = {
-    ...wording(refusal, affordable, resetsAt),
+    ...wording(refusal, { affordable, resetsAt, isWallets: spender?.agentToken === null }),
     param: affordable === null ? null : "max_tokens",
     metadata,
   };
@@ -50,10 +57,16 @@ export function credentialError(payer: Payer, fault: CredentialFault): GatewayEr
   });
 }
 
+type Circumstances = {
+  affordable: number | null;
+  resetsAt: string | null;
+  /** It came with the session of a wallet, which may have a balance as well. */
+  isWallets: boolean;
+};
+
 function wording(
   refusal: Refusal,
-  affordable: number | null,
-  resetsAt: string | null,
+  { affordable, resetsAt, isWallets }: Circumstances,
 ): Pick<ErrorDetail, "code" | "message"> {
   const needed = `$${formatUsd(refusal.neededNanoUsd)}`;
   const available = `$${formatUsd(refusal.availableNanoUsd)}`;
@@ -82,40 +95,42 @@ function wording(
       return refusal.budget === "ceiling" && refusal.isOwn !== true
         ? {
             code: "ceiling_reserved",
-            message: "The rest of today's ceiling is reserved by requests in flight: try again in a few seconds.",
+            message: `This request could cost ${needed}; requests in flight leave ${available} of today's settlement ceiling at the moment.${smaller}${later}`,
           }
         : {
             code: "budget_reserved",
             message: `This request could cost ${needed}; other requests in flight leave ${available} at the moment.${smaller}${later}`,
           };
     case "settled":
-      return settledWording(refusal, `could cost ${needed}; ${available}`, smaller, until);
+      return settledWording(refusal.budget, {
+        costs: `This request could cost ${needed}; ${available} is`,
+        smaller,
+        until,
+        isWallets,
+      });
   }
 }
 
 function settledWording(
-  refusal: Refusal,
-  costs: string,
-  smaller: string,
-  until: string,
+  budget: Refusal["budget"],
+  { costs, smaller, until, isWallets }: { costs: string; smaller: string; until: string; isWallets: boolean },
 ): Pick<ErrorDetail, "code" | "message"> {
-  switch (refusal.budget) {
-    case "balance":
-      return {
-        code: "insufficient_balance",
-        message: `This request ${costs} is available.${smaller} Or activate more tokens.`,
-      };
-    case "key":
-      return {
-        code: "key_limit_exceeded",
-        message: `This request ${costs} is left of this key's limit.${smaller}${until}`,
-      };
-    case "capacity":
-      return {
-        code: "capacity_exhausted",
-        message: `This request ${costs} is left of today's capacity.${smaller}${until}`,
-      };
-    case "ceiling":
-      return { code: "daily_cap_reached", message: `The gateway's daily settlement ceiling has been reached.${until}` };
+  switch (budget) {
+    case "balance": {
+      const more = smaller === "" ? " Activate more tokens." : " Or activate more tokens.";
+      return { code: "insufficient_balance", message: `${costs} available.${smaller}${more}` };
+    }
+    case "key": {
+      const raise = " The wallet can raise the limit: POST /api/v1/keys/{id}/limit.";
+      return { code: "key_limit_exceeded", message: `${costs} left of this key's limit.${smaller}${until}${raise}` };
+    }
+    case "capacity": {
+      const key = isWallets ? " An API key spends the wallet's balance instead: POST /api/v1/keys makes one." : "";
+      return { code: "capacity_exhausted", message: `${costs} left of today's capacity.${smaller}${until}${key}` };
+    }
+    case "ceiling": {
+      const left = "left of the gateway's settlement ceiling for today.";
+      return { code: "daily_cap_reached", message: `${costs} ${left}${smaller}${until}` };
+    }
   }
 }

@@ -1,3 +1,4 @@
+import type { ElementKind } from "../metering/json-elements.ts";
 import type { Order } from "./order.ts";
 import { parseChatOrder } from "./orders/chat.ts";
 import { parseEmbeddingsOrder } from "./orders/embeddings.ts";
@@ -17,11 +18,11 @@ export type InferenceRoute = {
   /** The answer's bytes go to the client as they come, whatever the request said. */
   passesThrough: boolean;
   /** The list in a whole JSON answer that is what was asked for; null where answers are bytes only. */
-  content: "choices" | "data" | "images" | null;
+  content: { field: "choices" | "data" | "images"; elements: ElementKind } | null;
   /** The fields of a whole JSON answer that a client gets to see. */
   answerFields: readonly string[];
-  /** Throws `GatewayError` for what cannot be priced or served. */
-  parse(body: unknown, context: OrderContext): Order;
+  /** The order, in pieces of work where the body is large. Throws `GatewayError` for what cannot be priced or served. */
+  parse(body: unknown, context: OrderContext): Generator<void, Order>;
 };
 
 export const inferenceRoutes: readonly InferenceRoute[] = [
@@ -29,7 +30,7 @@ export const inferenceRoutes: readonly InferenceRoute[] = [
     name: "chat",
     path: "/chat/completions",
     passesThrough: false,
-    content: "choices",
+    content: { field: "choices", elements: "choices" },
     answerFields: ["id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier"],
     parse: parseChatOrder,
   },
@@ -37,7 +38,7 @@ export const inferenceRoutes: readonly InferenceRoute[] = [
     name: "embeddings",
     path: "/embeddings",
     passesThrough: false,
-    content: "data",
+    content: { field: "data", elements: "embeddings" },
     answerFields: ["object", "model", "data", "usage"],
     parse: parseEmbeddingsOrder,
   },
@@ -45,7 +46,7 @@ export const inferenceRoutes: readonly InferenceRoute[] = [
     name: "images",
     path: "/images/generations",
     passesThrough: false,
-    content: "data",
+    content: { field: "data", elements: "images" },
     answerFields: ["created", "data", "usage", "size", "quality", "output_format", "background"],
     parse: parseImagesOrder,
   },
@@ -53,7 +54,7 @@ export const inferenceRoutes: readonly InferenceRoute[] = [
     name: "image_generate",
     path: "/image/generate",
     passesThrough: false,
-    content: "images",
+    content: { field: "images", elements: "images" },
     answerFields: ["id", "images", "timing", "request"],
     parse: parseImageGenerateOrder,
   },

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
-import type { HoldRow } from "@inference/ledger/tables";
+import type { HoldRow, ReceiptRow } from "@inference/ledger/tables";
 import type { Model, PriceSnapshot } from "@inference/protocol/model";
 import { limits } from "../config.ts";
 import { type Fixture, NOW, openFixture } from "../identity/testing/identity-fixture.ts";
 import { makePriceList } from "../metering/price-list.ts";
 import type { HoldDetail } from "./exchange.ts";
-import { reserveRequest } from "./saga.ts";
 import { sweep } from "./sweep.ts";
 
 const USD = 1_000_000_000;
@@ -23,7 +23,8 @@ const model: Model = {
   features: {},
 } as Model;
 const snapshot = { id: "s", atMs: NOW, models: new Map([[model.id, model]]) } as unknown as PriceSnapshot;
-const detail: HoldDetail = { route: "chat", model: "m", snapshot: "s", stream: true };
+/** Of a stream whose prompt costs 5 at most, so that what is delivered by a checkpoint is more. */
+const detail: HoldDetail = { route: "chat", model: "m", snapshot: "s", stream: true, mayBillNanoUsd: 5 };
 
 type Swept = Fixture & { alerts: Record<string, unknown>[]; records: (() => Promise<string | null>)[] };
 
@@ -41,7 +42,12 @@ async function open(): Promise<Swept> {
 let accounts = 0;
 
 /** A request of an account of its own, checkpointed with its provider's id. */
-async function hold({ ledger, time }: Fixture, id: string, delivered = 7): Promise<() => HoldRow | undefined> {
+async function hold(
+  { ledger, time }: Fixture,
+  id: string,
+  delivered = 7,
+  kept: object = detail,
+): Promise<() => HoldRow | undefined> {
   accounts += 1;
   const owner = accountPartition(`0x${accounts.toString(16).padStart(40, "0")}`);
   const at = time.now;
@@ -53,11 +59,18 @@ async function hold({ ledger, time }: Fixture, id: string, delivered = 7): Promi
   });
   const payer = { kind: "key", digest: "d" } as const;
   const reservation = { id, at, owner, payer, amountNanoUsd: AMOUNT, leaseMs: limits.leaseMs };
-  const admission = await ledger.run(() => reserveRequest({ ...reservation, detail: JSON.stringify(detail) }));
+  const admission = await ledger.run(() => reserveRequest({ ...reservation, detail: JSON.stringify(kept) }));
   assert.equal(admission.status, "reserved");
   const written = { deliveredNanoUsd: delivered, upstreamId: `answer-${id}` };
   await ledger.run(() => send(owner, { type: "checkpoint", id, ...written }));
   return () => ledger.rows(owner).get("hold", id);
+}
+
+/** A receipt of the account that was made last. */
+function receiptOf({ ledger }: Fixture, id: string): ReceiptRow {
+  const receipt = ledger.rows(accountPartition(`0x${accounts.toString(16).padStart(40, "0")}`)).get("receipt", id);
+  assert.ok(receipt !== undefined);
+  return receipt;
 }
 
 function historyRow(id: string, promptTokens: number, completionTokens: number): object {
@@ -75,6 +88,50 @@ test("the hold of a live request is not the sweeper's, however old it is", async
   await sweep(swept.gateway);
   assert.deepEqual([row()?.state, row()?.chargeNanoUsd], ["settled", 7]);
 });
+
+const { mayBillNanoUsd: _, ...earlier } = detail;
+for (const { name, kept, delivered, chargeNanoUsd, lossNanoUsd } of [
+  {
+    name: "a whole answer of which nothing was delivered",
+    kept: { ...detail, stream: false, mayBillNanoUsd: AMOUNT },
+    ...{ delivered: 0, chargeNanoUsd: 0, lossNanoUsd: AMOUNT },
+  },
+  {
+    name: "a whole answer that was sent in part",
+    kept: { ...detail, stream: false, mayBillNanoUsd: AMOUNT },
+    ...{ delivered: 300, chargeNanoUsd: 300, lossNanoUsd: AMOUNT - 300 },
+  },
+  {
+    name: "a stream of which nothing was delivered",
+    kept: { ...detail, mayBillNanoUsd: 40 },
+    ...{ delivered: 0, chargeNanoUsd: 0, lossNanoUsd: 40 },
+  },
+  {
+    name: "a stream that was delivered in part",
+    kept: { ...detail, mayBillNanoUsd: 40 },
+    ...{ delivered: 50, chargeNanoUsd: 50, lossNanoUsd: 0 },
+  },
+  {
+    name: "an answer whose hold an earlier version made",
+    kept: earlier,
+    ...{ delivered: 7, chargeNanoUsd: 7, lossNanoUsd: AMOUNT - 7 },
+  },
+]) {
+  test(`what the provider may bill for ${name}, beyond what it is charged, is a loss: ${lossNanoUsd}`, async () => {
+    const swept = await open();
+    const row = await hold(swept, "cut", delivered, kept);
+    swept.time.now += limits.leaseMs + 1;
+    await sweep(swept.gateway);
+    assert.equal(row()?.chargeNanoUsd, chargeNanoUsd);
+    const receipt = receiptOf(swept, "cut");
+    assert.deepEqual([receipt.chargeNanoUsd, receipt.lossNanoUsd], [chargeNanoUsd, lossNanoUsd]);
+    assert.equal("mayBillNanoUsd" in JSON.parse(receipt.detail), false);
+    const alerts = swept.alerts.map((alert) => [alert.event, alert.request, alert.lossNanoUsd]);
+    assert.deepEqual(alerts, lossNanoUsd > 0 ? [["loss", "cut", lossNanoUsd]] : []);
+    const { chargedNanoUsd, lostNanoUsd } = swept.gateway.metrics.counts;
+    assert.deepEqual([chargedNanoUsd, lostNanoUsd], [chargeNanoUsd, lossNanoUsd]);
+  });
+}
 
 test("holds that stay as they are do not keep the sweeper from those behind them", async () => {
   const swept = await open();
@@ -177,7 +234,12 @@ test("a record of more than the hold could ever pay for is none; a little more i
   await sweep(gateway);
   assert.deepEqual([absurd()?.state, absurd()?.chargeNanoUsd], ["settled", 7]);
   assert.deepEqual([above()?.state, above()?.chargeNanoUsd], ["settled", AMOUNT]);
-  assert.equal(swept.alerts[0]?.event, "usage");
+  const losses = swept.alerts.filter(({ event }) => event === "loss");
+  assert.deepEqual(
+    losses.map(({ request, lossNanoUsd }) => [request, lossNanoUsd]),
+    [["above", 2_001 * 1_000 - AMOUNT]],
+  );
+  assert.equal(gateway.metrics.counts.lostNanoUsd, 2_001 * 1_000 - AMOUNT);
 });
 
 /** A sweeper whose provider has a record of everything, and which reads the prices as a gateway does. */
@@ -226,6 +288,7 @@ for (const [what, shape] of Object.entries({
     assert.deepEqual([proven()?.state, proven()?.chargeNanoUsd], ["settled", 7]);
     assert.deepEqual([unproven()?.state, unproven()?.chargeNanoUsd], ["released", 0]);
     assert.deepEqual(swept.alerts.map(({ event, request }) => [event, request]).sort(), [
+      ["loss", "nothing"],
       ["record_unpriced", "cut"],
       ["record_unpriced", "nothing"],
     ]);

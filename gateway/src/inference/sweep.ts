@@ -11,13 +11,14 @@ import { CatalogueError } from "../metering/catalogue.ts";
 import { chargeForUsage } from "../metering/charge.ts";
 import type { TokenUsage } from "../metering/quote.ts";
 import { parseUsage } from "../metering/usage.ts";
-import { type HoldDetail, type ReceiptDetail, tallyOf } from "./exchange.ts";
+import { type AnswerDetail, type HoldDetail, type ReceiptDetail, tallyOf } from "./exchange.ts";
 import { openRecords, type Records } from "./records.ts";
 
 /**
  * Ends the holds that nobody is working on any more. A lapsed hold is orphaned first; then it is settled with the
  * provider's own record of the request if there is one in time, else with what its last checkpoint proves, else
- * released. A follower's hold ends as its owner says. What a live request of this process holds is left alone: its
+ * released. What the provider may bill beyond that is a loss: also of a request that was never forwarded, for its hold
+ * does not tell. A follower's hold ends as its owner says. What a live request of this process holds is left alone: its
  * deadline ends it. Answers how many holds it looked at.
  */
 export async function sweep(
@@ -102,7 +103,7 @@ async function sweepHold(
   const { clock, ledger } = gateway.environment;
   const at = clock.now();
   if (hold.owner !== partition) return (await ledger.run(() => askOwner(partition, hold, at))) !== "open";
-  const detail = readDetail(hold.detail);
+  const detail = JSON.parse(hold.detail) as KeptDetail;
   const price = await recordPrice(gateway, hold, detail);
   const recorded = price === null || price === "late" ? undefined : await recordedUsage(gateway, hold, price, records);
   if (hold.state === "open" && recorded === undefined && price !== null) {
@@ -111,13 +112,14 @@ async function sweepHold(
     return true;
   }
   if (price === "late") return false;
-  const bill = recorded?.chargeNanoUsd ?? hold.deliveredNanoUsd;
   const basis = recorded === undefined ? "checkpoint" : "record";
-  const chargeNanoUsd = Math.min(bill, hold.amountNanoUsd);
-  const lossNanoUsd = bill - chargeNanoUsd;
+  const chargeNanoUsd = Math.min(recorded?.chargeNanoUsd ?? hold.deliveredNanoUsd, hold.amountNanoUsd);
+  // Without a record nothing tells whether the request was forwarded, or how much of its answer was made.
+  const bill = recorded?.chargeNanoUsd ?? detail.mayBillNanoUsd ?? hold.amountNanoUsd;
+  const lossNanoUsd = Math.max(0, bill - chargeNanoUsd);
   const receipt = receiptDetail(detail, basis, recorded?.usage ?? null, hold.upstreamId);
   const end = { id: hold.id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
-  await ledger.run(
+  const { status } = await ledger.run(
     function* () {
       return chargeNanoUsd > 0
         ? yield* send(partition, { type: "settle", ...end, chargeNanoUsd })
@@ -125,6 +127,16 @@ async function sweepHold(
     },
     { untilDurable: true },
   );
+  // Somebody else ended it first, and counted that.
+  if (status !== "settled" && status !== "released") return true;
+  gateway.metrics.swept({ chargeNanoUsd, lossNanoUsd });
+  if (lossNanoUsd > 0) {
+    const why =
+      recorded === undefined
+        ? "the request was cut off here, and the provider may bill it"
+        : "the provider's record is above the hold";
+    gateway.environment.log("alert", "loss", { request: hold.id, lossNanoUsd, why });
+  }
   return true;
 }
 
@@ -144,7 +156,7 @@ const LATE_PRICES_MS = 10 * 60_000;
 async function recordPrice(
   gateway: Gateway,
   hold: HoldRow,
-  { snapshot, model }: HoldDetail,
+  { snapshot, model }: KeptDetail,
 ): Promise<RecordPrice | "late" | null> {
   if (!mayBeRecorded(gateway, hold)) return null;
   const { clock, log } = gateway.environment;
@@ -190,16 +202,15 @@ function affordable(price: RecordPrice, amountNanoUsd: NanoUsd): TokenBound {
     : { promptTokens: tokensAt(price.rates.input), completionTokens: tokensAt(price.rates.output) };
 }
 
-function readDetail(text: string): HoldDetail {
-  const { route, model, snapshot, stream } = JSON.parse(text) as HoldDetail;
-  return { route, model, snapshot, stream };
-}
+/** A hold of an earlier version does not say what may be billed: its amount, then. */
+type KeptDetail = AnswerDetail & Partial<HoldDetail>;
 
 function receiptDetail(
-  detail: HoldDetail,
+  { route, model, snapshot, stream }: KeptDetail,
   basis: "record" | "checkpoint",
   usage: TokenUsage | null,
   upstreamId: string | null,
 ): ReceiptDetail {
-  return { ...detail, basis, usage, upstreamId, cancelled: true, why: "the request was cut off here" };
+  const why = "the request was cut off here";
+  return { route, model, snapshot, stream, basis, usage, upstreamId, cancelled: true, why };
 }

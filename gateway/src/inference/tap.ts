@@ -8,11 +8,15 @@ export type Tap = {
   push(chunk: Uint8Array): Uint8Array | undefined;
   /** Nothing more comes. What to send last: an error, unless the answer was whole. */
   end(cut: ErrorBody): Uint8Array | undefined;
-  /** `failed`: the provider sent an error in place of the rest. An answer that was cut stays open. */
+  /** `failed`: an error came in place of the rest, or the rest cannot be read. An answer that was cut stays open. */
   state(): "open" | "done" | "failed";
+  /** The provider said that it failed. Else a `failed` answer is one that cannot be read. */
+  saysError(): boolean;
   reported(): ReportedUsage;
   delivered(): Delivered;
   upstreamId(): string | null;
+  /** The model that answers, as the provider names it. */
+  model(): string | null;
 };
 
 /** Bytes that mean nothing to us: their count is all there is to know. Whole when they end. */
@@ -29,8 +33,10 @@ export function audioTap(): Tap {
       return undefined;
     },
     state: () => (ended && delivered.bytes > 0 ? "done" : "open"),
+    saysError: () => false,
     reported: () => nothingReported,
     delivered: () => delivered,
     upstreamId: () => null,
+    model: () => null,
   };
 }

@@ -1,6 +1,10 @@
 import type { Delivered } from "./quote.ts";
+import { tokensOf } from "./token-estimate.ts";
 
-/** Never less than the tokens that were delivered: a token has at least a byte, or came in an event of its own. */
-export function deliveredTokens(delivered: Delivered): number {
-  return Math.max(delivered.bytes, delivered.events);
+/**
+ * The tokens to charge for what was delivered; 0 if nothing was. Not less than what a provider's tokenizer counts, as
+ * far as `token-estimate.ts` can say; and not less than the events, for some providers send each token in one.
+ */
+export function deliveredTokens({ bytes, events, halfTokens = 2 * bytes }: Delivered): number {
+  return bytes === 0 && events === 0 ? 0 : Math.max(events, tokensOf(halfTokens));
 }

@@ -30,7 +30,11 @@ const READ_MS = 20_000;
 const KEEP_MS = 7 * 24 * 3_600_000;
 const KEEP_AGAIN_MS = 24 * 3_600_000;
 
-export function makePriceList(config: GatewayConfig, environment: Environment, provider: Provider): PriceList {
+export function makePriceList(
+  config: Pick<GatewayConfig, "upstream">,
+  environment: Pick<Environment, "clock" | "keyValue" | "log" | "timers">,
+  provider: Provider,
+): PriceList {
   const { clock, keyValue, log, timers } = environment;
   const { pricesFile, aliases } = config.upstream;
   const shapeToday = pricesFile === null ? config.upstream.catalogueShape : "prices-file";
@@ -46,9 +50,9 @@ export function makePriceList(config: GatewayConfig, environment: Environment, p
     triedAtMs = atMs;
     const text = await read();
     const { snapshot, shape, leftOut } = parseCatalogue(text, shapeToday, atMs, aliases);
-    const { id, models } = snapshot;
+    const { id } = snapshot;
     const isNew = id !== latest?.id;
-    if (isNew) log("info", "prices", { snapshot: id, models: models.size, leftOut: leftOut.length });
+    if (isNew) told(snapshot, leftOut.length);
     // What is kept already is in force, whether or not it can be kept for longer.
     else latest = snapshot;
     if (isNew || atMs - keptAtMs >= KEEP_AGAIN_MS) {
@@ -59,6 +63,14 @@ export function makePriceList(config: GatewayConfig, environment: Environment, p
     }
     latest = snapshot;
     return snapshot;
+  }
+
+  /** A provider may list a model again: an alias of one that it does not list is told, and keeps nobody out. */
+  function told({ id, models }: PriceSnapshot, leftOut: number): void {
+    log("info", "prices", { snapshot: id, models: models.size, leftOut });
+    for (const [alias, model] of Object.entries(aliases)) {
+      if (!models.has(model)) log("alert", "alias", { alias, model });
+    }
   }
 
   function refresh(): Promise<PriceSnapshot> {

@@ -1,17 +1,25 @@
 import type { AttoUsd } from "@inference/protocol/model";
+import type { NanoUsd } from "@inference/protocol/money";
 import { chargeToNanoUsdUp } from "./charge.ts";
-import { deliveredTokens } from "./delivered.ts";
-import type { Quote } from "./quote.ts";
+import type { Delivered, Quote } from "./quote.ts";
 
-/** A request whose price is known before it runs. An answer of which anything was delivered costs all of it. */
-export function quoteFlat(snapshotId: string, atto: AttoUsd): Quote {
+/**
+ * A request whose price is known before it runs.
+ *
+ * @param chargeForDelivered The part of the price that is owed for what was delivered.
+ */
+export function quoteFlat(
+  snapshotId: string,
+  atto: AttoUsd,
+  chargeForDelivered: (delivered: Delivered) => NanoUsd,
+): Quote {
   const flatNanoUsd = chargeToNanoUsdUp(atto);
   return {
     snapshotId,
     maxNanoUsd: flatNanoUsd,
     flatNanoUsd,
     chargeForUsage: () => flatNanoUsd,
-    chargeForDelivered: (delivered) => (deliveredTokens(delivered) === 0 ? 0 : flatNanoUsd),
+    chargeForDelivered,
     chargeForPrompt: () => flatNanoUsd,
     affordableTokens: () => null,
   };

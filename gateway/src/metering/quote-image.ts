@@ -1,6 +1,6 @@
 import { fail } from "@inference/protocol/errors";
 import type { AttoUsd, ImagePrice } from "@inference/protocol/model";
-import { imageAtto } from "./charge.ts";
+import { chargeToNanoUsdUp, imageAtto } from "./charge.ts";
 import { dearest } from "./dearest.ts";
 import type { Quote } from "./quote.ts";
 import { quoteFlat } from "./quote-flat.ts";
@@ -16,12 +16,16 @@ export type ImageRequest = {
   count: number;
 };
 
+/** Images cost their number: what is owed are those that came whole, each an event. */
 export function quoteImage(request: ImageRequest): Quote {
   const { price, resolution, quality, count } = request;
   const candidates = resolution === undefined ? Object.keys(price.byResolution) : [resolution];
   const prices = candidates.flatMap((candidate) => imagePrices(price, candidate, quality));
   if (prices.length === 0) fail("unpriced_option", "This resolution and quality have no price for this model.");
-  return quoteFlat(request.snapshotId, dearest(prices) * BigInt(count));
+  const each = dearest(prices);
+  return quoteFlat(request.snapshotId, each * BigInt(count), ({ events, isBlocked = false }) =>
+    chargeToNanoUsdUp(each * BigInt(Math.min(events, isBlocked ? count - 1 : count))),
+  );
 }
 
 function imagePrices(price: ImagePrice, resolution: string, quality: string | undefined): AttoUsd[] {

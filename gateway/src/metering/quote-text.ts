@@ -34,7 +34,11 @@ export function quoteText(request: TextRequest): TokenQuote {
     chargeForUsage: (usage) => chargeForUsage(price, usage),
     chargeForDelivered(delivered: Delivered): NanoUsd {
       const tokens = deliveredTokens(delivered);
-      return tokens === 0 ? 0 : Math.min(maxNanoUsd, chargeToNanoUsdUp(tiersMaxAtto(tiers, tokens)));
+      if (tokens === 0) return 0;
+      const estimateNanoUsd = chargeToNanoUsdUp(tiersMaxAtto(tiers, tokens));
+      const { atLeast } = delivered;
+      const leastNanoUsd = atLeast === undefined ? 0 : chargeForUsage(price, atLeast);
+      return Math.min(maxNanoUsd, Math.max(estimateNanoUsd, leastNanoUsd));
     },
     chargeForPrompt: () => Math.min(maxNanoUsd, chargeToNanoUsdUp(tiersMaxAtto(tiers, 0))),
     affordableTokens(availableNanoUsd: NanoUsd): number {

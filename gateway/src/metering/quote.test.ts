@@ -62,6 +62,14 @@ test("images cost their count, and where the provider chooses, the dearest it ma
   assert.equal(quoteImage(image).affordableTokens(1), null);
 });
 
+test("images that came are charged, exactly and rounded up once, and never more of them than were asked for", () => {
+  const price = { kind: "image" as const, byResolution: { "1K": (5n * NANO) / 2n } };
+  const quote = quoteImage({ snapshotId: "s", price, resolution: "1K", quality: undefined, count: 4 });
+  const charges = [0, 1, 2, 3, 4, 5].map((events) => quote.chargeForDelivered({ bytes: 0, events }));
+  assert.deepEqual(charges, [0, 3, 5, 8, 10, 10]);
+  assert.equal(quote.chargeForDelivered({ bytes: 1_000, events: 0 }), 0);
+});
+
 test("a resolution without a price is refused", () => {
   const price = { kind: "image" as const, byResolution: { "1K": 1n } };
   assert.throws(
@@ -71,7 +79,11 @@ test("a resolution without a price is refused", () => {
 });
 
 test("speech costs its UTF-16 units, all of them as soon as anything was delivered", () => {
-  const quote = quoteSpeech({ snapshotId: "s", price: { kind: "speech", character: 3n * NANO }, input: "hi 👋" });
+  const quote = quoteSpeech({
+    snapshotId: "s",
+    price: { kind: "speech", character: 3n * NANO },
+    characters: "hi 👋".length,
+  });
   assert.equal(quote.maxNanoUsd, 15);
   assert.equal(quote.flatNanoUsd, 15);
   assert.equal(quote.chargeForDelivered({ bytes: 10, events: 1 }), 15);

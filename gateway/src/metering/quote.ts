@@ -15,13 +15,25 @@ export type TokenUsage = {
   reasoningTokens: number;
 };
 
-/**
- * What reached the client of an answer whose usage is unknown: the UTF-8 bytes of its content, and its content
- * events.
- */
-export type Delivered = { bytes: number; events: number };
+/** What reached the client of an answer whose usage is unknown. */
+export type Delivered = {
+  /** The UTF-8 bytes of its content. */
+  bytes: number;
+  /** Its content events. An image that came whole is one. */
+  events: number;
+  /** The estimate of the tokens of its content, in half tokens; where there is none, each byte may be a token. */
+  halfTokens?: number;
+  /** The provider says that it blocked at least one of the images that were asked for, and does not bill it. */
+  isBlocked?: boolean;
+  /** What the provider said was used when a part of it had come. */
+  atLeast?: TokenUsage;
+};
 
 export const nothingDelivered: Delivered = { bytes: 0, events: 0 };
+
+export function isNothingDelivered({ bytes, events }: Delivered): boolean {
+  return bytes === 0 && events === 0;
+}
 
 /** What one request can cost at most, and what it does cost, all at the prices of one snapshot. */
 export type Quote = {
@@ -33,8 +45,9 @@ export type Quote = {
   /** Exact, rounded up once. May be above the maximum where a provider bills more than its own rules allow. */
   chargeForUsage(usage: TokenUsage): NanoUsd;
   /**
-   * The prompt's bound and what was delivered, at most the maximum: the charge of an answer that broke off with its
-   * usage unknown. Nothing delivered is nothing charged.
+   * The prompt's bound and what was delivered, at most the maximum: the charge of an answer whose usage is unknown. Of
+   * images it is the price of those that came, where some were blocked at most of all but one. Nothing delivered is
+   * nothing charged.
    */
   chargeForDelivered(delivered: Delivered): NanoUsd;
   /**

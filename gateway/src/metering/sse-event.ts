@@ -1,6 +1,6 @@
-import { utf8Length } from "./utf8-length.ts";
-
-type JsonObject = Record<string, unknown>;
+import { deliveredInChoice, withoutUsage } from "./choice-content.ts";
+import { halfTokensInChoice } from "./choice-estimate.ts";
+import { asObject, type JsonObject, parseJson } from "./json-object.ts";
 
 /** What an event of the provider's stream is, read in full. */
 export type SseEvent =
@@ -12,19 +12,39 @@ export type SseEvent =
   | { kind: "error"; error: unknown }
   /** Data that is no JSON object. */
   | { kind: "malformed" }
+  /** An object without choices and without a usage, which is no part of an answer. */
+  | { kind: "foreign" }
   /** No choices, and a usage. */
   | { kind: "usage"; chunk: JsonObject }
   | SseContentEvent;
 
-/** Anything else; some providers put a usage into their content chunks. */
+/** Some providers put a usage into these as well. */
 export type SseContentEvent = {
   kind: "content";
-  /** The UTF-8 bytes that it delivers. */
-  bytes: number;
-  upstreamId: string | null;
-  finishReason: string | null;
-  usage: unknown;
+  chunk: JsonObject;
+  choices: readonly SseChoice[];
+  /** The data without what is not for a client; null if all of it is. */
+  shown: string | null;
 };
+
+export type SseChoice = {
+  index: number;
+  /** The UTF-8 bytes that it delivers, and the estimate of their tokens. */
+  bytes: number;
+  halfTokens: number;
+  finishReason: string | null;
+};
+
+/** The members of a chunk that a client gets to see, as of a whole answer. A usage or an error may be null. */
+const SHOWN_MEMBERS: ReadonlySet<string> = new Set([
+  "id",
+  "object",
+  "created",
+  "model",
+  "choices",
+  "system_fingerprint",
+  "service_tier",
+]);
 
 const LF = 10;
 const CR = 13;
@@ -55,20 +75,15 @@ export function readSseEvent(bytes: Uint8Array): SseEvent {
   const text = data.trim();
   if (text === "") return { kind: "empty" };
   if (text === "[DONE]") return { kind: "done" };
-  const chunk = parse(text);
+  const chunk = asObject(parseJson(text));
   if (chunk === undefined) return name === "error" ? { kind: "error", error: text } : { kind: "malformed" };
   if (name === "error" || (chunk.error ?? null) !== null || chunk.object === "error" || chunk.type === "error") {
     return { kind: "error", error: chunk.error ?? chunk };
   }
   const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
   if (choices.length === 0 && (chunk.usage ?? null) !== null) return { kind: "usage", chunk };
-  return {
-    kind: "content",
-    bytes: choices.reduce<number>((sum, choice) => sum + choiceBytes(choice), 0),
-    upstreamId: typeof chunk.id === "string" ? chunk.id : null,
-    finishReason: choices.reduce<string | null>((last, choice) => finishReason(choice) ?? last, null),
-    usage: chunk.usage,
-  };
+  if (!Array.isArray(chunk.choices)) return { kind: "foreign" };
+  return { kind: "content", chunk, choices: choices.map(readChoice), shown: shownData(chunk, choices) };
 }
 
 /** By the rules of event streams: one space after the colon is dropped, lines of data are joined. */
@@ -85,49 +100,25 @@ function readFields(text: string): { name: string | undefined; data: string | un
   return { name, data };
 }
 
-function parse(text: string): JsonObject | undefined {
-  try {
-    return asObject(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+function readChoice(choice: unknown): SseChoice {
+  const { index, delta, message, text, finish_reason: reason } = asObject(choice) ?? {};
+  // Some providers send one text under several names.
+  const delivered = [delta, message, { content: text }].find((part) => deliveredInChoice(part) > 0);
+  return {
+    index: typeof index === "number" && index >= 0 ? index : 0,
+    bytes: deliveredInChoice(delivered),
+    halfTokens: halfTokensInChoice(delivered),
+    finishReason: typeof reason === "string" && reason !== "" ? reason : null,
+  };
 }
 
-function choiceBytes(choice: unknown): number {
-  const delta = asObject(asObject(choice)?.delta);
-  if (delta === undefined) return 0;
-  const toolCalls: unknown[] = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
-  const functions = [...toolCalls.map((call) => asObject(call)?.function), delta.function_call].map(asObject);
-  return (
-    contentBytes(delta.content) +
-    contentBytes(delta.refusal) +
-    // Some providers send one text under several names.
-    Math.max(
-      contentBytes(delta.reasoning_content),
-      contentBytes(delta.reasoning),
-      contentBytes(delta.reasoning_details),
-    ) +
-    functions.reduce((sum, called) => sum + contentBytes(called?.name) + contentBytes(called?.arguments), 0)
-  );
-}
-
-/** A text, or a list of parts with texts. */
-function contentBytes(content: unknown): number {
-  if (typeof content === "string") return utf8Length(content);
-  if (!Array.isArray(content)) return 0;
-  return content.reduce<number>((sum, part) => {
-    const { text, summary } = asObject(part) ?? {};
-    return (
-      sum + (typeof text === "string" ? utf8Length(text) : 0) + (typeof summary === "string" ? utf8Length(summary) : 0)
-    );
-  }, 0);
-}
-
-function finishReason(choice: unknown): string | null {
-  const reason = asObject(choice)?.finish_reason;
-  return typeof reason === "string" ? reason : null;
-}
-
-function asObject(value: unknown): JsonObject | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+function shownData(chunk: JsonObject, choices: readonly unknown[]): string | null {
+  const isNull = (name: string): boolean => (name === "usage" || name === "error") && chunk[name] === null;
+  const isShown = (name: string): boolean => SHOWN_MEMBERS.has(name) || isNull(name);
+  const shownChoices = choices.map(withoutUsage);
+  const names = Object.keys(chunk);
+  if (names.every(isShown) && shownChoices.every((choice, index) => choice === choices[index])) return null;
+  const shown = Object.fromEntries(names.filter(isShown).map((name) => [name, chunk[name]]));
+  shown.choices = shownChoices;
+  return JSON.stringify(shown);
 }

@@ -1,9 +1,10 @@
 import type { ErrorBody } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
+import type { SecretFilter } from "../upstream/secret-writings.ts";
 import { createByteOutput } from "./byte-output.ts";
 import type { TokenUsage } from "./quote.ts";
 import { payloadEnd, payloadStart, readSseEvent } from "./sse-event.ts";
-import { scanContent } from "./sse-scan.ts";
+import { scanContent, scannedHalfTokens, withoutForeign } from "./sse-scan.ts";
 import type { SseFault, SseTally } from "./sse-tally.ts";
 import { usageEventJson } from "./usage-event.ts";
 
@@ -31,6 +32,8 @@ export type SseRelayOptions = {
   costNanoUsd(usage: TokenUsage): NanoUsd;
   /** Our words for what went wrong; the provider's are in `error` and are not fit to be shown as they are. */
   errorBody(fault: SseFault): ErrorBody;
+  /** Our keys at the provider, which pass in no event. */
+  secrets: SecretFilter;
 };
 
 export const MAX_EVENT_BYTES = 2 * 1024 * 1024;
@@ -39,20 +42,24 @@ const LF = 10;
 const CR = 13;
 const COLON = 58;
 const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const EVENT_END = encoder.encode("\n\n");
 
 export function createSseRelay(options: SseRelayOptions, tally: SseTally): SseRelay {
+  const { secrets } = options;
   const output = createByteOutput();
   let lastPassed = true;
 
   function pass(bytes: Uint8Array, start: number, end: number): void {
     if (tally.isClosed()) return;
-    output.add(bytes, start, end);
-    lastPassed = true;
+    const passed = secrets.isIn(bytes, start, end) ? withoutSecrets(bytes.subarray(start, end), secrets) : bytes;
+    if (passed === bytes) output.add(bytes, start, end);
+    else output.add(passed, 0, passed.length);
+    lastPassed = passed.length > 0;
   }
 
   function write(data: string): void {
-    const bytes = encoder.encode(`data: ${data}\n\n`);
+    const bytes = encoder.encode(`data: ${secrets.remove(data)}\n\n`);
     output.add(bytes, 0, bytes.length);
   }
 
@@ -73,12 +80,15 @@ export function createSseRelay(options: SseRelayOptions, tally: SseTally): SseRe
     if (event.kind === "usage") tally.noteUsageEvent(event.chunk);
     else if (event.kind === "error") close({ kind: "provider_error", error: event.error });
     else if (event.kind === "malformed") close({ kind: "malformed_event" });
-    else if (event.kind !== "empty") {
-      if (event.kind === "content") tally.noteContentEvent(event);
-      if (event.kind === "done") complete();
+    else if (event.kind === "content") {
+      tally.noteContentEvent(event);
+      if (event.shown === null) pass(bytes, start, end);
+      else if (!tally.isClosed()) write(event.shown);
+    } else if (event.kind === "done") {
+      complete();
       pass(bytes, start, end);
-      if (event.kind === "done") tally.noteDone();
-    }
+      tally.noteDone();
+    } else if (event.kind === "other") pass(bytes, start, end);
   }
 
   function segment(bytes: Uint8Array, start: number, end: number): void {
@@ -93,8 +103,10 @@ export function createSseRelay(options: SseRelayOptions, tally: SseTally): SseRe
       if (count === -1) {
         parsedSegment(bytes, start, end);
       } else {
-        tally.noteDelivered(count);
-        pass(bytes, start, end);
+        tally.noteDelivered(count, scannedHalfTokens());
+        const shown = withoutForeign(bytes, start, end);
+        if (shown === undefined) pass(bytes, start, end);
+        else pass(shown, 0, shown.length);
       }
     }
   }
@@ -122,6 +134,14 @@ export function createSseRelay(options: SseRelayOptions, tally: SseTally): SseRe
 /** A comment line, or a blank one. */
 function isComment(first: number | undefined): boolean {
   return first === COLON || first === LF || first === CR;
+}
+
+/** An event that cannot be read without them is left out; of a comment nothing is left but that it is one. */
+function withoutSecrets(segment: Uint8Array, secrets: SecretFilter): Uint8Array {
+  if (segment[0] === COLON) return encoder.encode(`:${/[\r\n]*$/.exec(decoder.decode(segment))?.[0]}`);
+  const clean = encoder.encode(secrets.remove(decoder.decode(segment)));
+  const { kind } = readSseEvent(clean);
+  return kind === "content" || kind === "done" ? clean : new Uint8Array(0);
 }
 
 /** The usage event for a client that asked; undefined if there is none to show. */

@@ -1,3 +1,6 @@
+import { escapedBytes, hex4, is, skipNumber, skipPrimitive, skipSpace, smallNumber } from "./json-bytes.ts";
+import { addByte, beginText, CALL_HALF_TOKENS, endText } from "./token-estimate.ts";
+
 /**
  * Reads a streamed content event without decoding or parsing it: almost every event of a stream is one, and all that
  * metering wants of it is a number. Whatever is not plainly such an event is left to `sse-event.ts`, which parses.
@@ -7,8 +10,26 @@
 export type ContentNotes = {
   /** The provider's id of the answer. */
   upstreamId: string | null;
+  /** The model that answers, as the provider names it. */
+  model: string | null;
   finishReason: string | null;
+  /** The choices that have begun and those that have a finish reason, a bit for each: see `choiceBit`. */
+  begun: number;
+  finished: number;
 };
+
+export const newNotes = (): ContentNotes => ({
+  upstreamId: null,
+  model: null,
+  finishReason: null,
+  begun: 0,
+  finished: 0,
+});
+
+/** @param index A choice's `index`. Those above 30, of which no request has so many, share a bit. */
+export function choiceBit(index: number): number {
+  return 1 << Math.min(index, 30);
+}
 
 /** Deeper than any event; what is deeper is left to the parser. */
 const MAX_DEPTH = 32;
@@ -17,52 +38,122 @@ type Visit = (bytes: Uint8Array, keyStart: number, keyEnd: number, at: number, e
 
 /** Results of the scan that is running; a scan never waits, so that there is only one. */
 let counted = 0;
+let countedHalves = 0;
 let reasoning = 0;
+let reasoningHalves = 0;
 let stringBytes = 0;
 let stringEnd = 0;
 let hasChoices = false;
+/** The member that is not for a client, with a comma; an end of 0 says that there is none. */
+let foreignStart = 0;
+let foreignEnd = 0;
 let depth = 0;
-let notes: ContentNotes = { upstreamId: null, finishReason: null };
+let choiceIndex = 0;
+let choiceFinished = false;
+let notes = newNotes();
 
-/** The UTF-8 bytes that the event at [start, end) delivers; -1 if it is not plainly a content event. */
+/**
+ * The UTF-8 bytes that the event at [start, end) delivers; -1 if it is not plainly a content event. One member that is
+ * not for a client is plain, and `withoutForeign` leaves it out; more of them are left to the parser.
+ */
 export function scanContent(bytes: Uint8Array, start: number, end: number, into: ContentNotes): number {
   counted = 0;
+  countedHalves = 0;
   hasChoices = false;
+  foreignEnd = 0;
   depth = 0;
+  choiceIndex = 0;
+  choiceFinished = false;
   notes = into;
   const at = scanObject(bytes, start, end, visitChunk);
   return at === end && hasChoices ? counted : -1;
 }
 
+/** The estimate of the tokens that the event delivers that was scanned last, in half tokens. */
+export function scannedHalfTokens(): number {
+  return countedHalves;
+}
+
+/** Of the bytes around the event that was scanned last, those for a client; undefined if all of them are. */
+export function withoutForeign(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
+  if (foreignEnd === 0) return undefined;
+  const shown = new Uint8Array(end - start - (foreignEnd - foreignStart));
+  shown.set(bytes.subarray(start, foreignStart));
+  shown.set(bytes.subarray(foreignEnd, end), foreignStart - start);
+  return shown;
+}
+
 const visitChunk: Visit = (bytes, keyStart, keyEnd, at, end) => {
-  if (is(bytes, keyStart, keyEnd, keys.choices)) return scanArray(bytes, at, end, visitChoice);
-  if (is(bytes, keyStart, keyEnd, keys.usage) || is(bytes, keyStart, keyEnd, keys.error))
-    return skipNull(bytes, at, end);
-  if (is(bytes, keyStart, keyEnd, keys.object)) return skipUnless(bytes, at, end, LETTER_E);
-  if (notes.upstreamId === null && is(bytes, keyStart, keyEnd, keys.id) && bytes[at] === QUOTE) {
+  if (is(bytes, keyStart, keyEnd, keys.choices)) return scanArray(bytes, at, end, visitChoice, endChoice);
+  if (is(bytes, keyStart, keyEnd, keys.id)) {
+    if (notes.upstreamId !== null || bytes[at] !== QUOTE) return skipValue(bytes, at, end);
     const after = skipString(bytes, at, end);
     if (after !== -1) notes.upstreamId = plainText(bytes, at + 1);
     return after;
   }
-  return skipValue(bytes, at, end);
+  if (is(bytes, keyStart, keyEnd, keys.model)) {
+    if (notes.model !== null || bytes[at] !== QUOTE) return skipValue(bytes, at, end);
+    const after = skipString(bytes, at, end);
+    if (after !== -1) notes.model = plainText(bytes, at + 1);
+    return after;
+  }
+  if (is(bytes, keyStart, keyEnd, keys.object)) return skipUnless(bytes, at, end, LETTER_E);
+  if (is(bytes, keyStart, keyEnd, keys.created)) return skipValue(bytes, at, end);
+  if (is(bytes, keyStart, keyEnd, keys.system_fingerprint)) return skipValue(bytes, at, end);
+  if (is(bytes, keyStart, keyEnd, keys.service_tier)) return skipValue(bytes, at, end);
+  if (is(bytes, keyStart, keyEnd, keys.usage) || is(bytes, keyStart, keyEnd, keys.error)) {
+    return skipNull(bytes, at, end);
+  }
+  return is(bytes, keyStart, keyEnd, keys.type) ? -1 : skipForeign(bytes, keyStart, at, end);
 };
+
+function skipForeign(bytes: Uint8Array, keyStart: number, at: number, end: number): number {
+  const after = foreignEnd === 0 ? skipValue(bytes, at, end) : -1;
+  if (after === -1) return -1;
+  foreignStart = keyStart - 1;
+  foreignEnd = after;
+  if (bytes[after] === COMMA) foreignEnd++;
+  else while (foreignStart > 0 && bytes[foreignStart] !== COMMA) foreignStart--;
+  return after;
+}
 
 const visitChoice: Visit = (bytes, keyStart, keyEnd, at, end) => {
   hasChoices = true;
   if (is(bytes, keyStart, keyEnd, keys.delta)) {
     if (bytes[at] !== OPEN_OBJECT) return skipNull(bytes, at, end);
     reasoning = 0;
+    reasoningHalves = 0;
     const after = scanObject(bytes, at, end, visitDelta);
     counted += reasoning;
+    countedHalves += reasoningHalves;
     return after;
+  }
+  if (is(bytes, keyStart, keyEnd, keys.index)) {
+    choiceIndex = smallNumber(bytes, at);
+    return choiceIndex === -1 ? -1 : skipNumber(bytes, at, end);
   }
   if (is(bytes, keyStart, keyEnd, keys.finish_reason) && bytes[at] === QUOTE) {
     const after = skipString(bytes, at, end);
-    if (after !== -1) notes.finishReason = plainText(bytes, at + 1);
+    if (after === -1 || stringBytes === 0) return after;
+    notes.finishReason = plainText(bytes, at + 1);
+    choiceFinished = true;
     return after;
+  }
+  if (is(bytes, keyStart, keyEnd, keys.usage)) return skipNull(bytes, at, end);
+  // Content in other places than a delta.
+  if (is(bytes, keyStart, keyEnd, keys.message) || is(bytes, keyStart, keyEnd, keys.text)) {
+    return skipNull(bytes, at, end);
   }
   return skipValue(bytes, at, end);
 };
+
+function endChoice(): void {
+  const bit = choiceBit(choiceIndex);
+  notes.begun |= bit;
+  if (choiceFinished) notes.finished |= bit;
+  choiceIndex = 0;
+  choiceFinished = false;
+}
 
 const visitDelta: Visit = (bytes, keyStart, keyEnd, at, end) => {
   if (is(bytes, keyStart, keyEnd, keys.content) || is(bytes, keyStart, keyEnd, keys.refusal)) {
@@ -71,9 +162,12 @@ const visitDelta: Visit = (bytes, keyStart, keyEnd, at, end) => {
   if (is(bytes, keyStart, keyEnd, keys.reasoning_content) || is(bytes, keyStart, keyEnd, keys.reasoning)) {
     // Some providers send one text under both names.
     const before = counted;
+    const halvesBefore = countedHalves;
     const after = countText(bytes, at, end);
     reasoning = Math.max(reasoning, counted - before);
+    reasoningHalves = Math.max(reasoningHalves, countedHalves - halvesBefore);
     counted = before;
+    countedHalves = halvesBefore;
     return after;
   }
   if (is(bytes, keyStart, keyEnd, keys.tool_calls) && bytes[at] === OPEN_ARRAY) {
@@ -88,10 +182,14 @@ const visitToolCall: Visit = (bytes, keyStart, keyEnd, at, end) =>
     ? scanObject(bytes, at, end, visitFunction)
     : skipValue(bytes, at, end);
 
-const visitFunction: Visit = (bytes, keyStart, keyEnd, at, end) =>
-  is(bytes, keyStart, keyEnd, keys.name) || is(bytes, keyStart, keyEnd, keys.arguments)
-    ? countText(bytes, at, end)
-    : skipValue(bytes, at, end);
+const visitFunction: Visit = (bytes, keyStart, keyEnd, at, end) => {
+  if (is(bytes, keyStart, keyEnd, keys.arguments)) return countText(bytes, at, end);
+  if (!is(bytes, keyStart, keyEnd, keys.name)) return skipValue(bytes, at, end);
+  const before = counted;
+  const after = countText(bytes, at, end);
+  if (counted > before) countedHalves += CALL_HALF_TOKENS;
+  return after;
+};
 
 const encoder = new TextEncoder();
 const key = (name: string): Uint8Array => encoder.encode(name);
@@ -99,32 +197,38 @@ const keys = {
   arguments: key("arguments"),
   choices: key("choices"),
   content: key("content"),
+  created: key("created"),
   delta: key("delta"),
   error: key("error"),
   finish_reason: key("finish_reason"),
   function: key("function"),
   id: key("id"),
+  index: key("index"),
+  message: key("message"),
+  model: key("model"),
   name: key("name"),
   object: key("object"),
   reasoning: key("reasoning"),
   reasoning_content: key("reasoning_content"),
   refusal: key("refusal"),
   role: key("role"),
+  service_tier: key("service_tier"),
+  system_fingerprint: key("system_fingerprint"),
+  text: key("text"),
   tool_calls: key("tool_calls"),
+  type: key("type"),
   usage: key("usage"),
 };
 
 const escapes = new Set(key('"\\/bfnrt'));
-const literals = [key("null"), key("true"), key("false")];
+/** The characters that they write. */
+const unescaped = Uint8Array.from({ length: 128 }, (_, letter) =>
+  letter === 98 ? 8 : letter === 102 ? 12 : letter === 110 ? 10 : letter === 114 ? 13 : letter === 116 ? 9 : letter,
+);
 
-const TAB = 9;
 const SPACE = 32;
 const QUOTE = 34;
-const PLUS = 43;
 const COMMA = 44;
-const MINUS = 45;
-const POINT = 46;
-const ZERO = 48;
 const COLON = 58;
 const OPEN_ARRAY = 91;
 const BACKSLASH = 92;
@@ -162,13 +266,14 @@ function scanObject(bytes: Uint8Array, start: number, end: number, visit: Visit)
 }
 
 /** Visits each key of each object of the array at `at`, and answers with the place after it. */
-function scanArray(bytes: Uint8Array, start: number, end: number, visit: Visit): number {
+function scanArray(bytes: Uint8Array, start: number, end: number, visit: Visit, endObject?: () => void): number {
   if (bytes[start] !== OPEN_ARRAY) return -1;
   let at = skipSpace(bytes, start + 1, end);
   if (bytes[at] === CLOSE_ARRAY) return skipSpace(bytes, at + 1, end);
   for (;;) {
     at = scanObject(bytes, at, end, visit);
     if (at === -1 || at >= end) return -1;
+    endObject?.();
     const byte = bytes[at];
     at = skipSpace(bytes, at + 1, end);
     if (byte === CLOSE_ARRAY) return at;
@@ -203,39 +308,6 @@ function skipArray(bytes: Uint8Array, start: number, end: number): number {
   }
 }
 
-function skipPrimitive(bytes: Uint8Array, at: number, end: number): number {
-  for (const literal of literals) {
-    if (bytes[at] !== literal[0]) continue;
-    const after = at + literal.length;
-    return after <= end && is(bytes, at, after, literal) ? skipSpace(bytes, after, end) : -1;
-  }
-  return skipNumber(bytes, at, end);
-}
-
-function skipNumber(bytes: Uint8Array, start: number, end: number): number {
-  let at = bytes[start] === MINUS ? start + 1 : start;
-  const whole = at;
-  at = skipDigits(bytes, at, end);
-  if (at === whole || (bytes[whole] === ZERO && at > whole + 1)) return -1;
-  if (bytes[at] === POINT) {
-    const fraction = at + 1;
-    at = skipDigits(bytes, fraction, end);
-    if (at === fraction) return -1;
-  }
-  if (((bytes[at] ?? 0) | 32) === LETTER_E) {
-    const exponent = bytes[at + 1] === MINUS || bytes[at + 1] === PLUS ? at + 2 : at + 1;
-    at = skipDigits(bytes, exponent, end);
-    if (at === exponent) return -1;
-  }
-  return skipSpace(bytes, at, end);
-}
-
-function skipDigits(bytes: Uint8Array, start: number, end: number): number {
-  let at = start;
-  while (at < end && (bytes[at] as number) >= ZERO && (bytes[at] as number) <= ZERO + 9) at++;
-  return at;
-}
-
 function skipNull(bytes: Uint8Array, at: number, end: number): number {
   return bytes[at] === LETTER_N ? skipPrimitive(bytes, at, end) : -1;
 }
@@ -248,8 +320,30 @@ function skipUnless(bytes: Uint8Array, at: number, end: number, letter: number):
 function countText(bytes: Uint8Array, at: number, end: number): number {
   if (bytes[at] !== QUOTE) return skipNull(bytes, at, end);
   const after = skipString(bytes, at, end);
+  if (after === -1) return -1;
   counted += stringBytes;
+  beginText();
+  for (let index = at + 1; index < stringEnd; index++) {
+    const byte = bytes[index] as number;
+    if (byte === BACKSLASH) index = addEscaped(bytes, index + 1);
+    else addByte(byte);
+  }
+  countedHalves += endText();
   return after;
+}
+
+/** Adds what the escape at `at` writes, in a string that was found well formed, and answers with its last place. */
+function addEscaped(bytes: Uint8Array, at: number): number {
+  const letter = bytes[at] as number;
+  if (letter !== LETTER_U) {
+    addByte(unescaped[letter] as number);
+    return at;
+  }
+  const unit = hex4(bytes, at + 1, at + 5);
+  // Of what is not ASCII the estimate wants the number of bytes alone.
+  if (unit < 0x80) addByte(unit);
+  else for (let left = escapedBytes(bytes, at + 1, at + 5); left > 0; left--) addByte(0x80);
+  return at + 4;
 }
 
 /**
@@ -281,43 +375,10 @@ function skipString(bytes: Uint8Array, start: number, end: number): number {
   return -1;
 }
 
-/** UTF-8 bytes of `\uXXXX`; -1 for half of a surrogate pair, whose length depends on the other half. */
-function escapedBytes(bytes: Uint8Array, at: number, end: number): number {
-  const unit = hex4(bytes, at, end);
-  if (unit < 0x80) return unit < 0 ? -1 : 1;
-  if (unit < 0x800) return 2;
-  if (unit < 0xd800 || unit > 0xdfff) return 3;
-  return -1;
-}
-
-function hex4(bytes: Uint8Array, at: number, end: number): number {
-  if (at + 4 > end) return -1;
-  let value = 0;
-  for (let index = at; index < at + 4; index++) {
-    const byte = (bytes[index] as number) | 32;
-    const digit = byte >= 48 && byte <= 57 ? byte - 48 : byte >= 97 && byte <= 102 ? byte - 87 : -1;
-    if (digit === -1) return -1;
-    value = value * 16 + digit;
-  }
-  return value;
-}
-
-/** Line ends are not space here: a JSON value over several lines is not plain. */
-function skipSpace(bytes: Uint8Array, start: number, end: number): number {
-  let at = start;
-  while (at < end && (bytes[at] === SPACE || bytes[at] === TAB)) at++;
-  return at;
-}
-
-function is(bytes: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
-  if (end - start !== name.length) return false;
-  for (let index = 0; index < name.length; index++) if (bytes[start + index] !== name[index]) return false;
-  return true;
-}
-
 const decoder = new TextDecoder();
 
-/** The string that was skipped last: of ids and reasons, which have no escapes. */
+/** The string that was skipped last. */
 function plainText(bytes: Uint8Array, start: number): string {
-  return decoder.decode(bytes.subarray(start, stringEnd));
+  const text = decoder.decode(bytes.subarray(start, stringEnd));
+  return text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
 }

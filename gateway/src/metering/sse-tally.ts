@@ -1,8 +1,8 @@
 import type { TokenBound } from "./bound.ts";
 import type { Delivered, TokenUsage } from "./quote.ts";
 import type { SseContentEvent } from "./sse-event.ts";
-import type { ContentNotes } from "./sse-scan.ts";
-import { parseUsage, type ReportedUsage, type UsageReading } from "./usage.ts";
+import { type ContentNotes, choiceBit, newNotes } from "./sse-scan.ts";
+import { besideContent, parseUsage, type ReportedUsage, reportedOnce, type UsageReading } from "./usage.ts";
 
 export type SseFault =
   | { kind: "provider_error"; error: unknown }
@@ -14,10 +14,15 @@ export type SseTapResult = ReportedUsage & {
   delivered: Delivered;
   /** The provider's id of the answer. */
   upstreamId: string | null;
+  /** The model that answers, as the provider names it. */
+  model: string | null;
   finishReason: string | null;
   /** `[DONE]` was seen. */
   done: boolean;
-  /** `[DONE]` or the final usage was seen: the answer is whole, whatever the socket says. */
+  /**
+   * The answer is whole, whatever the socket says: `[DONE]` was seen, or a finish reason of each choice that began and
+   * a usage.
+   */
   complete: boolean;
   fault: SseFault | null;
 };
@@ -28,56 +33,74 @@ export type SseTally = {
   notes: ContentNotes;
   /** Nothing that comes after `[DONE]` or a fault reaches the client. */
   isClosed(): boolean;
-  noteDelivered(bytes: number): void;
+  /** @param halfTokens The estimate of the tokens that the bytes are. */
+  noteDelivered(bytes: number, halfTokens: number): void;
   noteContentEvent(event: SseContentEvent): void;
   noteUsageEvent(chunk: Record<string, unknown>): void;
   noteDone(): void;
   noteFault(fault: SseFault): void;
-  /** The usage event to show; undefined if none came, or none that can be read. */
+  /** The usage to show and the chunk that it came in; undefined if none came, or none that is final and can be read. */
   finalUsage(): { chunk: Record<string, unknown>; usage: TokenUsage } | undefined;
   result(): SseTapResult;
 };
 
 export function createSseTally(bound: TokenBound | undefined): SseTally {
-  const notes: ContentNotes = { upstreamId: null, finishReason: null };
-  const delivered = { bytes: 0, events: 0 };
+  const notes = newNotes();
+  const delivered = { bytes: 0, events: 0, halfTokens: 0 };
   let usage: UsageReading = "missing";
   let malformedUsage = false;
   let usageChunk: Record<string, unknown> | undefined;
+  /** The last usage that more content came after. */
+  let running: TokenUsage | undefined;
   let done = false;
   let fault: SseFault | null = null;
 
   const isClosed = (): boolean => done || fault !== null;
 
-  function noteDelivered(bytes: number): void {
+  function noteDelivered(bytes: number, halfTokens: number): void {
     if (bytes === 0) return;
     delivered.bytes += bytes;
+    delivered.halfTokens += halfTokens;
     delivered.events++;
+    // A usage counts what was made before it.
+    if (usage === "missing") return;
+    if (typeof usage === "object") running = usage;
+    usage = "missing";
   }
 
-  function noteUsage(value: unknown): void {
-    const reading = parseUsage(value, bound);
+  function noteUsage(chunk: Record<string, unknown>): void {
+    if (notes.upstreamId === null && typeof chunk.id === "string") notes.upstreamId = chunk.id;
+    if (notes.model === null && typeof chunk.model === "string") notes.model = chunk.model;
+    const said = reportedOnce(parseUsage(chunk.usage, bound));
+    const { usage: reading } = besideContent(said, bound, () => delivered.bytes > 0);
+    if (reading === "missing") return;
     if (reading === "malformed") malformedUsage = true;
-    if (reading !== "missing") usage = reading;
+    usage = reading;
+    usageChunk = chunk;
   }
 
   return {
     notes,
     isClosed,
     noteDelivered,
-    noteContentEvent(event) {
-      noteUsage(event.usage);
-      if (isClosed()) return;
-      notes.upstreamId ??= event.upstreamId;
-      notes.finishReason = event.finishReason ?? notes.finishReason;
-      noteDelivered(event.bytes);
+    noteContentEvent({ chunk, choices }) {
+      // What nobody gets takes nothing back.
+      if (!isClosed()) {
+        for (const { index, finishReason } of choices) {
+          notes.begun |= choiceBit(index);
+          if (finishReason === null) continue;
+          notes.finished |= choiceBit(index);
+          notes.finishReason = finishReason;
+        }
+        noteDelivered(
+          choices.reduce((sum, { bytes }) => sum + bytes, 0),
+          choices.reduce((sum, { halfTokens }) => sum + halfTokens, 0),
+        );
+      }
+      noteUsage(chunk);
     },
-    noteUsageEvent(chunk) {
-      // What it is billed as is told also where the answer was an error before.
-      if (typeof chunk.id === "string") notes.upstreamId ??= chunk.id;
-      usageChunk = chunk;
-      noteUsage(chunk.usage);
-    },
+    // What it is billed as is told also where the answer was an error before.
+    noteUsageEvent: noteUsage,
     noteDone() {
       done = true;
     },
@@ -87,9 +110,11 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
     finalUsage: () =>
       usageChunk === undefined || typeof usage !== "object" ? undefined : { chunk: usageChunk, usage },
     result() {
-      const finished = usageChunk !== undefined || (usage !== "missing" && notes.finishReason !== null);
-      const complete = done || (finished && fault === null);
-      return { delivered: { ...delivered }, usage, malformedUsage, ...notes, done, complete, fault };
+      const { upstreamId, model, finishReason, begun, finished } = notes;
+      const isFinished = usage !== "missing" && begun !== 0 && (begun & ~finished) === 0;
+      const complete = done || (isFinished && fault === null);
+      const seen = running === undefined ? delivered : { ...delivered, atLeast: running };
+      return { delivered: { ...seen }, usage, malformedUsage, upstreamId, model, finishReason, done, complete, fault };
     },
   };
 }

@@ -10,13 +10,16 @@ export type { SseFault, SseTapResult } from "./sse-tally.ts";
 /**
  * What metering does to a provider's event stream:
  *
- * - content events and comments pass byte for byte, as soon as they are complete; so do events of kinds nobody knows;
- * - a usage event (no choices) is held until the stream's end: it is swallowed, or, if the client asked for it, written
- *   anew with what it cost, once, whatever number of them came. The last usage counts, also one that cannot be read;
- * - a usage inside a content event counts as well, and passes as the content that it is;
+ * - content events, comments and events without data pass byte for byte, as soon as they are complete;
+ * - a content event with members that are no part of an answer, among them a usage, passes without them, written anew.
+ *   Data without choices does not pass;
+ * - a usage is read wherever it comes and never passes. The last one counts, also one that cannot be read, unless
+ *   content comes after it. A client that asked for it is shown it at the stream's end, once, with what it cost;
  * - an error event becomes one of ours and ends the stream. So do data that is no JSON and an event of more than 2 MiB;
  * - after `[DONE]` or an error nothing passes; a usage that still comes is read;
- * - events with empty data are dropped: clients fail to parse them.
+ * - events with empty data are dropped: clients fail to parse them;
+ * - a key of ours is removed from whatever passes. Each event and each comment is looked at by itself: a key of which
+ *   two of them have a part each, as content that a client joins, is not found.
  *
  * What goes out, and what was seen, never depends on how the bytes came in chunks.
  */

@@ -19,6 +19,10 @@ export function usageJson(usage: TokenUsage, costNanoUsd: NanoUsd): string {
 
 /** An object's JSON text with such a usage in it. */
 export function jsonWithUsage(object: Record<string, unknown>, usage: string): string {
-  const text = JSON.stringify(object);
-  return `${text.slice(0, -1)}${text === "{}" ? "" : ","}"usage":${usage}}`;
+  return textWithUsage(JSON.stringify(object), usage);
+}
+
+/** The JSON text of an object with such a usage as its last member. */
+export function textWithUsage(object: string, usage: string): string {
+  return `${object.slice(0, -1)}${object === "{}" ? "" : ","}"usage":${usage}}`;
 }

@@ -42,12 +42,14 @@ test("a usage that says nothing is missing", () => {
   }
 });
 
-test("an embedding's usage has no completion tokens", () => {
-  const read = parseUsage({ prompt_tokens: 8, total_tokens: 8 });
-  assert.ok(typeof read === "object" && read.promptTokens === 8 && read.completionTokens === 0);
+test("only an embedding's usage has no completion tokens; a chat's is malformed without them", () => {
   const bound = { promptTokens: 10, completionTokens: 0 };
-  assert.ok(typeof parseUsage({ prompt_tokens: 8 }, bound) === "object");
-  assert.equal(parseUsage({ prompt_tokens: 8, total_tokens: 20 }), "malformed");
+  for (const usage of [{ prompt_tokens: 8, total_tokens: 8 }, { prompt_tokens: 8 }]) {
+    const read = parseUsage(usage, bound);
+    assert.ok(typeof read === "object" && read.promptTokens === 8 && read.completionTokens === 0);
+    assert.equal(parseUsage(usage, { promptTokens: 10, completionTokens: 5 }), "malformed");
+    assert.equal(parseUsage(usage), "malformed");
+  }
 });
 
 test("a usage that cannot be is malformed", () => {

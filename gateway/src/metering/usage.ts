@@ -22,6 +22,20 @@ export function reportedOnce(usage: UsageReading): ReportedUsage {
 
 export const nothingReported = reportedOnce("missing");
 
+/**
+ * What an answer reported, beside what came of it: content without a completion token cannot be, where the request may
+ * have some.
+ */
+export function besideContent(
+  reported: ReportedUsage,
+  bound: TokenBound | undefined,
+  hasContent: () => boolean,
+): ReportedUsage {
+  const { usage } = reported;
+  const isNone = typeof usage === "object" && usage.completionTokens === 0 && (bound?.completionTokens ?? 0) > 0;
+  return isNone && hasContent() ? reportedOnce("malformed") : reported;
+}
+
 /** No request uses this many tokens. */
 const ABSURD_TOKENS = 2 ** 31;
 /** Providers count a little differently from one another, and bill some tokens nobody asked for, but not this much. */
@@ -63,11 +77,9 @@ export function parseUsage(value: unknown, bound?: TokenBound): UsageReading {
   return { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens };
 }
 
-/** Embeddings complete nothing, and say so by leaving the count out. */
+/** Embeddings complete nothing, and say so by leaving the count out. Of an answer that can be longer it is unknown. */
 function isPromptOnly(usage: Record<string, unknown>, bound: TokenBound | undefined): boolean {
-  return (
-    isAbsent(usage.completion_tokens) && (bound?.completionTokens === 0 || usage.total_tokens === usage.prompt_tokens)
-  );
+  return isAbsent(usage.completion_tokens) && bound?.completionTokens === 0;
 }
 
 function isAbsent(value: unknown): boolean {

@@ -11,8 +11,10 @@ export type Metrics = {
   refused(code: ErrorCode): void;
   /** A request's hold was made, so long after it came. */
   admitted(ms: number): void;
-  /** An admitted request is over, so long after it came. */
+  /** An admitted request came to its end, durably, so long after it was admitted. */
   ended(ending: Ended, ms: number): void;
+  /** The sweeper ended a request's hold, durably. */
+  swept(end: Pick<Ended, "chargeNanoUsd" | "lossNanoUsd">): void;
   /** The provider answered, so long after it was asked. */
   upstreamAnswered(status: number, ms: number): void;
   upstreamFailed(stage: string): void;
@@ -73,6 +75,10 @@ export function makeMetrics(): Metrics {
     ended({ outcome, basis, chargeNanoUsd, lossNanoUsd }, ms) {
       count(within(counts.endings, outcome), basis);
       observe(counts.exchange, ms);
+      counts.chargedNanoUsd += chargeNanoUsd;
+      counts.lostNanoUsd += lossNanoUsd;
+    },
+    swept({ chargeNanoUsd, lossNanoUsd }) {
       counts.chargedNanoUsd += chargeNanoUsd;
       counts.lostNanoUsd += lossNanoUsd;
     },

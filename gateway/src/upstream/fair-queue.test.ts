@@ -4,13 +4,17 @@ import { GatewayError } from "@inference/protocol/errors";
 import type { Timers } from "../environment.ts";
 import { makeFairQueue } from "./fair-queue.ts";
 
-/** A queue whose waiting ends when the test says so, and the order in which requests got in. */
-function open(limit: { atOnce: number; waiting: number; waitingEach?: number }) {
+/**
+ * A queue whose waiting ends when the test says so, and the order in which requests got in.
+ *
+ * @param options.cancels False: cancelled timers call back all the same.
+ */
+function open(limit: { atOnce: number; waiting: number; waitingEach?: number }, { cancels = true } = {}) {
   const timeouts = new Set<() => void>();
   const timers: Timers = {
     after(_ms, callback) {
       timeouts.add(callback);
-      return { cancel: () => void timeouts.delete(callback) };
+      return { cancel: () => void (cancels && timeouts.delete(callback)) };
     },
   };
   const queue = makeFairQueue({ waitingEach: 100, ...limit, waitMs: 1_000 }, timers);
@@ -143,6 +147,32 @@ test("who has waited long enough, or has gone, is out of the line and holds no r
   assert.deepEqual([order, queue.waiting()], [["a1", "a2 429", "b1 429"], 1]);
   await leave(1);
   assert.deepEqual([order.at(-1), queue.waiting(), timeouts.size], ["c1", 0, 0]);
+  await leave(1);
+  ask("d1");
+  assert.equal(order.at(-1), "d1");
+});
+
+test("a timer that fires after its request got in, or gave up, changes nothing for those who wait", async () => {
+  const { queue, order, ask, leave, timeouts } = open({ atOnce: 1, waiting: 2 }, { cancels: false });
+  const gone = new AbortController();
+  ask("a1");
+  ask("a2");
+  ask("b1", { gone: gone.signal });
+  gone.abort();
+  await leave(1);
+  ask("a3");
+  assert.deepEqual([order, queue.waiting()], [["a1", "b1 429", "a2"], 1]);
+  const [ofA2, ofB1] = [...timeouts];
+  ofA2?.();
+  ofB1?.();
+  await Promise.resolve();
+  assert.equal(queue.waiting(), 1);
+  ask("c1");
+  ask("c2");
+  assert.deepEqual([order.at(-1), queue.waiting()], ["c2 429", 2], "as many as may wait, and no more");
+  await leave(2);
+  assert.deepEqual([order.slice(-2), queue.waiting()], [["a3", "c1"], 0]);
+  for (const late of timeouts) late();
   await leave(1);
   ask("d1");
   assert.equal(order.at(-1), "d1");

@@ -47,23 +47,24 @@ export function makeFairQueue(limit: QueueLimits | null, timers: Timers): FairQu
       gone?.addEventListener("abort", giveUp, { once: true });
       const waiter: Waiter = {
         enter() {
-          stepOut();
-          resolve();
+          if (stepOut()) resolve();
         },
         giveUp,
       };
       line.add(waiter);
       lines.waiting += 1;
 
-      function stepOut(): void {
+      /** False if it is out of the line already: of its turn, its time and its client, each may come last. */
+      function stepOut(): boolean {
         timer.cancel();
         gone?.removeEventListener("abort", giveUp);
-        line.delete(waiter);
+        if (!line.delete(waiter)) return false;
         lines.waiting -= 1;
         if (line.size === 0) lines.byAccount.delete(account);
+        return true;
       }
       function giveUp(): void {
-        stepOut();
+        if (!stepOut()) return;
         try {
           crowded();
         } catch (error) {

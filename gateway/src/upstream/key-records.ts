@@ -1,10 +1,10 @@
-import { identityPartition } from "@inference/ledger/partition";
-import { send } from "@inference/ledger/saga";
+import { agentPartition, identityPartition, type Partition } from "@inference/ledger/partition";
+import { type Saga, send } from "@inference/ledger/saga";
 import type { SessionRow } from "@inference/ledger/tables";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { fail, GatewayError } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
-import { DAY_MS, utcDay } from "@inference/protocol/window";
+import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
 import { type GatewayConfig, limits } from "../config.ts";
 import { ChainUnavailable, type Environment, isChainUnavailable } from "../environment.ts";
 import type { Credentials } from "../identity/credentials.ts";
@@ -82,16 +82,15 @@ export function makeKeyRecords(
     // Looked at once more: another request may have ended its sync since.
     const known = await read(name);
     if (known !== undefined && isFresh(known.record, requestDay)) return known;
-    const identity = spender.agentToken ?? spender.address;
+    const identity = addressOf(spender);
     const readAt = clock.now();
-    const { capacityNanoUsd, at } = await chainReads(() => chain.capacityToday(identity), client);
+    const { capacityNanoUsd: pooledNanoUsd, at } = await chainReads(() => chain.capacityToday(identity), client);
     const day = utcDay(at);
     // Until a day's first block the chain still answers for the day before, and its clock may be ahead of ours.
     if (day !== utcDay(readAt)) throw new ChainUnavailable(`the chain's latest block is of ${day}`);
-    await ledger.run(() =>
-      send(identityPartition(identity), { type: "setCapacity", at, limitNanoUsd: capacityNanoUsd }),
-    );
-    const upstreamKey = await syncSubKey(identity, name, known?.record.upstreamKey, capacityNanoUsd);
+    const isTaken = known?.record.day === day && known.record.capacityNanoUsd > 0;
+    const capacityNanoUsd = await ledger.run(() => setCapacity(spender, { at, limitNanoUsd: pooledNanoUsd, isTaken }));
+    const upstreamKey = await syncSubKey(spender, name, known?.record.upstreamKey, capacityNanoUsd);
     const record: KeyRecord = { upstreamKey, capacityNanoUsd, day, readAt };
     store.put(name, record);
     const opened = await open(name, record);
@@ -100,7 +99,7 @@ export function makeKeyRecords(
   }
 
   async function syncSubKey(
-    identity: Address,
+    spender: Spender,
     name: string,
     last: KeyRecord["upstreamKey"] | undefined,
     limitNanoUsd: NanoUsd,
@@ -115,7 +114,7 @@ export function makeKeyRecords(
       // Who has nothing to spend needs no key, and anybody can sign in.
       if (limitNanoUsd === 0) return "master";
       const expiresAt = clock.now() + SUB_KEY_MS;
-      const description = `gateway ${credentials.pseudonym(identityPartition(identity))}`;
+      const description = `gateway ${credentials.pseudonym(spenderPartition(spender))}`;
       const { id, secret } = await subKeys.create({ description, limitNanoUsd, expiresAt });
       return { id, sealed: await sealer.seal(name, new TextEncoder().encode(secret)), limitNanoUsd, expiresAt };
     } catch (error) {
@@ -177,6 +176,42 @@ function noKey(): never {
 /** The chain did not say, or could not be asked. */
 function isUnread(error: unknown): boolean {
   return isChainUnavailable(error) || (error instanceof GatewayError && error.detail.code === "overloaded");
+}
+
+/**
+ * Makes what the pool gives an address the limit of its identity's budget. A wallet and an agent may have one address,
+ * of a contract that signs and has an owner. They are two identities, and what is staked there serves one of them a
+ * day: the one that asked first. Answers the limit.
+ *
+ * @param isTaken This identity is known to have it today.
+ */
+function* setCapacity(
+  spender: Spender,
+  { at, limitNanoUsd, isTaken }: { at: number; limitNanoUsd: NanoUsd; isTaken: boolean },
+): Saga<NanoUsd> {
+  let limit = limitNanoUsd;
+  if (limit > 0 && !isTaken) {
+    const day = windowStart("day", at);
+    const { status } = yield* send(identityPartition(addressOf(spender)), {
+      type: "consumeNonce",
+      at,
+      nonce: `capacity:${day}`,
+      expiresAt: day + DAY_MS,
+      digest: spender.agentToken === null ? "wallet" : "agent",
+    });
+    if (status === "nonce_used") limit = 0;
+  }
+  yield* send(spenderPartition(spender), { type: "setCapacity", at, limitNanoUsd: limit });
+  return limit;
+}
+
+function addressOf({ address, agentToken }: Spender): Address {
+  return agentToken ?? address;
+}
+
+/** Whose budget pays, and where its sessions are. */
+export function spenderPartition({ address, agentToken }: Spender): Partition {
+  return agentToken === null ? identityPartition(address) : agentPartition(agentToken);
 }
 
 function recordName({ address, agentToken }: Spender): string {

@@ -1,5 +1,6 @@
 import type { ErrorDetail } from "@inference/protocol/errors";
 import { scrub } from "./scrub.ts";
+import type { SecretFilter } from "./secret-writings.ts";
 
 /** What the provider refused with, in our words. `alert` is for the operator: our key or our account is at fault. */
 export type ProviderError = { detail: ErrorDetail; alert: string | null; modelGone: boolean };
@@ -8,7 +9,7 @@ export type ProviderError = { detail: ErrorDetail; alert: string | null; modelGo
  * The provider's errors become ours. A client must never be told to top up, to sign in or to slow down because of what
  * is between the provider and us.
  */
-export function providerError(status: number, body: string, secrets: readonly string[]): ProviderError {
+export function providerError(status: number, body: string, secrets: SecretFilter): ProviderError {
   const said = scrub(messageOf(body), secrets);
   const because = said === "" ? "" : `: ${said}`;
   const plain = (detail: ErrorDetail): ProviderError => ({ detail, alert: null, modelGone: false });

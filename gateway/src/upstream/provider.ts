@@ -13,6 +13,11 @@ export type Provider = {
   infer(order: Order, key: string, signal: AbortSignal): Promise<UpstreamResponse>;
   /** One of the provider's free reads, as text; null if it has none such. Throws `UpstreamFailure` if it is not told. */
   read(path: string, signal: AbortSignal): Promise<string | null>;
+  /**
+   * The status of the answer to a chat request without a model: no provider can bill it, and those with keys look at
+   * the key first. Their free reads prove nothing, for many are open to everybody. Throws `UpstreamFailure`.
+   */
+  tryKey(signal: AbortSignal): Promise<number>;
   /** The provider's record of an answer; null while it has none. */
   record(answer: RecordedAnswer, signal: AbortSignal): Promise<string | null>;
 };
@@ -56,6 +61,18 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
       if (status === 404) return null;
       if (status !== 200) throw new UpstreamFailure("sent", `the provider answered ${path} with ${status}`);
       return text;
+    },
+    async tryKey(signal) {
+      const { status, body } = await transport.send({
+        method: "POST",
+        url: `${config.baseUrl}/chat/completions`,
+        headers: { ...headers("application/json"), "content-type": "application/json" },
+        body: "{}",
+        signal,
+      });
+      // Read, so that its connection can be used again.
+      await readBytes(body, MAX_READ_BYTES);
+      return status;
     },
     async record(answer, signal) {
       if (config.recordUrl === null) return null;

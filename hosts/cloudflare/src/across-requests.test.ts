@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { accountPartition } from "@inference/ledger/partition";
 import { type Edge, startEdge } from "./testing/edge.ts";
 
@@ -7,9 +8,10 @@ import { type Edge, startEdge } from "./testing/edge.ts";
  * A Worker ties what is asked of the network, and timers, to the request that asked. Requests that wait for one another
  * must not be left waiting for one that is over.
  */
+const WAIT_MS = 2_500;
 let edge: Edge;
 before(async () => {
-  edge = await startEdge({ UPSTREAM_MODEL_REQUESTS: "1" });
+  edge = await startEdge({ UPSTREAM_MODEL_REQUESTS: "1", UPSTREAM_MODEL_WAIT_MS: String(WAIT_MS) });
 });
 after(() => edge?.stop());
 
@@ -26,4 +28,18 @@ test("where the provider takes one request at a time they take turns, each woken
   assert.ok(performance.now() - startedAt >= 6 * 200, "they did not run at once");
   const { heldNanoUsd } = await edge.ask(accountPartition(address), { type: "balance", at: Date.now() });
   assert.equal(heldNanoUsd, 0);
+});
+
+test("the timer of a request that was woken by another one's end does no harm to the next of its account", async () => {
+  const address = "0x00000000000000000000000000000000000000e3";
+  const { key } = await edge.fund(address);
+  const ask = async (atMs: number): Promise<string> => {
+    await sleep(atMs);
+    const messages = [{ role: "user", content: "[[tokens=5]][[delay=2000]]" }];
+    const response = await edge.chat(key, { stream: true, messages });
+    const text = await response.text();
+    return response.status === 200 ? "served" : text;
+  };
+  // The second waits until 2 s, and its time to wait would be over at 2.5 s; the third waits from 2.2 s until 4 s.
+  assert.deepEqual(await Promise.all([ask(0), ask(50), ask(2_200)]), ["served", "served", "served"]);
 });

@@ -38,7 +38,7 @@ export class ChainObject extends DurableObject<Bindings> {
       startBlock: settings.SETTLEMENT_START_BLOCK,
       confirmations: settings.CONFIRMATIONS,
       stalledAfterMs: settings.CHAIN_STALLED_AFTER_MS,
-      ledger: makeEdgeLedger(env),
+      ledger: makeEdgeLedger(env, { background: (work) => this.ctx.waitUntil(work) }),
       now: Date.now,
       onAlert: (message) => log("alert", "chain", { message }),
     });

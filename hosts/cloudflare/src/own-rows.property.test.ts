@@ -156,6 +156,7 @@ function check(rows: ReturnType<typeof openOwnRows>, model: Model, { from, until
   assert.deepEqual(new Set(rows.outbox()), new Set(all("outbox")));
   assert.equal(rows.undelivered(), all("outbox").length);
   const unresolved = (all("hold") as HoldRow[]).filter(({ state }) => state === "open" || state === "orphaned");
+  assert.deepEqual(own.unresolvedHolds(), unresolved);
   const leases = unresolved.map(({ leaseUntil }) => leaseUntil).sort((one, other) => one - other);
   assert.equal(rows.firstLease(), leases[0]);
   const lapsed = rows.lapsedHolds(at, limit);

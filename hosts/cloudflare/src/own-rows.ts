@@ -1,7 +1,7 @@
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import { isUnresolved } from "@inference/ledger/hold";
 import type { Partition } from "@inference/ledger/partition";
-import { LIVE_KEYS, tableSql } from "@inference/ledger/sql";
+import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
 import type { Change, HoldRow, KeyRow, OutboxRow, ReadRows, Row } from "@inference/ledger/tables";
 import { LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
 import { openSchema } from "./own-schema.ts";
@@ -96,6 +96,11 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
           const stored = select(LIVE_KEYS, partition).map(tableSql.key.toRow);
           const keys = laidOver(stored, rows.unfolded("key")) as KeyRow[];
           return keys.filter(({ revokedAt }) => revokedAt === null).sort(byId);
+        },
+        unresolvedHolds() {
+          const stored = select(UNRESOLVED_HOLDS, partition).map(tableSql.hold.toRow);
+          const holds = laidOver(stored, rows.unfolded("hold")) as HoldRow[];
+          return holds.filter(isUnresolved).sort(byId);
         },
       };
     },

@@ -63,11 +63,14 @@ export class PartitionObject extends DurableObject<Bindings> {
     this.#receiptMs = receiptMsOf(env);
     this.#forgetEveryMs = isOwn(ceilingPartition) ? FORGET_CEILING_EVERY_MS : FORGET_EVERY_MS;
     this.#ledger = makeEdgeLedger(env, {
-      isOwn,
-      rows: this.ownRows,
-      execute: (partition, command) => this.execute(partition, command),
-      executeAll: (partition, commands) => this.executeAll(partition, commands),
-      read: (partition, query) => this.read(partition, query),
+      background: (work) => ctx.waitUntil(work),
+      own: {
+        isOwn,
+        rows: this.ownRows,
+        execute: (partition, command) => this.execute(partition, command),
+        executeAll: (partition, commands) => this.executeAll(partition, commands),
+        read: (partition, query) => this.read(partition, query),
+      },
     });
     this.#deliver = makeDeliveries({
       rows: { outbox: () => this.#durableOutbox() },
@@ -201,10 +204,16 @@ export class PartitionObject extends DurableObject<Bindings> {
   async #forget(): Promise<void> {
     const now = Date.now();
     if ((this.#forgetAt() ?? Number.POSITIVE_INFINITY) > now) return;
-    const stopped = AbortSignal.timeout(FORGET_MS);
+    const stop = new AbortController();
+    // Not `AbortSignal.timeout`: while it was pending the object would not hibernate.
+    const timer = timers.after(FORGET_MS, () => stop.abort());
     const environment = { ledger: this.#ledger, clock: { now: () => Date.now() }, timers };
-    await forgetAll({ config: { operator: { receiptMs: this.#receiptMs } }, environment }, stopped);
-    if (!stopped.aborted) this.#forgotAt = now;
+    try {
+      await forgetAll({ config: { operator: { receiptMs: this.#receiptMs } }, environment }, stop.signal);
+    } finally {
+      timer.cancel();
+    }
+    if (!stop.signal.aborted) this.#forgotAt = now;
   }
 
   /** The alarm is in one commit with what it is set for. */

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Anvil, startAnvil } from "@inference/chain/testing/anvil";
+import { ownedWalletCode } from "@inference/chain/testing/owned-wallet";
 import { deploySettlement } from "@inference/chain/testing/settlement";
 import type { Address } from "@inference/protocol/credential";
-import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage, generateSiweNonce } from "viem/siwe";
 import { type Edge, eventually, startEdge } from "./testing/edge.ts";
 
@@ -31,8 +32,13 @@ async function startBeside(settings: Record<string, string>): Promise<Edge> {
   return edge;
 }
 
-async function signIn({ url }: Edge): Promise<string> {
-  const wallet = privateKeyToAccount(generatePrivateKey());
+type Signer = Pick<PrivateKeyAccount, "address" | "signMessage">;
+
+function makeWallet(): PrivateKeyAccount {
+  return privateKeyToAccount(generatePrivateKey());
+}
+
+async function signIn({ url }: Edge, wallet: Signer = makeWallet(), agentToken?: Address): Promise<string> {
   const message = createSiweMessage({
     domain: new URL(url).host,
     address: wallet.address,
@@ -42,14 +48,21 @@ async function signIn({ url }: Edge): Promise<string> {
     nonce: generateSiweNonce(),
     issuedAt: new Date(),
   });
-  const body = JSON.stringify({ message, signature: await wallet.signMessage({ message }) });
+  const body = JSON.stringify({ message, signature: await wallet.signMessage({ message }), agentToken });
   const response = await fetch(`${url}/auth`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body,
   });
-  assert.equal(response.status, 200);
+  assert.equal(response.status, 200, await response.clone().text());
   return ((await response.json()) as { token: string }).token;
+}
+
+async function ask(edge: Edge, session: string): Promise<{ status: number; code?: string; id: string | null }> {
+  const response = await edge.chat(session, { messages: [{ role: "user", content: "Hello" }], max_tokens: 5 });
+  const { error } = (await response.json()) as { error?: { code: string } };
+  const id = response.headers.get("x-request-id");
+  return { status: response.status, id, ...(error === undefined ? {} : { code: error.code }) };
 }
 
 test("a session spends what the settlement's own pool gives it, without a setting that names the pool", async () => {
@@ -63,6 +76,30 @@ test("a session spends what the settlement's own pool gives it, without a settin
   assert.equal(response.status, 200, await response.clone().text());
   const { usage } = (await response.json()) as { usage: { cost_nano_usd: number } };
   assert.ok(usage.cost_nano_usd > 0);
+});
+
+test("whoever owns a contract signs in for it, as an identity of its own, which has nothing of a wallet there", async () => {
+  const edge = await startBeside({});
+  const owner = makeWallet();
+  const contracts = [makeWallet().address, makeWallet().address] as const;
+  for (const address of contracts) {
+    await chain.rpc("anvil_setCode", [address, `0x${ownedWalletCode(owner.address)}`]);
+  }
+  const [agent, wallet] = contracts;
+  const itself: Signer = { address: wallet, signMessage: (signed) => owner.signMessage(signed) };
+  assert.equal((await ask(edge, await signIn(edge, owner, agent))).status, 200);
+
+  const personal = await signIn(edge, itself);
+  const served = await ask(edge, personal);
+  assert.equal(served.status, 200);
+  const asAgent = await signIn(edge, owner, wallet);
+  const { status, code } = await ask(edge, asAgent);
+  assert.deepEqual([status, code], [402, "capacity_exhausted"]);
+  const found = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${edge.url}/api/v1/generation?id=${served.id}`, { headers })).status;
+  };
+  assert.deepEqual([await found(personal), await found(asAgent)], [200, 404]);
 });
 
 for (const [setting, value, said] of [

@@ -23,3 +23,34 @@ test("a Worker starts without a word on the size of bodies: a chat has as much a
 test("a larger one than a Worker's memory has room for is refused at the start", () => {
   assert.throws(() => chatBodyBytes({ CHAT_BODY_BYTES: String(2 * MIB + 1) }), /must be at most 2097152 on this host/);
 });
+
+test("an answer is read on for 25 s after its client has gone, or less: longer is refused at the start", () => {
+  const drainMs = (more: object) => edgeConfigOf(settingsOf({ ...given, ...more })).drainMs;
+  assert.deepEqual([drainMs({}), drainMs({ DRAIN_MS: "1000" })], [25_000, 1_000]);
+  assert.throws(() => drainMs({ DRAIN_MS: "25001" }), /DRAIN_MS: must be at most 25000 on this host/);
+});
+
+test("a Worker's variable has the chains as a deployment prints them, with three chains and all contracts in its 5 KB", () => {
+  const addresses = Object.fromEntries(
+    [...Array(17)].map((_, index) => [`aContractOfSomeLength${index}`, `0x${"a".repeat(40)}`]),
+  );
+  const chain = { name: "secondary1", eid: 30_101, block: 17_000_000, gasUsed: 30_000_000, addresses };
+  const chains = [31_337, 31_338, 31_339].map((chainId) => {
+    return { ...chain, chainId, stablecoin: { decimals: 6, symbol: "USDC" } };
+  });
+  chains[0] = {
+    ...chain,
+    chainId: 31_337,
+    addresses: { ...addresses, inferenceSettlement: given.SETTLEMENT_ADDRESS },
+  } as never;
+  const text = JSON.stringify(chains, null, 2);
+  assert.ok(Buffer.byteLength(text) < 5 * 1024, `${Buffer.byteLength(text)}`);
+  assert.deepEqual(
+    edgeConfigOf(settingsOf({ ...given, CHAINS: text })).chains.map(({ chainId, role }) => [chainId, role]),
+    [
+      [31_337, "primary"],
+      [31_338, "secondary"],
+      [31_339, "secondary"],
+    ],
+  );
+});

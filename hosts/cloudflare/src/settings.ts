@@ -5,9 +5,9 @@ import { DAY_MS } from "@inference/protocol/window";
 
 /**
  * What a Worker can do for the gateway. After its client has gone it has 30 s in all, for whatever it said it waits
- * for: the provider is read for 25 of them, and the rest is for settling. And it has 128 MB, code and all.
+ * for: the provider is read for 25 of them at most, and the rest is for settling. And it has 128 MB, code and all.
  */
-const WORKER_LIMITS = { drainMs: 25_000, heldBodyBytes: 16 * 1024 * 1024 };
+const WORKER_LIMITS = { mostDrainMs: 25_000, heldBodyBytes: 16 * 1024 * 1024, heldAnswerBytes: 16 * 1024 * 1024 };
 /** The largest chat that fits there, which is less than elsewhere. */
 const DEFAULT_CHAT_BODY_BYTES = largestShare(WORKER_LIMITS.heldBodyBytes);
 

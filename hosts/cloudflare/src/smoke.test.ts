@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
 import { utcDay } from "@inference/protocol/window";
+import { contractsAnswer } from "@inference/protocol/wire/answers";
 import { type Edge, eventually, startEdge } from "./testing/edge.ts";
 
 let edge: Edge;
@@ -60,4 +61,15 @@ test("a stream is settled at what it used", async () => {
     const balance = await edge.ask(accountPartition(address), { type: "balance", at: Date.now() });
     assert.partialDeepStrictEqual(balance, { settledNanoUsd: charge, heldNanoUsd: 0 });
   });
+});
+
+test("a wallet is told of the contracts, and a client that has the answer is told that it still holds", async () => {
+  const url = `${edge.url}/api/v1/contracts`;
+  const response = await fetch(url);
+  assert.equal(response.status, 200);
+  const { data } = contractsAnswer.parse(await response.json());
+  assert.deepEqual([data.chains[0]?.role, Object.keys(data.abis).includes("tokenMinter")], ["primary", true]);
+  const headers = { "if-none-match": response.headers.get("etag") ?? "" };
+  const again = await fetch(url, { headers, cache: "no-store" });
+  assert.deepEqual([again.status, await again.text()], [304, ""]);
 });

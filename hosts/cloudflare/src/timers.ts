@@ -1,8 +1,20 @@
 import type { Environment } from "@inference/gateway/environment";
 
+/**
+ * A timer belongs to the request that set it: the runtime ignores another request that clears it, and it fires all the
+ * same. So what was cancelled is remembered here.
+ */
 export const timers: Environment["timers"] = {
   after(ms, callback) {
-    const timer = setTimeout(callback, ms);
-    return { cancel: () => clearTimeout(timer) };
+    let isCancelled = false;
+    const timer = setTimeout(() => {
+      if (!isCancelled) callback();
+    }, ms);
+    return {
+      cancel() {
+        isCancelled = true;
+        clearTimeout(timer);
+      },
+    };
   },
 };

@@ -1,11 +1,13 @@
 import { UpstreamFailure, type UpstreamTransport } from "@inference/gateway/environment";
+import { joinBytes } from "@inference/gateway/join-bytes";
 
 /** The way to the provider from a Worker: `fetch`, without following redirects. */
 export const upstream: UpstreamTransport = {
   async send({ method, url, headers, body, signal }) {
     let response: Response;
     try {
-      response = await fetch(url, { method, headers, body: body ?? null, signal, redirect: "manual" });
+      const sent = typeof body === "object" ? (joinBytes(body) as Uint8Array<ArrayBuffer>) : (body ?? null);
+      response = await fetch(url, { method, headers, body: sent, signal, redirect: "manual" });
     } catch (error) {
       // `fetch` does not say whether bytes were sent, so nothing is ever sent again.
       throw new UpstreamFailure("sent", String(error));

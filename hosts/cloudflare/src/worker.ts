@@ -55,7 +55,10 @@ const LOOK_AFTER_MS = 10_000;
 
 function start(bindings: Bindings): Running {
   const background = (work: Promise<unknown>): void => currentEvent.getStore()?.waitUntil(work);
-  const { gateway, chain } = openEdgeGateway(bindings, { ledger: makeEdgeLedger(bindings), background });
+  const { gateway, chain } = openEdgeGateway(bindings, {
+    ledger: makeEdgeLedger(bindings, { background }),
+    background,
+  });
   return { gateway, chain, app: makeApp(gateway), refreshPrices: makePriceRefresh(gateway) };
 }
 

@@ -529,7 +529,6 @@ describe("a path", () => {
       "/v1/credits",
       "/v1/generation",
       "/v1/status",
-      "/",
       "/admin",
       "/__simulator",
       "/__simulator/config",
@@ -547,6 +546,8 @@ describe("a path", () => {
       "/v1/%2e%2e/api/v1/api_keys",
       "/v1/models/../api_keys",
     );
+    // None of ours as they are written, though they can be shortened to one.
+    paths.push("/v1/x/../chat/completions", "/./v1/models", "/v1/%2E/chat/completions", "/v1/x/%2e%2E/models?a=b");
     paths.push("/v1/../api/v1/billing/balance", "/v1/chat/../files", "/v1/%2e%2e/__simulator/config");
     for (const path of paths) {
       for (const method of ["GET", "POST", "DELETE"]) {

@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { defaultRequestLimits, limits } from "@inference/gateway/config";
+import { settledOne } from "@inference/gateway/inference/testing/audit";
+import { startStubProvider } from "@inference/gateway/inference/testing/stub-provider";
 import { assertError } from "./testing/assert-error.ts";
 import { sendHttp } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** Each limit of a body's size: what is just as large is taken, and a byte more is not. */
 const USD = 1_000_000_000;
+/** Of an answer; by default it is too large for a test. */
+const ANSWER_BYTES = 2 * 1024 * 1024;
 
 let stack: Stack;
 let account: TestAccount;
 before(async () => {
-  stack = await startStack();
+  stack = await startStack({ request: { answerBytes: ANSWER_BYTES } });
   account = await stack.account(1_000 * USD);
 });
 after(() => stack.stop());
@@ -43,15 +47,46 @@ for (const [path, maxBytes, body, status] of requests) {
   }
 }
 
-test("a provider's whole answer is read to its limit; one of a byte more is no answer, and free", async () => {
+test("a provider's whole answer passes up to its limit; one that goes on is cut, and costs the hold", async () => {
   const body = { model: "sim-image", prompt: "hello [[fault=image-large]]", return_binary: true };
-  const ask = async (bytes: number): Promise<{ status: number; length: number }> => {
+  const ask = async (bytes: number): Promise<{ status: number; length: number; paid: number }> => {
     stack.simulator.simulator.change({ largeImageBytes: bytes });
+    const before = (await stack.balance(account.address)).settledNanoUsd;
     const answer = await stack.call("/v1/image/generate", { key: account.key, body });
-    return { status: answer.status, length: (await answer.arrayBuffer()).byteLength };
+    const length = await answer.arrayBuffer().then(
+      ({ byteLength }) => byteLength,
+      () => -1,
+    );
+    const paid = (await stack.balance(account.address)).settledNanoUsd - before;
+    return { status: answer.status, length, paid };
   };
-  assert.deepEqual(await ask(limits.answerBytes), { status: 200, length: limits.answerBytes });
-  const before = await stack.balance(account.address);
-  assert.equal((await ask(limits.answerBytes + 1)).status, 502);
-  assert.deepEqual(await stack.balance(account.address), before);
+  const whole = await ask(ANSWER_BYTES);
+  assert.deepEqual(whole, { status: 200, length: ANSWER_BYTES, paid: whole.paid });
+  assert.ok(whole.paid > 0);
+  assert.deepEqual(await ask(ANSWER_BYTES + 1), { status: 200, length: -1, paid: whole.paid });
+});
+
+test("an answer that is gathered is cut at the same limit, also if nothing of it is shown", async (context) => {
+  const provider = await startStubProvider();
+  const limited = await startStack({ provider: provider.url, request: { answerBytes: ANSWER_BYTES } });
+  context.after(async () => {
+    await limited.stop();
+    await provider.stop();
+  });
+  let sent = 0;
+  provider.say({
+    async *body() {
+      yield '{"hidden":"';
+      for (; sent < 16 * ANSWER_BYTES; sent += 64 * 1024) yield "x".repeat(64 * 1024);
+      yield '","data":[{"embedding":[1]}],"usage":{"prompt_tokens":1,"total_tokens":1}}';
+    },
+  });
+  const { key, address } = await limited.account(USD);
+  const answer = await limited.call("/v1/embeddings", { key, body: { model: "sim-embedding", input: "hello" } });
+  const { error } = (await answer.json()) as { error: { code: string; message: string } };
+  assert.deepEqual([answer.status, error.code], [504, "upstream_timeout"]);
+  assert.match(error.message, /^The answer was too large, and was given up\./);
+  const { receipt, hold } = await settledOne(limited, address);
+  assert.equal(receipt.chargeNanoUsd, hold.amountNanoUsd);
+  assert.ok(sent < 16 * ANSWER_BYTES, "it was read to its end");
 });

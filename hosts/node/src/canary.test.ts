@@ -171,6 +171,12 @@ describe("the key to the provider", () => {
       [200, "application/json", JSON.stringify({ id: `${"x".repeat(180)}${said}`, error: "overloaded", usage })],
       [200, "text/event-stream", `data: {"error":"overloaded"}\n\n${chunk.replace('"id":"1"', `"id":"${said}"`)}`],
       [200, `text/html; ${said}`, `<html>${said}</html>`],
+      ...writings(beside.canary).flatMap((written): [number, string, string][] => [
+        [400, "application/json", JSON.stringify({ error: { message: `the key ${written} is bad` } })],
+        [200, "text/event-stream", repeatingStream(written)],
+        [200, "application/json", repeatingAnswer(written)],
+        [200, "application/json", repeatingAnswer(written, 500_000)],
+      ]),
     ];
     let withoutId = 0;
     for (const [status, contentType, body] of answers) {
@@ -178,11 +184,15 @@ describe("the key to the provider", () => {
       for (const path of [
         "/v1/chat/completions",
         "/api/v1/chat/completions",
+        "/v1/embeddings",
+        "/v1/images/generations",
         "/v1/image/generate",
         "/v1/audio/speech",
       ]) {
         const account = await beside.account(USD);
-        const answer = await ask(account, path, routes[path]?.("x") ?? {}, {}, beside);
+        const request = routes[path]?.("x") ?? {};
+        const asked = { ...request, ...(path === "/v1/image/generate" ? { return_binary: false } : {}) };
+        const answer = await ask(account, path, asked, {}, beside);
         while ((await beside.balance(account.address)).heldNanoUsd > 0) await sleep(1);
         const receipts = await (await beside.call("/api/v1/activity", { key: account.key })).text();
         if (receipts.includes('"upstream_id":null')) withoutId += 1;
@@ -191,6 +201,9 @@ describe("the key to the provider", () => {
           beside.canary,
           `${path} after ${status} ${body}`,
         );
+        for (const written of writings(beside.canary)) {
+          assert.ok(!`${answer.text}\n${receipts}`.includes(written), `${path} shows ${written}`);
+        }
       }
     }
     assert.ok(withoutId > 10, `${withoutId} receipts`);
@@ -199,6 +212,49 @@ describe("the key to the provider", () => {
     await provider.stop();
   });
 });
+
+/** As an encoder might write it that a provider's words went through. */
+function writings(secret: string): string[] {
+  const code = (letter: string): string => letter.charCodeAt(0).toString(16).padStart(2, "0");
+  return [
+    secret.toUpperCase(),
+    [...secret].map((letter) => `%${code(letter)}`).join(""),
+    secret.replace(/[^A-Za-z0-9]/g, (letter) => `%${code(letter)}`),
+    [...secret].map((letter) => `\\u00${code(letter)}`).join(""),
+    Buffer.from(secret).toString("hex"),
+    Buffer.from(`Bearer ${secret}.`).toString("base64"),
+  ];
+}
+
+/** An answer that is whole and repeats it wherever the content of a chat and of images has room. */
+function repeatingAnswer(key: string, size = 10): string {
+  const filling = "x y ".repeat(size / 4);
+  const error = `{"message":"Incorrect API key provided: ${key}"}`;
+  const said = `"said ${key}":"${key}","error":${error},"finish_reason":"${key}"`;
+  const choice = `{"index":0,"message":{"role":"assistant","content":"${filling}${key}${filling}"},${said}}`;
+  const image = `{"b64_json":"aGk=","url":"https://x/${key}","revised_prompt":"${filling}${key}","note":["${key}"]}`;
+  return `{"id":"1","choices":[${choice},${image}],"data":[${image}],"images":["aGk=",${image},"${filling}${key}"]}`;
+}
+
+/** An answer that is whole and repeats it wherever a stream has room. */
+function repeatingStream(key: string): string {
+  const chunk = (members: string, content = "hello"): string =>
+    `data: {"id":"1","object":"chat.completion.chunk","created":1,"model":"sim-small",${members}` +
+    `"choices":[{"index":0,"delta":{"content":"${content}"},"finish_reason":null}]}\n\n`;
+  return [
+    `: ${key}\n\n`,
+    `event: ${key}\ndata: {"type":"ping"}\n\n`,
+    `data: {"type":"${key}"}\n\n`,
+    `id: ${key}\nretry: 5\n\n`,
+    chunk(`"system_fingerprint":"${key}",`),
+    chunk(`"service_tier":"x ${key} x",`),
+    chunk("", `so it is ${key} indeed`),
+    `id: ${key}\n${chunk("")}`,
+    chunk("").replace('"id":"1"', `"id":"${key}"`),
+    `data: {"id":"${key}","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}\n\n`,
+    "data: [DONE]\n\n",
+  ].join("");
+}
 
 /** Headers that a provider might repeat it in: those that mean something here or to a client, and one more. */
 const saidHeaders = [

@@ -10,8 +10,11 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { prose } from "@inference/gateway/docs/html";
+import { messageRules } from "@inference/gateway/docs/signed-message";
 import { snippets } from "@inference/gateway/docs/snippets";
 import { settledOf } from "@inference/gateway/inference/testing/audit";
+import { errorMeanings } from "@inference/protocol/error-meanings";
 import * as answers from "@inference/protocol/wire/answers";
 import type * as z from "zod";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
@@ -158,6 +161,7 @@ describe("each answer is as it is described", () => {
   });
 
   const gets: [path: string, schema: z.ZodType][] = [
+    ["/", answers.rootAnswer],
     ["/api/v1/models", answers.modelsAnswer],
     ["/api/v1/models/sim-small", answers.modelAnswer],
     ["/api/v1/credits", answers.creditsAnswer],
@@ -165,6 +169,7 @@ describe("each answer is as it is described", () => {
     ["/api/v1/activity", answers.activityAnswer],
     ["/api/v1/activity?group_by=day,model,key", answers.activityAnswer],
     ["/api/v1/status", answers.statusAnswer],
+    ["/api/v1/contracts", answers.contractsAnswer],
     ["/healthz", answers.healthAnswer],
     ["/auth/nonce", answers.nonceAnswer],
   ];
@@ -203,7 +208,9 @@ describe("the documents", () => {
     const answer = await stack.call("/docs");
     assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);
     const page = await answer.text();
-    assert.doesNotMatch(page, /<script|<link|<img|@import|url\(|\ssrc=|\son\w+="/i);
+    // What is code in it is text, which the next test holds.
+    const markup = page.replace(/<code>[^<]*<\/code>/g, "");
+    assert.doesNotMatch(markup, /<script|<link|<img|@import|url\(|\ssrc=|\son\w+="/i);
     const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
     assert.equal(new Set(ids).size, ids.length, "an id is there twice");
     for (const [, target = ""] of page.matchAll(/href="#([^"]+)"/g)) assert.ok(ids.includes(target), target);
@@ -223,6 +230,18 @@ describe("the documents", () => {
     const [model] = [...stack.gateway.prices.current().models.values()];
     for (const { code } of snippets({ baseUrl: "http://gateway.test", model: model?.id ?? "" })) {
       assert.ok(text.includes(code), code);
+    }
+  });
+
+  test("/docs and /llms.txt explain every error code, and what a signed message needs", async () => {
+    const [page, text] = await Promise.all(["/docs", "/llms.txt"].map(async (path) => (await stack.call(path)).text()));
+    const shown = (sentence: string) => prose(sentence).html;
+    for (const [code, sentence] of Object.entries(errorMeanings)) {
+      assert.ok(page?.includes(shown(sentence)), `/docs says nothing of ${code}`);
+      assert.ok(text?.includes(`\`${code}\`: ${sentence}`), `/llms.txt says nothing of ${code}`);
+    }
+    for (const rule of messageRules({ baseUrl: "http://gateway.test", chainIds: [31337] })) {
+      assert.ok(page?.includes(shown(rule)) && text?.includes(rule), rule);
     }
   });
 

@@ -83,6 +83,21 @@ describe("the same request again", () => {
     assert.equal(sent(tag), 1);
   });
 
+  test("is known where its body is read in pieces, by its long texts too", async () => {
+    const account = await stack.account(USD);
+    const tag = makeTag();
+    const long = "some words ".repeat(10_000);
+    const first = await post(account.key, "once", { ...chat(tag, long), top_p: 0.5, metadata: { long } });
+    assert.equal(first.status, 200, first.text);
+    const again = await post(account.key, "once", { metadata: { long }, top_p: 0.5, ...chat(tag, long) });
+    assert.deepEqual([again.status, again.text], [200, first.text]);
+    const other = await post(account.key, "once", { ...chat(tag, `${long}.`), top_p: 0.5, metadata: { long } });
+    assert.equal(other.code, "idempotency_mismatch");
+    const shorter = { ...chat(tag, long), top_p: 0.5, metadata: { long: long.slice(1) } };
+    assert.equal((await post(account.key, "once", shorter)).code, "idempotency_mismatch");
+    assert.equal(sent(tag), 1);
+  });
+
   test("is answered to who has nothing left, and not to who has no key", async () => {
     const account = await stack.account(150_000);
     const body = chat(makeTag(), "[[tokens=100]]");
@@ -92,6 +107,18 @@ describe("the same request again", () => {
     assert.equal((await post(account.key, "once", body)).text, first.text);
     const forged = `${account.key.slice(0, -1)}${account.key.endsWith("0") ? "1" : "0"}`;
     assert.equal((await post(forged, "once", body)).status, 401);
+  });
+
+  test("is not answered while the account leaves its answers unread", async () => {
+    const account = await stack.account(USD);
+    const first = await post(account.key, "once", chat("unread"));
+    const held = stack.gateway.heldAnswers.open(`account:${account.address}`);
+    held.set(1024 * 1024 * 1024);
+    const refused = await post(account.key, "once", chat("unread"));
+    assert.deepEqual([first.status, refused.status, refused.code], [200, 429, "rate_limited"]);
+    held.set(0);
+    const again = await post(account.key, "once", chat("unread"));
+    assert.equal(again.headers.get("idempotent-replayed"), "true");
   });
 
   test("is replayed for images and their bytes too", async () => {

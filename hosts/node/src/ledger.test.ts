@@ -8,11 +8,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { forgetAll } from "@inference/gateway/inference/forget";
-import { type Admission, reserveRequest } from "@inference/gateway/inference/saga";
 import { auditDatabase } from "@inference/gateway/testing/chaos/audit";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
 import { accountPartition, ceilingPartition, chainPartition, type Partition } from "@inference/ledger/partition";
+import { type Admission, reserveRequest } from "@inference/ledger/reservation";
 import { type Saga, send } from "@inference/ledger/saga";
 import { MAX_NANO_USD } from "@inference/protocol/money";
 import { makeQuietGateway } from "./chaos/quiet-gateway.ts";
@@ -141,6 +141,29 @@ test("a saga that throws is told so; what it did before stands, and is soon on d
   await sleep(30);
   assert.equal(database.prepare("SELECT COUNT(*) AS count FROM nonce_row WHERE id = 'spent'").get()?.count, 1);
 });
+
+for (const failing of ["owner", "ceiling"]) {
+  test(`a reservation that fails at the ${failing} holds nothing, and is told so`, async () => {
+    const { ledger, database, clock } = await openWithAccount();
+    const failingStep = failing === "owner" ? 1 : 2;
+    let steps = 0;
+    // Every command asks for the time once.
+    Object.defineProperty(clock, "time", {
+      get() {
+        steps += 1;
+        if (steps === failingStep) throw new Error("a defect");
+        return NOON;
+      },
+    });
+    await assert.rejects(reserve(ledger, "r1"), /a defect/);
+    assert.ok(steps > failingStep, "it was undone");
+    assert.deepEqual(await spent(ledger), [0, 0]);
+    await ledger.flush();
+    const { openHolds, problems } = auditDatabase(database);
+    assert.deepEqual([openHolds, problems], [0, []]);
+    assert.equal((await reserve(ledger, "r2")).status, "reserved");
+  });
+}
 
 for (const [how, breakIt] of [
   [

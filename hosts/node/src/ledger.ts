@@ -128,8 +128,23 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
 
   function runWhole(saga: Saga<unknown>): unknown {
     let step = saga.next();
-    while (!step.done) step = saga.next(execute(step.value.partition, step.value.command));
+    while (!step.done) {
+      let reply: Reply;
+      try {
+        reply = execute(step.value.partition, step.value.command);
+      } catch (error) {
+        undo(saga, error);
+        throw error;
+      }
+      step = saga.next(reply);
+    }
     return step.value;
+  }
+
+  /** Lets a saga undo what it did before a step of it failed. Throws if it does not, or cannot. */
+  function undo(saga: Saga<unknown>, error: unknown): void {
+    let step = saga.throw(error);
+    while (!step.done) step = saga.next(execute(step.value.partition, step.value.command));
   }
 
   function run<T>(saga: () => Saga<T>, { untilDurable = false } = {}): Promise<T> {
@@ -149,7 +164,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       try {
         entry.result = runWhole(entry.saga());
       } catch (error) {
-        // A defect of ours halfway through a saga: what it did so far stands, as after a crash between two steps.
+        // A defect of ours halfway through a saga: what it did and did not undo stands, as after a crash between steps.
         entry.reject(error);
         schedule();
         return;

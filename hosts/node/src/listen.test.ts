@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { HostBindings } from "@inference/gateway/http/context";
 import { SettingsError } from "@inference/gateway/settings";
 import { listen } from "./listen.ts";
 import { sendHttp } from "./testing/http-client.ts";
 
-const here = { HOST: "127.0.0.1", PORT: 0 };
+const here = { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS: 30_000 };
 const app = {
   fetch: async (request: Request) => sleep(Number(new URL(request.url).searchParams.get("ms")), new Response("done")),
 };
@@ -91,5 +92,66 @@ test("an expectation nobody has heard of changes nothing", async () => {
   socket.write("GET /?ms=0 HTTP/1.1\r\nhost: gateway\r\nexpect: wonders\r\n\r\n");
   assert.match(await answer, /^HTTP\/1.1 200 /);
   socket.destroy();
+  await server.close();
+});
+
+/** An app that answers with so many bytes, and counts how often it was told that they were sent. */
+function countSent(bytes: number) {
+  const counts = { asked: 0, sent: 0 };
+  const fetch = async (_: Request, host?: HostBindings): Promise<Response> => {
+    host?.whenSent?.(() => {
+      counts.sent += 1;
+    });
+    counts.asked += 1;
+    return new Response(new Uint8Array(bytes));
+  };
+  return { counts, fetch };
+}
+
+test("a response is reported as sent once: after its last byte, and not while its client reads nothing", async () => {
+  const bytes = 16 * 1024 * 1024;
+  const { counts, fetch } = countSent(bytes);
+  const server = await listen({ fetch }, here);
+  const socket = await open(server.url);
+  socket.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n");
+  await sleep(300);
+  assert.deepEqual(counts, { asked: 1, sent: 0 });
+  let received = 0;
+  socket.on("data", (data: Buffer) => {
+    received += data.length;
+  });
+  for (let tries = 0; counts.sent === 0 && tries < 500; tries += 1) await sleep(10);
+  socket.destroy();
+  await server.close();
+  assert.deepEqual(counts, { asked: 1, sent: 1 });
+  assert.ok(received > bytes / 2, `${received} bytes had been read`);
+});
+
+test("a response whose client leaves, before or while it is sent, is reported as sent once", async () => {
+  const { counts, fetch } = countSent(16 * 1024 * 1024);
+  let release: (() => void) | undefined;
+  const server = await listen(
+    {
+      async fetch(request, host) {
+        if (new URL(request.url).pathname === "/late") await new Promise<void>((resolve) => (release = resolve));
+        return fetch(request, host);
+      },
+    },
+    here,
+  );
+  const leaving = await open(server.url);
+  leaving.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n");
+  await new Promise((resolve) => leaving.once("data", resolve));
+  leaving.resetAndDestroy();
+  for (let tries = 0; counts.sent < 1 && tries < 100; tries += 1) await sleep(10);
+  assert.deepEqual(counts, { asked: 1, sent: 1 });
+  const gone = await open(server.url);
+  gone.write("GET /late HTTP/1.1\r\nhost: gateway\r\n\r\n");
+  for (let tries = 0; release === undefined && tries < 100; tries += 1) await sleep(10);
+  gone.resetAndDestroy();
+  await sleep(100);
+  release?.();
+  for (let tries = 0; counts.sent < 2 && tries < 100; tries += 1) await sleep(10);
+  assert.deepEqual(counts, { asked: 2, sent: 2 });
   await server.close();
 });

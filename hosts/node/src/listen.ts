@@ -1,28 +1,48 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
+import { limits } from "@inference/gateway/config";
 import type { App } from "@inference/gateway/http/app";
 import { SettingsError } from "@inference/gateway/settings";
+import { gatherChunks } from "./gather-chunks.ts";
 import { endMalformed, malformedResponse } from "./malformed.ts";
+import { watchResponses } from "./responses.ts";
+
+export type ListenSettings = { HOST: string; PORT: number; STALLED_READER_MS: number };
 
 /** Serves the app over HTTP. Throws one line if the port is taken. */
 export async function listen(
   app: App,
-  { HOST, PORT }: { HOST: string; PORT: number },
+  { HOST, PORT, STALLED_READER_MS }: ListenSettings,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const listener = getRequestListener(
-    (request, { incoming }) => app.fetch(request, { peerAddress: incoming.socket.remoteAddress }),
+    (request, { incoming, outgoing }) =>
+      app.fetch(request, {
+        peerAddress: incoming.socket.remoteAddress,
+        target: incoming.url,
+        whenSent(callback) {
+          if (outgoing.destroyed) queueMicrotask(callback);
+          else outgoing.once("close", callback);
+        },
+        // The listener would end a stream that fails as if it were whole, where it waits for the client.
+        breakOff: () => outgoing.destroy(),
+      }),
     { errorHandler: malformedResponse },
   );
   // Without a host it is refused all the same, but in our words.
-  const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => void listener(incoming, outgoing));
+  const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => {
+    gatherChunks(incoming);
+    void listener(incoming, outgoing);
+  });
   // An expectation nobody has heard of changes nothing about the request.
   server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
-  const answers = watchAnswers(server);
+  // A client that has ended its side may still wait for its answer.
+  (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+  const { slowestReaderBytesPerS } = limits;
+  const responses = watchResponses(server, { stalledReaderMs: STALLED_READER_MS, slowestReaderBytesPerS });
   server.on("clientError", (error, socket) => {
     // Bytes of ours in the middle of an answer would be taken for a part of it.
-    if (answers.isOn(socket)) socket.destroy();
+    if (responses.isOn(socket)) socket.destroy();
     else endMalformed(error, socket);
   });
   server.keepAliveTimeout = 75_000;
@@ -46,47 +66,9 @@ export async function listen(
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
-      answers.leave();
+      responses.leave();
       await closed;
       clearTimeout(timer);
-    },
-  };
-}
-
-/** The answers that are under way. */
-type Answers = {
-  /** Whether one is on this connection. */
-  isOn(socket: Duplex): boolean;
-  /**
-   * Once called, a connection ends with the answer it is at, so that a client that keeps its connection does not keep
-   * the gateway: it is told so in the answer's headers or, where they have left already, by the connection's end.
-   */
-  leave(): void;
-};
-
-function watchAnswers(server: Server): Answers {
-  const underWay = new Set<ServerResponse>();
-  let leaving = false;
-  function closeIdle(): void {
-    // A connection on which no request ever came is not idle to the server: it would be waited for.
-    if (underWay.size === 0) server.closeAllConnections();
-    else server.closeIdleConnections();
-  }
-  function over(this: ServerResponse): void {
-    underWay.delete(this);
-    if (leaving) setImmediate(closeIdle);
-  }
-  server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) => {
-    if (leaving) response.shouldKeepAlive = false;
-    underWay.add(response);
-    response.on("close", over);
-  });
-  return {
-    isOn: (socket) => [...underWay].some(({ req }) => req.socket === socket),
-    leave() {
-      leaving = true;
-      for (const response of underWay) if (!response.headersSent) response.shouldKeepAlive = false;
-      closeIdle();
     },
   };
 }

@@ -85,6 +85,7 @@ describe("an answer whose end the ledger does not have", () => {
       const account = await stack.account(USD);
       provider.say(answerOf("sim-small"));
       const before = stack.logged.length;
+      const { chargedNanoUsd, lostNanoUsd } = stack.gateway.metrics.counts;
       const answer = await withGate(
         stack,
         ["settle"],
@@ -99,6 +100,8 @@ describe("an answer whose end the ledger does not have", () => {
       );
       assert.match(String(alerts[0]?.fields.error), new RegExp(status));
       assert.equal(stack.gateway.live.size, 0, "its hold is nobody's");
+      const { counts } = stack.gateway.metrics;
+      assert.deepEqual([counts.chargedNanoUsd, counts.lostNanoUsd], [chargedNanoUsd, lostNanoUsd]);
     });
   }
 

@@ -1,17 +1,25 @@
 import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
 import { parseSettings, SettingsError } from "@inference/gateway/settings";
+import { checkKey, checkPrices } from "./check.ts";
 import { logWhatIsPrinted } from "./log.ts";
 import { nodeSettings } from "./settings.ts";
 import { startNodeGateway } from "./start.ts";
 
 /**
  * `npm run gateway`: the gateway alone, told by its environment. Ends with one line and a non-zero code if it cannot
- * run.
+ * run. With `--check` it looks at its settings, the provider's key and the prices, and ends.
  */
 logWhatIsPrinted();
 try {
   const settings = parseSettings(nodeSettings, process.env);
   const pricesFile = settings.PRICES_FILE === undefined ? null : readPrices(settings.PRICES_FILE);
+  await checkKey(settings, { pricesFile });
+  if (readFlags().check) {
+    await checkPrices(settings, { pricesFile });
+    process.stdout.write(`${JSON.stringify({ event: "checked" })}\n`);
+    process.exit(0);
+  }
   const gateway = await startNodeGateway(settings, { pricesFile });
   process.stdout.write(`${JSON.stringify({ event: "listening", url: gateway.url })}\n`);
   let stopping = false;
@@ -27,6 +35,10 @@ try {
   process.on("SIGTERM", stop);
 } catch (error) {
   exitWith(error instanceof Error ? error.message : String(error));
+}
+
+function readFlags(): { check: boolean } {
+  return parseArgs({ options: { check: { type: "boolean", default: false } } }).values;
 }
 
 function readPrices(file: string): string {

@@ -13,7 +13,7 @@ export function malformedResponse(error: unknown): Response {
   const { status, headers, body } =
     error instanceof RequestError
       ? refused("invalid_request", `The request cannot be read: ${error.message}.`)
-      : refused("internal_error", "Something went wrong here. Nothing was charged.");
+      : refused("internal_error", "Something went wrong here.");
   return new Response(body, { status, headers });
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { until } from "@inference/gateway/inference/testing/audit";
-import { accountPartition, identityPartition } from "@inference/ledger/partition";
+import { accountPartition, agentPartition, identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
 import { sendBytes } from "./testing/http-client.ts";
@@ -54,10 +54,11 @@ async function openSession(
   agentToken: Address | null = null,
   { gateway, ledger } = stack,
 ): Promise<string> {
-  const { text, digest } = gateway.credentials.issue("is", identity);
+  const { text, digest } = gateway.credentials.issue(agentToken === null ? "is" : "ia", identity);
   const address = agentToken === null ? identity : (owner ?? identity);
   const session = { digest, address, agentToken, at: now, expiresAt: now + 3_600_000 };
-  await ledger.run(() => send(identityPartition(identity), { type: "openSession", ...session }));
+  const partition = agentToken === null ? identityPartition(identity) : agentPartition(identity);
+  await ledger.run(() => send(partition, { type: "openSession", ...session }));
   return text;
 }
 

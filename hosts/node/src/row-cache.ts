@@ -1,9 +1,10 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ForgettableTable, OverduePage, OverdueQuery } from "@inference/ledger/client";
+import { isUnresolved } from "@inference/ledger/hold";
 import { staysInMemory } from "@inference/ledger/lasting";
 import type { Partition } from "@inference/ledger/partition";
 import { sqlName, timeOrderedTables } from "@inference/ledger/schema";
-import { LIVE_KEYS, tableSql } from "@inference/ledger/sql";
+import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
 import type { Change, HoldRow, KeyRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 import { type EncodedRows, encodeRow } from "./encoded-rows.ts";
@@ -69,6 +70,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const transact = prepareTransaction(database);
   const lapsed = database.prepare(LAPSED_HOLDS);
   const liveKeysStored = database.prepare(LIVE_KEYS);
+  const unresolvedStored = database.prepare(UNRESOLVED_HOLDS);
   const undelivered = database.prepare("SELECT * FROM outbox_row ORDER BY partition, id");
   const overdue = Object.fromEntries(
     forgettableTables.map((table) => [table, database.prepare(overdueWalks[table].select)]),
@@ -99,6 +101,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
         list: (table, { after = "", limit }) => list(fresh, table, after, limit) as never,
         newest: (table, { before, limit }) => newest(fresh, table, before, limit) as never,
         liveKeys: () => liveKeys(fresh),
+        unresolvedHolds: () => unresolvedHolds(fresh),
       },
     };
     partitions.set(name, fresh);
@@ -137,6 +140,12 @@ export function openRowCache(database: DatabaseSync): RowCache {
     const stored = liveKeysStored.all(partition.name);
     const live = (withChanges("key", stored, onTheirWay(partition, "key")) as KeyRow[]).filter(isLive);
     return live.sort((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  function unresolvedHolds(partition: CachedPartition): HoldRow[] {
+    const stored = unresolvedStored.all(partition.name);
+    const holds = withChanges("hold", stored, onTheirWay(partition, "hold")) as HoldRow[];
+    return holds.filter(isUnresolved).sort((one, other) => (one.id < other.id ? -1 : 1));
   }
 
   function remember(partition: CachedPartition, table: TableName, id: string, row: Row | null): Entry {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { ownedWalletCode } from "@inference/chain/testing/owned-wallet";
 import { until } from "@inference/gateway/inference/testing/audit";
-import { identityPartition } from "@inference/ledger/partition";
+import { agentPartition, identityPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { formatSiweMessage } from "@inference/protocol/siwe";
 import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
@@ -71,6 +73,25 @@ async function signIn(wallet: Signer, agentToken?: Address): Promise<string> {
   return ((await answer.json()) as { token: string }).token;
 }
 
+/** How a sign-in for an agent ends, and after how long. */
+async function trySignIn(wallet: Signer, agentToken: Address): Promise<{ status: number; code?: string; ms: number }> {
+  const message = messageOf(wallet.address);
+  const signature = await wallet.signMessage({ message });
+  const from = performance.now();
+  const answer = await stack.call("/auth", { body: { message, signature, agentToken } });
+  const { error } = (await answer.json()) as { error?: { code: string } };
+  return { status: answer.status, ms: performance.now() - from, ...(error === undefined ? {} : { code: error.code }) };
+}
+
+/** A request under a name that is always the same. */
+function askNamed(session: string, body: object): Promise<Response> {
+  return fetch(`${stack.url}${CHAT}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${session}`, "idempotency-key": "same" },
+    body: JSON.stringify(body),
+  });
+}
+
 type Said = { status: number; code?: string; metadata?: Record<string, unknown>; headers: Headers };
 
 async function ask(key: string, body: object = chat, path = CHAT): Promise<Said> {
@@ -84,8 +105,12 @@ async function ask(key: string, body: object = chat, path = CHAT): Promise<Said>
   };
 }
 
-async function capacityOf(identity: Address): Promise<{ limit: number | null; settled: number; held: number }> {
-  const view = await stack.ledger.read(identityPartition(identity), { type: "capacity", at: now });
+async function capacityOf(
+  identity: Address,
+  kind: "wallet" | "agent" = "wallet",
+): Promise<{ limit: number | null; settled: number; held: number }> {
+  const partition = kind === "wallet" ? identityPartition(identity) : agentPartition(identity);
+  const view = await stack.ledger.read(partition, { type: "capacity", at: now });
   return { limit: view.limitNanoUsd, settled: view.settledNanoUsd, held: view.heldNanoUsd };
 }
 
@@ -376,7 +401,7 @@ describe("an agent's session", () => {
     assert.equal((await ask(forAgent)).status, 200);
     assert.equal((await ask(personal)).status, 200);
     assert.equal((await ask(forAgent)).status, 200);
-    assert.deepEqual(await capacityOf(agent), { limit: 5 * USD, settled: 2 * CHARGE, held: 0 });
+    assert.deepEqual(await capacityOf(agent, "agent"), { limit: 5 * USD, settled: 2 * CHARGE, held: 0 });
     assert.deepEqual(await capacityOf(owner.address), { limit: 2 * USD, settled: CHARGE, held: 0 });
     assert.equal((await record(`vkey:agent:${lowerAddress(agent)}`))?.capacityNanoUsd, 5 * USD);
     const told = ownKeyAnswer.parse(await (await stack.call("/api/v1/key", { key: forAgent })).json()).data;
@@ -390,6 +415,24 @@ describe("an agent's session", () => {
     );
   });
 
+  test("of an older version, kept among those of wallets, is over: its agent's capacity is spent once", async () => {
+    const owner = makeWallet();
+    const agent = await chain.makeAgent(owner.address);
+    await chain.stake(agent, 5);
+    await goTo(noonTomorrow());
+    const { text: old, digest } = stack.gateway.credentials.issue("is", agent);
+    const partition = identityPartition(agent);
+    const session = { digest, address: owner.address, agentToken: agent, expiresAt: now + DAY_MS };
+    await stack.ledger.run(function* () {
+      yield* send(partition, { type: "openSession", at: now, ...session });
+      // As the older version has read it from the chain.
+      yield* send(partition, { type: "setCapacity", at: now, limitNanoUsd: 5 * USD });
+    });
+    assert.equal((await ask(await signIn(owner, agent))).status, 200);
+    assert.equal((await ask(old)).code, "invalid_session");
+    assert.equal((await capacityOf(agent)).settled, 0);
+  });
+
   test("is capped by its owner's reservation, from the next day on", async () => {
     const agent = await chain.makeAgent(chain.deployer.address);
     await chain.stake(agent, 5);
@@ -397,7 +440,7 @@ describe("an agent's session", () => {
     await chain.reserve(agent, 2);
     for (const limit of [5 * USD, 2 * USD]) {
       assert.equal((await ask(await signIn(chain.deployer, agent))).status, 200);
-      assert.equal((await capacityOf(agent)).limit, limit);
+      assert.equal((await capacityOf(agent, "agent")).limit, limit);
       await goTo(noonTomorrow());
     }
   });
@@ -458,15 +501,104 @@ describe("an agent's session", () => {
     assert.equal((await ask(session)).status, 200);
   });
 
-  test("is for a token that was born in the registry, and not for one that only looks like it", async () => {
+  test("is for any contract whose owner signs, wherever it was born", async () => {
     const owner = makeWallet();
-    const lookalike = await chain.makeLookalike(owner.address);
-    await chain.stake(lookalike, 1);
-    const message = messageOf(owner.address);
-    const signature = await owner.signMessage({ message });
-    const answer = await stack.call("/auth", { body: { message, signature, agentToken: lookalike } });
-    const { error } = (await answer.json()) as { error: { code: string } };
-    assert.deepEqual([answer.status, error.code], [403, "not_agent_owner"]);
+    const stranger = await chain.makeLookalike(owner.address);
+    await chain.stake(stranger, 1);
+    await goTo(noonTomorrow());
+    assert.equal((await ask(await signIn(owner, stranger))).status, 200);
+    assert.deepEqual(await capacityOf(stranger, "agent"), { limit: USD, settled: CHARGE, held: 0 });
+  });
+
+  test("is for no address without a contract, and none whose owner is nobody or somebody else", async () => {
+    const owner = makeWallet();
+    const word = (text: string) => `7f${text.toLowerCase().replace("0x", "").padStart(64, "0")}5f5260205ff3`;
+    const refused: Record<string, Address> = {
+      "an address without a contract": makeWallet().address,
+      "the signer itself": owner.address,
+      "the pool, which has no owner": chain.pool,
+      "nobody's": await chain.makeContract(word("0")),
+      "somebody else's": await chain.makeContract(word(makeWallet().address)),
+      "one with something before its owner": await chain.makeContract(
+        word(`01${"0".repeat(22)}${owner.address.slice(2)}`),
+      ),
+      "one that answers as much as its gas pays for": await chain.makeContract("620400005ff3"),
+      "one that reverts with as much": await chain.makeContract("620400005ffd"),
+      "one that never ends": await chain.makeContract("5b5f56"),
+    };
+    for (const [name, agentToken] of Object.entries(refused)) {
+      const { status, code, ms } = await trySignIn(owner, agentToken);
+      assert.deepEqual([status, code], [403, "not_agent_owner"], name);
+      assert.ok(ms < 1_000, `${name} took ${ms} ms`);
+    }
+    // A wallet with an address of its own is none the worse for it.
+    assert.equal((await ask(await signIn(owner))).code, "capacity_exhausted");
+  });
+
+  test("ends where the contract names another owner at another time, and begins again with it", async () => {
+    const [one, other] = [makeWallet(), makeWallet()];
+    // Of an even block the one, of an odd one the other: NUMBER, 1, AND, and a jump to one of two answers.
+    const answer = ({ address }: PrivateKeyAccount) => `73${address.slice(2).toLowerCase()}5f5260205ff3`;
+    const even = answer(one);
+    const target = (7 + even.length / 2).toString(16).padStart(2, "0");
+    const fickle = await chain.makeContract(`4360011660${target}57${even}5b${answer(other)}`);
+    await chain.stake(fickle, 1);
+    await goTo(noonTomorrow());
+    const tries = async () =>
+      (await Promise.all([one, other].map((each) => trySignIn(each, fickle)))).map((x) => x.status);
+    const first = await tries();
+    await goTo(now + MINUTE);
+    const second = await tries();
+    assert.deepEqual([first, second].sort(), [
+      [200, 403],
+      [403, 200],
+    ]);
+  });
+
+  test("has nothing of the wallet that has its address: neither capacity, nor receipts, keys or answers", async () => {
+    const owner = makeWallet();
+    const wallet = await chain.makeContract(ownedWalletCode(owner.address));
+    const itself: Signer = { address: wallet, signMessage: (signed) => owner.signMessage(signed) };
+    await chain.stake(wallet, 2);
+    await goTo(noonTomorrow());
+    const named = { ...chat, messages: [{ role: "user", content: "the wallet's own [[prompt=100]] [[tokens=100]]" }] };
+    const personal = await signIn(itself);
+    const served = await askNamed(personal, named);
+    assert.equal(served.status, 200);
+
+    const asAgent = await signIn(owner, wallet);
+    // What is staked under the address serves one of its identities a day: the wallet asked first.
+    const { status, code } = await ask(asAgent);
+    assert.deepEqual([status, code], [402, "capacity_exhausted"]);
+    assert.deepEqual(await capacityOf(wallet), { limit: 2 * USD, settled: CHARGE, held: 0 });
+    assert.deepEqual(await capacityOf(wallet, "agent"), { limit: 0, settled: 0, held: 0 });
+    // The same request under the same name is another one's: it is not answered with the wallet's answer.
+    const again = await askNamed(asAgent, named);
+    assert.deepEqual([again.status, again.headers.get("idempotent-replayed")], [402, null]);
+    const [receipt] = await stack.rows("receipt", identityPartition(wallet));
+    assert.ok(receipt !== undefined);
+    const found = (key: string) => stack.call(`/api/v1/generation?id=${receipt.id}`, { key });
+    assert.deepEqual([(await found(personal)).status, (await found(asAgent)).status], [200, 404]);
+    const activity = async (key: string) =>
+      ((await (await stack.call("/api/v1/activity?budget=capacity", { key })).json()) as { data: unknown[] }).data
+        .length;
+    assert.deepEqual([await activity(personal), await activity(asAgent)], [1, 0]);
+    for (const path of ["/api/v1/keys", "/api/v1/credits"]) {
+      assert.equal((await stack.call(path, { key: asAgent })).status, 403, path);
+    }
+    assert.deepEqual(
+      [await record(`vkey:${lowerAddress(wallet)}`), await record(`vkey:agent:${lowerAddress(wallet)}`)].map(
+        (each) => each?.capacityNanoUsd,
+      ),
+      [2 * USD, 0],
+    );
+
+    // The next day the agent asks first, and the wallet has nothing.
+    await goTo(noonTomorrow());
+    assert.equal((await ask(await signIn(owner, wallet))).status, 200);
+    assert.equal((await ask(await signIn(itself))).code, "capacity_exhausted");
+    assert.deepEqual(await capacityOf(wallet, "agent"), { limit: 2 * USD, settled: CHARGE, held: 0 });
+    assert.deepEqual(await capacityOf(wallet), { limit: 0, settled: 0, held: 0 });
   });
 
   test("is a Safe's where a Safe owns the token", async () => {
@@ -486,7 +618,7 @@ describe("an agent's session", () => {
     const { token } = (await forAgent.json()) as { token: string };
     assert.equal((await ask(token)).status, 200);
     assert.equal((await ask(((await personal.json()) as { token: string }).token)).status, 200);
-    assert.deepEqual(await capacityOf(agent), { limit: USD, settled: CHARGE, held: 0 });
+    assert.deepEqual(await capacityOf(agent, "agent"), { limit: USD, settled: CHARGE, held: 0 });
     assert.deepEqual(await capacityOf(safe), { limit: 4 * USD, settled: CHARGE, held: 0 });
     // Its owner's own key is not the Safe's.
     assert.equal((await signInAs(stranger, agent)).status, 401);

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
+import { limits } from "@inference/gateway/config";
 import { configOf, parseSettings, SettingsError } from "@inference/gateway/settings";
 import {
   gatewayEnvironment,
@@ -33,8 +34,11 @@ const right = (): Record<string, string> =>
   gatewayEnvironment({ databaseFile: join(folder, "gateway.sqlite"), secret, provider });
 
 /** Runs the program until it ends, which it must do by itself: what it said that is not its log. */
-async function runToEnd(env: Record<string, string>): Promise<{ code: number | null; said: string[]; stdout: string }> {
-  const program = launch({ script: "../main.ts", env });
+async function runToEnd(
+  env: Record<string, string>,
+  args: readonly string[] = [],
+): Promise<{ code: number | null; said: string[]; stdout: string }> {
+  const program = launch({ script: "../main.ts", args, env });
   const timer = setTimeout(() => program.child.kill("SIGKILL"), 20_000);
   const { code } = await program.ended;
   clearTimeout(timer);
@@ -121,9 +125,11 @@ test("what is not said has its default, and a URL loses its last slash", () => {
     [HOST, PORT, DATABASE_SYNCHRONOUS, CONFIRMATIONS, UPSTREAM_CATALOGUE, BASE_URL],
     ["127.0.0.1", 8787, "FULL", "finalized", "auto", "https://gateway.test"],
   );
-  const config = configOf(settings, { drainMs: 1, heldBodyBytes: 2 ** 28, pricesFile: null });
+  const host = { mostDrainMs: limits.requestMs, heldBodyBytes: 2 ** 28, heldAnswerBytes: 2 ** 27, pricesFile: null };
+  const config = configOf(settings, host);
   assert.deepEqual(config.secret, new Uint8Array(Buffer.from(secret, "hex")));
   assert.deepEqual(config.chainIds, [31337]);
+  assert.equal(config.drainMs, 25_000, "as long as at the edge");
 });
 
 describe("a chain that is there", () => {
@@ -211,9 +217,23 @@ test("a file that another gateway uses ends it with one line", async () => {
   }
 });
 
+const prices = join(folder, "prices.json");
+const voice = { id: "voice", type: "speech", usd_per_million_characters: "3.5" };
+writeFileSync(prices, JSON.stringify({ models: [voice] }));
+
 for (const [what, env, expected] of [
   ["prices that cannot be read", { PRICES_FILE: "/no/such/prices.json" }, /PRICES_FILE: \/no\/such\/prices\.json/],
   ["a folder that is not there", { DATABASE_FILE: "/no/such/folder/gateway.sqlite" }, /\/no\/such\/folder/],
+  [
+    "a key that the provider does not accept",
+    { UPSTREAM_API_KEY: "wrong" },
+    /UPSTREAM_API_KEY: .* \(401\)\. Set a key/,
+  ],
+  [
+    "an alias of what the operator's prices lack",
+    { MODEL_ALIASES: '{"a":"b"}', PRICES_FILE: prices },
+    /no b, .*calls a$/,
+  ],
   ["a provider that is not there", { UPSTREAM_BASE_URL: "http://127.0.0.1:9/api/v1" }, /127\.0\.0\.1:9|ECONNREFUSED/],
 ] as const) {
   test(`${what}: it ends with one line that says so`, async () => {
@@ -223,3 +243,25 @@ for (const [what, env, expected] of [
     assert.match(said[0] ?? "", expected);
   });
 }
+
+test("--check looks at settings, key and prices, and starts nothing", async () => {
+  const file = join(folder, "unmade.sqlite");
+  const env = { ...right(), DATABASE_FILE: file, PRIMARY_RPC_URL: "http://127.0.0.1:9" };
+  const { code, stdout } = await runToEnd(env, ["--check"]);
+  assert.deepEqual([code, stdout], [0, '{"event":"checked"}\n']);
+  assert.ok(!existsSync(file));
+  const wrong = await runToEnd({ ...env, UPSTREAM_CATALOGUE: "per-token" }, ["--check"]);
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.said[0] ?? "", /^The gateway cannot start\. UPSTREAM_BASE_URL: the catalogue/);
+});
+
+test("a provider that does not answer keeps no gateway from starting whose prices are its operator's", async () => {
+  const env = { ...right(), UPSTREAM_BASE_URL: "http://127.0.0.1:9/api/v1", PRICES_FILE: prices };
+  const program = await start({ script: "../main.ts", env: { ...env, DATABASE_FILE: join(folder, "alone.sqlite") } });
+  try {
+    const health = (await (await fetch(`${gatewayUrl(program.ready)}/healthz`)).json()) as Record<string, unknown>;
+    assert.partialDeepStrictEqual(health, { status: "ok", checks: { provider: "unknown" } });
+  } finally {
+    await program.kill();
+  }
+});

@@ -5,6 +5,7 @@ import { keepPolling } from "@inference/chain/polling";
 import { createChainReader } from "@inference/chain/reader";
 import { createChainClient } from "@inference/chain/rpc";
 import { startContradiction } from "@inference/chain/start-check";
+import { limits } from "@inference/gateway/config";
 import type { Environment } from "@inference/gateway/environment";
 import { makeGateway } from "@inference/gateway/gateway";
 import { makeApp } from "@inference/gateway/http/app";
@@ -19,6 +20,7 @@ import { openNodeLedger } from "./ledger.ts";
 import { listen } from "./listen.ts";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
+import { timers } from "./timers.ts";
 import { openUpstream } from "./upstream.ts";
 
 export type NodeGatewayOptions = {
@@ -35,15 +37,16 @@ export type NodeGateway = {
   stop(): Promise<void>;
 };
 
-/** Reading on for a client that left costs this process little: a long answer is metered to its end. */
-const DRAIN_MS = 10 * 60_000;
 const HELD_BODY_BYTES = 256 * 1024 * 1024;
+/** The memory for answers on their way to their clients. */
+const HELD_ANSWER_BYTES = 128 * 1024 * 1024;
 
 /** Puts the gateway together on one machine and starts it. */
 export async function startNodeGateway(settings: NodeSettings, options: NodeGatewayOptions): Promise<NodeGateway> {
   const config = configOf(settings, {
-    drainMs: DRAIN_MS,
+    mostDrainMs: limits.requestMs,
     heldBodyBytes: HELD_BODY_BYTES,
+    heldAnswerBytes: HELD_ANSWER_BYTES,
     pricesFile: options.pricesFile,
   });
   const clock = { now: Date.now };
@@ -66,12 +69,6 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     },
     ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
   });
-  const timers: Environment["timers"] = {
-    after(ms, callback) {
-      const timer = setTimeout(callback, ms);
-      return { cancel: () => clearTimeout(timer) };
-    },
-  };
   const chainClientOf = (url: string, tries = 3) =>
     createChainClient({ url, fetch, random: Math.random, timers, tries });
   const chainClient = chainClientOf(settings.PRIMARY_RPC_URL);

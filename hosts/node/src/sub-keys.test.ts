@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { UpstreamFailure } from "@inference/gateway/environment";
 import { providerRecord, until } from "@inference/gateway/inference/testing/audit";
 import { makeTag } from "@inference/gateway/inference/testing/pay";
-import { identityPartition } from "@inference/ledger/partition";
+import { agentPartition, identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
 import { DAY_MS, windowStart } from "@inference/protocol/window";
@@ -47,9 +47,10 @@ async function makeIdentity(
   const address: Address = isAgent ? `0x${bytes.replaceAll("a", "b")}` : `0x${bytes}`;
   const identity = agentToken ?? address;
   capacities.set(identity, capacityNanoUsd);
-  const { text, digest } = stack.gateway.credentials.issue("is", identity);
+  const { text, digest } = stack.gateway.credentials.issue(isAgent ? "ia" : "is", identity);
   const session = { digest, address, agentToken, at: now, expiresAt: now + DAY_MS };
-  await stack.ledger.run(() => send(identityPartition(identity), { type: "openSession", ...session }));
+  const partition = agentToken === null ? identityPartition(address) : agentPartition(agentToken);
+  await stack.ledger.run(() => send(partition, { type: "openSession", ...session }));
   const name = isAgent ? `vkey:agent:${agentToken}` : `vkey:${address}`;
   return { address, agentToken, key: text, name };
 }

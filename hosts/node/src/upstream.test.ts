@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { UpstreamFailure, type UpstreamResponse } from "@inference/gateway/environment";
 import { openUpstream } from "./upstream.ts";
@@ -95,6 +95,22 @@ test("an abort ends a request before its headers, and a body in the middle; one 
   assert.equal(requests, 2);
 });
 
+for (const [what, end] of Object.entries({
+  "is reset while it is made": (socket: Socket) => socket.resetAndDestroy(),
+  "does not come to TLS": (socket: Socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
+})) {
+  test(`of a request whose connection ${what} nothing was sent`, async () => {
+    const server = createTcpServer((socket) => end(socket.on("error", () => undefined)));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const upstream = openUpstream(url);
+    upstreams.push(upstream);
+    const { signal } = new AbortController();
+    const sent = upstream.send({ method: "POST", url: `${url}/x`, headers: {}, body: "{}", signal });
+    await assert.rejects(sent, failsAt("not_sent")).finally(() => server.close());
+  });
+}
+
 test("an abort ends the wait for a connection at once, and nothing is sent once there is one", async () => {
   const requests: string[] = [];
   const { send } = await open((incoming, response) => {
@@ -142,4 +158,31 @@ test("leaving a body early closes its connection", async () => {
   for await (const _ of (await send()).body) break;
   for (let tries = 0; !closed && tries < 100; tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.equal(closed, true);
+});
+
+test("large answers that come at once are read some in each turn of the event loop, and a small one is not kept waiting", async () => {
+  const MIB = 1024 * 1024;
+  const { send } = await open((incoming, response) => {
+    response.end(incoming.url === "/small" ? "small" : Buffer.alloc(2 * MIB));
+  });
+  let turn = 0;
+  const nextTurn = (): void => {
+    turn += 1;
+    immediate = setImmediate(nextTurn);
+  };
+  let immediate = setImmediate(nextTurn);
+  const byTurn = new Map<number, number>();
+  let ended = 0;
+  const large = Array.from({ length: 40 }, async () => {
+    for await (const chunk of (await send()).body) byTurn.set(turn, (byTurn.get(turn) ?? 0) + chunk.length);
+    ended += 1;
+  });
+  for (let tries = 0; byTurn.size === 0 && tries < 500; tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  assert.equal(await textOf(await send("/small")), "small");
+  assert.ok(ended < large.length, "the small one came after all others");
+  await Promise.all(large);
+  clearImmediate(immediate);
+  const most = Math.max(...byTurn.values());
+  assert.ok(most <= MIB, `${Math.round(most / 1024)} KiB in one turn`);
 });

@@ -1,48 +1,46 @@
+import type { Readable } from "node:stream";
 import {
   UpstreamFailure,
   type UpstreamRequest,
   type UpstreamResponse,
   type UpstreamTransport,
 } from "@inference/gateway/environment";
-import { type Dispatcher, errors, Pool } from "undici";
+import type { Dispatcher } from "undici";
+import {
+  type Connections,
+  MAX_PROVIDER_CONNECTIONS,
+  openConnections,
+  type ResponseHandler,
+} from "./provider-connections.ts";
+import { makeTurns, type Turns } from "./turns.ts";
 
 /**
- * The way to the provider: one pool of keep-alive connections. Redirects are not followed, so that the key goes nowhere
+ * The way to the provider, over connections that are kept. Redirects are not followed, so that the key goes nowhere
  * else. Answers are read off undici's own events, without a stream object for each.
  */
 export function openUpstream(baseUrl: string): UpstreamTransport & { close(): Promise<void> } {
-  const pools = new Map<string, Pool>();
+  const turns = makeTurns();
+  const byOrigin = new Map<string, Connections>();
   const { origin: providerOrigin } = new URL(baseUrl);
 
-  function poolOf(origin: string): Pool {
-    let pool = pools.get(origin);
-    if (pool === undefined) {
-      pool = makePool(origin);
-      pools.set(origin, pool);
+  function connectionsTo(origin: string): Connections {
+    let connections = byOrigin.get(origin);
+    if (connections === undefined) {
+      connections = openConnections(origin);
+      byOrigin.set(origin, connections);
     }
-    return pool;
+    return connections;
   }
 
   return {
     send(request) {
       const { origin, path } = locate(request.url, providerOrigin);
-      return new Promise((resolve, reject) => exchange(poolOf(origin), path, request, resolve, reject));
+      return new Promise((resolve, reject) => exchange(connectionsTo(origin), turns, path, request, resolve, reject));
     },
     async close() {
-      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
+      await Promise.all([...byOrigin.values()].map((connections) => connections.close()));
     },
   };
-}
-
-function makePool(origin: string): Pool {
-  return new Pool(origin, {
-    connections: 1024,
-    pipelining: 1,
-    // Whoever asks says with a signal how long it waits: the same on every host.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: 10_000 },
-  });
 }
 
 function locate(url: string, providerOrigin: string): { origin: string; path: string } {
@@ -53,7 +51,8 @@ function locate(url: string, providerOrigin: string): { origin: string; path: st
 
 /** One request and its answer. The answer's body begins to be there with `resolve`. */
 function exchange(
-  pool: Pool,
+  connections: Connections,
+  turns: Turns,
   path: string,
   { method, headers, body, signal }: UpstreamRequest,
   resolve: (response: UpstreamResponse) => void,
@@ -73,39 +72,49 @@ function exchange(
     return;
   }
   signal.addEventListener("abort", abort);
-  pool.dispatch(
-    { method, path, headers, body: body ?? null },
-    {
-      onRequestStart(started) {
-        controller = started;
-        if (signal.aborted) abort();
-      },
-      onResponseStart(started, status, received) {
-        if (status < 200) return;
-        answer = makeBodyQueue(started);
-        resolve({
-          status,
-          header(name) {
-            const value = received[name.toLowerCase()];
-            return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
-          },
-          body: answer,
-        });
-      },
-      onResponseData(_started, chunk) {
-        answer?.push(chunk);
-      },
-      onResponseEnd() {
-        over();
-        answer?.end(undefined);
-      },
-      onResponseError(_started, error) {
-        over();
-        if (answer !== undefined) answer.end(new UpstreamFailure("body", String(error)));
-        else reject(new UpstreamFailure(isBeforeSending(error) ? "not_sent" : "sent", String(error)));
-      },
+  const handler: ResponseHandler = {
+    onStart(started) {
+      controller = started;
+      if (signal.aborted) abort();
     },
-  );
+    onHeaders(started, status, received) {
+      answer = makeBodyQueue(started, turns);
+      resolve({
+        status,
+        header(name) {
+          const value = received[name.toLowerCase()];
+          return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
+        },
+        body: answer,
+      });
+    },
+    onData: (chunk) => answer?.push(chunk),
+    onEnd() {
+      over();
+      answer?.end(undefined);
+    },
+    onError(error) {
+      over();
+      if (answer !== undefined) answer.end(new UpstreamFailure("body", String(error)));
+      // Without a controller no connection stood: of the request no byte was written.
+      else reject(new UpstreamFailure(controller === undefined ? "not_sent" : "sent", String(error)));
+    },
+  };
+  if (!connections.dispatch({ method, path, ...sending(headers, body) }, handler)) {
+    over();
+    const why = `all ${MAX_PROVIDER_CONNECTIONS} connections to the provider are in use`;
+    reject(new UpstreamFailure("not_sent", why));
+  }
+}
+
+/** Blocks are written as the connection takes them, which undici does with any iterable; their length is to be told. */
+function sending(
+  headers: Record<string, string>,
+  body: UpstreamRequest["body"],
+): Pick<Dispatcher.DispatchOptions, "headers" | "body"> {
+  if (typeof body !== "object") return { headers, body: body ?? null };
+  const bytes = body.reduce((sum, block) => sum + block.length, 0);
+  return { headers: { ...headers, "content-length": String(bytes) }, body: body as unknown as Readable };
 }
 
 type BodyQueue = AsyncIterable<Uint8Array> & {
@@ -114,21 +123,27 @@ type BodyQueue = AsyncIterable<Uint8Array> & {
 };
 
 /** Bytes that may wait for their reader before the connection is told to wait. */
-const MAX_QUEUED_BYTES = 256 * 1024;
+const MAX_QUEUED_BYTES = 128 * 1024;
 
-function makeBodyQueue(controller: Dispatcher.DispatchController): BodyQueue {
+function makeBodyQueue(controller: Dispatcher.DispatchController, turns: Turns): BodyQueue {
   const chunks: Uint8Array[] = [];
   let queued = 0;
   let ended = false;
+  let waits = false;
   let failure: UpstreamFailure | undefined;
   let reader: { resolve(result: IteratorResult<Uint8Array, undefined>): void; reject(why: unknown): void } | undefined;
 
   /** Gives the reader that waits, if one does, what there is. */
   function serve(): void {
-    if (reader === undefined) return;
-    const { resolve, reject } = reader;
-    const value = chunks.shift();
+    if (reader === undefined || waits) return;
+    const [value] = chunks;
     if (value === undefined && !ended) return;
+    if (value !== undefined && !turns.hasRoomFor(value.length, nextTurn)) {
+      waits = true;
+      return;
+    }
+    const { resolve, reject } = reader;
+    chunks.shift();
     reader = undefined;
     if (value === undefined) {
       if (failure === undefined) resolve({ done: true, value });
@@ -138,6 +153,11 @@ function makeBodyQueue(controller: Dispatcher.DispatchController): BodyQueue {
     queued -= value.length;
     if (controller.paused && queued < MAX_QUEUED_BYTES / 2) controller.resume();
     resolve({ done: false, value });
+  }
+
+  function nextTurn(): void {
+    waits = false;
+    serve();
   }
 
   const iterator: AsyncIterator<Uint8Array, undefined> = {
@@ -165,10 +185,4 @@ function makeBodyQueue(controller: Dispatcher.DispatchController): BodyQueue {
       serve();
     },
   };
-}
-
-function isBeforeSending(error: unknown): boolean {
-  if (error instanceof errors.ConnectTimeoutError) return true;
-  const code = (error as { code?: unknown } | null)?.code;
-  return code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "EHOSTUNREACH";
 }

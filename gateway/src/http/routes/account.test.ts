@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { accountPartition } from "@inference/ledger/partition";
+import { reserveRequest } from "@inference/ledger/reservation";
 import { makeRequestId } from "@inference/protocol/id";
 import { ChainUnavailable } from "../../environment.ts";
 import {
@@ -12,7 +13,6 @@ import {
   openFixture,
   type Wallet,
 } from "../../identity/testing/identity-fixture.ts";
-import { reserveRequest } from "../../inference/saga.ts";
 
 const USD = 1_000_000_000;
 const REQUEST = makeRequestId(NOW, new Uint8Array(10));
@@ -284,10 +284,21 @@ describe("what a holder reads of its own", () => {
     });
   }
 
-  test("the balance is an account's: a session is 403", async () => {
-    const { fixture, wallet } = await openAccount();
+  test("a wallet's session reads its balance as a key does; an agent's session is 403, also its owner's", async () => {
+    const { fixture, wallet, get } = await openAccount();
     const session = await fixture.signIn(wallet);
-    assertError(await fixture.call("GET", "/api/v1/credits", { bearer: session }), 403, "wrong_identity");
+    const answer = await fixture.call("GET", "/api/v1/credits", { bearer: session });
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(answer.body.data, (await get("/api/v1/credits")).body.data);
+    assert.equal(answer.body.data?.available_nano_usd, 10 * USD);
+    const stranger = await fixture.signIn(makeWallet());
+    const theirs = await fixture.call("GET", "/api/v1/credits", { bearer: stranger });
+    assert.equal(theirs.body.data?.available_nano_usd, 0);
+    fixture.chain.agentOwner = async () => wallet.address;
+    const agent = await fixture.signIn(wallet, { agentToken: `0x${"a".repeat(40)}` });
+    const refused = await fixture.call("GET", "/api/v1/credits", { bearer: agent });
+    assertError(refused, 403, "wrong_identity");
+    assert.match(refused.body.error?.message ?? "", /sign in without agentToken/);
   });
 });
 
@@ -312,7 +323,7 @@ describe("what anyone reads", () => {
     });
     assert.deepEqual(body.data?.prices, { snapshot, age_s: 5, models: 2 });
     assert.deepEqual([body.data?.primary_chain_id, body.data?.chain_ids], [31_337, [31_337, 31_338]]);
-    assert.deepEqual(body.data?.contracts, fixture.gateway.config.contracts);
+    assert.deepEqual(body.data?.contracts, { 31337: fixture.gateway.config.chains[0]?.contracts });
     assert.match(String(body.data?.version), /^\d+\.\d+\.\d+$/);
   });
 
@@ -323,17 +334,20 @@ describe("what anyone reads", () => {
       return { status, body };
     };
     const [ok, unavailable] = ["ok", "unavailable"];
-    const withoutPrices = { status: unavailable, checks: { ledger: ok, prices: unavailable }, chain: "following" };
+    const provider = "unknown";
+    const checks = { ledger: ok, prices: unavailable, provider };
+    const withoutPrices = { status: unavailable, checks, chain: "following" };
     assert.deepEqual(await health(), { status: 503, body: withoutPrices });
     await fixture.gateway.prices.refresh();
     assert.deepEqual(await health(), {
       status: 200,
-      body: { status: ok, checks: { ledger: ok, prices: ok }, chain: "following" },
+      body: { status: ok, checks: { ledger: ok, prices: ok, provider }, chain: "following" },
     });
     fixture.ledger.read = async () => {
       throw new LedgerUnavailable("full");
     };
-    const withoutLedger = { status: unavailable, checks: { ledger: unavailable, prices: ok }, chain: "following" };
+    const without = { ledger: unavailable, prices: ok, provider };
+    const withoutLedger = { status: unavailable, checks: without, chain: "following" };
     assert.deepEqual(await health(), { status: 503, body: withoutLedger });
   });
 

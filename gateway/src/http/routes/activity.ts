@@ -10,9 +10,10 @@ import {
   activityQuery,
   MAX_ACTIVITY_DAYS,
 } from "@inference/protocol/wire/activity";
+import { inTurn } from "../../in-turn.ts";
 import { validate } from "../../inference/orders/validate.ts";
 import type { GatewayContext } from "../context.ts";
-import { csv } from "../csv.ts";
+import { type CsvValue, csvLine } from "../csv.ts";
 import { toGenerationObject } from "../generation-object.ts";
 import { type Reader, readerOf, requireReaders } from "../identify.ts";
 import { type ExactNumber, usd } from "../money.ts";
@@ -29,9 +30,9 @@ export async function getActivity(context: GatewayContext): Promise<Response> {
   const groups = activityGroups.filter((group) => query.group_by?.split(",").includes(group));
   const wantsCsv = query.format === "csv" || (query.format === undefined && accepts(context, "text/csv"));
   if (groups.length === 0) return listReceipts(context, reader, query, days, wantsCsv);
-  const rows = addUp(await readTotals(context, reader, query, days), groups);
-  if (!wantsCsv) return context.json({ data: rows });
-  return csvResponse(context, csv([...groups.map((group) => columnOf[group]), ...sums], rows), null);
+  const rows = await addUp(context, reader, query, days, groups);
+  const columns = [...groups.map((group) => columnOf[group]), ...sums];
+  return respond(context, reader, { rows, toObject: (row) => row, columns, wantsCsv, next: undefined });
 }
 
 /** UTC days, both included. */
@@ -52,7 +53,7 @@ function daysOf({ from, to }: ActivityQuery, atMs: number): Days {
 
 async function listReceipts(
   context: GatewayContext,
-  { partition, keyId }: Reader,
+  reader: Reader,
   { cursor, limit, model, key_id }: ActivityQuery,
   { from, to }: Days,
   wantsCsv: boolean,
@@ -62,20 +63,22 @@ async function listReceipts(
       param: "cursor",
     });
   }
+  const { partition, keyId } = reader;
   const end = firstId(Date.parse(to) + DAY_MS);
-  const { receipts, next } = await context.var.gateway.environment.ledger.read(partition, {
-    type: "receipts",
-    before: cursor !== undefined && cursor < end ? cursor : end,
-    after: firstId(Date.parse(from)),
-    keyId: keyId ?? key_id ?? null,
-    model: model ?? null,
-    limit,
-  });
+  const { environment, slicedWork } = context.get("gateway");
+  const { receipts, next } = await inTurn(slicedWork, partition, () =>
+    environment.ledger.read(partition, {
+      type: "receipts",
+      before: cursor !== undefined && cursor < end ? cursor : end,
+      after: firstId(Date.parse(from)),
+      keyId: keyId ?? key_id ?? null,
+      model: model ?? null,
+      limit,
+    }),
+  );
   // A key that asks for another's gets nothing.
   const own = receipts.filter((receipt) => key_id === undefined || receipt.keyId === key_id);
-  const data = own.map(toGenerationObject);
-  if (!wantsCsv) return context.json({ data, next_cursor: next });
-  return csvResponse(context, csv(receiptColumns, data), next);
+  return respond(context, reader, { rows: own, toObject: toGenerationObject, columns: receiptColumns, wantsCsv, next });
 }
 
 /** Before all ids of requests of this time. There were none before 1970. */
@@ -83,35 +86,42 @@ function firstId(atMs: number): string {
   return makeRequestId(Math.max(0, atMs), new Uint8Array(10));
 }
 
-/** Nobody else is served while they are added up. */
+/** The most that are added up for one request, */
 const MAX_TOTALS = 10_000;
+/** and so many of them at a time, for nobody else is served meanwhile. Of rows that are written as well. */
+const TOTALS_AT_ONCE = 500;
+const ROWS_AT_ONCE = 50;
 
-async function readTotals(
+type TotalPage = { totals: TotalRow[]; next: string | null };
+
+/** Under OpenRouter's names. The latest day first, then by what was spent. */
+async function addUp(
   context: GatewayContext,
   { partition, keyId }: Reader,
   { model, key_id }: ActivityQuery,
   { from, to }: Days,
-): Promise<TotalRow[]> {
-  const { ledger } = context.var.gateway.environment;
+  groups: readonly ActivityGroup[],
+): Promise<TotalObject[]> {
+  const { environment, slicedWork } = context.get("gateway");
   const filter = { keyId: keyId ?? key_id ?? null, model: model ?? null };
-  const found: TotalRow[] = [];
+  const byName = new Map<string, TotalObject>();
+  let found = 0;
   let after: string | null = null;
   do {
-    const page: { totals: TotalRow[]; next: string | null } = await ledger.read(partition, {
-      type: "totals",
-      from,
-      to,
-      after,
-      ...filter,
-      limit: MAX_TOTALS,
-    });
-    found.push(...page.totals);
-    if (found.length > MAX_TOTALS) {
+    const query = { type: "totals" as const, from, to, after, ...filter, limit: TOTALS_AT_ONCE };
+    const page: TotalPage = await inTurn(slicedWork, partition, () => environment.ledger.read(partition, query));
+    found += page.totals.length;
+    if (found > MAX_TOTALS) {
       fail("invalid_request", "That is more than can be added up at once: ask for fewer days, or one model or key.");
     }
+    const own = page.totals.filter((total) => key_id === undefined || totalTerms(total).keyId === key_id);
+    await slicedWork.run(partition, addTotals(byName, own, groups));
     after = page.next;
   } while (after !== null);
-  return found.filter((total) => key_id === undefined || totalTerms(total).keyId === key_id);
+  const latestFirst = (one = "", other = ""): number => (one === other ? 0 : one < other ? 1 : -1);
+  return [...byName.values()].sort(
+    (one, other) => latestFirst(one.date, other.date) || other.usage_nano_usd - one.usage_nano_usd,
+  );
 }
 
 const columnOf: Record<ActivityGroup, string> = { day: "date", model: "model", key: "key_id" };
@@ -125,9 +135,12 @@ type Sums = {
 };
 type TotalObject = { date?: string; model?: string | null; key_id?: string | null } & Sums;
 
-/** Under OpenRouter's names. The latest day first, then by what was spent. */
-function addUp(totals: readonly TotalRow[], groups: readonly ActivityGroup[]): TotalObject[] {
-  const byName = new Map<string, TotalObject>();
+/** Each page is one piece. */
+function* addTotals(
+  byName: Map<string, TotalObject>,
+  totals: readonly TotalRow[],
+  groups: readonly ActivityGroup[],
+): Generator<void, void> {
   for (const total of totals) {
     const { day, keyId, model } = totalTerms(total);
     const values = { day, model: model === "" ? null : model, key: keyId };
@@ -144,9 +157,6 @@ function addUp(totals: readonly TotalRow[], groups: readonly ActivityGroup[]): T
       completion_tokens: (sum?.completion_tokens ?? 0) + total.completionTokens,
     });
   }
-  return [...byName.values()].sort(
-    (one, other) => (other.date ?? "").localeCompare(one.date ?? "") || other.usage_nano_usd - one.usage_nano_usd,
-  );
 }
 
 const receiptColumns: readonly string[] = [
@@ -170,10 +180,35 @@ const receiptColumns: readonly string[] = [
   "price_snapshot",
 ];
 
-function csvResponse(context: GatewayContext, text: string, next: string | null): Response {
+type Rows<Row> = {
+  rows: readonly Row[];
+  toObject(row: Row): Readonly<Record<string, CsvValue>>;
+  columns: readonly string[];
+  wantsCsv: boolean;
+  /** Where the next page begins; undefined where there are no pages. */
+  next: string | null | undefined;
+};
+
+async function respond<Row>(context: GatewayContext, { partition }: Reader, rows: Rows<Row>): Promise<Response> {
+  const { columns, wantsCsv, next } = rows;
+  const written = await context.get("gateway").slicedWork.run(partition, writeRows(rows));
+  if (!wantsCsv) {
+    const page = next === undefined ? "" : `,"next_cursor":${JSON.stringify(next)}`;
+    return context.body(`{"data":[${written.join(",")}]${page}}`, 200, { "content-type": "application/json" });
+  }
   const headers: Record<string, string> = { "content-type": "text/csv; charset=utf-8; header=present" };
-  if (next !== null) headers["x-next-cursor"] = next;
-  return context.body(text, 200, headers);
+  if (next) headers["x-next-cursor"] = next;
+  return context.body(csvLine(columns) + written.join(""), 200, headers);
+}
+
+function* writeRows<Row>({ rows, toObject, columns, wantsCsv }: Rows<Row>): Generator<void, string[]> {
+  const written: string[] = [];
+  for (const row of rows) {
+    const object = toObject(row);
+    written.push(wantsCsv ? csvLine(columns.map((column) => object[column] ?? null)) : JSON.stringify(object));
+    if (written.length % ROWS_AT_ONCE === 0) yield;
+  }
+  return written;
 }
 
 function accepts(context: GatewayContext, mediaType: string): boolean {

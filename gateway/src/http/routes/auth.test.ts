@@ -9,6 +9,7 @@ import {
   makeWallet,
   NOW,
   openFixture,
+  PRIMARY,
   SECONDARY,
   sign,
 } from "../../identity/testing/identity-fixture.ts";
@@ -299,6 +300,12 @@ describe("a contract wallet", () => {
   });
 });
 
+test("a message of another chain is told which ones there are, as numbers", async () => {
+  const answer = await post(openFixture(), await sign(makeWallet(), { chainId: 1 }));
+  const { error } = JSON.parse(answer.text) as { error: { metadata: unknown } };
+  assert.deepEqual(error.metadata, { chain_id: 1, chain_ids: [PRIMARY, SECONDARY] });
+});
+
 describe("an agent's owner", () => {
   test("gets the agent's session, which manages no keys", async () => {
     const fixture = openFixture();
@@ -307,7 +314,7 @@ describe("an agent's owner", () => {
     const token = await fixture.signIn(wallet, { agentToken: AGENT });
     const cached = JSON.parse(fixture.keyValue.get(`session:${token}`)?.value ?? "");
     assert.deepEqual(cached, { address: wallet.address.toLowerCase(), agentToken: AGENT.toLowerCase() });
-    assert.equal(fixture.ledger.all("session")[0]?.partition, `identity:${AGENT.toLowerCase()}`);
+    assert.equal(fixture.ledger.all("session")[0]?.partition, `identity:agent:${AGENT.toLowerCase()}`);
     const calls = [
       fixture.call("GET", "/api/v1/keys", { bearer: token }),
       fixture.call("PATCH", "/api/v1/keys/key_a", { bearer: token, body: { disabled: true } }),
@@ -328,9 +335,10 @@ describe("an agent's owner", () => {
     assert.equal((await post(fixture, signed)).status, 200);
   });
 
-  test("of a token that the registry does not know is not_agent_owner", async () => {
+  test("of what has no owner is not_agent_owner, and told what to name", async () => {
     const answer = await post(openFixture(), { ...(await sign(makeWallet())), agentToken: AGENT });
     assertError(answer, 403, "not_agent_owner");
+    assert.match(answer.body.error?.message ?? "", /has no owner on the primary chain: name a contract there whose/);
   });
 
   test("is not refused because the chain cannot be read: that is 503", async () => {

@@ -2,13 +2,13 @@ import type { Address } from "@inference/protocol/credential";
 import { isChainUnavailable } from "../../environment.ts";
 import type { Gateway } from "../../gateway.ts";
 import type { GatewayContext } from "../context.ts";
-import { requireApiKey } from "../identify.ts";
+import { requireAccount } from "../identify.ts";
 import { usd } from "../money.ts";
 
-/** GET /api/v1/credits: the balance of the key's account, and the activations that are on their way to it. */
+/** GET /api/v1/credits: the balance of an account, and the activations that are on their way to it. */
 export async function getCredits(context: GatewayContext): Promise<Response> {
   const { gateway, at } = context.var;
-  const { account, partition } = await requireApiKey(context);
+  const { account, partition } = await requireAccount(context);
   const balance = await gateway.environment.ledger.read(partition, { type: "balance", at });
   const total = balance.limitNanoUsd ?? 0;
   const available = balance.availableNanoUsd ?? 0;

@@ -6,14 +6,21 @@ import type { GatewayContext } from "../context.ts";
 
 type Health = "ok" | "unavailable";
 
-/** GET /healthz: 200 if a paid request could be admitted here now, else 503, with the part that could not. */
+/**
+ * GET /healthz: 200 if a paid request could be admitted here now, else 503, with the part that could not. Where the
+ * provider refuses our key the gateway is degraded and still answers all else: that is 200, with what is to be done.
+ */
 export async function getHealth(context: GatewayContext): Promise<Response> {
   const { gateway, at } = context.var;
-  const checks = { ledger: await ledgerHealth(gateway, at), prices: pricesHealth(gateway) };
-  const isWell = Object.values(checks).every((health) => health === "ok");
+  const [ledger, key] = await Promise.all([ledgerHealth(gateway, at), gateway.keyCheck.current()]);
+  const prices = pricesHealth(gateway);
+  const isWell = ledger === "ok" && prices === "ok";
+  const status = !isWell ? "unavailable" : key.state === "refused" ? "degraded" : "ok";
   // A chain that cannot be followed delays credits; requests go on being served and are not refused for it.
   const chain = gateway.environment.chain.following().state;
-  return context.json({ status: isWell ? "ok" : "unavailable", checks, chain }, isWell ? 200 : 503);
+  const checks = { ledger, prices, provider: key.state };
+  const action = key.state === "refused" ? { action: key.action } : {};
+  return context.json({ status, checks, chain, ...action }, isWell ? 200 : 503);
 }
 
 async function ledgerHealth({ environment }: Gateway, at: number): Promise<Health> {

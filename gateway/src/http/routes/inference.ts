@@ -1,9 +1,8 @@
 import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/protocol/errors";
 import { serveInference } from "../../inference/inference.ts";
 import { requirePayer } from "../../inference/means.ts";
-import { parseJsonBody } from "../../inference/orders/parse-json-body.ts";
 import type { InferenceRoute } from "../../inference/routes.ts";
-import { readJsonText } from "../body.ts";
+import { readJsonBody } from "../body.ts";
 import type { GatewayContext } from "../context.ts";
 import { requireCredential } from "../credential.ts";
 import { commonHeaders } from "../every-request.ts";
@@ -30,13 +29,15 @@ export function handleInference(route: InferenceRoute) {
         route,
         credential,
         client: context.get("client"),
-        body: parseJsonBody(await readJsonText(context, gateway.config.request[maxBytes], prove)),
+        body: await readJsonBody(context, gateway.config.request[maxBytes], prove),
         held: context.get("held"),
         idempotencyKey,
         clientGone: context.req.raw.signal,
+        whenSent: context.env?.whenSent,
+        breakOff: context.env?.breakOff,
         headers: commonHeaders(id),
       });
-      gateway.seen.accept(credential.payer.digest);
+      gateway.seen.accept(credential.payer.digest, context.get("at"));
       context.set("hasCommonHeaders", true);
       return response;
     } catch (error) {

@@ -2,7 +2,7 @@ import { fail } from "@inference/protocol/errors";
 import { parseUsd } from "@inference/protocol/money";
 import * as z from "zod";
 import { limits } from "../../config.ts";
-import { changeApiKey, createApiKey, revokeApiKey, rollApiKey } from "../../identity/api-keys.ts";
+import { changeApiKey, createApiKey, revokeApiKey, rollApiKey, setApiKeyTerms } from "../../identity/api-keys.ts";
 import { keyName } from "../../identity/key-terms.ts";
 import { parseJsonBody } from "../../inference/orders/parse-json-body.ts";
 import { validate } from "../../inference/orders/validate.ts";
@@ -18,7 +18,10 @@ export const keyChangeBody = z.strictObject({
   name: keyName.optional(),
   disabled: z.boolean().optional(),
   /** Text by now, also where the body has a number. */
-  limit: z.string().optional().describe("In US dollars, as a number or as text like 5.00; it can be lowered only."),
+  limit: z
+    .string()
+    .optional()
+    .describe("In US dollars, as a number or as text like 5.00. A session can only lower it."),
 });
 
 /** POST /api/v1/keys: a key on the terms of a signed message. The answer shows it this once. */
@@ -44,6 +47,14 @@ export async function postRoll(context: GatewayContext): Promise<Response> {
   const signed = await readSigned(context, keyCreationBody);
   const { key, view } = await rollApiKey(gateway, { keyId: context.req.param("id") ?? "", signed, at });
   return context.json({ key, data: toKeyObject(view) }, 200, { "cache-control": "no-store" });
+}
+
+/** POST /api/v1/keys/{id}/limit: other terms for a key, for a signed message that has them. */
+export async function postLimit(context: GatewayContext): Promise<Response> {
+  const { gateway, at } = context.var;
+  const signed = await readSigned(context, keyCreationBody);
+  const view = await setApiKeyTerms(gateway, { keyId: context.req.param("id") ?? "", signed, at });
+  return context.json({ data: toKeyObject(view) });
 }
 
 /** PATCH /api/v1/keys/{id}: renames, disables or enables a key, or lowers its limit. */

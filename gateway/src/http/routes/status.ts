@@ -28,6 +28,9 @@ export async function getStatus(context: GatewayContext): Promise<Response> {
       },
       primary_chain_id: gateway.config.chainIds[0] ?? null,
       chain_ids: gateway.config.chainIds,
+      layerzero_eids: Object.fromEntries(
+        gateway.config.chains.flatMap(({ chainId, eid }) => (eid === null ? [] : [[chainId, eid]])),
+      ),
       contracts: contracts(gateway),
       following: following(gateway),
       books: await books(gateway),
@@ -60,7 +63,8 @@ async function books(gateway: Gateway) {
 
 /** None while the chain contradicts the settings or the books: nobody is to pay there until an operator has looked. */
 function contracts({ config, environment }: Gateway) {
-  return environment.chain.following().state === "halted" ? {} : config.contracts;
+  if (environment.chain.following().state === "halted") return {};
+  return Object.fromEntries(config.chains.map(({ chainId, contracts }) => [chainId, contracts]));
 }
 
 /** How far activations have been read from the primary chain. */

@@ -64,7 +64,13 @@ const config: GatewayConfig = {
   },
   drainMs: 0,
   heldBodyBytes: 64 * 1024 * 1024,
-  contracts: { [PRIMARY]: { inferenceSettlement: "0x00000000000000000000000000000000000000a1" } },
+  heldAnswerBytes: 64 * 1024 * 1024,
+  chains: [
+    {
+      ...{ chainId: PRIMARY, role: "primary", name: null, eid: null, rpcUrl: null, stablecoin: null },
+      contracts: { inferenceSettlement: "0x00000000000000000000000000000000000000a1" },
+    },
+  ],
   operator: noLimits,
   request: defaultRequestLimits,
 };
@@ -103,6 +109,10 @@ export function openFixture(settings: Partial<GatewayConfig> = {}): Fixture {
       background: () => undefined,
       timers: {
         after(ms, callback) {
+          if (ms === 0) {
+            const next = setImmediate(callback);
+            return { cancel: () => clearImmediate(next) };
+          }
           const timer = setTimeout(callback, ms);
           return { cancel: () => clearTimeout(timer) };
         },

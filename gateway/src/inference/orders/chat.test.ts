@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseChatOrder } from "./chat.ts";
+import * as route from "./chat.ts";
 import { parseJsonBody } from "./parse-json-body.ts";
-import { context, refused } from "./testing/models.ts";
+import { atOnce, context, refused } from "./testing/models.ts";
+
+const parseChatOrder = atOnce(route.parseChatOrder);
 
 const messages = [{ role: "user", content: "Hi" }];
 const order = (fields: object, more: object = {}) =>

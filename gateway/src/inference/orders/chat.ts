@@ -2,7 +2,6 @@ import { fail } from "@inference/protocol/errors";
 import { type ChatRequest, chatRequest } from "@inference/protocol/wire/chat";
 import { promptBound } from "../../metering/bound.ts";
 import { quoteText, type TokenQuote } from "../../metering/quote-text.ts";
-import { utf8Length } from "../../metering/utf8-length.ts";
 import type { Order } from "../order.ts";
 import { chatRefusals, chatRules } from "./chat-fields.ts";
 import { readMessages } from "./chat-messages.ts";
@@ -11,13 +10,14 @@ import { readMaxTokens } from "./max-tokens.ts";
 import type { OrderContext } from "./order-context.ts";
 import { type JsonObject, sortFields } from "./sort-fields.ts";
 import { fieldValidator } from "./validate.ts";
+import { writeBody } from "./write-json.ts";
 
 const validate = fieldValidator(chatRequest, chatRefusals);
 
 export type TokenOrder = Order & { quote: TokenQuote };
 
 /** POST /chat/completions. */
-export function parseChatOrder(body: unknown, context: OrderContext): TokenOrder {
+export function* parseChatOrder(body: unknown, context: OrderContext): Generator<void, TokenOrder> {
   const { known, ignored } = sortFields(body, chatRequest.shape, chatRules);
   const model = findModel(known.model, "text", context);
   const { maxTokens, modelMaxTokens } = readMaxTokens(known, model);
@@ -25,11 +25,12 @@ export function parseChatOrder(body: unknown, context: OrderContext): TokenOrder
   const { messages, fetched, ignored: ignoredInMessages } = readMessages(request.messages, model);
   if (request.stream !== true && request.stream_options !== undefined) ignored.push("stream_options");
 
-  const upstreamBody = JSON.stringify(upstreamFields(request, { model: model.id, messages, maxTokens }, context));
+  const fields = upstreamFields(request, { model: model.id, messages, maxTokens }, context);
+  const { upstreamBody, bytes } = yield* writeBody(fields, context.texts);
   const promptTokens = fetched
     ? wholeContext(model)
     : promptBound({
-        bodyBytes: utf8Length(upstreamBody),
+        bodyBytes: bytes,
         messages: messages.length,
         contextTokens: model.contextTokens,
       });

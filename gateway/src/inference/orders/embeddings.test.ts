@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseEmbeddingsOrder } from "./embeddings.ts";
-import { context, refused } from "./testing/models.ts";
+import * as route from "./embeddings.ts";
+import { atOnce, context, refused } from "./testing/models.ts";
+
+const parseEmbeddingsOrder = atOnce(route.parseEmbeddingsOrder);
 
 const order = (fields: object) => parseEmbeddingsOrder({ model: "embed", input: "Hi", ...fields }, context);
 

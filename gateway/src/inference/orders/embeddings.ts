@@ -2,12 +2,13 @@ import { fail } from "@inference/protocol/errors";
 import { embeddingsRequest } from "@inference/protocol/wire/embeddings";
 import { embeddingBound } from "../../metering/bound.ts";
 import { quoteEmbedding } from "../../metering/quote-embedding.ts";
-import { utf8Length } from "../../metering/utf8-length.ts";
 import type { TokenOrder } from "./chat.ts";
 import { findModel } from "./find-model.ts";
+import { bytesOfText } from "./long-text.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, sortFields, unsupported } from "./sort-fields.ts";
 import { validate } from "./validate.ts";
+import { writeBody } from "./write-json.ts";
 
 const rules: ReadonlyMap<string, FieldRule> = new Map([
   ["user", dropped()],
@@ -17,15 +18,17 @@ const rules: ReadonlyMap<string, FieldRule> = new Map([
 ]);
 
 /** POST /embeddings. */
-export function parseEmbeddingsOrder(body: unknown, context: OrderContext): TokenOrder {
+export function* parseEmbeddingsOrder(body: unknown, context: OrderContext): Generator<void, TokenOrder> {
   const { known, ignored } = sortFields(body, embeddingsRequest.shape, rules);
   const model = findModel(known.model, "embedding", context);
   refuseTokens(known.input);
   const request = validate(embeddingsRequest, known);
   const inputs = typeof request.input === "string" ? [request.input] : request.input;
+  const { upstreamBody } = yield* writeBody({ ...request, model: model.id, user: context.user }, context.texts);
+  const inputBytes = inputs.map((input) => bytesOfText(input, context.texts));
   return {
     upstreamPath: "/embeddings",
-    upstreamBody: JSON.stringify({ ...request, model: model.id, user: context.user }),
+    upstreamBody,
     model,
     stream: false,
     includeUsage: false,
@@ -33,7 +36,7 @@ export function parseEmbeddingsOrder(body: unknown, context: OrderContext): Toke
     quote: quoteEmbedding({
       snapshotId: context.snapshot.id,
       price: model.price,
-      promptTokens: embeddingBound(inputs.map(utf8Length), model.contextTokens),
+      promptTokens: embeddingBound(inputBytes, model.contextTokens),
     }),
   };
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseImageGenerateOrder } from "./image-generate.ts";
-import { context, refused } from "./testing/models.ts";
+import * as route from "./image-generate.ts";
+import { atOnce, context, refused } from "./testing/models.ts";
+
+const parseImageGenerateOrder = atOnce(route.parseImageGenerateOrder);
 
 const order = (fields: object) => parseImageGenerateOrder({ model: "quality", prompt: "A cat", ...fields }, context);
 

@@ -8,6 +8,7 @@ import { checkPrompt, defaultResolution, resolutionsOf } from "./image-options.t
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
 import { validate } from "./validate.ts";
+import { writeBody } from "./write-json.ts";
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
@@ -25,21 +26,22 @@ const rules: ReadonlyMap<string, FieldRule> = new Map([
 ]);
 
 /** POST /image/generate. */
-export function parseImageGenerateOrder(body: unknown, context: OrderContext): Order {
+export function* parseImageGenerateOrder(body: unknown, context: OrderContext): Generator<void, Order> {
   const { known, ignored } = sortFields(body, imageGenerateRequest.shape, rules);
   const model = findModel(known.model, "image", context);
   const request = validate(imageGenerateRequest, known);
   const { resolution, quality, variants = 1 } = request;
-  checkPrompt(request.prompt, model);
+  checkPrompt(request.prompt, model, context);
   checkListed("resolution", resolution, resolutionsOf(model), model.id);
   checkListed("quality", quality, qualitiesOf(model), model.id);
   if (request.return_binary === true && variants > 1) {
     const message = "`return_binary` returns one image. Send `variants: 1`, or leave `return_binary` out.";
     fail("invalid_request", message, { param: "return_binary" });
   }
+  const { upstreamBody } = yield* writeBody({ ...request, model: model.id }, context.texts);
   return {
     upstreamPath: "/image/generate",
-    upstreamBody: JSON.stringify({ ...request, model: model.id }),
+    upstreamBody,
     model,
     stream: false,
     includeUsage: false,

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { imageSizes } from "@inference/protocol/wire/images";
-import { parseImagesOrder } from "./images.ts";
-import { context, refused } from "./testing/models.ts";
+import * as route from "./images.ts";
+import { atOnce, context, refused } from "./testing/models.ts";
+
+const parseImagesOrder = atOnce(route.parseImagesOrder);
 
 const order = (fields: object) => parseImagesOrder({ model: "flat", prompt: "A cat", ...fields }, context);
 

@@ -7,6 +7,7 @@ import { checkPrompt, resolutionOfSize } from "./image-options.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, nothing, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
 import { type Refusal, validate } from "./validate.ts";
+import { writeBody } from "./write-json.ts";
 
 const native = "Send the request to /v1/image/generate, which has more options.";
 
@@ -35,18 +36,19 @@ const refusals: readonly Refusal[] = [
 ];
 
 /** POST /images/generations: one image, in the model's default quality. */
-export function parseImagesOrder(body: unknown, context: OrderContext): Order {
+export function* parseImagesOrder(body: unknown, context: OrderContext): Generator<void, Order> {
   const { known, ignored } = sortFields(body, imagesRequest.shape, rules);
   const model = findModel(known.model, "image", context);
   const { quality, ...request } = validate(imagesRequest, known, refusals);
-  checkPrompt(request.prompt, model);
+  checkPrompt(request.prompt, model, context);
   if (quality !== undefined) {
     checkQuality(quality, model);
     ignored.push("quality");
   }
+  const { upstreamBody } = yield* writeBody({ ...request, model: model.id, user: context.user }, context.texts);
   return {
     upstreamPath: "/images/generations",
-    upstreamBody: JSON.stringify({ ...request, model: model.id, user: context.user }),
+    upstreamBody,
     model,
     stream: false,
     includeUsage: false,

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseChatOrder } from "./chat.ts";
+import * as route from "./chat.ts";
 import { readMaxTokens } from "./max-tokens.ts";
 import { parseJsonBody } from "./parse-json-body.ts";
-import { context, models, refused } from "./testing/models.ts";
+import { atOnce, context, models, refused } from "./testing/models.ts";
+
+const parseChatOrder = atOnce(route.parseChatOrder);
 
 const messages = [{ role: "user", content: "Hi" }];
 const order = (fields: object, more: object = {}) =>

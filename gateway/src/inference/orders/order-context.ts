@@ -1,7 +1,10 @@
 import type { PriceSnapshot } from "@inference/protocol/model";
+import type { LongTexts } from "./long-text.ts";
 
 /** What an order needs besides the client's body. */
 export type OrderContext = {
+  /** What short strings of the body stand in for; null for a body that was parsed whole. */
+  texts: LongTexts | null;
   snapshot: PriceSnapshot;
   /** Our own names for models, alias to id; they resolve before ids. */
   aliases: Readonly<Record<string, string>>;

@@ -96,7 +96,4 @@ test("a body of more values than a validator should look at is refused, lists an
   refused(() => parseJsonBody(list("0", MAX_VALUES - 1)), "invalid_request", null);
   assert.ok(parseJsonBody(list("{}", MAX_VALUES / 2 - 1)));
   refused(() => parseJsonBody(list("{}", MAX_VALUES / 2 + 1)), "invalid_request", null);
-  const startedAt = performance.now();
-  refused(() => parseJsonBody(list("{}", 2_700_000)), "invalid_request", null);
-  assert.ok(performance.now() - startedAt < 2_000, "an 8 MB body of nothing took long");
 });

@@ -1,19 +1,27 @@
 import { fail } from "@inference/protocol/errors";
+import { complete } from "../../sliced-work.ts";
 import { isJsonObject, type JsonObject } from "./sort-fields.ts";
 
 /** Deep enough for any tool's schema; what is written anew is written by a recursion. */
 export const MAX_DEPTH = 32;
 const MAX_KEYS = 4096;
-/** Of lists and objects together: a validator looks at each, and has something to say about each that is wrong. */
-export const MAX_VALUES = 65_536;
+/** Of lists and objects together. To parse or to validate so many takes a few milliseconds. */
+export const MAX_VALUES = 16_384;
+/** Characters that are looked at in one piece of work. */
+const PIECE_CHARACTERS = 64 * 1024;
 
 /**
  * The body of a request as an object. A key that is there twice is refused: parsers differ on which of the two counts.
  */
 export function parseJsonBody(text: string): JsonObject {
+  return complete(parseObject(text));
+}
+
+/** The same in pieces, of which the first is `JSON.parse`. */
+export function* parseObject(text: string): Generator<void, JsonObject> {
   const body = parse(text);
   if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
-  assertShape(text);
+  yield* assertShape(text);
   return body;
 }
 
@@ -21,9 +29,12 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const why = error instanceof Error ? error.message.slice(0, 200) : "unreadable";
-    return fail("invalid_request", `The body is not valid JSON: ${why}. Send one JSON object, encoded as UTF-8.`);
+    return notJson(error instanceof Error ? error.message.slice(0, 200) : "unreadable");
   }
+}
+
+export function notJson(why: string): never {
+  return fail("invalid_request", `The body is not valid JSON: ${why}. Send one JSON object, encoded as UTF-8.`);
 }
 
 const QUOTE = 34;
@@ -45,14 +56,19 @@ const CLOSE_OBJECT = 125;
  * One pass over a text that is known to be JSON: fails on a key that is there twice, on too deep a nesting, on too many
  * values, and on a number that is too large to be one.
  */
-function assertShape(text: string): void {
+function* assertShape(text: string): Generator<void, void> {
   /** The keys seen of each object that is open; null for an open array. */
   const open: (Set<string> | null)[] = [];
   let keys: Set<string> | null = null;
   let keyComes = false;
   let lastKey = "";
   let values = 1;
+  let pieceEnd = PIECE_CHARACTERS;
   for (let at = 0; at < text.length; at++) {
+    if (at >= pieceEnd) {
+      pieceEnd = at + PIECE_CHARACTERS;
+      yield;
+    }
     switch (text.charCodeAt(at)) {
       case QUOTE: {
         const end = stringEnd(text, at);
@@ -77,7 +93,7 @@ function assertShape(text: string): void {
         keyComes = keys !== null;
         values += 1;
         if (values > MAX_VALUES) tooMany();
-        if (open.push(keys) > MAX_DEPTH) fail("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
+        if (open.push(keys) > MAX_DEPTH) tooDeep();
         break;
       case CLOSE_OBJECT:
       case CLOSE_ARRAY:
@@ -91,7 +107,11 @@ function assertShape(text: string): void {
   }
 }
 
-function tooMany(): never {
+export function tooDeep(): never {
+  return fail("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
+}
+
+export function tooMany(): never {
   return fail("invalid_request", `The body has more than ${MAX_VALUES} values. Send fewer, or longer texts.`);
 }
 

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseSpeechOrder } from "./speech.ts";
-import { context, refused } from "./testing/models.ts";
+import * as route from "./speech.ts";
+import { atOnce, context, refused } from "./testing/models.ts";
+
+const parseSpeechOrder = atOnce(route.parseSpeechOrder);
 
 const order = (fields: object) => parseSpeechOrder({ model: "voice", input: "Hi 👋", ...fields }, context);
 

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { formatUsd } from "@inference/protocol/money";
 import { providerRecord } from "./audit.ts";
 import { chunksIn, eventData } from "./chat-stream.ts";
 import type { HostUnderTest, StartHost } from "./host-under-test.ts";
 import {
+  type Answer,
   assertBilledExactly,
   assertDelivered,
   assertFree,
@@ -16,6 +18,8 @@ import {
   type Paid,
   pay,
   payAndLeave,
+  promptBound,
+  SMALL,
   withFault,
 } from "./pay.ts";
 
@@ -91,6 +95,29 @@ export function testDepartures(startHost: StartHost): void {
     test("a refusal after its client has left is free", async () => {
       const markers = withFault("503", "[[delay=300]]");
       assertFree(await payAndLeave(host, leaveAtOnce(), chatBody("sim-small", markers)));
+    });
+  });
+
+  describe("an answer is read on for as long on every host", () => {
+    let host: HostUnderTest;
+    before(async () => {
+      // 25 s are 2.5 s.
+      host = await startHost({ hurry: 10 });
+    });
+    after(() => host.stop());
+
+    test("the same stream, left at the same token, costs the same on every host", async () => {
+      // It would take 12 s.
+      const body = chatBody("sim-small", "[[drip=400]][[tokens=30]]", { stream: true });
+      const leave = leaveWhen((_text, tokens) => tokens === 1);
+      const paid = await payAndLeave(host, leave, body);
+      const { receipt, detail } = paid;
+      assert.equal(detail.basis, "delivered");
+      // One token or two were delivered, and an estimate has four more; the whole answer has 30.
+      const tokens = (receipt.chargeNanoUsd - promptBound(paid)) / SMALL.completionNanoUsd;
+      assert.ok(tokens >= 1 && tokens <= 15, `${tokens} tokens`);
+      const lastedMs = receipt.resolvedAt - receipt.admittedAt;
+      assert.ok(lastedMs >= 2_500 && lastedMs < 6_000, `${lastedMs} ms`);
     });
   });
 
@@ -206,15 +233,20 @@ export function testDepartures(startHost: StartHost): void {
     });
     after(() => host.stop());
 
-    test("an answer that never begins is a timeout, and free", async () => {
+    function assertTimeout({ status, text, receipt }: Paid & Answer): void {
+      const { code, message } = JSON.parse(text).error;
+      assert.deepEqual([status, code], [504, "upstream_timeout"]);
+      assert.ok(message.includes(`$${formatUsd(receipt.chargeNanoUsd)} was charged`), message);
+      assert.ok(message.includes(`/api/v1/generation?id=${receipt.id}`), message);
+    }
+
+    test("an answer that never begins is a timeout, and costs who waited what it costs who left", async () => {
       for (const stream of [false, true]) {
-        const paid = await pay(
-          host,
-          "/v1/chat/completions",
-          chatBody("sim-small", withFault("hang-before-headers"), { stream }),
-        );
-        assert.deepEqual([paid.status, JSON.parse(paid.text).error.code], [504, "upstream_timeout"]);
-        assertFree(paid);
+        const body = chatBody("sim-small", withFault("hang-before-headers"), { stream });
+        const paid = await pay(host, "/v1/chat/completions", body);
+        assertTimeout(paid);
+        if (stream) assertPrompt(paid);
+        else assertHold(paid);
       }
     });
 
@@ -228,10 +260,10 @@ export function testDepartures(startHost: StartHost): void {
         assertDelivered(paid, fault === "stall" ? 10 : 100);
       });
 
-      test(`a whole answer that never ends (${fault}) is a timeout, and free`, async () => {
+      test(`a whole answer that never ends (${fault}) is a timeout, and costs the hold`, async () => {
         const paid = await pay(host, "/v1/chat/completions", chatBody("sim-small", withFault(fault)));
-        assert.deepEqual([paid.status, JSON.parse(paid.text).error.code], [504, "upstream_timeout"]);
-        assertFree(paid);
+        assertTimeout(paid);
+        assertHold(paid);
       });
     }
   });

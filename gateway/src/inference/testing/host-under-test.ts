@@ -9,6 +9,7 @@ import type { ProviderSimulator } from "@inference/provider-simulator/server";
  * every host passes.
  */
 export type HostUnderTest = {
+  url: string;
   simulator: ProviderSimulator;
   /** A new account with this balance, and a key of it. */
   account(balanceNanoUsd: NanoUsd): Promise<TestAccount>;
@@ -19,6 +20,10 @@ export type HostUnderTest = {
   rows<T extends TableName>(table: T, partition: string): Promise<Tables[T][]>;
   /** What the operator was told of a request's usage. */
   usageAlerts(requestId: string): Promise<string[]>;
+  /** The other models that the operator was told of, which answered a request. */
+  modelAlerts(requestId: string): Promise<string[]>;
+  /** The losses that the operator was told of a request, in nano-dollars. */
+  lossAlerts(requestId: string): Promise<NanoUsd[]>;
   stop(): Promise<void>;
 };
 

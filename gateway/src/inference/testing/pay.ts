@@ -17,7 +17,9 @@ export type Paid = Settled & { account: TestAccount; bill: number; alerts: strin
 export async function paidFor(host: HostUnderTest, account: TestAccount, tag: string): Promise<Paid> {
   const settled = await settledOne(host, account.address);
   const bill = billed(await providerRecord(host, tag));
-  return { ...settled, account, bill, alerts: await host.usageAlerts(settled.receipt.id) };
+  const { id, lossNanoUsd } = settled.receipt;
+  assert.deepEqual(await host.lossAlerts(id), lossNanoUsd > 0 ? [lossNanoUsd] : [], "a loss the operator was not told");
+  return { ...settled, account, bill, alerts: await host.usageAlerts(id) };
 }
 
 /** `broken`: the connection ended before the answer did. */
@@ -104,6 +106,23 @@ export function assertFree({ receipt, alerts }: Paid): void {
   assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd, alerts], ["released", 0, 0, []]);
 }
 
+/** Nothing is charged, and what the provider may bill, as far as the hold goes, is a loss. */
+export function assertLost({ receipt, hold, bill, alerts }: Paid): void {
+  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
+  assert.deepEqual([outcome, chargeNanoUsd, alerts], ["released", 0, []]);
+  assert.equal(lossNanoUsd, hold.amountNanoUsd);
+  assert.ok(lossNanoUsd >= bill);
+}
+
+/** As `assertLost`, for a stream: the provider has read the prompt. */
+export function assertPromptLost({ receipt, hold, bill, alerts }: Paid): void {
+  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
+  assert.deepEqual([outcome, chargeNanoUsd, alerts], ["released", 0, []]);
+  const prompt = hold.amountNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
+  assert.ok(Math.abs(lossNanoUsd - prompt) <= 1, `${lossNanoUsd} of ${prompt}`);
+  assert.ok(lossNanoUsd >= bill);
+}
+
 /** At least what was delivered, at most the hold, and no more than that is known. */
 export function assertDelivered({ receipt, hold, detail, alerts }: Paid, tokens: number): void {
   const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
@@ -113,10 +132,14 @@ export function assertDelivered({ receipt, hold, detail, alerts }: Paid, tokens:
 }
 
 /** The hold without the answer that was bounded by it. */
+export function promptBound({ hold }: Pick<Paid, "hold">): number {
+  return hold.amountNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
+}
+
 export function assertPrompt({ receipt, hold, detail }: Paid): void {
   assert.deepEqual([receipt.outcome, detail.basis], ["settled", "delivered"], JSON.stringify(detail));
   assert.ok(receipt.chargeNanoUsd > 0, "the prompt costs something");
-  const prompt = hold.amountNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
+  const prompt = promptBound({ hold });
   assert.ok(Math.abs(receipt.chargeNanoUsd - prompt) <= 1, `${receipt.chargeNanoUsd} of ${prompt}`);
 }
 

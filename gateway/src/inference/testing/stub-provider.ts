@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -18,9 +18,13 @@ export type StubAnswer = {
   status?: number;
   /** Beside the content type, which is JSON if it is not given. */
   headers?: Record<string, string>;
-  /** As it is, or made anew for each request: where that throws, the connection breaks off. */
-  body: string | (() => AsyncIterable<string>);
+  /** As it is, or made anew for each request, which came with this key: where that throws, the connection breaks off. */
+  body: string | ((request: { key: string }) => AsyncIterable<string>);
 };
+
+function keyOf({ headers: { authorization = "" } }: IncomingMessage): string {
+  return authorization.replace("Bearer ", "");
+}
 
 export async function startStubProvider(): Promise<StubProvider> {
   const simulator = await startProviderSimulator();
@@ -31,7 +35,7 @@ export async function startStubProvider(): Promise<StubProvider> {
     response.writeHead(status, { "content-type": "application/json", ...headers });
     if (typeof body === "string") response.end(body);
     // Whoever leaves ends it as well.
-    else await pipeline(Readable.from(body()), response).catch(() => undefined);
+    else await pipeline(Readable.from(body({ key: keyOf(request) })), response).catch(() => undefined);
   });
   const listed = async (path: string): Promise<StubAnswer> => ({
     body: await (await fetch(new URL(path, simulator.url))).text(),

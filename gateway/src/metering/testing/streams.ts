@@ -1,4 +1,5 @@
 import { errorBody } from "@inference/protocol/errors";
+import { makeSecretFilter } from "../../upstream/secret-writings.ts";
 import type { SseFault, SseTapOptions, SseTapResult } from "../sse-tap.ts";
 import { createSseTap } from "../sse-tap.ts";
 
@@ -39,6 +40,8 @@ export const shownUsage = event(
     '"cost":0.00146074,"cost_nano_usd":1460740}}',
 );
 
+export const noSecrets = makeSecretFilter([]);
+
 export const faultBody = (fault: SseFault) => errorBody({ code: "upstream_error", message: `fault: ${fault.kind}` });
 export const shownFault = (kind: SseFault["kind"]): string =>
   event(JSON.stringify(errorBody({ code: "upstream_error", message: `fault: ${kind}` })));
@@ -47,7 +50,13 @@ export type Run = { text: string; result: SseTapResult };
 
 /** Sends chunks through a tap, to the end of the stream. */
 export function runTap(chunks: readonly Uint8Array[], options: Partial<SseTapOptions> = {}): Run {
-  const tap = createSseTap({ includeUsage: false, costNanoUsd: () => 1_460_740, errorBody: faultBody, ...options });
+  const tap = createSseTap({
+    includeUsage: false,
+    costNanoUsd: () => 1_460_740,
+    errorBody: faultBody,
+    secrets: noSecrets,
+    ...options,
+  });
   const out: Uint8Array[] = [];
   const keep = (bytes: Uint8Array | undefined): void => {
     // A copy: what a tap hands out may be a view of a chunk.

@@ -136,13 +136,14 @@ const checks: Record<string, string> = {
     FROM hold_row AS hold JOIN receipt_row AS receipt ON receipt.partition = hold.partition AND receipt.id = hold.id
     WHERE state <> outcome OR hold.charge_nano_usd <> receipt.charge_nano_usd
       OR amount_nano_usd <> receipt.held_nano_usd`,
-  // One that its follower refused was never forwarded, and leaves none.
+  // One that its follower refused, or was never asked for, was never forwarded, and leaves none.
   "a hold ended without a receipt": `
     SELECT hold.partition, hold.id FROM hold_row AS hold WHERE owner = partition AND state IN ('settled', 'released')
       AND fingerprint <> 'tombstone' AND NOT EXISTS
       (SELECT 1 FROM receipt_row AS receipt WHERE receipt.partition = hold.partition AND receipt.id = hold.id)
       AND NOT (state = 'released' AND EXISTS (SELECT 1 FROM hold_row AS follower
-        WHERE follower.id = hold.id AND follower.owner = hold.partition AND follower.state = 'refused'))`,
+        WHERE follower.id = hold.id AND follower.partition <> hold.partition
+          AND (follower.owner = hold.partition AND follower.state = 'refused' OR follower.fingerprint = 'tombstone')))`,
   "a follower and its owner disagree": `
     SELECT follower.id, follower.state, owner.state AS owner, follower.charge_nano_usd, owner.charge_nano_usd AS charge
     FROM hold_row AS follower JOIN hold_row AS owner ON owner.partition = follower.owner AND owner.id = follower.id

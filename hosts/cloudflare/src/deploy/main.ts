@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { edgeConfigOf, settingsOf } from "../settings.ts";
 import { bundleWorker } from "./bundle.ts";
 import { configurationOf, FREE_BYTES, problemsOf, SECRETS } from "./configuration.ts";
+import { readSettings } from "./settings-file.ts";
 
 /**
  * `npm run deploy:cloudflare`: bundles the Worker, writes its configuration, and holds both against Cloudflare's
@@ -42,7 +43,7 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const settings = readSettings();
+  const settings = readSettings(process.env);
   const missing = missingOf(settings);
   const bundle = await bundleWorker();
   const configuration = configurationOf(settings, {
@@ -70,12 +71,6 @@ async function main(): Promise<void> {
   });
   if (error !== undefined) throw new Error(`npx, which fetches and runs ${WRANGLER}, did not start: ${error.message}`);
   process.exit(status ?? 1);
-}
-
-/** A price file is uploaded as its text: a Worker has no files. */
-function readSettings(): Record<string, string | undefined> {
-  const file = process.env.PRICES_FILE;
-  return file ? { ...process.env, PRICES_FILE: readFileSync(file, "utf8") } : process.env;
 }
 
 /** Secrets are with Cloudflare already, and may be missing here. */

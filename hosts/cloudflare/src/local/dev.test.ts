@@ -58,7 +58,9 @@ test("beside a devnet it prints a URL and a key that work, stops when told, and 
       await eventually(async () => assert.match(said(), /Stop/), 30_000);
       const [, url = "", key = ""] = /^Gateway {2}(\S+)[\s\S]*API key {2}(\S+)/m.exec(said()) ?? [];
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-      const body = JSON.stringify({ model: "sim-small", messages: [{ role: "user", content: "Say hello." }] });
+      // What it prints for a shell.
+      const body = / -d '([^']+)'/.exec(said())?.[1] ?? "";
+      assert.equal((JSON.parse(body) as { max_tokens?: number }).max_tokens, 64);
       const response = await fetch(`${url}/api/v1/chat/completions`, { method: "POST", headers, body });
       assert.equal(response.status, 200, start);
       spent += ((await response.json()) as { usage: { cost_nano_usd: number } }).usage.cost_nano_usd;

@@ -5,7 +5,7 @@ import { contractSettings, gatewaySettings } from "@inference/gateway/settings";
 
 /** What is read of a devnet that runs: its `ready.json` and `secrets.json`. */
 type Ready = {
-  chains: { name: string; chainId: number; rpcUrl: string }[];
+  chains: { name: string; chainId: number; rpcUrl: string; eid?: number; stablecoin?: object }[];
   contracts: Record<string, Record<string, string>>;
   wallets: { privateKey: `0x${string}`; activated: boolean }[];
   provider: { url: string };
@@ -55,6 +55,7 @@ export function readDevnet(folder: string, environment: Readonly<Record<string, 
       ...Object.fromEntries(
         Object.entries(contractSettings).map(([name, setting]) => [setting, contracts[name] ?? ""]),
       ),
+      CHAINS: JSON.stringify(ready.chains.map((each) => ({ ...each, addresses: ready.contracts[each.name] ?? {} }))),
     },
     privateKey: wallet.privateKey,
     chainId: chain.chainId,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage, generateSiweNonce } from "viem/siwe";
+import { readSettings } from "../deploy/settings-file.ts";
 import { type DevnetSite, readDevnet } from "./devnet.ts";
 import { type RunningWorker, startWorker } from "./workerd.ts";
 
@@ -14,9 +15,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 try {
-  const site = readDevnet(process.env.DEVNET_DIR || ".devnet", process.env);
+  const site = readDevnet(process.env.DEVNET_DIR || ".devnet", readSettings(process.env));
   worker = await startWorker({ settings: site.settings, folder: site.folder, port: readPort() });
-  show(worker.url, await makeKey(worker.url, site));
+  show(worker.url, await makeKey(worker.url, site), await exampleModel(worker.url));
   await worker.ended;
   if (!isStopping) throw new Error(`workerd ended unasked: ${worker.said()}`);
 } catch (error) {
@@ -66,10 +67,23 @@ async function call<T>(url: string, init: RequestInit): Promise<T> {
   return JSON.parse(text) as T;
 }
 
-function show(url: string, key: string): void {
-  const body = JSON.stringify({ model: "sim-small", messages: [{ role: "user", content: "Say hello." }] });
+/** A model that writes text: the simulator's small one, or the first that the provider lists. */
+async function exampleModel(url: string): Promise<string> {
+  const { data } = await call<{ data: { id: string; type: string }[] }>(`${url}/api/v1/models`, {});
+  const texts = data.filter(({ type }) => type === "text").map(({ id }) => id);
+  const model = texts.find((id) => id === "sim-small") ?? texts[0];
+  if (model === undefined) throw new Error("The provider lists no text model with a price.");
+  return model;
+}
+
+function show(url: string, key: string, model: string): void {
+  const body = JSON.stringify({
+    model,
+    messages: [{ role: "user", content: "Say hello." }],
+    max_tokens: 64,
+  });
   process.stdout.write(
-    `\nGateway  ${url} (a Worker)\nAPI key  ${key}\n\n` +
+    `\nGateway  ${url} (a Worker)\nDocs     ${url}/docs\nAPI key  ${key}\n\n` +
       `curl ${url}/api/v1/chat/completions -H 'authorization: Bearer ${key}' ` +
       `-H 'content-type: application/json' -d '${body}'\n\nStop     Ctrl-C\n`,
   );

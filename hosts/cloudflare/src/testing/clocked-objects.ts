@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command, Reply, ReplyOf } from "@inference/ledger/commands";
+import { isUnresolved } from "@inference/ledger/hold";
 import type { Partition } from "@inference/ledger/partition";
 import { tableNames } from "@inference/ledger/schema";
 import type { ReadRows, TableName, Tables } from "@inference/ledger/tables";
@@ -108,6 +109,7 @@ function readRows(stored: StoredRows = nothing): ReadRows {
         .toReversed()
         .slice(0, limit) as never,
     liveKeys: () => stored.key.filter(({ revokedAt }) => revokedAt === null),
+    unresolvedHolds: () => stored.hold.filter(isUnresolved),
   };
 }
 

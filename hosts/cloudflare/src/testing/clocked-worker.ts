@@ -1,4 +1,4 @@
-import type { DurableObjectState } from "@cloudflare/workers-types";
+import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-types";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { tableNames } from "@inference/ledger/schema";
@@ -72,7 +72,7 @@ const models = [{ id: "m", type: "text", usd_per_million_tokens: { input: "1", o
 let kept: Promise<void> | undefined;
 
 export default {
-  async fetch(request: Request, bindings: Bindings): Promise<Response> {
+  async fetch(request: Request, bindings: Bindings, event: ExecutionContext): Promise<Response> {
     kept ??= bindings.KEY_VALUE.put("prices:kept", JSON.stringify({ models }));
     await kept;
     const asked = (await request.json()) as Asked;
@@ -87,7 +87,8 @@ export default {
       return Response.json(answers.map((answer) => (answer.status === "fulfilled" ? (answer.value ?? null) : null)));
     }
     const { partition, command } = asked;
-    const reply = await makeEdgeLedger(bindings).run(() => send(partition, command));
+    const background = (work: Promise<unknown>) => event.waitUntil(work);
+    const reply = await makeEdgeLedger(bindings, { background }).run(() => send(partition, command));
     return Response.json({ reply, rows: await objectOf(partition).rows(partition) });
   },
 };

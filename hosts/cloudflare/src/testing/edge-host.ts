@@ -20,7 +20,21 @@ export function hostOf(edge: Edge): HostUnderTest {
   let accounts = 0;
   let questions = 0;
 
+  async function alerts(event: string, requestId: string): Promise<Record<string, unknown>[]> {
+    // What it said before this is here once this is.
+    questions += 1;
+    const text = `question ${questions}.`;
+    await fetch(`${edge.url}/__say?text=${encodeURIComponent(text)}`);
+    await eventually(() => assert.ok(edge.said().includes(text), "what it said"));
+    return edge
+      .said()
+      .split("\n")
+      .filter((line) => line.includes(`"level":"alert","event":"${event}"`) && line.includes(`"${requestId}"`))
+      .map((line) => JSON.parse(line));
+  }
+
   return {
+    url: edge.url,
     simulator: edge.simulator,
     async account(balanceNanoUsd) {
       accounts += 1;
@@ -42,18 +56,9 @@ export function hostOf(edge: Edge): HostUnderTest {
     balance: (address) => edge.ask(accountPartition(address), { type: "balance", at: Date.now() }),
     read: edge.ask,
     rows: (table, partition) => edge.call(partition, "rows", partition, table) as never,
-    async usageAlerts(requestId) {
-      // What it said before this is here once this is.
-      questions += 1;
-      const text = `question ${questions}.`;
-      await fetch(`${edge.url}/__say?text=${encodeURIComponent(text)}`);
-      await eventually(() => assert.ok(edge.said().includes(text), "what it said"));
-      return edge
-        .said()
-        .split("\n")
-        .filter((line) => line.includes('"level":"alert","event":"usage"') && line.includes(`"${requestId}"`))
-        .map((line) => String((JSON.parse(line) as { alert: string }).alert));
-    },
+    usageAlerts: async (requestId) => (await alerts("usage", requestId)).map(({ alert }) => String(alert)),
+    modelAlerts: async (requestId) => (await alerts("other_model", requestId)).map(({ answered }) => String(answered)),
+    lossAlerts: async (requestId) => (await alerts("loss", requestId)).map(({ lossNanoUsd }) => Number(lossNanoUsd)),
     stop: edge.stop,
   };
 }

@@ -16,6 +16,8 @@ export { ChainObject } from "../chain-object.ts";
 export class PartitionObject extends RealPartitionObject {
   #refused: CommandType = "follow";
   #refusals = 0;
+  #lost: CommandType | undefined;
+  #losses = 0;
   #isOut = false;
 
   override async executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
@@ -24,6 +26,10 @@ export class PartitionObject extends RealPartitionObject {
     this.#refusals -= refused.size;
     const others = commands.filter((command) => !refused.has(command));
     const outcomes = (await super.executeAll(partition, others)).values();
+    if (this.#losses > 0 && commands.some(({ type }) => type === this.#lost)) {
+      this.#losses -= 1;
+      throw new Error("the reply is lost");
+    }
     return commands.map((command) => (refused.has(command) ? outOfOrder : (outcomes.next().value ?? outOfOrder)));
   }
 
@@ -31,6 +37,12 @@ export class PartitionObject extends RealPartitionObject {
   async refuse(times: number, type: CommandType = "follow"): Promise<void> {
     this.#refusals = times;
     this.#refused = type;
+  }
+
+  /** The next commands of a type take effect, and their replies are lost. */
+  async loseReplies(times: number, type: CommandType): Promise<void> {
+    this.#losses = times;
+    this.#lost = type;
   }
 
   /** It answers no command, until it is told to again. */
@@ -106,7 +118,7 @@ export default {
       query?: never;
       call?: [string, ...unknown[]];
     };
-    const ledger = makeEdgeLedger(bindings);
+    const ledger = makeEdgeLedger(bindings, { background: (work) => event.waitUntil(work) });
     if (command !== undefined) return Response.json(await ledger.run(() => send(partition, command)));
     if (query !== undefined) return Response.json(await ledger.read(partition, query as never));
     const [method, ...args] = call ?? ["none"];

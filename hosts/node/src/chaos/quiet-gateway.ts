@@ -4,7 +4,7 @@ import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { noLimits } from "@inference/gateway/testing/no-limits";
 import type { LedgerClient } from "@inference/ledger/client";
 
-/** Enough of a gateway for its jobs: no provider, no chain, nobody to answer. An alert is an error. */
+/** Enough of a gateway for its jobs: no provider, no chain, nobody to answer. An alert but of a loss is an error. */
 export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }): Gateway {
   const nothing = (): never => {
     throw new Error("the jobs need no more than a ledger here");
@@ -24,7 +24,7 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
     },
     upstream: { send: nothing },
     log: (level, event, fields) => {
-      if (level === "alert") throw new Error(`${event}: ${JSON.stringify(fields)}`);
+      if (level === "alert" && event !== "loss") throw new Error(`${event}: ${JSON.stringify(fields)}`);
     },
     background: nothing,
     timers: {
@@ -41,8 +41,9 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
       chainIds: [1],
       drainMs: 0,
       heldBodyBytes: 1,
+      heldAnswerBytes: 1,
       request: defaultRequestLimits,
-      contracts: {},
+      chains: [],
       operator: noLimits,
       upstream: {
         baseUrl: "http://provider.test",

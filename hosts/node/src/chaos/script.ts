@@ -1,10 +1,10 @@
 import type { Gateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/inference/forget";
-import { reserveRequest } from "@inference/gateway/inference/saga";
 import { orphanAll, sweep } from "@inference/gateway/inference/sweep";
 import type { LedgerClient } from "@inference/ledger/client";
 import type { Command, Payer } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition, chainPartition, identityPartition } from "@inference/ledger/partition";
+import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
 import { makeQuietGateway } from "./quiet-gateway.ts";
 

@@ -3,7 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { defaultRequestLimits, type OperatorConfig, type RequestLimits } from "@inference/gateway/config";
+import {
+  defaultDrainMs,
+  defaultRequestLimits,
+  type OperatorConfig,
+  type RequestLimits,
+} from "@inference/gateway/config";
 import type { ChainReader, Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { makeApp } from "@inference/gateway/http/app";
@@ -23,6 +28,7 @@ import { openDatabase } from "../database.ts";
 import { openKeyValue } from "../key-value.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
 import { listen } from "../listen.ts";
+import { timers } from "../timers.ts";
 import { openUpstream } from "../upstream.ts";
 
 /**
@@ -59,7 +65,13 @@ export type StackOptions = HostOptions & {
 };
 
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  const { ceilingNanoUsd = 1_000_000_000_000, drainMs = 10_000, now = Date.now, hurry = 1, subKeys = false } = options;
+  const {
+    ceilingNanoUsd = 1_000_000_000_000,
+    drainMs = defaultDrainMs,
+    now = Date.now,
+    hurry = 1,
+    subKeys = false,
+  } = options;
   const canary = `canary-${randomBytes(16).toString("hex")}`;
   const adminKey = `${canary}-admin`;
   const simulator = await startProviderSimulator({ port: 0, masterKey: canary, adminKey });
@@ -90,12 +102,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     upstream,
     log,
     background: background.add,
-    timers: {
-      after(ms, callback) {
-        const timer = setTimeout(callback, ms / speed);
-        return { cancel: () => clearTimeout(timer) };
-      },
-    },
+    timers: { after: (ms, callback) => timers.after(ms / speed, callback) },
   };
   const gateway = makeGateway(
     {
@@ -104,8 +111,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       chainIds: [31337],
       drainMs,
       heldBodyBytes: 256 * 1024 * 1024,
+      heldAnswerBytes: 128 * 1024 * 1024,
       request: { ...defaultRequestLimits, ...options.request },
-      contracts: {},
+      chains: [],
       operator: { ...noLimits, ...options.operator },
       upstream: {
         baseUrl: provider,
@@ -126,7 +134,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   await gateway.prices.refresh();
   speed = hurry;
   await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd }));
-  const server = await listen(makeApp(gateway), { HOST: "127.0.0.1", PORT: 0 });
+  const { stalledReaderMs: STALLED_READER_MS } = gateway.config.request;
+  const server = await listen(makeApp(gateway), { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS });
   return {
     url: server.url,
     gateway,
@@ -157,6 +166,14 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       logged
         .filter(({ level, event, fields }) => level === "alert" && event === "usage" && fields.request === requestId)
         .map(({ fields }) => String(fields.alert)),
+    modelAlerts: async (requestId) =>
+      logged
+        .filter(({ event, fields }) => event === "other_model" && fields.request === requestId)
+        .map(({ fields }) => String(fields.answered)),
+    lossAlerts: async (requestId) =>
+      logged
+        .filter(({ level, event, fields }) => level === "alert" && event === "loss" && fields.request === requestId)
+        .map(({ fields }) => Number(fields.lossNanoUsd)),
     async balance(address) {
       const view = await ledger.read(accountPartition(address), { type: "balance", at: now() });
       return { ...view, availableNanoUsd: view.availableNanoUsd ?? 0 };

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { ErrorCode, GatewayError } from "@inference/protocol/errors";
 import type { Model, ModelFeatures, Price } from "@inference/protocol/model";
+import { complete } from "../../../sliced-work.ts";
+import type { Order } from "../../order.ts";
 import type { OrderContext } from "../order-context.ts";
 
 /** Models and a context for tests of orders. */
@@ -54,11 +56,22 @@ export const models: ReadonlyMap<string, Model> = new Map([
 ]);
 
 export const context: OrderContext = {
+  texts: null,
   snapshot: { id: "snap", atMs: 1, models },
   aliases: { smart: "text-1" },
   user: "u_1",
   chatExtras: {},
 };
+
+/** Parses an order in one piece, of a body that is small. */
+export function atOnce<T extends Order>(parse: (body: unknown, context: OrderContext) => Generator<void, T>) {
+  return (body: unknown, orderContext: OrderContext): T & { upstreamBody: string } => {
+    const order = complete(parse(body, orderContext));
+    const { upstreamBody } = order;
+    assert.ok(typeof upstreamBody === "string");
+    return { ...order, upstreamBody };
+  };
+}
 
 /** Asserts that a request is refused, and answers with the message. */
 export function refused(run: () => unknown, code: ErrorCode, param: string | null): string {

@@ -1,0 +1,104 @@
+import { type Address, isAddress } from "@inference/protocol/credential";
+import * as z from "zod";
+
+/** A chain with the token's contracts on it, as the gateway tells its clients of it. */
+export type KnownChain = {
+  chainId: number;
+  /** The primary chain settles activations; from a secondary chain they travel there as messages. */
+  role: "primary" | "secondary";
+  name: string | null;
+  /** LayerZero's endpoint id of the chain; null where the operator has named none. */
+  eid: number | null;
+  /** A public node of the chain; null where the operator has named none. */
+  rpcUrl: string | null;
+  /** The dollar that the minter takes; its address is among the contracts. */
+  stablecoin: { decimals: number; symbol: string | null } | null;
+  contracts: Readonly<Record<string, Address>>;
+};
+
+const address = z.custom<Address>((text) => typeof text === "string" && isAddress(text), "is not a 0x address");
+const stablecoin = z.object({
+  decimals: z.int().min(6).max(36),
+  symbol: z.string().min(1).max(32).nullable().default(null),
+});
+const chain = z.object({
+  name: z.string().min(1).max(64).nullable().default(null),
+  chainId: z
+    .int()
+    .min(1)
+    .max(2 ** 48),
+  // A deployment on one chain alone has endpoint id 0.
+  eid: z
+    .int()
+    .min(0)
+    .max(2 ** 32 - 1)
+    .default(0),
+  rpcUrl: z
+    .url({ protocol: /^https?$/ })
+    .nullable()
+    .default(null),
+  stablecoin: stablecoin.nullable().default(null),
+  addresses: z.record(z.string().regex(/^[A-Za-z0-9]{1,64}$/), address),
+});
+
+/** The chains as `npm run deploy` prints them: what else it prints is left out. */
+export const chainList = z.string().transform((text, context): ListedChain[] => {
+  const list = z.array(chain).min(1).max(16).safeParse(parseJson(text));
+  const problem = list.success ? duplicateIn(list.data) : describe(list.error);
+  if (list.success && problem === undefined) return list.data;
+  context.addIssue(`must be the list of chains that \`npm run deploy\` prints: ${problem}`);
+  return z.NEVER;
+});
+
+export type ListedChain = z.infer<typeof chain>;
+
+/**
+ * The chains that the gateway knows, the primary chain first.
+ *
+ * @param primary The primary chain's id, and those of its contracts that have a setting of their own.
+ * @returns `problem` if the list does not have the primary chain, or names another contract on it than a setting does.
+ */
+export function knownChains(
+  primary: { chainId: number; contracts: Readonly<Record<string, Address>> },
+  listed: readonly ListedChain[] | undefined,
+): { chains: readonly KnownChain[]; problem?: string } {
+  const nothing = { name: null, eid: null, rpcUrl: null, stablecoin: null };
+  const alone: KnownChain = { ...nothing, ...primary, role: "primary" };
+  if (listed === undefined) return { chains: [alone] };
+  const own = listed.find(({ chainId }) => chainId === primary.chainId);
+  if (own === undefined)
+    return { chains: [], problem: `has no chain ${primary.chainId}, which PRIMARY_CHAIN_ID names` };
+  for (const [name, address] of Object.entries(primary.contracts)) {
+    const other = own.addresses[name];
+    if (other !== undefined && other.toLowerCase() !== address.toLowerCase()) {
+      return { chains: [], problem: `has ${name} at ${other}, and the setting for it says ${address}` };
+    }
+  }
+  const known = ({ addresses, eid, ...chain }: ListedChain): KnownChain => ({
+    ...chain,
+    eid: eid === 0 ? null : eid,
+    role: chain.chainId === primary.chainId ? "primary" : "secondary",
+    contracts: addresses,
+  });
+  const first = known(own);
+  const others = listed.filter((each) => each !== own).map(known);
+  return { chains: [{ ...first, contracts: { ...primary.contracts, ...first.contracts } }, ...others] };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function duplicateIn(chains: readonly ListedChain[]): string | undefined {
+  const twice = chains.find(({ chainId }, index) => chains.findIndex((other) => other.chainId === chainId) < index);
+  return twice === undefined ? undefined : `chain ${twice.chainId} is in it twice`;
+}
+
+function describe({ issues: [issue] }: z.ZodError): string {
+  const path = issue?.path.map(String).join(".") ?? "";
+  return path === "" ? "it is not a JSON list" : `${path}: ${issue?.message}`;
+}

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openFixture } from "../identity/testing/identity-fixture.ts";
+import type { Delivered } from "../metering/quote.ts";
+import { startWatch } from "./answer-stream.ts";
+import type { Exchange } from "./exchange.ts";
+import { openOutlet } from "./outlet.ts";
+
+test("a checkpoint is written for more bytes of a choice that has not ended, and for nothing new none is", async () => {
+  const { gateway } = openFixture();
+  const ticks: (() => void)[] = [];
+  gateway.environment.timers = {
+    after(_ms, callback) {
+      ticks.push(callback);
+      return { cancel: () => undefined };
+    },
+  };
+  const written: number[] = [];
+  const quote = { chargeForDelivered: ({ bytes }: Delivered) => written.push(bytes) };
+  const exchange = { order: { quote }, abort: new AbortController() } as unknown as Exchange;
+  const backlog = { is: () => undefined, isLast: () => undefined };
+  const outlet = openOutlet(gateway.environment, { keepsAlive: false, stalledReaderMs: 1, backlog });
+  let delivered: Delivered = { bytes: 0, events: 0 };
+  const tap = { state: () => "open" as const, delivered: () => delivered, upstreamId: () => null };
+  startWatch(gateway, exchange, tap, outlet);
+  for (const bytes of [5, 5, 9]) {
+    delivered = { bytes, events: 0 };
+    void outlet.write(new Uint8Array(bytes), delivered);
+    ticks.at(-1)?.();
+  }
+  assert.deepEqual(written, [5, 9]);
+});

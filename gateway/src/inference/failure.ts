@@ -1,0 +1,55 @@
+import { LedgerUnavailable } from "@inference/ledger/client";
+import { GatewayError } from "@inference/protocol/errors";
+import { formatUsd } from "@inference/protocol/money";
+import { UpstreamFailure } from "../environment.ts";
+import { nothingDelivered } from "../metering/quote.ts";
+import { nothingReported } from "../metering/usage.ts";
+import type { AnswerKind, Conclusion, Ending } from "./conclusion.ts";
+import type { Exchange } from "./exchange.ts";
+import { whyGivenUp } from "./give-up.ts";
+import type { InferenceRequest } from "./inference.ts";
+import { BrokenAnswer, UnusableAnswer } from "./unusable-answer.ts";
+
+/** How a forwarded request ended of which nothing was sent to its client. */
+export function failureEnding(error: unknown, { order, abort }: Exchange, request: InferenceRequest): Ending {
+  const as: AnswerKind = order.stream || request.route.passesThrough ? "stream" : "whole";
+  const why = String(error);
+  if (error instanceof UnusableAnswer) {
+    return { kind: "nothing", why, ...error.reported, mayBill: error.mayBill ? as : null };
+  }
+  // The provider had answered when the ledger failed.
+  if (error instanceof LedgerUnavailable) return { kind: "nothing", why, ...nothingReported, mayBill: as };
+  if (!(error instanceof UpstreamFailure) || error.stage === "not_sent") {
+    return { kind: "nothing", why, ...nothingReported, mayBill: null };
+  }
+  const reported = error instanceof BrokenAnswer ? error.reported : nothingReported;
+  const clientGone = request.clientGone?.aborted ?? false;
+  const isWalkedAwayFrom = abort.signal.aborted || (clientGone && error.stage === "body");
+  if (!isWalkedAwayFrom) return { kind: "nothing", why, ...reported, mayBill: as };
+  const rest = { delivered: nothingDelivered, complete: false, as };
+  return { kind: "answer", ...reported, ...rest, clientGone, givenUp: !clientGone };
+}
+
+/** What went wrong between us and the provider, as the client is told it. */
+export function failureError(error: unknown, { id, abort }: Exchange, { chargeNanoUsd }: Conclusion): unknown {
+  if (!(error instanceof UpstreamFailure)) return error;
+  if (error.stage === "not_sent") {
+    const message = "The provider cannot be reached at the moment: try again in a few seconds. Nothing was charged.";
+    return new GatewayError({ code: "upstream_unavailable", message, retryAfterS: 2 });
+  }
+  const charged =
+    chargeNanoUsd === 0
+      ? "Nothing was charged."
+      : `The provider may bill it, so $${formatUsd(chargeNanoUsd)} was charged: ${receiptHint(id)}.`;
+  if (abort.signal.aborted) {
+    const given = whyGivenUp(abort.signal);
+    const why = given === null ? "The provider took too long." : `${given}, and was given up.`;
+    return new GatewayError({ code: "upstream_timeout", message: `${why} ${charged}` });
+  }
+  return new GatewayError({ code: "upstream_error", message: `The provider's answer broke off. ${charged}` });
+}
+
+/** Where a client finds what a request was charged. */
+export function receiptHint(requestId: string): string {
+  return `see GET /api/v1/generation?id=${requestId}`;
+}

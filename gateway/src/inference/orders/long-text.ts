@@ -1,0 +1,65 @@
+/**
+ * A string of a large body that was not decoded: its bytes are checked, counted, and sent on as they came. A short
+ * string stands in for it in the parsed body.
+ */
+export type LongText = {
+  /** What stood between its quotes, JSON's escapes among it. */
+  slices: readonly Uint8Array[];
+  bytes: number;
+  /** The decoded string's length, in UTF-16 units as `length` counts, and in characters. */
+  units: number;
+  characters: number;
+};
+
+/** By what stands in for each. */
+export type LongTexts = ReadonlyMap<string, LongText>;
+
+/**
+ * A string of more characters is long. No schema's maximum length lies above this, but for those that are checked by
+ * `charactersOfText`: a stand-in, which is a little longer, is too long wherever its text is.
+ */
+export const SHORT_TEXT_CHARACTERS = 256;
+const STAND_IN_LENGTH = SHORT_TEXT_CHARACTERS + 8;
+const INDEX_DIGITS = 6;
+const SHOWN_BYTES = 100;
+
+/**
+ * What stands in for the text of this number: as the text begins, as far as that is plain, so that a check of its
+ * beginning holds, and then filled up. No other string of the body is the same, for those are shorter.
+ */
+export function standIn(index: number, literal: Uint8Array): string {
+  const filled = beginning(literal).padEnd(STAND_IN_LENGTH - INDEX_DIGITS, ".");
+  return filled + String(index).padStart(INDEX_DIGITS, "0");
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+/** A text's first characters, up to one that is not of ASCII or that JSON would escape. */
+function beginning(literal: Uint8Array): string {
+  const raw = String.fromCharCode(...literal.subarray(0, SHOWN_BYTES));
+  let text = "";
+  for (const [written, simple, unit] of raw.matchAll(/\\(?:([^u])|u([0-9a-fA-F]{4}))|[^\\]/gs)) {
+    const character = unit !== undefined ? String.fromCharCode(Number.parseInt(unit, 16)) : (simple ?? written);
+    const code = character.charCodeAt(0);
+    const isLetter = simple !== undefined && simple !== "/";
+    if (isLetter || code < 32 || code > 126 || code === QUOTE || code === BACKSLASH) break;
+    text += character;
+  }
+  return text;
+}
+
+/** A string's size as UTF-8; of a long one, as it came, which is never less. */
+export function bytesOfText(text: string, texts: LongTexts | null): number {
+  return texts?.get(text)?.bytes ?? Buffer.byteLength(text);
+}
+
+/** A string's UTF-16 units. */
+export function unitsOfText(text: string, texts: LongTexts | null): number {
+  return texts?.get(text)?.units ?? text.length;
+}
+
+/** A string's characters, each a code point. */
+export function charactersOfText(text: string, texts: LongTexts | null): number {
+  return texts?.get(text)?.characters ?? [...text].length;
+}

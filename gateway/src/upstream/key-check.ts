@@ -1,0 +1,103 @@
+import { limits } from "../config.ts";
+import { type Environment, UpstreamFailure } from "../environment.ts";
+import { makeShared } from "../identity/shared.ts";
+import type { Provider } from "./provider.ts";
+
+/**
+ * Whether the provider takes the master key, as far as is known. What requests are answered says it; where none has
+ * been sent yet, or the key was refused a while ago, the provider is asked with a request that cannot cost anything.
+ */
+export type KeyCheck = {
+  /** A request with this key was answered with this status. */
+  answered(key: string, status: number): void;
+  /** Asks the provider if nothing is known, or if it refused the key a while ago. Never throws. */
+  current(): Promise<KeyState>;
+};
+
+export type KeyState =
+  | { state: "ok" | "unknown" }
+  /** What the operator is to do about it: nothing in it is secret. */
+  | { state: "refused"; status: RefusedStatus; action: string };
+
+type RefusedStatus = 401 | 402 | 403;
+
+const ASK_MS = 3_000;
+
+export function makeKeyCheck(
+  masterKey: string,
+  { clock, timers, log, background }: Pick<Environment, "clock" | "timers" | "log" | "background">,
+  provider: Pick<Provider, "tryKey">,
+): KeyCheck {
+  const shared = makeShared<void>({ background });
+  let known: KeyState = { state: "unknown" };
+  let knownAtMs = Number.NEGATIVE_INFINITY;
+
+  function learn(state: KeyState): void {
+    known = state;
+    knownAtMs = clock.now();
+  }
+
+  async function ask(): Promise<void> {
+    const status = await tryKey(provider, timers);
+    // That it could not be asked says nothing of the key, and is not asked again at once.
+    knownAtMs = clock.now();
+    if (isRefusal(status)) {
+      learn(refused(status));
+      log("alert", "provider", { alert: actionFor(status) });
+    } else if (status !== null && provesKey(status)) learn({ state: "ok" });
+  }
+
+  return {
+    answered(key, status) {
+      if (key !== masterKey) return;
+      if (isRefusal(status)) learn(refused(status));
+      else if (status === 200) learn({ state: "ok" });
+    },
+    async current() {
+      const isOld = Math.abs(clock.now() - knownAtMs) >= limits.keyCheckMs;
+      if (known.state !== "ok" && isOld) await shared("key", ask);
+      return known;
+    },
+  };
+}
+
+/** The status with which the provider answers a request for nothing; null if it cannot be asked. */
+export async function tryKey(
+  provider: Pick<Provider, "tryKey">,
+  timers: Environment["timers"],
+): Promise<number | null> {
+  const abort = new AbortController();
+  const timer = timers.after(ASK_MS, () => abort.abort());
+  try {
+    return await provider.tryKey(abort.signal);
+  } catch (error) {
+    if (error instanceof UpstreamFailure) return null;
+    throw error;
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** It found fault with the request, or nothing: the key was looked at before. */
+function provesKey(status: number): boolean {
+  return (status >= 200 && status < 300) || status === 400 || status === 422;
+}
+
+function isRefusal(status: number | null): status is RefusedStatus {
+  return status === 401 || status === 402 || status === 403;
+}
+
+function refused(status: RefusedStatus): KeyState {
+  return { state: "refused", status, action: actionFor(status) };
+}
+
+function actionFor(status: RefusedStatus): string {
+  switch (status) {
+    case 401:
+      return "The provider does not accept UPSTREAM_API_KEY (401): set a key that it accepts, and start again.";
+    case 402:
+      return "The provider's account cannot pay (402): add funds there, or raise the limit of UPSTREAM_API_KEY.";
+    case 403:
+      return "The provider does not permit the request (403): look at the permissions of UPSTREAM_API_KEY there.";
+  }
+}

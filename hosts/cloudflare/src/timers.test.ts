@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { DAY_MS } from "@inference/protocol/window";
+import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+
+/**
+ * An object with a timer that is pending does not hibernate, and is billed for that time. So none is left once the work
+ * is over that it was set for.
+ */
+let edge: Edge;
+before(async () => {
+  edge = await startEdge({}, { entry: new URL("testing/timed-worker.ts", import.meta.url) });
+});
+after(() => edge?.stop());
+
+async function assertNoneLeft(): Promise<void> {
+  const pending = async () => (await fetch(`${edge.url}/__timers`)).json();
+  await eventually(async () => assert.deepEqual(await pending(), []), 500);
+}
+
+test("no timer is left once an alarm has forgotten what is over", async () => {
+  const account = accountPartition("0x00000000000000000000000000000000000000f7");
+  await edge.fund("0x00000000000000000000000000000000000000f7");
+  const over = { id: "overoverover", expiresAt: Date.now() - 5 * DAY_MS, digest: null };
+  await edge.call(account, "write", account, [{ table: "nonce", id: over.id, row: over }]);
+  await edge.call(account, "ring");
+  await eventually(async () => {
+    const nonces = (await edge.call(account, "rows", account, "nonce")) as { id: string }[];
+    assert.ok(!nonces.some(({ id }) => id === over.id));
+  });
+  await assertNoneLeft();
+});
+
+test("no timer is left once a request has been answered, whole or in a stream, or could not be reserved", async () => {
+  const { key } = await edge.fund("0x00000000000000000000000000000000000000f8");
+  for (const stream of [false, true]) {
+    const response = await edge.chat(key, { stream, messages: [{ role: "user", content: "[[tokens=5]]" }] });
+    assert.equal(response.status, 200, await response.text());
+    await assertNoneLeft();
+  }
+  await edge.call(ceilingPartition, "outOfService", true);
+  const response = await edge.chat(key, { messages: [{ role: "user", content: "[[tokens=5]]" }] });
+  assert.equal(response.status, 503, await response.text());
+  await assertNoneLeft();
+});

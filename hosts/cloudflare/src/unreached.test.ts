@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { accountPartition, ceilingPartition, identityPartition } from "@inference/ledger/partition";
+import type { Address } from "@inference/protocol/credential";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { createSiweMessage, generateSiweNonce } from "viem/siwe";
+import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+
+/**
+ * A request whose reservation could not be made holds nothing a few seconds later: neither in its account nor under the
+ * ceiling, whichever of the two was out of service, and whether or not it had taken the hold.
+ */
+let edge: Edge;
+before(async () => {
+  edge = await startEdge();
+});
+afterEach(() => edge.call(ceilingPartition, "outOfService", false));
+after(() => edge?.stop());
+
+/** As many as one account may have in flight. */
+const IN_FLIGHT = 32;
+const MOMENT_MS = 700;
+const body = { messages: [{ role: "user", content: "[[tokens=5]]" }] };
+let wallets = 0;
+
+async function fund() {
+  wallets += 1;
+  const address: Address = `0x${(0xf000 + wallets).toString(16).padStart(40, "0")}`;
+  const account = accountPartition(address);
+  const { key } = await edge.fund(address);
+  // The prices are read, and the objects are there.
+  await assertServed(key);
+  const held = async () => ({
+    account: (await edge.ask(account, { type: "balance", at: Date.now() })).heldNanoUsd,
+    ceiling: (await edge.ask(ceilingPartition, { type: "ceiling", at: Date.now() })).heldNanoUsd,
+  });
+  return { account, key, held };
+}
+
+async function assertServed(key: string): Promise<void> {
+  const response = await edge.chat(key, body);
+  assert.equal(response.status, 200, await response.text());
+}
+
+async function assertUnavailable(key: string): Promise<void> {
+  const response = await edge.chat(key, body);
+  const { error } = (await response.json()) as { error: { code: string } };
+  assert.deepEqual([response.status, error.code], [503, "ledger_unavailable"]);
+}
+
+const nothing = { account: 0, ceiling: 0 };
+
+/** Takes an object out of service for a moment. Resolves once it is back. */
+async function outForAMoment(partition: string): Promise<{ back: Promise<void> }> {
+  await edge.call(partition, "outOfService", true);
+  const back = sleep(MOMENT_MS).then(async () => void (await edge.call(partition, "outOfService", false)));
+  return { back };
+}
+
+test("a moment without the ceiling's object keeps no account out: what was held for it is released at once", async () => {
+  const { key, held } = await fund();
+  const { back } = await outForAMoment(ceilingPartition);
+  await Promise.all(Array.from({ length: IN_FLIGHT }, () => assertUnavailable(key)));
+  assert.equal((await held()).account, 0);
+  await back;
+  await assertServed(key);
+  await eventually(async () => assert.deepEqual(await held(), nothing));
+});
+
+test("where the ceiling took a hold and its reply was lost, both sides let go of it within seconds", async () => {
+  const { key, held } = await fund();
+  await edge.call(ceilingPartition, "loseReplies", 2, "reserveCeiling");
+  await assertUnavailable(key);
+  assert.equal((await held()).account, 0);
+  await eventually(async () => assert.deepEqual(await held(), nothing));
+  await assertServed(key);
+});
+
+test("where the account took a hold and its reply was lost, it lets go of it", async () => {
+  const { account, key, held } = await fund();
+  await edge.call(account, "loseReplies", 2, "reserve");
+  await assertUnavailable(key);
+  assert.deepEqual(await held(), nothing);
+  await assertServed(key);
+  await eventually(async () => assert.deepEqual(await held(), nothing));
+});
+
+test("where the account's object is away as well, its holds end within seconds of its return", async () => {
+  const { account, key, held } = await fund();
+  await edge.call(ceilingPartition, "outOfService", true);
+  await edge.call(account, "refuse", 12 * IN_FLIGHT, "release");
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: IN_FLIGHT }, () => assertUnavailable(key)));
+  const waitedMs = performance.now() - startedAt;
+  assert.ok(waitedMs < 5_000, `answered after ${waitedMs} ms`);
+  assert.ok((await held()).account > 0);
+  await edge.call(account, "refuse", 0, "release");
+  await edge.call(ceilingPartition, "outOfService", false);
+  await eventually(async () => assert.deepEqual(await held(), nothing), 15_000);
+  await assertServed(key);
+});
+
+test("a moment without the identity's object does not use a sign-in message up", async () => {
+  const wallet = privateKeyToAccount(generatePrivateKey());
+  const message = createSiweMessage({
+    domain: new URL(edge.url).host,
+    address: wallet.address,
+    uri: `${edge.url}/auth`,
+    version: "1",
+    chainId: 31_337,
+    nonce: generateSiweNonce(),
+    issuedAt: new Date(),
+  });
+  const signature = await wallet.signMessage({ message });
+  await outForAMoment(identityPartition(wallet.address));
+  const response = await fetch(`${edge.url}/auth`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ message, signature }),
+  });
+  assert.equal(response.status, 200, await response.text());
+});

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { after, before, test } from "node:test";
+import { type Stack, startStack } from "./testing/stack.ts";
+
+/** Chunked bodies, in chunks of every size. */
+const USD = 1_000_000_000;
+
+let stack: Stack;
+let key: string;
+before(async () => {
+  stack = await startStack();
+  ({ key } = await stack.account(USD));
+});
+after(() => stack.stop());
+
+/** Sends a chat in chunks of so many bytes, written at once; answers with what came back until the connection ended. */
+async function post(content: string, chunkBytes: number): Promise<string> {
+  const text = JSON.stringify({ model: "sim-small", max_tokens: 5, messages: [{ role: "user", content }] });
+  const chunks: string[] = [];
+  for (let at = 0; at < text.length; at += chunkBytes) {
+    const chunk = text.slice(at, at + chunkBytes);
+    chunks.push(`${chunk.length.toString(16)}\r\n${chunk}\r\n`);
+  }
+  const head = [
+    "POST /v1/chat/completions HTTP/1.1",
+    "host: gateway",
+    "connection: close",
+    `authorization: Bearer ${key}`,
+    "content-type: application/json",
+    "transfer-encoding: chunked",
+  ];
+  const socket = connect(Number(new URL(stack.url).port), "127.0.0.1");
+  let answer = "";
+  socket.setEncoding("latin1");
+  socket.on("data", (part: string) => {
+    answer += part;
+  });
+  socket.on("error", () => undefined);
+  socket.write(`${head.join("\r\n")}\r\n\r\n${chunks.join("")}0\r\n\r\n`);
+  await new Promise<void>((resolve) => socket.on("close", () => resolve()));
+  return answer;
+}
+
+for (const [length, chunkBytes] of [
+  [100, 1],
+  [3_000, 1],
+  [20_000, 16],
+  [20_000, 1_000],
+  [150_000, 70_000],
+] as const) {
+  test(`a body of ${length} letters in chunks of ${chunkBytes} is what it would be at once`, async () => {
+    const answer = await post(`${length}-${chunkBytes}-${"x".repeat(length)}`, chunkBytes);
+    assert.match(answer, /^HTTP\/1\.1 200 /);
+    const sent = stack.simulator.simulator.records.select((record) => record.body !== null, 1)[0];
+    assert.ok(sent?.body?.includes(`"${length}-${chunkBytes}-${"x".repeat(length)}"`));
+  });
+}
+
+test("a body of 300,000 chunks of a byte is cut off, and does not take a second of the gateway", async () => {
+  await post("warm", 1);
+  const before = process.threadCpuUsage();
+  const answer = await post("x".repeat(300_000), 1);
+  const { user, system } = process.threadCpuUsage(before);
+  assert.equal(answer, "");
+  assert.ok(user + system < 1_000_000, `${(user + system) / 1_000} ms`);
+  assert.match(await post("still there", 1), /^HTTP\/1\.1 200 /);
+});

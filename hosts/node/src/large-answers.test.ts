@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { after, before, test } from "node:test";
+import { limits } from "@inference/gateway/config";
+import { settledOf, until } from "@inference/gateway/inference/testing/audit";
+import { type StubProvider, startStubProvider } from "@inference/gateway/inference/testing/stub-provider";
+import { worstAnswers } from "@inference/gateway/testing/worst-answers";
+import { bytesInUse } from "./testing/heap.ts";
+import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
+
+const USD = 1_000_000_000;
+const ACCOUNTS = 4;
+const EACH = 10;
+/** An answer has 20 MB. The buffers of the provider and of the client are in this process as well. */
+const MOST_BYTES = ACCOUNTS * EACH * 3 * 1024 * 1024;
+
+let provider: StubProvider;
+let stack: Stack;
+before(async () => {
+  provider = await startStubProvider();
+  stack = await startStack({ provider: provider.url, request: { stalledReaderMs: 4_000 } });
+});
+after(async () => {
+  await stack.stop();
+  await provider.stop();
+});
+
+/** A response of which nothing is read. */
+async function askWithoutReading({ key }: TestAccount, path: string, body: object): Promise<IncomingMessage> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const request = httpRequest(new URL(path, stack.url), { method: "POST", headers, agent: false });
+  request.on("error", () => undefined);
+  request.end(JSON.stringify(body));
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  response.on("error", () => undefined);
+  return response;
+}
+
+test("large answers that nobody reads take little memory, and are over once their readers stand still", async () => {
+  const [answer] = worstAnswers(20);
+  assert.ok(answer !== undefined);
+  provider.say({
+    async *body() {
+      yield* answer.body();
+    },
+  });
+  const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => stack.account(USD)));
+  const before = bytesInUse({ outside: true });
+  const responses = await Promise.all(
+    accounts.flatMap((account) =>
+      Array.from({ length: EACH }, () => askWithoutReading(account, answer.path, answer.request)),
+    ),
+  );
+  assert.ok(responses.every(({ statusCode }) => statusCode === 200));
+  await until("answers to wait for their readers", () => stack.gateway.heldAnswers.bytes() > 0 || undefined);
+  const taken = bytesInUse({ outside: true }) - before;
+  assert.ok(taken < MOST_BYTES, `${Math.round(taken / 1024 / 1024)} MiB`);
+  await until("all memory to be given back", () => stack.gateway.heldAnswers.bytes() === 0 || undefined, 60_000);
+  for (const { address } of accounts) {
+    const settled = await settledOf(stack, address, 60_000);
+    assert.equal(settled.length, EACH);
+    for (const { receipt } of settled) assert.ok(receipt.chargeNanoUsd > 0, "nobody read it, and it was made");
+  }
+  for (const response of responses) response.destroy();
+});
+
+test("an account whose unread answers take its share is told so, and others are served", async () => {
+  const [hostile, other] = [await stack.account(USD), await stack.account(USD)];
+  const body = { model: "sim-small", max_tokens: 2, messages: [{ role: "user", content: "x" }] };
+  provider.say({ body: JSON.stringify({ choices: [{ message: { content: "hi" } }] }) });
+  const held = stack.gateway.heldAnswers.open(`account:${hostile.address}`);
+  held.set(1024 * 1024 * 1024);
+  const refused = await stack.call("/v1/chat/completions", { key: hostile.key, body });
+  assert.equal(refused.status, 429);
+  assert.match(await refused.text(), /Unread answers/);
+  assert.equal((await stack.call("/v1/chat/completions", { key: other.key, body })).status, 200);
+  held.set(0);
+  assert.equal((await stack.call("/v1/chat/completions", { key: hostile.key, body })).status, 200);
+});
+
+test("a small answer is read whole before it is sent also where others have taken all memory", async () => {
+  const account = await stack.account(USD);
+  const held = stack.gateway.heldAnswers.open(`account:0x${"1".repeat(40)}`);
+  held.set(1024 * 1024 * 1024);
+  const body = { model: "sim-embedding", input: "x" };
+  for (const answer of ['{"data":[],"usage":{"prompt_tokens":6}}', '{"data":[']) {
+    provider.say({ body: answer });
+    assert.equal((await stack.call("/v1/embeddings", { key: account.key, body })).status, 502, answer);
+  }
+  held.set(0);
+  for (const { receipt } of await settledOf(stack, account.address)) assert.equal(receipt.chargeNanoUsd, 0);
+});
+
+test("an answer that breaks off is a broken connection to its client, and nothing on the error output", async (context) => {
+  const logged = context.mock.method(console, "error", () => undefined);
+  const account = await stack.account(USD);
+  provider.say({
+    async *body() {
+      yield `{"data":["${"x".repeat(600_000)}`;
+      throw new Error("the provider breaks off");
+    },
+  });
+  const body = { model: "sim-embedding", input: "x" };
+  const response = await stack.call("/v1/embeddings", { key: account.key, body });
+  await assert.rejects(response.text());
+  await settledOf(stack, account.address);
+  assert.equal(logged.mock.callCount(), 0);
+});
+
+test("the largest answer that is gathered for an Idempotency-Key is sent again", async () => {
+  const { key } = await stack.account(USD);
+  const [head, tail] = ['{"data":[{"embedding":"', '"}],"usage":{"prompt_tokens":6,"total_tokens":6}}'];
+  const rest = limits.replayedBytes - head.length - tail.length;
+  provider.say({ body: `${head}${"x".repeat(rest)}${tail}` });
+  for (const replayed of [null, "true"]) {
+    const answer = await fetch(new URL("/v1/embeddings", stack.url), {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "idempotency-key": "largest" },
+      body: JSON.stringify({ model: "sim-embedding", input: "x" }),
+    });
+    assert.deepEqual([answer.status, answer.headers.get("idempotent-replayed")], [200, replayed]);
+    assert.ok((await answer.arrayBuffer()).byteLength > limits.replayedBytes);
+  }
+});

@@ -1,0 +1,4 @@
+import { testRefusedKey } from "@inference/gateway/inference/testing/refused-key";
+import { startStack } from "./testing/stack.ts";
+
+testRefusedKey(startStack);

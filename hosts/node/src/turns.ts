@@ -1,0 +1,35 @@
+/**
+ * Where answers take turns. Whoever reads a chunk works on it at once, and the chunks of all connections that have some
+ * come in one turn of the event loop: after a number of bytes the rest wait for the next one.
+ */
+export type Turns = {
+  /** False: there is none in this turn, and `whenThereIs` is called in a later one. A small chunk always has room. */
+  hasRoomFor(bytes: number, whenThereIs: () => void): boolean;
+};
+
+const BYTES_A_TURN = 64 * 1024;
+const SMALL_CHUNK_BYTES = 4 * 1024;
+
+export function makeTurns(): Turns {
+  let left = BYTES_A_TURN;
+  let waiting: (() => void)[] = [];
+
+  function next(): void {
+    left = BYTES_A_TURN;
+    const due = waiting;
+    waiting = [];
+    for (const serve of due) serve();
+  }
+
+  return {
+    hasRoomFor(bytes, whenThereIs) {
+      if (left <= 0 && bytes > SMALL_CHUNK_BYTES) {
+        waiting.push(whenThereIs);
+        return false;
+      }
+      if (left > 0 && left <= bytes) setImmediate(next);
+      left -= bytes;
+      return true;
+    },
+  };
+}
