@@ -9,11 +9,11 @@ export type DocumentedRoute = { method: "GET" | "POST" | "PATCH" | "DELETE"; pat
  * - `models`: without a credential too, but a bad one is refused.
  * - `signed`: a signed message in the body says who it is; a credential is not looked at.
  * - `paid`: whose credential it is pays; an API key its account, a session its identity's capacity.
- * - `key`: an API key reads what is its own account's; `reader`: it does, and so does a session.
+ * - `account`: an API key or a wallet's own session reads what is its account's; `reader`: an agent's session does too.
  * - `session`: any session; `personal`: a wallet's own session, and not an agent's.
  * - `operator`: a token of whoever runs the gateway, which nobody here has.
  */
-export type Use = "public" | "models" | "signed" | "paid" | "key" | "reader" | "session" | "personal" | "operator";
+export type Use = "public" | "models" | "signed" | "paid" | "account" | "reader" | "session" | "personal" | "operator";
 
 const text = "A word on harbours. [[tokens=2]]";
 
@@ -44,15 +44,18 @@ export const documentedRoutes: readonly DocumentedRoute[] = [
   { method: "POST", path: "/api/v1/keys", use: "signed" },
   { method: "GET", path: "/api/v1/keys", use: "personal" },
   { method: "POST", path: "/api/v1/keys/{id}/roll", use: "signed" },
+  { method: "POST", path: "/api/v1/keys/{id}/limit", use: "signed" },
   { method: "PATCH", path: "/api/v1/keys/{id}", use: "personal" },
   { method: "DELETE", path: "/api/v1/keys/{id}", use: "personal" },
   { method: "GET", path: "/api/v1/key", use: "reader" },
-  { method: "GET", path: "/api/v1/credits", use: "key" },
+  { method: "GET", path: "/api/v1/credits", use: "account" },
   { method: "GET", path: "/api/v1/generation", use: "reader" },
   { method: "GET", path: "/api/v1/activity", use: "reader" },
   { method: "GET", path: "/api/v1/status", use: "public" },
+  { method: "GET", path: "/api/v1/contracts", use: "public" },
   { method: "GET", path: "/healthz", use: "public" },
   { method: "GET", path: "/metrics", use: "operator" },
+  { method: "GET", path: "/", use: "public" },
   { method: "GET", path: "/openapi.json", use: "public" },
   { method: "GET", path: "/docs", use: "public" },
   { method: "GET", path: "/llms.txt", use: "public" },
@@ -60,7 +63,6 @@ export const documentedRoutes: readonly DocumentedRoute[] = [
 
 /** What such services have elsewhere, what the provider has, and ways to write what is here otherwise. */
 export const undocumentedPaths: readonly string[] = [
-  "/",
   "/admin",
   "/.env",
   "/favicon.ico",

@@ -253,7 +253,7 @@ function outcomeOf({ path, method, use }: DocumentedRoute, kind: Kind): string {
   if (use === "paid") return kind === "a key" ? "200" : "200|402 capacity_exhausted";
   // The receipt is named in the query, and there is none.
   if (use === "reader") return path.endsWith("/generation") ? "400 invalid_request" : "200";
-  if (use === "key") return isKey(kind) ? "200" : wrongIdentity;
+  if (use === "account") return kind === "an agent's session" ? wrongIdentity : "200";
   return isKey(kind) || (use === "personal" && kind === "an agent's session") ? wrongIdentity : done;
 }
 

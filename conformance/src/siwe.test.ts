@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { getAddress, type Hex, parseSignature, serializeSignature } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { generateSiweNonce } from "viem/siwe";
-import { readSite, type Site, signed } from "./account.ts";
+import { openAccount, readSite, type Site, signed } from "./account.ts";
 import { checkExchange, type Exchange } from "./exchange.ts";
 import { codeOf, sendRaw } from "./raw.ts";
 import { openTarget, type Target } from "./target.ts";
@@ -190,6 +190,23 @@ describe("one message serves one purpose, once", () => {
     assert.equal(codeOf(await post(body)), "siwe_malformed");
     assert.equal((await post(body, "/api/v1/keys")).status, 201);
     assert.equal(codeOf(await post(body, "/api/v1/keys")), "siwe_nonce_used");
+  });
+
+  test("a message with a key's new terms raises its limit, which no session can, and does nothing else", async () => {
+    const account = await openAccount(target, 2);
+    const { id } = await account.makeKey("name=raised&limit=5.00&limit_reset=daily");
+    const resources = [`${site.baseUrl}/api/v1/keys/${id}?limit=20.00&limit_reset=monthly`];
+    const body = await signed(site, privateKey, { resources });
+    for (const path of ["/auth", "/api/v1/keys", `/api/v1/keys/${id}/roll`]) {
+      assert.equal(codeOf(await post(body, path)), "siwe_malformed", path);
+    }
+    const headers = { authorization: `Bearer ${await account.signIn()}`, "content-type": "application/json" };
+    const change = { method: "PATCH", path: `/api/v1/keys/${id}`, headers, body: '{"limit":20}' };
+    assert.equal(codeOf(await sendRaw(target.url, change)), "invalid_request");
+    const raised = await post(body, `/api/v1/keys/${id}/limit`);
+    const { data } = JSON.parse(Buffer.from(raised.body).toString()) as { data: Record<string, unknown> };
+    assert.deepEqual([data.limit_nano_usd, data.limit_reset], [20_000_000_000, "monthly"]);
+    assert.equal(codeOf(await post(body, `/api/v1/keys/${id}/limit`)), "siwe_nonce_used");
   });
 
   test("a message that signs in makes no key", async () => {

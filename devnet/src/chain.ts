@@ -8,7 +8,7 @@ import { createTestClient, http, publicActions } from "viem";
 import type { Child } from "./child.ts";
 import type { Crew } from "./crew.ts";
 import { DevnetError, oneLine } from "./devnet-error.ts";
-import { keepFinal, SLOTS_IN_AN_EPOCH } from "./finality.ts";
+import { type FinalityOptions, keepFinal, SLOTS_IN_AN_EPOCH } from "./finality.ts";
 import { ACCOUNTS } from "./wallets.ts";
 
 export type Chain = {
@@ -27,6 +27,8 @@ export type ChainOptions = {
   stateFile: string;
   logFile: string;
   environment: Readonly<Record<string, string | undefined>>;
+  /** How often it makes a block while nothing happens, in place of the usual. */
+  idleBlocks?: FinalityOptions["idleBlocks"];
 };
 
 const START_MS = 10_000;
@@ -61,6 +63,7 @@ export async function startChain(crew: Crew, options: ChainOptions): Promise<Cha
         mine: (blocks) => client.mine({ blocks }),
         setAutomine: (isOn) => client.setAutomine(isOn),
         save,
+        ...(options.idleBlocks === undefined ? {} : { idleBlocks: options.idleBlocks }),
         onError: (error) => crew.fail(new DevnetError(`The chain's state cannot be kept: ${oneLine(error)}`)),
       });
       // A chain that died has nothing to tell; what it told before is saved.

@@ -1,4 +1,4 @@
-import { deploy as deployContracts } from "@inference/contracts/deploy";
+import { deploy as deployContracts, type Stablecoin } from "@inference/contracts/deploy";
 import { seedPool } from "@inference/contracts/deploy-uniswap";
 import { refuseDevelopmentKeys } from "@inference/contracts/development-keys";
 import {
@@ -29,6 +29,8 @@ export type ChainDeployment = {
   /** Ours and those of others, by the names that programs use. */
   contracts: Record<string, Address>;
   layerZero: LocalSite["layerZero"] & { eid: number };
+  /** The dollar that the minter takes. */
+  stablecoin: Stablecoin;
 };
 
 /** What each wallet gets on each chain, in dollars. */
@@ -59,13 +61,18 @@ export async function deploy(chains: Readonly<Record<LocalChainName, Chain>>): P
   });
   const rpcUrls = Object.fromEntries(LOCAL_CHAIN_NAMES.map((name) => [name, chains[name].rpcUrl]));
   const deployed = await deployContracts(world.config, { rpcUrls, deployer });
-  const entries = deployed.map(({ name, chainId, block, addresses: contracts }): [string, ChainDeployment] => {
-    const { eid, layerZero, stakingToken, dollarPool, protocolSafe, ...others } = world.sites[name as LocalChainName];
-    const { uniswapFactory, positionManager } = others;
-    const foreign = { stakingToken, dollarPool, protocolSafe, uniswapFactory, positionManager };
-    const standing = { ...contracts, ...foreign, layerZeroEndpoint: layerZero.endpoint };
-    return [name, { chainId, block: Number(block), contracts: standing, layerZero: { eid, ...layerZero } }];
-  });
+  const entries = deployed.map(
+    ({ name, chainId, block, addresses: contracts, stablecoin }): [string, ChainDeployment] => {
+      const { eid, layerZero, stakingToken, dollarPool, protocolSafe, ...others } = world.sites[name as LocalChainName];
+      const { uniswapFactory, positionManager } = others;
+      const foreign = { stakingToken, dollarPool, protocolSafe, uniswapFactory, positionManager };
+      const standing = { ...contracts, ...foreign, layerZeroEndpoint: layerZero.endpoint };
+      return [
+        name,
+        { chainId, block: Number(block), contracts: standing, layerZero: { eid, ...layerZero }, stablecoin },
+      ];
+    },
+  );
   const deployment = Object.fromEntries(entries) as Deployment;
   await Promise.all(LOCAL_CHAIN_NAMES.map((name) => fundWallets(world, name)));
   deployment.primary.contracts.marketPool = await openMarket(world.sites.primary, deployment.primary);

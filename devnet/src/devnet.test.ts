@@ -87,6 +87,10 @@ test("the official client lists models and chats, in one piece and in a stream",
   const ids: string[] = [];
   for await (const model of client.models.list()) ids.push(model.id);
   ok(ids.includes("sim-small"));
+  ok(
+    ids.every((id) => !id.startsWith("fault-")),
+    "models that stand for faults are listed on request",
+  );
 
   const request = { model: "sim-small", messages: [{ role: "user" as const, content: "Hello" }], max_tokens: 32 };
   const whole = await client.chat.completions.create(request);

@@ -5,7 +5,7 @@ import { type Crew, createCrew } from "./crew.ts";
 import { activate, awaitCredit, exampleModel, readBalance, requestApiKey } from "./customer.ts";
 import { DevnetError } from "./devnet-error.ts";
 import { clearFolder, type Folder, openFolder } from "./folder.ts";
-import { startGateway } from "./gateway.ts";
+import { checkProvider, providerSettings, startGateway } from "./gateway.ts";
 import { startKeeper } from "./keeper.ts";
 import { choosePorts } from "./ports.ts";
 import { simulatorSettings, startProvider } from "./provider.ts";
@@ -84,12 +84,27 @@ const CAUSE_MS = 200;
 
 type Site = { options: DevnetOptions; settings: DevnetSettings; folder: Folder; crew: Crew; ports: Ports };
 
-async function start(site: Site): Promise<Pick<Devnet, "ready" | "curl">> {
-  const { options, folder, crew, ports } = site;
+async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
+  let site = given;
+  const { options, settings, folder, crew } = site;
   const { environment, onProgress = () => {} } = options;
   const upstream = startUpstream(site);
   // Told below, where it is waited for.
   upstream.catch(() => {});
+  const named = providerSettings(environment);
+  if (named.length > 0) {
+    onProgress(`Checking ${named.join(", ")} ...`);
+    await checkProvider({
+      environment: { ...environment, ...(await upstream).gatewaySettings },
+      logFile: folder.file("gateway.log"),
+      onProgress,
+      signal: options.signal,
+    });
+    // The check takes seconds, in which another process may take a port that was free. The simulator has its own.
+    const { PROVIDER_PORT } = site.ports;
+    site = { ...site, ports: { ...(await choosePorts({ ...settings.ports, PROVIDER_PORT: 0 })), PROVIDER_PORT } };
+  }
+  const { ports } = site;
   const { chains, deployment } = await startChains({ ...site, environment, onProgress });
   const chain = chains.primary;
   const workers = { chains, deployment, folder, environment };
@@ -103,8 +118,8 @@ async function start(site: Site): Promise<Pick<Devnet, "ready" | "curl">> {
     startGateway(crew, {
       port: ports.GATEWAY_PORT,
       secret: secrets.gatewaySecret,
-      chain,
-      deployment: deployment.primary,
+      chains,
+      deployment,
       databaseFile: folder.file("gateway.sqlite"),
       logFile: folder.file("gateway.log"),
       environment: { ...environment, ...gatewaySettings },
@@ -119,7 +134,8 @@ async function start(site: Site): Promise<Pick<Devnet, "ready" | "curl">> {
     apiKey,
     chains: LOCAL_CHAIN_NAMES.map((name) => {
       const { chainId, rpcUrl } = chains[name];
-      return { name, chainId, rpcUrl };
+      const { layerZero, stablecoin } = deployment[name];
+      return { name, chainId, eid: layerZero.eid, rpcUrl, stablecoin };
     }),
     contracts: Object.fromEntries(LOCAL_CHAIN_NAMES.map((name) => [name, deployment[name].contracts])),
     wallets: wallets.map((each) => ({

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Makes what happens on a chain final soon after. The chain makes a block for a transaction and none otherwise, so that
- * it costs nothing while nothing happens; the empty blocks that finality wants come from here.
+ * Makes what happens on a chain final soon after, and lets the time of an idle chain go on. The chain makes a block for
+ * a transaction and none otherwise; the empty blocks for finality and for the time come from here.
  */
 export type Finality = {
   /** Stops it, and saves once more. */
@@ -19,6 +19,11 @@ const DAY_MS = 86_400_000;
 /** A block's time is in whole seconds. */
 const CLOCK_SKEW_MS = 1_000;
 const MANY_BLOCKS = FINALITY_DEPTH / 4;
+/** The idle blocks that may be lost by a sudden end: transactions that follow must not make them final. */
+const UNSAVED_IDLE_BLOCKS = FINALITY_DEPTH / 4;
+/** The time between the blocks of an idle chain: a sixtieth of how long it has been idle, within these bounds. */
+const IDLE_BLOCKS = { leastMs: 5_000, mostMs: 30_000 };
+const IDLE_SHARE = 60;
 const EMPTY_TRANSACTIONS_ROOT = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
 
 export type FinalityOptions = {
@@ -28,6 +33,8 @@ export type FinalityOptions = {
   setAutomine(isOn: boolean): Promise<void>;
   save(): Promise<void>;
   onError(error: unknown): void;
+  /** In place of the usual bounds. */
+  idleBlocks?: { leastMs: number; mostMs: number };
 };
 
 /**
@@ -35,8 +42,11 @@ export type FinalityOptions = {
  * final. So it is saved before the empty blocks are made, and after: later transactions make those final before they
  * are saved.
  */
-export async function keepFinal({ rpcUrl, mine, setAutomine, save, onError }: FinalityOptions): Promise<Finality> {
+export async function keepFinal(options: FinalityOptions): Promise<Finality> {
+  const { rpcUrl, mine, setAutomine, save, onError, idleBlocks = IDLE_BLOCKS } = options;
   let unsaved = 0;
+  let unsavedIdle = 0;
+  let isTimeDue = false;
   let stopped = false;
   let running: Promise<void> | undefined;
   let crowded = Promise.withResolvers<void>();
@@ -49,13 +59,38 @@ export async function keepFinal({ rpcUrl, mine, setAutomine, save, onError }: Fi
     await save();
     await mine(FINALITY_DEPTH);
     await save();
+    unsavedIdle = 0;
     await setAutomine(true);
   }
+  async function passTime(): Promise<void> {
+    isTimeDue = false;
+    if (unsavedIdle >= UNSAVED_IDLE_BLOCKS) {
+      await setAutomine(false);
+      await save();
+      unsavedIdle = 0;
+      await setAutomine(true);
+    }
+    unsavedIdle += 1;
+    await mine(1);
+  }
   async function follow(): Promise<void> {
-    while (unsaved > 0 && !stopped) {
+    while ((unsaved > 0 || isTimeDue) && !stopped) {
+      if (unsaved === 0) {
+        await passTime();
+        continue;
+      }
       await Promise.race([sleep(GATHER_MS), crowded.promise]);
       await finalize();
     }
+  }
+  function work(): void {
+    running ??= follow()
+      .catch((error: unknown) => {
+        if (!stopped) onError(error);
+      })
+      .finally(() => {
+        running = undefined;
+      });
   }
   function onHead(transactionsRoot: string): void {
     if (transactionsRoot === EMPTY_TRANSACTIONS_ROOT || stopped) return;
@@ -64,13 +99,19 @@ export async function keepFinal({ rpcUrl, mine, setAutomine, save, onError }: Fi
   function finalizeSoon(): void {
     unsaved += 1;
     if (unsaved >= MANY_BLOCKS) crowded.resolve();
-    running ??= follow()
-      .catch((error: unknown) => {
-        if (!stopped) onError(error);
-      })
-      .finally(() => {
-        running = undefined;
-      });
+    activeAt = performance.now();
+    work();
+  }
+
+  /** What is due by time, such as a flush, is looked for at the latest block's time: it must not stand still. */
+  let activeAt = performance.now();
+  let idle = setTimeout(onIdle, idleBlocks.leastMs);
+  function onIdle(): void {
+    const idleMs = performance.now() - activeAt;
+    const pause = Math.min(Math.max(idleMs / IDLE_SHARE, idleBlocks.leastMs), idleBlocks.mostMs);
+    idle = setTimeout(onIdle, pause);
+    isTimeDue = true;
+    work();
   }
 
   /** A day's capacity counts only at a block of that day, so a quiet chain makes blocks at midnight. */
@@ -86,6 +127,7 @@ export async function keepFinal({ rpcUrl, mine, setAutomine, save, onError }: Fi
     async stop() {
       stopped = true;
       clearTimeout(midnight);
+      clearTimeout(idle);
       heads.close();
       await running;
       await setAutomine(false);

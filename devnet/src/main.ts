@@ -77,6 +77,7 @@ function show({ ready, curl, readyFile }: Devnet): void {
     [
       "\n",
       line("Gateway", ready.gatewayUrl),
+      line("Docs", `${ready.gatewayUrl}/docs`),
       line("API key", ready.apiKey),
       line("Try", "paste this into another terminal:"),
       `\n${curl}\n\n`,

@@ -1,3 +1,4 @@
+import type { Stablecoin } from "@inference/contracts/deploy";
 import type { Address } from "viem";
 
 /** What `ready.json` holds, from when all runs until it is stopped. */
@@ -5,7 +6,8 @@ export type ReadyFile = {
   gatewayUrl: string;
   /** Of the wallet that is activated. */
   apiKey: string;
-  chains: { name: string; chainId: number; rpcUrl: string }[];
+  /** `eid` is LayerZero's endpoint id of the chain. */
+  chains: { name: string; chainId: number; eid: number; rpcUrl: string; stablecoin: Stablecoin }[];
   /** By the chain's name, then by the contract's. */
   contracts: Record<string, Record<string, Address>>;
   wallets: { address: Address; privateKey: `0x${string}`; activated: boolean }[];

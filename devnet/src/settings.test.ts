@@ -23,8 +23,21 @@ const provider = { UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1", UPSTREAM_API_KEY:
 
 test("every setting that the devnet makes itself is refused by name, with what to use instead", () => {
   const contracts = new Proxy({}, { get: () => "0x1" });
-  const site = { port: 1, secret: "", chain: { rpcUrl: "", chainId: 31337 }, databaseFile: "" };
-  const { PRIMARY_CHAIN_ID: _, PORT, HOST, ...own } = ownSettings({ ...site, deployment: { block: 0, contracts } });
+  const onEach = <T>(value: T) => ({ primary: value, secondary1: value, secondary2: value });
+  const {
+    PRIMARY_CHAIN_ID: _,
+    PORT,
+    HOST,
+    ...own
+  } = ownSettings({
+    ...{ port: 1, secret: "", databaseFile: "", chains: onEach({ rpcUrl: "", chainId: 31337 }) },
+    deployment: onEach({
+      block: 0,
+      contracts,
+      layerZero: { eid: 1 } as never,
+      stablecoin: { decimals: 6, symbol: "" },
+    }),
+  });
   for (const name of [...Object.keys(own), "PRIMARY_ANCHOR"]) {
     const says = new RegExp(`^${name} is set, but npm start .+: (unset it, or|set DEVNET_DIR|set GATEWAY_PORT).*\\.$`);
     throws(() => readSettings({ [name]: "1" }), { message: says });

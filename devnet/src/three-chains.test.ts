@@ -82,7 +82,7 @@ for (const [index, name] of secondaries.entries()) {
   });
 }
 
-test("an activation above float and line waits for its dollars, and is delivered when they land", async () => {
+test("an activation above float and line waits for its dollars, which leave when it is time on an idle chain", async () => {
   const there = chain("secondary2", 3);
   const line = await lineOf(there.chainId);
   const amount = line + 1_000n * DOLLAR;

@@ -24,6 +24,7 @@ test("a provider of one's own takes the simulator's place, with prices from its 
   const ready = await started.ready();
   deepEqual(ready.provider, { url: provider.url });
   ok(!started.output.stderr.includes("simulator"));
+  ok(started.output.stdout.includes(`${ready.gatewayUrl}/docs\n`), "where the documentation is");
   const response = await chat(ready, "sim-small");
   equal(response.status, 200);
   started.kill("SIGINT");
@@ -58,6 +59,32 @@ test("PRICES_FILE takes the place of the catalogue; a wrong one is one line", as
   const failing = launch(folder.path, settings);
   equal(await failing.exited, 1);
   match(failing.output.stderr.trimEnd().split("\n").at(-1) ?? "", /^The gateway ended with code 1: /);
+});
+
+test("what is wrong with the provider is told before there is a chain", async () => {
+  const own = { UPSTREAM_BASE_URL: provider.url, UPSTREAM_API_KEY: key };
+  const none = join(folder.path, "none.json");
+  for (const [settings, because] of [
+    [{ ...own, UPSTREAM_API_KEY: "wrong" }, /UPSTREAM_API_KEY: .* does not accept it \(401\)/],
+    [{ ...own, UPSTREAM_BASE_URL: "http://127.0.0.1:9/api/v1" }, /127\.0\.0\.1:9/],
+    [{ ...own, PRICES_FILE: none }, /PRICES_FILE: .*none\.json cannot be read/],
+    [{ MODEL_ALIASES: "no json" }, /MODEL_ALIASES: must be a JSON object/],
+  ] as const) {
+    const started = launch(folder.path, settings);
+    equal(await started.exited, 1);
+    const { stderr } = started.output;
+    match(stderr.trimEnd().split("\n").at(-1) ?? "", because);
+    ok(!stderr.includes("local chains"), stderr);
+  }
+});
+
+test("an alias of a model that the provider does not list is one line, and keeps nothing from starting", async () => {
+  const started = launch(folder.path, { MODEL_ALIASES: '{"smart":"no-such-model","small":"sim-small"}' });
+  const ready = await started.ready();
+  match(started.output.stderr, /^MODEL_ALIASES: the provider does not list no-such-model, which is called smart\.$/m);
+  equal((await chat(ready, "small")).status, 200);
+  started.kill("SIGINT");
+  equal(await started.exited, 0);
 });
 
 function chat({ gatewayUrl, apiKey }: { gatewayUrl: string; apiKey: string }, model: string): Promise<Response> {

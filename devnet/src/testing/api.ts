@@ -13,14 +13,16 @@ export async function readCredits(gatewayUrl: string, apiKey: string): Promise<C
   return data;
 }
 
-export async function readBlock(rpcUrl: string, block: string): Promise<{ number: number; hash: string }> {
+export type Block = { number: number; hash: string; timestamp: number };
+
+export async function readBlock(rpcUrl: string, block: string): Promise<Block> {
   const response = await fetch(rpcUrl, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getBlockByNumber", params: [block, false] }),
   });
-  const { result } = (await response.json()) as { result: { number: string; hash: string } };
-  return { number: Number(result.number), hash: result.hash };
+  const { result } = (await response.json()) as { result: { number: string; hash: string; timestamp: string } };
+  return { number: Number(result.number), hash: result.hash, timestamp: Number(result.timestamp) };
 }
 
 /** What all that is charged must be seen in: the balance of the key's account. */

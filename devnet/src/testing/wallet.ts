@@ -46,10 +46,9 @@ export function walletOn(ready: ReadyFile, name: string, index: number) {
       const value = await fee(ready.chains[0]?.chainId ?? 0);
       await sent(await writer.writeContract({ ...bridge, functionName: "activateOnBase", args: [amount], value }));
     },
+    /** The clock goes on, and nothing else happens on the chain. */
     async passTime(seconds: number) {
-      const client = createTestClient({ ...options, mode: "anvil" });
-      await client.increaseTime({ seconds });
-      await client.mine({ blocks: 1 });
+      await createTestClient({ ...options, mode: "anvil" }).increaseTime({ seconds });
     },
   };
 }

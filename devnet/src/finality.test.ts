@@ -1,0 +1,43 @@
+import { ok } from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startChain } from "./chain.ts";
+import { createCrew } from "./crew.ts";
+import { choosePorts } from "./ports.ts";
+import { readSettings } from "./settings.ts";
+import { readBlock } from "./testing/api.ts";
+import { anyPorts, temporaryFolder, until } from "./testing/launch.ts";
+
+test("an idle chain's time goes on, and no block is final that a sudden end would lose", async () => {
+  const folder = temporaryFolder();
+  const crew = createCrew();
+  const { CHAIN_PORT: port } = await choosePorts(readSettings({ ...anyPorts, DEVNET_DIR: folder.path }).ports);
+  const stateFile = join(folder.path, "chain.json");
+  const environment = process.env;
+  const idleBlocks = { leastMs: 20, mostMs: 20 };
+  const options = { name: "chain", chainId: 31337, port, stateFile, logFile: join(folder.path, "chain.log") };
+  try {
+    const chain = await startChain(crew, { ...options, environment, idleBlocks });
+    await chain.keep();
+    const first = await readBlock(chain.rpcUrl, "latest");
+    await until(async () => {
+      const final = await readBlock(chain.rpcUrl, "finalized");
+      ok(savedBlock(stateFile) >= final.number, `${final.number} is final, and ${savedBlock(stateFile)} saved`);
+      return final.number > first.number + 8;
+    });
+    const last = await readBlock(chain.rpcUrl, "latest");
+    ok(last.timestamp > first.timestamp);
+    await crew.stop();
+    ok(savedBlock(stateFile) >= last.number, "it is saved when it stops");
+  } finally {
+    await crew.stop();
+    folder.remove();
+  }
+});
+
+/** The latest block in a saved state. */
+function savedBlock(file: string): number {
+  const { best_block_number } = JSON.parse(readFileSync(file, "utf8")) as { best_block_number: number | string };
+  return Number(best_block_number);
+}
