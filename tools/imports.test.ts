@@ -177,7 +177,9 @@ function isProduction(file: string): boolean {
 
 /** Without the examples of the documentation, which are shown and not run. */
 function productionFiles(folder: string): string[] {
-  return sourceFiles(folder).filter((file) => isProduction(file) && !file.endsWith("/docs/snippets.ts"));
+  return sourceFiles(folder).filter(
+    (file) => isProduction(file) && !/\/docs\/(snippets|wallet-program)\.ts$/.test(file),
+  );
 }
 
 function withoutComments(file: string): string {

@@ -5,10 +5,12 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { flagsTakenByNpm } from "./npm-flags.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const modules = join(root, "node_modules");
-const [script, ...args] = process.argv.slice(2);
+const [script, ...given] = process.argv.slice(2);
+const args = [...given, ...flagsTakenByNpm(script, process.env).filter((flag) => !given.includes(flag))];
 
 if (!isInstalled()) install();
 const child = spawn(pinnedNode(), ["--disable-warning=ExperimentalWarning", join(root, script), ...args], {

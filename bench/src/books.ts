@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { type Credentials, makeCredentials } from "@inference/gateway/identity/credentials";
-import { reserveRequest } from "@inference/gateway/inference/saga";
 import { startCommitThread } from "@inference/host-node/commit-thread";
 import { openDatabase } from "@inference/host-node/database";
 import { type NodeLedger, openNodeLedger } from "@inference/host-node/ledger";
 import type { Payer } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition, type Partition } from "@inference/ledger/partition";
+import { reserveRequest } from "@inference/ledger/reservation";
 import { type Saga, send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
 import { makeRequestId } from "@inference/protocol/id";

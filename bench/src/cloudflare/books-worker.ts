@@ -15,7 +15,7 @@ export default {
 
 /** Throws if a partition cannot be reached; what it answers is for whoever looks at the books. */
 export async function writeBooks(bindings: Bindings, lists: readonly (readonly Step[])[]): Promise<void> {
-  const ledger = makeEdgeLedger(bindings);
+  const ledger = makeEdgeLedger(bindings, { background: (work) => void work });
   const write = (steps: readonly Step[]) =>
     ledger.run(function* () {
       for (const step of steps) yield step;

@@ -1,0 +1,25 @@
+// The flags of the programs behind npm's scripts. `npm start --fresh` gives the flag to npm, which puts it into the
+// environment, and not to the program: it is meant as `npm start -- --fresh`. Help is npm's own, and stays so.
+export const flags = {
+  "devnet/src/main.ts": ["fresh"],
+  "hosts/node/src/main.ts": ["check"],
+  "tools/test.ts": ["deep", "serial"],
+  "contracts/script/deploy-main.ts": ["send", "verify"],
+  "hosts/cloudflare/src/deploy/main.ts": ["confirm"],
+  "bench/src/main.ts": ["host", "rounds", "seconds", "only", "quick"],
+};
+
+/**
+ * The flags of a program that npm took for its own.
+ *
+ * @param {string} script
+ * @param {Readonly<Record<string, string | undefined>>} environment
+ * @returns {string[]}
+ */
+export function flagsTakenByNpm(script, environment) {
+  return (flags[script] ?? []).flatMap((name) => {
+    const value = environment[`npm_config_${name}`];
+    if (value === undefined || value === "" || value === "false") return [];
+    return [value === "true" ? `--${name}` : `--${name}=${value}`];
+  });
+}
