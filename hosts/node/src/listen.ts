@@ -4,9 +4,10 @@ import { getRequestListener } from "@hono/node-server";
 import { limits } from "@inference/gateway/config";
 import type { App } from "@inference/gateway/http/app";
 import { SettingsError } from "@inference/gateway/settings";
-import { gatherChunks } from "./gather-chunks.ts";
 import { endMalformed, malformedResponse } from "./malformed.ts";
+import { paceBody } from "./pace-body.ts";
 import { watchResponses } from "./responses.ts";
+import { makeTurns } from "./turns.ts";
 
 export type ListenSettings = { HOST: string; PORT: number; STALLED_READER_MS: number };
 
@@ -29,9 +30,10 @@ export async function listen(
       }),
     { errorHandler: malformedResponse },
   );
+  const turns = makeTurns();
   // Without a host it is refused all the same, but in our words.
   const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => {
-    gatherChunks(incoming);
+    paceBody(incoming, turns);
     void listener(incoming, outgoing);
   });
   // An expectation nobody has heard of changes nothing about the request.

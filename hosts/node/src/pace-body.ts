@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Turns } from "./turns.ts";
 
 /** A body in so many chunks may not be of fewer bytes a chunk than this: each costs a microsecond whatever is in it. */
 const MAX_SMALL_CHUNKS = 4096;
@@ -7,12 +8,39 @@ const SMALL_CHUNK_BYTES = 16;
 const GATHERED_BYTES = 64 * 1024;
 
 /**
+ * Passes a request's body on in few parts, and of all large bodies together only so many bytes in each turn of the event
+ * loop. The connection waits while a part does.
+ */
+export function paceBody(incoming: IncomingMessage, turns: Turns): void {
+  takeTurns(incoming, turns);
+  if (incoming.headers["transfer-encoding"] !== undefined) gatherChunks(incoming);
+}
+
+function takeTurns(incoming: IncomingMessage, turns: Turns): void {
+  const push = incoming.push.bind(incoming);
+  let waiting: (Uint8Array | null)[] = [];
+
+  function passWaiting(): void {
+    const parts = waiting;
+    waiting = [];
+    for (const part of parts) pass(part);
+  }
+
+  function pass(part: Uint8Array | null): boolean {
+    if (waiting.length === 0 && (part === null || turns.hasRoomFor(part.length, passWaiting))) return push(part);
+    waiting.push(part);
+    return false;
+  }
+
+  incoming.push = pass;
+}
+
+/**
  * Makes a chunked body arrive in few parts. Node passes each chunk of HTTP on by itself, and a stream of the web takes
  * 15 microseconds for each: a body of single bytes would hold the event loop for a third of a second at a time. One of
  * too many small chunks is cut off.
  */
-export function gatherChunks(incoming: IncomingMessage): void {
-  if (incoming.headers["transfer-encoding"] === undefined) return;
+function gatherChunks(incoming: IncomingMessage): void {
   const push = incoming.push.bind(incoming);
   let parts: Uint8Array[] = [];
   let bytes = 0;

@@ -86,7 +86,10 @@ export function bytesOf(body: WrittenBody): number {
   return typeof body === "string" ? Buffer.byteLength(body) : body.reduce((sum, block) => sum + block.length, 0);
 }
 
-/** Gathers what comes in small parts in blocks: each part would take memory of its own. */
+/**
+ * Gathers what comes in small parts in blocks: each part would take memory of its own. A part of at least half a block is
+ * not copied.
+ */
 export type Blocks = {
   append(part: string | Uint8Array): void;
   /** All that was appended, in order. */
@@ -100,13 +103,17 @@ export function makeBlocks(): Blocks {
   let total = 0;
   function append(part: string | Uint8Array): void {
     let rest: Uint8Array = typeof part === "string" ? Buffer.from(part) : part;
+    if (rest.length >= limits.bodyBlockBytes / 2) {
+      endBlock();
+      full.push(rest);
+      total += rest.length;
+      return;
+    }
     while (rest.length > 0) {
       if (length === block.length) {
-        if (length > 0) full.push(block);
-        total += length;
+        endBlock();
         // A small body takes no more than it needs, or twice that.
         block = new Uint8Array(Math.min(limits.bodyBlockBytes, Math.max(total, rest.length, 1024)));
-        length = 0;
       }
       const fits = rest.subarray(0, block.length - length);
       block.set(fits, length);
@@ -114,5 +121,19 @@ export function makeBlocks(): Blocks {
       rest = rest.subarray(fits.length);
     }
   }
-  return { append, end: () => (length > 0 ? [...full, block.slice(0, length)] : full) };
+
+  function endBlock(): void {
+    if (length > 0) full.push(length === block.length ? block : block.slice(0, length));
+    total += length;
+    block = new Uint8Array(0);
+    length = 0;
+  }
+
+  return {
+    append,
+    end() {
+      endBlock();
+      return full;
+    },
+  };
 }

@@ -105,7 +105,6 @@ export function makeHostileKinds(keys: HostileKeys, baseUrl: string) {
     "4 MB embeddings, unread": {
       request: (n) => post("/v1/embeddings", keyOf(n), embed(4)),
       reads: "nothing",
-      connections: 150,
     },
     "60 MB embeddings": { request: (n) => post("/v1/embeddings", keyOf(n), embed(60)) },
     "60 MB embeddings, read slowly": { request: (n) => post("/v1/embeddings", keyOf(n), embed(60)), reads: "slowly" },

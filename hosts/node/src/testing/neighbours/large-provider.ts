@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 
 /**
@@ -46,10 +47,18 @@ function chat(mb: number): string {
   return JSON.stringify({ ...chunk, object: "chat.completion", choices, usage });
 }
 
+/** One large write in each turn of the event loop: the provider itself holds nobody up. */
+let lastWrite: Promise<unknown> = Promise.resolve();
+function turnToWrite(): Promise<unknown> {
+  lastWrite = lastWrite.then(() => nextTurn());
+  return lastWrite;
+}
+
 async function flood(response: ServerResponse, events: number): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream" });
   const page = madeOnce("page", () => token.repeat(100));
   for (let sent = 0; sent < events && !response.destroyed; sent += 100) {
+    await turnToWrite();
     if (!response.write(page)) await Promise.race([once(response, "drain"), once(response, "close")]);
   }
   response.end(`${event({ choices: [], usage: { ...usage, completion_tokens: events } })}data: [DONE]\n\n`);
@@ -69,8 +78,12 @@ const server = createServer(async (request, response) => {
   const mb = numberOf("mb");
   if (numberOf("flood") > 0) return flood(response, numberOf("flood"));
   const make = path.endsWith("/embeddings") ? embeddings : path.includes("image") ? images : chat;
+  if (mb > 0) await turnToWrite();
   response.writeHead(200, json).end(madeOnce(`${make.name}${mb}`, () => make(mb)));
 });
+/** What is being made holds up every answer: what takes long is there before anybody asks. */
+for (const mb of [4, 60]) madeOnce(`${embeddings.name}${mb}`, () => embeddings(mb));
+madeOnce(`${images.name}20`, () => images(20));
 server.listen(0, "127.0.0.1");
 await once(server, "listening");
 process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}${pathname}\n`);
