@@ -165,7 +165,7 @@ function end(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet, com
   const clientGone = outlet.hasLeft();
   const isEmpty = isNothingDelivered(tap.delivered()) && tap.state() !== "done" && !isCutByUs;
   const mayBill = tap.saysError() ? null : "stream";
-  const rest = { delivered, complete, clientGone, givenUp: isCutByUs && !clientGone };
+  const rest = { delivered, read: tap.delivered(), complete, clientGone, givenUp: isCutByUs && !clientGone };
   endExchange(
     gateway,
     exchange,

@@ -17,6 +17,8 @@ type NothingCame = {
 type AnswerCame = {
   kind: "answer";
   delivered: Delivered;
+  /** What was read of it for a client that had left: the provider may bill it, and nobody got it. */
+  read?: Delivered;
   /** The provider's answer came to its end. */
   complete: boolean;
   as: AnswerKind;
@@ -39,7 +41,10 @@ export type Conclusion = {
 
 /** The settlement matrix: one row of it for every way in which a request can end. */
 export function conclude(quote: Quote, ending: Ending): Conclusion {
-  const conclusion = ending.kind === "nothing" ? concludeNothing(quote, ending) : concludeAnswer(quote, ending);
+  const conclusion =
+    ending.kind === "nothing"
+      ? concludeNothing(quote, ending)
+      : addUnread(quote, ending, concludeAnswer(quote, ending));
   // Where usage decides nothing, it may be of any kind.
   const isTold = conclusion.alert === null && ending.malformedUsage && quote.flatNanoUsd === null;
   return isTold ? { ...conclusion, alert: "the provider reported a usage that cannot be" } : conclusion;
@@ -61,6 +66,13 @@ function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Concl
   return isNothingDelivered(delivered)
     ? deliveredOnly(quote, 0, "delivered", ending.as)
     : charge(quote, owedNanoUsd, "delivered");
+}
+
+/** What was read for a client that had left is a loss, as far as it is above the charge and within the hold. */
+function addUnread(quote: Quote, { read }: AnswerCame, conclusion: Conclusion): Conclusion {
+  if (read === undefined || conclusion.basis !== "delivered") return conclusion;
+  const lossNanoUsd = Math.max(conclusion.lossNanoUsd, quote.chargeForDelivered(read) - conclusion.chargeNanoUsd);
+  return { ...conclusion, lossNanoUsd };
 }
 
 /** Images of which the provider blocked one or more: it may bill all the others. */

@@ -26,21 +26,27 @@ for (const { name, path, contentType, body } of worstAnswers(4)) {
     };
     const bytes = Buffer.from([...body()].join(""));
     const steps: number[] = [];
-    // The machine may be busy with something else: the fastest of each step counts.
+    // A step may collect the garbage of others: the fastest of each counts.
     for (let repeat = 0; repeat < REPEATS; repeat++) {
       const tap = createJsonTap(options);
       // What was gathered is read in the step in which it becomes too large for that, with the chunk that came then.
       for (let at = 0, step = 0, size = GATHERED + CHUNK; at < bytes.length; at += size, size = CHUNK, step++) {
-        const startedAt = performance.now();
-        tap.push(bytes.subarray(at, at + size));
-        steps[step] = Math.min(steps[step] ?? Number.POSITIVE_INFINITY, performance.now() - startedAt);
+        const tookMs = processorMs(() => tap.push(bytes.subarray(at, at + size)));
+        steps[step] = Math.min(steps[step] ?? Number.POSITIVE_INFINITY, tookMs);
       }
       assert.equal(tap.state(), "done");
       if (bytes.length > limits.parsedAnswerBytes) continue;
-      const startedAt = performance.now();
-      readJsonAnswer(bytes, options)?.text(1);
-      steps[1] = Math.min(steps[1] ?? Number.POSITIVE_INFINITY, performance.now() - startedAt);
+      const tookMs = processorMs(() => readJsonAnswer(bytes, options)?.text(1));
+      steps[1] = Math.min(steps[1] ?? Number.POSITIVE_INFINITY, tookMs);
     }
     assert.ok(Math.max(...steps) < MOST_MS, `${Math.max(...steps)} ms`);
   });
+}
+
+/** The time of this thread alone: what else the machine does is not counted. */
+function processorMs(work: () => unknown): number {
+  const before = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
 }

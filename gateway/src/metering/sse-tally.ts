@@ -20,8 +20,7 @@ export type SseTapResult = ReportedUsage & {
   /** `[DONE]` was seen. */
   done: boolean;
   /**
-   * The answer is whole, whatever the socket says: `[DONE]` was seen, or a finish reason of each choice that began and
-   * a usage.
+   * The answer is whole, whatever the socket says: `[DONE]` was seen, or a finish reason of each choice that began.
    */
   complete: boolean;
   fault: SseFault | null;
@@ -111,7 +110,7 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
       usageChunk === undefined || typeof usage !== "object" ? undefined : { chunk: usageChunk, usage },
     result() {
       const { upstreamId, model, finishReason, begun, finished } = notes;
-      const isFinished = usage !== "missing" && begun !== 0 && (begun & ~finished) === 0;
+      const isFinished = begun !== 0 && (begun & ~finished) === 0;
       const complete = done || (isFinished && fault === null);
       const seen = running === undefined ? delivered : { ...delivered, atLeast: running };
       return { delivered: { ...seen }, usage, malformedUsage, upstreamId, model, finishReason, done, complete, fault };

@@ -219,7 +219,11 @@ test("of several choices each has to finish, where there is no [DONE]", () => {
     event(deltaJson(delta, reason).replace('"index":0', `"index":${index}`));
   const both = choice(0, { content: "a" }, null) + choice(1, { content: "b" }, null) + choice(1, {}, "stop");
   assert.equal(run(both + event(usageEvent())).result.complete, false);
-  assert.equal(run(both + choice(0, {}, "length") + event(usageEvent())).result.complete, true);
+  for (const usage of [event(usageEvent()), ""]) {
+    const { text, result } = run(both + choice(0, {}, "length") + usage);
+    assert.equal(result.complete, true);
+    assert.ok(!text.includes('"error"'), text);
+  }
   const parsed = choice(0, { content: "a", function_call: { name: "f" } }, null);
   assert.equal(run(parsed + choice(1, {}, "stop") + event(usageEvent())).result.complete, false);
   assert.equal(run(both + DONE).result.complete, true);
@@ -266,12 +270,8 @@ test("an error without content has delivered nothing, in whatever form it comes"
 });
 
 test("a stream that is cut ends in an error and no [DONE], with what was delivered counted", () => {
-  for (const cut of [
-    answer,
-    `${answer}data: {"id":"chatcmpl-1","choices":[{"delta":{"content":"lost`,
-    begun + hello,
-    "",
-  ]) {
+  const lost = 'data: {"id":"chatcmpl-1","choices":[{"delta":{"content":"lost';
+  for (const cut of [begun + hello, begun + hello + lost, ""]) {
     const { text, result } = run(cut);
     assert.ok(text.endsWith(shownFault("cut")), cut);
     assert.ok(!text.includes("[DONE]") && !text.includes("lost"));
@@ -280,12 +280,17 @@ test("a stream that is cut ends in an error and no [DONE], with what was deliver
   }
 });
 
-test("a stream that has its usage is whole, whether [DONE] comes or not", () => {
-  const { text, result } = run(answer + event(usageEvent()), { includeUsage: true });
-  assert.equal(text, answer + shownUsage);
-  assert.equal(result.complete, true);
-  assert.equal(result.done, false);
-  assert.equal(result.fault, null);
+test("a stream that has its finish reasons is whole, whether [DONE] and a usage come or not", () => {
+  for (const [usage, shown] of [
+    [event(usageEvent()), shownUsage],
+    ["", ""],
+  ]) {
+    const { text, result } = run(answer + usage, { includeUsage: true });
+    assert.equal(text, answer + shown);
+    assert.equal(result.complete, true);
+    assert.equal(result.done, false);
+    assert.equal(result.fault, null);
+  }
 });
 
 test("a last event without its blank line counts", () => {
