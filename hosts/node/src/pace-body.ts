@@ -8,8 +8,8 @@ const SMALL_CHUNK_BYTES = 16;
 const GATHERED_BYTES = 64 * 1024;
 
 /**
- * Passes a request's body on in few parts, and of all large bodies together only so many bytes in each turn of the event
- * loop. The connection waits while a part does.
+ * Passes a request's body on in few parts, and of all large bodies together only so many bytes in each turn of the
+ * event loop. The connection waits while a part does.
  */
 export function paceBody(incoming: IncomingMessage, turns: Turns): void {
   takeTurns(incoming, turns);

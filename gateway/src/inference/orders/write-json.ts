@@ -87,8 +87,8 @@ export function bytesOf(body: WrittenBody): number {
 }
 
 /**
- * Gathers what comes in small parts in blocks: each part would take memory of its own. A part of at least half a block is
- * not copied.
+ * Gathers what comes in small parts in blocks: each part would take memory of its own. A part of at least half a block
+ * is not copied.
  */
 export type Blocks = {
   append(part: string | Uint8Array): void;
