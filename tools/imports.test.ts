@@ -16,16 +16,20 @@ const mayImport: Record<string, readonly string[]> = {
   "hosts/node": ["protocol", "ledger", "gateway", "chain"],
   "hosts/cloudflare": ["protocol", "ledger", "gateway", "chain"],
   relayer: ["contracts"],
-  devnet: ["protocol", "contracts"],
-  "provider-simulator": [],
-  conformance: [],
+  "test/devnet": ["protocol", "contracts"],
+  "test/provider-simulator": [],
+  "test/conformance": [],
   // Its HTTP side sees a URL; books without a chain and the ledger alone need what they measure.
-  bench: ["protocol", "ledger", "gateway", "hosts/node", "hosts/cloudflare"],
+  "test/bench": ["protocol", "ledger", "gateway", "hosts/node", "hosts/cloudflare"],
   tools: ["hosts/node"],
 };
 const packages: Record<string, string> = {
   "host-node": "hosts/node",
   "host-cloudflare": "hosts/cloudflare",
+  "provider-simulator": "test/provider-simulator",
+  devnet: "test/devnet",
+  conformance: "test/conformance",
+  bench: "test/bench",
 };
 /** Packages of others that a folder may use at run time; none where there is no line. */
 const mayDepend: Record<string, readonly string[]> = {
@@ -36,8 +40,8 @@ const mayDepend: Record<string, readonly string[]> = {
   "hosts/node": ["@hono/node-server", "undici", "zod"],
   "hosts/cloudflare": ["esbuild", "viem"],
   relayer: ["viem"],
-  devnet: ["viem"],
-  conformance: [
+  "test/devnet": ["viem"],
+  "test/conformance": [
     "@ai-sdk/openai",
     "@ai-sdk/openai-compatible",
     "@langchain/core",
@@ -49,10 +53,22 @@ const mayDepend: Record<string, readonly string[]> = {
     "playwright-core",
     "viem",
   ],
-  bench: ["esbuild", "undici"],
+  "test/bench": ["esbuild", "undici"],
 };
 /** Inside the gateway, imports point one way: each folder may import those after it. */
-const gatewayOrder = ["http", "docs", "operator", "inference", "upstream", "identity", "metering"];
+const gatewayOrder = [
+  "routes",
+  "http",
+  "docs",
+  "jobs",
+  "operator",
+  "inference",
+  "upstream",
+  "auth",
+  "catalogue",
+  "pricing",
+  "limits",
+];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folders = Object.keys(mayImport);
@@ -172,7 +188,7 @@ function sourceFiles(folder: string): string[] {
 }
 
 function isProduction(file: string): boolean {
-  return !/(\.test\.ts$|\/testing\/|\/test\/)/.test(file);
+  return !/(\.test\.ts$|\/testing\/|\/(gateway|contracts)\/test\/)/.test(file);
 }
 
 /** Without the examples of the documentation, which are shown and not run. */
@@ -202,5 +218,6 @@ function resolveImport(file: string, specifier: string): string[] {
   if (specifier.startsWith(".")) return [resolve(dirname(file), specifier)];
   const folder = ownFolder(specifier);
   const rest = specifier.split("/").slice(2).join("/");
-  return folder === undefined ? [] : [join(root, folder, "src", `${rest}.ts`)];
+  const below = folder === "gateway" && rest.startsWith("test/") ? "" : "src";
+  return folder === undefined ? [] : [join(root, folder, below, `${rest}.ts`)];
 }

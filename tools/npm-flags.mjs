@@ -1,12 +1,12 @@
 // The flags of the programs behind npm's scripts. `npm start --fresh` gives the flag to npm, which puts it into the
 // environment, and not to the program: it is meant as `npm start -- --fresh`. Help is npm's own, and stays so.
 export const flags = {
-  "devnet/src/main.ts": ["fresh"],
+  "test/devnet/src/main.ts": ["fresh"],
   "hosts/node/src/main.ts": ["check"],
   "tools/test.ts": ["deep", "serial"],
   "contracts/script/deploy-main.ts": ["send", "verify"],
   "hosts/cloudflare/src/deploy/main.ts": ["confirm"],
-  "bench/src/main.ts": ["host", "rounds", "seconds", "only", "quick"],
+  "test/bench/src/main.ts": ["host", "rounds", "seconds", "only", "quick"],
 };
 
 /**

@@ -26,9 +26,9 @@ test("a flag is given as it was written, once, and none that was switched off", 
     npm_config_only: "",
     npm_config_fresh: "true",
   };
-  assert.deepEqual(flagsTakenByNpm("bench/src/main.ts", environment), ["--rounds=5", "--quick"]);
-  assert.deepEqual(flagsTakenByNpm("devnet/src/main.ts", environment), ["--fresh"]);
-  assert.deepEqual(flagsTakenByNpm("devnet/src/main.ts", { npm_config_fresh: "false" }), []);
+  assert.deepEqual(flagsTakenByNpm("test/bench/src/main.ts", environment), ["--rounds=5", "--quick"]);
+  assert.deepEqual(flagsTakenByNpm("test/devnet/src/main.ts", environment), ["--fresh"]);
+  assert.deepEqual(flagsTakenByNpm("test/devnet/src/main.ts", { npm_config_fresh: "false" }), []);
   assert.deepEqual(flagsTakenByNpm("relayer/src/main.ts", environment), []);
 });
 

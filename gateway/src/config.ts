@@ -1,5 +1,5 @@
+import type { CatalogueShape } from "./catalogue/catalogue.ts";
 import type { KnownChain } from "./chain-directory.ts";
-import type { CatalogueShape } from "./metering/catalogue.ts";
 
 /** What the gateway is told once, at its start. Hosts read it from their environment, see `settings.ts`. */
 export type GatewayConfig = {

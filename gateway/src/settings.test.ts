@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { statusAnswer } from "@inference/protocol/wire/answers";
+import { makeWallet, openFixture, sign } from "../test/identity-fixture.ts";
 import { defaultRequestLimits, limits, type RequestLimits } from "./config.ts";
-import { makeWallet, openFixture, sign } from "./identity/testing/identity-fixture.ts";
 import { configOf, gatewaySettings, parseSettings } from "./settings.ts";
 
 const right = {

@@ -4,7 +4,7 @@ import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
 import { chainList, type KnownChain, knownChains } from "./chain-directory.ts";
 import { defaultDrainMs, defaultRequestLimits, type GatewayConfig, limits } from "./config.ts";
-import { largestShare } from "./http/held-bodies.ts";
+import { largestShare } from "./limits/held-bodies.ts";
 import { fillRecordUrl } from "./upstream/record-url.ts";
 
 /**

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseSiweMessage } from "@inference/protocol/siwe";
 import { createSiweMessage } from "viem/siwe";
+import { BASE_URL, makeWallet, openFixture, PRIMARY, SECONDARY } from "../../test/identity-fixture.ts";
 import { limits } from "../config.ts";
-import { BASE_URL, makeWallet, openFixture, PRIMARY, SECONDARY } from "../identity/testing/identity-fixture.ts";
 import { exampleMessage, messageRules } from "./signed-message.ts";
 
 const text = exampleMessage({ baseUrl: BASE_URL, chainId: PRIMARY });

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
+import { BASE_URL, type Fixture, makeWallet, NOW, openFixture } from "../../test/identity-fixture.ts";
+import { longestTurnMs } from "../../test/longest-turn.ts";
+import { type WorstBodyModels, worstBodies, worstSignedBodies } from "../../test/worst-bodies.ts";
+import { makeApp } from "../app.ts";
 import { defaultRequestLimits, limits } from "../config.ts";
-import { BASE_URL, type Fixture, makeWallet, NOW, openFixture } from "../identity/testing/identity-fixture.ts";
-import { longestTurnMs } from "../testing/longest-turn.ts";
-import { type WorstBodyModels, worstBodies, worstSignedBodies } from "../testing/worst-bodies.ts";
-import { makeApp } from "./app.ts";
 
 /** No body that a client may send takes the event loop for longer than this, whatever is in it. */
 const MAX_TURN_MS = 10;

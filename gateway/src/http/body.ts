@@ -1,12 +1,12 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { RequestBody } from "../inference/inference.ts";
-import { parseJsonBody, parseObject } from "../inference/orders/parse-json-body.ts";
-import { readLargeJson } from "../inference/orders/read-large-json.ts";
-import { makeBlocks } from "../inference/orders/write-json.ts";
+import { parseJsonBody, parseObject } from "../inference/requests/parse-json-body.ts";
+import { readLargeJson } from "../inference/requests/read-large-json.ts";
+import { makeBlocks } from "../inference/requests/write-json.ts";
 import { joinBytes } from "../join-bytes.ts";
+import type { Sender } from "../limits/held-bodies.ts";
 import type { GatewayContext } from "./context.ts";
-import type { Sender } from "./held-bodies.ts";
 
 type Prove = (mustPay: boolean) => Promise<unknown>;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { operations } from "./operations.ts";
+import { operations } from "../routes/operations.ts";
 
 /** Every list and map in a schema without a maximum, by its path. */
 function unbounded(schema: z.core.$ZodType, path: string, seen = new Set<unknown>()): string[] {

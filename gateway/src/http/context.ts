@@ -1,8 +1,8 @@
 import type { Context } from "hono";
+import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { Gateway } from "../gateway.ts";
-import type { VerifiedCredential } from "../identity/credentials.ts";
+import type { HeldBody } from "../limits/held-bodies.ts";
 import type { RouteMetrics } from "../operator/metrics.ts";
-import type { HeldBody } from "./held-bodies.ts";
 
 /** What every handler finds in its context: by `get` where it is hot, for `var` makes an object of it each time. */
 export type GatewayEnv = {

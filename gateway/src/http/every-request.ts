@@ -1,9 +1,9 @@
 import { makeRequestId } from "@inference/protocol/id";
 import type { Gateway } from "../gateway.ts";
+import type { HeldBody } from "../limits/held-bodies.ts";
 import { clientName } from "./client-address.ts";
 import type { GatewayContext, Handler } from "./context.ts";
 import { errorResponse } from "./errors.ts";
-import type { HeldBody } from "./held-bodies.ts";
 
 const EXPOSED = "x-request-id, retry-after, x-should-retry, x-ignored-parameters, idempotent-replayed, x-next-cursor";
 

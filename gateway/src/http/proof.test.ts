@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, mock, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
+import { type Fixture, makeWallet, openFixture, type Wallet } from "../../test/identity-fixture.ts";
 import { limits } from "../config.ts";
-import { type Fixture, makeWallet, openFixture, type Wallet } from "../identity/testing/identity-fixture.ts";
 
 /** What a body costs before its credential is known to be good. */
 const CHAT = "/v1/chat/completions";

@@ -1,8 +1,8 @@
 import * as z from "zod";
+import type { SignedMessage } from "../auth/siwe.ts";
 import { limits } from "../config.ts";
-import type { SignedMessage } from "../identity/siwe.ts";
-import { parseJsonBody } from "../inference/orders/parse-json-body.ts";
-import { validate } from "../inference/orders/validate.ts";
+import { parseJsonBody } from "../inference/requests/parse-json-body.ts";
+import { validate } from "../inference/requests/validate.ts";
 import { readJsonText } from "./body.ts";
 import type { GatewayContext } from "./context.ts";
 

@@ -4,8 +4,8 @@ import type { Spender } from "../upstream/key-records.ts";
 import { admit } from "./admit.ts";
 import type { InferenceRequest } from "./inference.ts";
 import { exhausted, readSessionMeans } from "./means.ts";
-import type { Order } from "./order.ts";
 import { refusalError } from "./refusal.ts";
+import type { Order } from "./requests/order.ts";
 
 /**
  * Admits a request when there is room for it at the provider. An API key spends its account's balance and never waits

@@ -7,8 +7,8 @@ import type { Gateway } from "../gateway.ts";
 import { type Exchange, holdDetail } from "./exchange.ts";
 import type { InferenceRequest } from "./inference.ts";
 import type { Means } from "./means.ts";
-import type { Order } from "./order.ts";
 import { credentialError, refusalError } from "./refusal.ts";
+import type { Order } from "./requests/order.ts";
 
 /**
  * Takes the hold of a request, in every budget that binds who pays for it. Throws `GatewayError` for whatever is

@@ -1,5 +1,5 @@
 import type { InferenceRequest } from "./inference.ts";
-import type { Order } from "./order.ts";
+import type { Order } from "./requests/order.ts";
 
 /** The headers of an answer: ours, and nothing of the provider's. */
 export function answerHeaders(request: InferenceRequest, order: Order, contentType: string): Record<string, string> {

@@ -1,15 +1,15 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import type { Gateway } from "../gateway.ts";
+import type { HeldAnswer } from "../limits/held-answers.ts";
 import { startProof, startWatch } from "./answer-stream.ts";
 import { checkModel } from "./check-model.ts";
 import type { Conclusion } from "./conclusion.ts";
 import { checkpointExchange, durableOrLate, type Exchange, endExchange, keptId } from "./exchange.ts";
 import { giveUp } from "./give-up.ts";
-import type { HeldAnswer } from "./held-answers.ts";
 import type { InferenceRequest } from "./inference.ts";
-import { type Outlet, openOutlet, writeInPieces } from "./outlet.ts";
-import { countBacklog } from "./sent-answer.ts";
-import type { WholeTap } from "./whole-tap.ts";
+import { countBacklog } from "./stream/backlog.ts";
+import { type Outlet, openOutlet, writeInPieces } from "./stream/outlet.ts";
+import type { WholeTap } from "./stream/whole-tap.ts";
 
 /** A whole answer that is too large to be gathered, of which nothing was sent. */
 export type LargeAnswer = {

@@ -2,19 +2,19 @@ import { type ErrorBody, errorBody } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
-import { isNothingDelivered, nothingDelivered } from "../metering/quote.ts";
-import { nothingReported } from "../metering/usage.ts";
+import { isNothingDelivered, nothingDelivered } from "../pricing/quote.ts";
+import { nothingReported } from "../pricing/usage.ts";
 import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
 import { checkModel } from "./check-model.ts";
-import { eventTap } from "./event-tap.ts";
 import { checkpointExchange, type Exchange, endExchange, keptId } from "./exchange.ts";
 import { receiptHint } from "./failure.ts";
 import { giveUp, whyGivenUp } from "./give-up.ts";
 import type { InferenceRequest } from "./inference.ts";
-import { type Outlet, openOutlet } from "./outlet.ts";
-import { countBacklog } from "./sent-answer.ts";
-import { audioTap, type Tap } from "./tap.ts";
-import { UnusableAnswer } from "./unusable-answer.ts";
+import { countBacklog } from "./stream/backlog.ts";
+import { eventTap } from "./stream/event-tap.ts";
+import { type Outlet, openOutlet } from "./stream/outlet.ts";
+import { audioTap, type Tap } from "./stream/tap.ts";
+import { UnusableAnswer } from "./stream/unusable-answer.ts";
 
 /**
  * An answer that goes to the client as it comes. A first checkpoint, with the provider's id of the answer, is durable

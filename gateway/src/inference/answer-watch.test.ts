@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openFixture } from "../identity/testing/identity-fixture.ts";
-import type { Delivered } from "../metering/quote.ts";
+import { openFixture } from "../../test/identity-fixture.ts";
+import type { Delivered } from "../pricing/quote.ts";
 import { startWatch } from "./answer-stream.ts";
 import type { Exchange } from "./exchange.ts";
-import { openOutlet } from "./outlet.ts";
+import { openOutlet } from "./stream/outlet.ts";
 
 test("a checkpoint is written for more bytes of a choice that has not ended, and for nothing new none is", async () => {
   const { gateway } = openFixture();

@@ -3,20 +3,20 @@ import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import { joinBytes } from "../join-bytes.ts";
-import { readJsonAnswer } from "../metering/json-answer.ts";
-import type { JsonTap, JsonTapOptions } from "../metering/json-tap.ts";
-import type { Delivered } from "../metering/quote.ts";
+import type { HeldAnswer } from "../limits/held-answers.ts";
+import type { Delivered } from "../pricing/quote.ts";
 import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
 import { answerLarge } from "./answer-large.ts";
 import { checkModel } from "./check-model.ts";
 import { conclude, type Ending } from "./conclusion.ts";
 import { durableOrLate, type Exchange, endExchange, keptId } from "./exchange.ts";
 import { giveUp } from "./give-up.ts";
-import type { HeldAnswer } from "./held-answers.ts";
 import { keepAnswer } from "./idempotency.ts";
 import type { InferenceRequest } from "./inference.ts";
-import { BrokenAnswer, UnusableAnswer } from "./unusable-answer.ts";
-import { bytesTap, jsonTap, type WholeTap } from "./whole-tap.ts";
+import { readJsonAnswer } from "./stream/json-answer.ts";
+import type { JsonTap, JsonTapOptions } from "./stream/json-tap.ts";
+import { BrokenAnswer, UnusableAnswer } from "./stream/unusable-answer.ts";
+import { bytesTap, jsonTap, type WholeTap } from "./stream/whole-tap.ts";
 
 /**
  * An answer that comes whole: read, measured and settled, and only then sent. So a client that has an answer has its

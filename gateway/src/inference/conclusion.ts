@@ -1,6 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
-import { type Delivered, isNothingDelivered, type Quote } from "../metering/quote.ts";
-import type { ReportedUsage } from "../metering/usage.ts";
+import { type Delivered, isNothingDelivered, type Quote } from "../pricing/quote.ts";
+import type { ReportedUsage } from "../pricing/usage.ts";
 
 /** How a request that was forwarded came to its end, and what the provider says that it used. */
 export type Ending = ReportedUsage & (NothingCame | AnswerCame);

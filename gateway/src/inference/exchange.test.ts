@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { NOW, openFixture } from "../../test/identity-fixture.ts";
 import { defaultRequestLimits, limits } from "../config.ts";
-import { NOW, openFixture } from "../identity/testing/identity-fixture.ts";
 import { startDeadline } from "./exchange.ts";
 
 /** What a request's deadline waits for, one after the other, when so much of its time has gone. */

@@ -4,10 +4,10 @@ import { send } from "@inference/ledger/saga";
 import type { NanoUsd } from "@inference/protocol/money";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import type { Delivered, TokenUsage } from "../metering/quote.ts";
+import type { Delivered, TokenUsage } from "../pricing/quote.ts";
 import type { Spender } from "../upstream/key-records.ts";
 import { type Conclusion, conclude, type Ending, unknownBill } from "./conclusion.ts";
-import type { Order } from "./order.ts";
+import type { Order } from "./requests/order.ts";
 import type { InferenceRoute } from "./routes.ts";
 
 /** One admitted request, from its hold to its end. */

@@ -2,13 +2,13 @@ import { LedgerUnavailable } from "@inference/ledger/client";
 import { GatewayError } from "@inference/protocol/errors";
 import { formatUsd } from "@inference/protocol/money";
 import { UpstreamFailure } from "../environment.ts";
-import { nothingDelivered } from "../metering/quote.ts";
-import { nothingReported } from "../metering/usage.ts";
+import { nothingDelivered } from "../pricing/quote.ts";
+import { nothingReported } from "../pricing/usage.ts";
 import type { AnswerKind, Conclusion, Ending } from "./conclusion.ts";
 import type { Exchange } from "./exchange.ts";
 import { whyGivenUp } from "./give-up.ts";
 import type { InferenceRequest } from "./inference.ts";
-import { BrokenAnswer, UnusableAnswer } from "./unusable-answer.ts";
+import { BrokenAnswer, UnusableAnswer } from "./stream/unusable-answer.ts";
 
 /** How a forwarded request ended of which nothing was sent to its client. */
 export function failureEnding(error: unknown, { order, abort }: Exchange, request: InferenceRequest): Ending {

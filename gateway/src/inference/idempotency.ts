@@ -4,11 +4,11 @@ import type { Claim, CredentialFault } from "@inference/ledger/commands";
 import { fail } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import { inTurn } from "../in-turn.ts";
+import { inTurn } from "../limits/in-turn.ts";
 import type { InferenceRequest } from "./inference.ts";
-import type { LongTexts } from "./orders/long-text.ts";
-import { writeJson } from "./orders/write-json.ts";
 import { credentialError } from "./refusal.ts";
+import type { LongTexts } from "./requests/long-text.ts";
+import { writeJson } from "./requests/write-json.ts";
 
 /**
  * `Idempotency-Key`: of the requests with one key, to one route, out of one account, one is served and charged within a

@@ -1,9 +1,9 @@
 import { GatewayError } from "@inference/protocol/errors";
+import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
-import type { HeldBody } from "../http/held-bodies.ts";
-import type { VerifiedCredential } from "../identity/credentials.ts";
-import { complete } from "../sliced-work.ts";
+import type { HeldBody } from "../limits/held-bodies.ts";
+import { complete } from "../limits/sliced-work.ts";
 import { readBytes } from "../upstream/provider.ts";
 import { providerError } from "../upstream/provider-error.ts";
 import { admitInTurn } from "./admit-in-turn.ts";
@@ -13,10 +13,10 @@ import { askProvider } from "./ask-provider.ts";
 import { durableOrLate, type Exchange, endExchange, startDeadline } from "./exchange.ts";
 import { failureEnding, failureError } from "./failure.ts";
 import { answerClaimed, claimOf, earlierAnswer } from "./idempotency.ts";
-import type { LongTexts } from "./orders/long-text.ts";
-import { bytesOf } from "./orders/write-json.ts";
+import type { LongTexts } from "./requests/long-text.ts";
+import { bytesOf } from "./requests/write-json.ts";
 import type { InferenceRoute } from "./routes.ts";
-import { UnusableAnswer } from "./unusable-answer.ts";
+import { UnusableAnswer } from "./stream/unusable-answer.ts";
 
 /** A request's body, parsed; `value` is null once it was read into an order, for it may be large. */
 export type RequestBody = { value: unknown; texts: LongTexts | null };

@@ -3,8 +3,8 @@ import type { BudgetView } from "@inference/ledger/reads";
 import type { SessionRow } from "@inference/ledger/tables";
 import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
+import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { Gateway } from "../gateway.ts";
-import type { VerifiedCredential } from "../identity/credentials.ts";
 import { type Spender, spenderOf, spenderPartition } from "../upstream/key-records.ts";
 import { credentialError } from "./refusal.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Refusal } from "@inference/ledger/commands";
-import { quoteText } from "../metering/quote-text.ts";
+import { quoteText } from "../pricing/quote-text.ts";
 import type { Spender } from "../upstream/key-records.ts";
 import { refusalError } from "./refusal.ts";
 

@@ -1,7 +1,7 @@
 import type { CredentialFault, Payer, Refusal } from "@inference/ledger/commands";
 import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
 import { formatUsd } from "@inference/protocol/money";
-import type { Quote } from "../metering/quote.ts";
+import type { Quote } from "../pricing/quote.ts";
 import type { Spender } from "../upstream/key-records.ts";
 
 /**

@@ -1,11 +1,11 @@
-import type { ElementKind } from "../metering/json-elements.ts";
-import type { Order } from "./order.ts";
-import { parseChatOrder } from "./orders/chat.ts";
-import { parseEmbeddingsOrder } from "./orders/embeddings.ts";
-import { parseImageGenerateOrder } from "./orders/image-generate.ts";
-import { parseImagesOrder } from "./orders/images.ts";
-import type { OrderContext } from "./orders/order-context.ts";
-import { parseSpeechOrder } from "./orders/speech.ts";
+import { parseChatOrder } from "./requests/chat.ts";
+import { parseEmbeddingsOrder } from "./requests/embeddings.ts";
+import { parseImageGenerateOrder } from "./requests/image-generate.ts";
+import { parseImagesOrder } from "./requests/images.ts";
+import type { Order } from "./requests/order.ts";
+import type { OrderContext } from "./requests/order-context.ts";
+import { parseSpeechOrder } from "./requests/speech.ts";
+import type { ElementKind } from "./stream/json-elements.ts";
 
 /**
  * Every path that can cost money, and nothing else ever does: the table grows by metered entries, never by a wildcard.

@@ -1,7 +1,7 @@
 import type { Books } from "@inference/protocol/books";
 import { limits } from "../config.ts";
 import { type Environment, isChainUnavailable } from "../environment.ts";
-import { makeShared } from "../identity/shared.ts";
+import { makeShared } from "../limits/shared.ts";
 
 /** The contracts' books of a few seconds ago: the chain is asked once for all who want to see them. */
 export type RecentBooks = {

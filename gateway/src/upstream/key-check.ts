@@ -1,6 +1,6 @@
 import { limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
-import { makeShared } from "../identity/shared.ts";
+import { makeShared } from "../limits/shared.ts";
 import type { Provider } from "./provider.ts";
 
 /**

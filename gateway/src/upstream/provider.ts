@@ -1,6 +1,6 @@
 import type { UpstreamConfig } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse, type UpstreamTransport } from "../environment.ts";
-import type { Order } from "../inference/order.ts";
+import type { Order } from "../inference/requests/order.ts";
 import { joinBytes } from "../join-bytes.ts";
 import { fillRecordUrl, type RecordedAnswer } from "./record-url.ts";
 

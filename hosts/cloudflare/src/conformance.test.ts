@@ -13,9 +13,9 @@ import { type Edge, startEdge } from "./testing/edge.ts";
 
 /**
  * The suite that the other host passes, against this one, by its URL: every file of it, but for the one that reads the
- * suite's own README. What is no HTTP workerd answers by itself, in words that `conformance/src/front.ts` knows.
+ * suite's own README. What is no HTTP workerd answers by itself, in words that `test/conformance/src/front.ts` knows.
  */
-const suite = fileURLToPath(new URL("../../../conformance/src/", import.meta.url));
+const suite = fileURLToPath(new URL("../../../test/conformance/src/", import.meta.url));
 const files = readdirSync(suite, { recursive: true, encoding: "utf8" }).filter(
   (name) => name.endsWith(".test.ts") && name !== "table.test.ts",
 );

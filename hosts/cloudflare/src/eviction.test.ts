@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { billed, checkSums, providerRecords, settledOf, sum } from "@inference/gateway/inference/testing/audit";
-import { openChatStream } from "@inference/gateway/inference/testing/chat-stream";
-import type { HostUnderTest, TestAccount } from "@inference/gateway/inference/testing/host-under-test";
-import { assertBilledExactly, chatBody, makeTag, paidFor, pay, USD } from "@inference/gateway/inference/testing/pay";
+import { billed, checkSums, providerRecords, settledOf, sum } from "@inference/gateway/test/settlement/audit";
+import { openChatStream } from "@inference/gateway/test/settlement/chat-stream";
+import type { HostUnderTest, TestAccount } from "@inference/gateway/test/settlement/host-under-test";
+import { assertBilledExactly, chatBody, makeTag, paidFor, pay, USD } from "@inference/gateway/test/settlement/pay";
 import type { CommandType } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type MortalHost, type Settings, testKills } from "@inference/gateway/testing/chaos/kills";
+import { type MortalHost, type Settings, testKills } from "@inference/gateway/test/chaos/kills";
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { Saga } from "@inference/ledger/saga";

@@ -1,8 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
 import type { DurableObjectState } from "@cloudflare/workers-types";
 import type { Gateway } from "@inference/gateway/gateway";
-import { forgetAll } from "@inference/gateway/inference/forget";
-import { sweep } from "@inference/gateway/inference/sweep";
+import { forgetAll } from "@inference/gateway/jobs/forget";
+import { sweep } from "@inference/gateway/jobs/sweep";
 import { apply } from "@inference/ledger/apply";
 import type { Command, Reply } from "@inference/ledger/commands";
 import { outboxChange } from "@inference/ledger/delivery";

@@ -1,4 +1,4 @@
-import { testRefusedKey } from "@inference/gateway/inference/testing/refused-key";
+import { testRefusedKey } from "@inference/gateway/test/settlement/refused-key";
 import { startEdgeHost } from "./testing/edge-host.ts";
 
 testRefusedKey(startEdgeHost);

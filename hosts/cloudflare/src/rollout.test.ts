@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { checkSums, providerRecords, settledOf } from "@inference/gateway/inference/testing/audit";
-import type { HostUnderTest, TestAccount } from "@inference/gateway/inference/testing/host-under-test";
-import { assertBilledExactly, chatBody, makeTag, pay, USD } from "@inference/gateway/inference/testing/pay";
+import { checkSums, providerRecords, settledOf } from "@inference/gateway/test/settlement/audit";
+import type { HostUnderTest, TestAccount } from "@inference/gateway/test/settlement/host-under-test";
+import { assertBilledExactly, chatBody, makeTag, pay, USD } from "@inference/gateway/test/settlement/pay";
 import { accountPartition, ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { type Edge, startEdge } from "./testing/edge.ts";
 import { hostOf } from "./testing/edge-host.ts";

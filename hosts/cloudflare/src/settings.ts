@@ -1,5 +1,5 @@
 import type { GatewayConfig } from "@inference/gateway/config";
-import { largestShare } from "@inference/gateway/http/held-bodies";
+import { largestShare } from "@inference/gateway/limits/held-bodies";
 import { configOf, type GatewaySettings, gatewaySettings, parseSettings } from "@inference/gateway/settings";
 import { DAY_MS } from "@inference/protocol/window";
 

@@ -1,4 +1,4 @@
-import { testTime } from "@inference/gateway/testing/time";
+import { testTime } from "@inference/gateway/test/time";
 import type { Address } from "@inference/protocol/credential";
 import { startEdge } from "./testing/edge.ts";
 import { shiftedClock } from "./testing/shifted-clock.ts";

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ExecutionContext } from "@cloudflare/workers-types";
+import { type App, makeApp } from "@inference/gateway/app";
 import { limits } from "@inference/gateway/config";
 import type { Gateway } from "@inference/gateway/gateway";
-import { type App, makeApp } from "@inference/gateway/http/app";
 import { malformed } from "@inference/gateway/http/malformed";
 import { makeRequestId } from "@inference/protocol/id";
 import type { Bindings } from "./bindings.ts";

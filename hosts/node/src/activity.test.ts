@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { forgetAll } from "@inference/gateway/inference/forget";
-import { settledOf } from "@inference/gateway/inference/testing/audit";
+import { forgetAll } from "@inference/gateway/jobs/forget";
+import { settledOf } from "@inference/gateway/test/settlement/audit";
 import { accountPartition, identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { utcDay } from "@inference/protocol/window";

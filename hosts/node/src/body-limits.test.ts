@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { defaultRequestLimits, limits } from "@inference/gateway/config";
-import { settledOne } from "@inference/gateway/inference/testing/audit";
-import { startStubProvider } from "@inference/gateway/inference/testing/stub-provider";
+import { settledOne } from "@inference/gateway/test/settlement/audit";
+import { startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
 import { assertError } from "./testing/assert-error.ts";
 import { sendHttp } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";

@@ -1,6 +1,6 @@
+import { makePriceList } from "@inference/gateway/catalogue/price-list";
 import type { Environment, UpstreamTransport } from "@inference/gateway/environment";
-import { firstPrices } from "@inference/gateway/jobs";
-import { makePriceList } from "@inference/gateway/metering/price-list";
+import { firstPrices } from "@inference/gateway/jobs/jobs";
 import { configOf, SettingsError } from "@inference/gateway/settings";
 import { tryKey } from "@inference/gateway/upstream/key-check";
 import { makeProvider } from "@inference/gateway/upstream/provider";

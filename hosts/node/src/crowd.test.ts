@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkSums, until } from "@inference/gateway/inference/testing/audit";
+import { checkSums, until } from "@inference/gateway/test/settlement/audit";
 import { bytesInUse } from "./testing/heap.ts";
 import { chatRequestBytes } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";

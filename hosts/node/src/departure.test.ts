@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
-import { providerRecords, until } from "@inference/gateway/inference/testing/audit";
-import { chunksIn, openChatStream } from "@inference/gateway/inference/testing/chat-stream";
+import { providerRecords, until } from "@inference/gateway/test/settlement/audit";
+import { chunksIn, openChatStream } from "@inference/gateway/test/settlement/chat-stream";
 import {
   assertBilledExactly,
   assertDelivered,
@@ -14,7 +14,7 @@ import {
   SMALL,
   USD,
   withFault,
-} from "@inference/gateway/inference/testing/pay";
+} from "@inference/gateway/test/settlement/pay";
 import { chatRequestBytes } from "./testing/http-client.ts";
 import { startStack } from "./testing/stack.ts";
 

@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 import { prose } from "@inference/gateway/docs/html";
 import { messageRules } from "@inference/gateway/docs/signed-message";
 import { snippets } from "@inference/gateway/docs/snippets";
-import { settledOf } from "@inference/gateway/inference/testing/audit";
+import { settledOf } from "@inference/gateway/test/settlement/audit";
 import { errorMeanings } from "@inference/protocol/error-meanings";
 import * as answers from "@inference/protocol/wire/answers";
 import type * as z from "zod";

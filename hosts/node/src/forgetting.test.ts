@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
-import { forgetAll } from "@inference/gateway/inference/forget";
+import { forgetAll } from "@inference/gateway/jobs/forget";
 import { accountPartition, identityPartition, type Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { tableNames } from "@inference/ledger/schema";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { forgetAll } from "@inference/gateway/inference/forget";
-import { checkAccount, providerRecords, settledOf, until } from "@inference/gateway/inference/testing/audit";
-import { makeTag } from "@inference/gateway/inference/testing/pay";
+import { forgetAll } from "@inference/gateway/jobs/forget";
+import { checkAccount, providerRecords, settledOf, until } from "@inference/gateway/test/settlement/audit";
+import { makeTag } from "@inference/gateway/test/settlement/pay";
 import { accountPartition } from "@inference/ledger/partition";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { after, before, test } from "node:test";
 import { limits } from "@inference/gateway/config";
-import { settledOf, until } from "@inference/gateway/inference/testing/audit";
-import { type StubProvider, startStubProvider } from "@inference/gateway/inference/testing/stub-provider";
-import { worstAnswers } from "@inference/gateway/testing/worst-answers";
+import { settledOf, until } from "@inference/gateway/test/settlement/audit";
+import { type StubProvider, startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
+import { worstAnswers } from "@inference/gateway/test/worst-answers";
 import { bytesInUse } from "./testing/heap.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 

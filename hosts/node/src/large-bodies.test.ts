@@ -1,4 +1,4 @@
-import { testLargeBodies } from "@inference/gateway/inference/testing/large-bodies";
+import { testLargeBodies } from "@inference/gateway/test/settlement/large-bodies";
 import { startStack } from "./testing/stack.ts";
 
 testLargeBodies(startStack);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
-import { databaseRows } from "@inference/gateway/testing/chaos/database-rows";
+import { databaseRows } from "@inference/gateway/test/chaos/database-rows";
 import { apply } from "@inference/ledger/apply";
 import type { Command, ReplyOf } from "@inference/ledger/commands";
 import type { Delivery } from "@inference/ledger/delivery";

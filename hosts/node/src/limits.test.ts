@@ -8,7 +8,7 @@ import {
   settledOf,
   settledOne,
   sum,
-} from "@inference/gateway/inference/testing/audit";
+} from "@inference/gateway/test/settlement/audit";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";

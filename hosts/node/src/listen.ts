@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
+import type { App } from "@inference/gateway/app";
 import { limits } from "@inference/gateway/config";
-import type { App } from "@inference/gateway/http/app";
 import { SettingsError } from "@inference/gateway/settings";
 import { endMalformed, malformedResponse } from "./malformed.ts";
 import { paceBody } from "./pace-body.ts";

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { limits } from "@inference/gateway/config";
 import { UpstreamFailure } from "@inference/gateway/environment";
-import { settledOf, settledOne, until } from "@inference/gateway/inference/testing/audit";
-import { chunksIn, openChatStream } from "@inference/gateway/inference/testing/chat-stream";
-import { leaveAtOnce, payAndLeave, SMALL, USD } from "@inference/gateway/inference/testing/pay";
+import { settledOf, settledOne, until } from "@inference/gateway/test/settlement/audit";
+import { chunksIn, openChatStream } from "@inference/gateway/test/settlement/chat-stream";
+import { leaveAtOnce, payAndLeave, SMALL, USD } from "@inference/gateway/test/settlement/pay";
 import {
   type StubAnswer,
   type StubProvider,
   startStubProvider,
-} from "@inference/gateway/inference/testing/stub-provider";
+} from "@inference/gateway/test/settlement/stub-provider";
 import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import { accountPartition } from "@inference/ledger/partition";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { billed, checkSums, providerRecord, settledOf, settledOne } from "@inference/gateway/inference/testing/audit";
+import { billed, checkSums, providerRecord, settledOf, settledOne } from "@inference/gateway/test/settlement/audit";
 import { formatUsd } from "@inference/protocol/money";
 import OpenAI from "openai";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";

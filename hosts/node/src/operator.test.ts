@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { settledOf, until } from "@inference/gateway/inference/testing/audit";
+import { settledOf, until } from "@inference/gateway/test/settlement/audit";
 import { sendHttp } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 

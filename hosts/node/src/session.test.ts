@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { ownedWalletCode } from "@inference/chain/testing/owned-wallet";
-import { until } from "@inference/gateway/inference/testing/audit";
+import { until } from "@inference/gateway/test/settlement/audit";
 import { agentPartition, identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { type Address, lowerAddress } from "@inference/protocol/credential";

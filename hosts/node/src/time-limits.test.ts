@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { type IncomingMessage, request } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { settledOne } from "@inference/gateway/inference/testing/audit";
-import { openChatStream } from "@inference/gateway/inference/testing/chat-stream";
-import { type StubProvider, startStubProvider } from "@inference/gateway/inference/testing/stub-provider";
+import { settledOne } from "@inference/gateway/test/settlement/audit";
+import { openChatStream } from "@inference/gateway/test/settlement/chat-stream";
+import { type StubProvider, startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** Each limit of a request's time: what takes less of it is served, and what takes more is not. */

@@ -1,4 +1,4 @@
-import { testTime } from "@inference/gateway/testing/time";
+import { testTime } from "@inference/gateway/test/time";
 import { startStack } from "./testing/stack.ts";
 
 testTime(async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { HostUnderTest, StartHost } from "@inference/gateway/inference/testing/host-under-test";
+import type { HostUnderTest, StartHost } from "@inference/gateway/test/settlement/host-under-test";
 import { accountPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
 import { type Edge, eventually, startEdge } from "./edge.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeCredentials } from "@inference/gateway/identity/credentials";
+import { makeCredentials } from "@inference/gateway/auth/credentials";
 import type { Command, ReplyOf } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import type { AnswerOf, Query } from "@inference/ledger/reads";

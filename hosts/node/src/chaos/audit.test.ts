@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { auditDatabase } from "@inference/gateway/testing/chaos/audit";
+import { auditDatabase } from "@inference/gateway/test/chaos/audit";
 import { openDatabase } from "../database.ts";
 import { openNodeLedger } from "../ledger.ts";
 import { runScript, steps } from "./script.ts";

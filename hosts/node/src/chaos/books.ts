@@ -1,4 +1,4 @@
-import { type Audit, auditDatabase } from "@inference/gateway/testing/chaos/audit";
+import { type Audit, auditDatabase } from "@inference/gateway/test/chaos/audit";
 import { openDatabase } from "../database.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BookedKey, bookAccount, setCeiling } from "@inference/gateway/testing/chaos/books";
+import { type BookedKey, bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
 import { tableNames } from "@inference/ledger/schema";
 import { openDatabase } from "../database.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { bookAccount, setCeiling } from "@inference/gateway/testing/chaos/books";
+import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
 import { auditBooks, withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type MortalHost, testKills } from "@inference/gateway/testing/chaos/kills";
+import { type MortalHost, testKills } from "@inference/gateway/test/chaos/kills";
 import { openDatabase } from "../database.ts";
 import { withBooks } from "./books.ts";
 import { gatewayUrl, launch } from "./processes.ts";

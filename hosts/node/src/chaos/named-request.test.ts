@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BookedKey, bookAccount, setCeiling } from "@inference/gateway/testing/chaos/books";
+import { type BookedKey, bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
 import { openDatabase } from "../database.ts";
 import { auditBooks, withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, type Running, start, startProvider } from "./processes.ts";

@@ -77,7 +77,7 @@ export type ProviderProcess = Running & { url: string; controlUrl: string; maste
 export async function startProvider(): Promise<ProviderProcess> {
   const masterKey = "provider-master-key";
   const provider = await start({
-    script: "../../../../provider-simulator/src/main.ts",
+    script: "../../../../test/provider-simulator/src/main.ts",
     // One key for all: the gateway reads the usage history with the key it infers with.
     args: ["--port", "0", "--master-key", masterKey, "--admin-key", masterKey],
     env: { RECORD: "light", ERROR_BUDGET: "off" },

@@ -1,7 +1,7 @@
 import { defaultRequestLimits } from "@inference/gateway/config";
 import type { Environment } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
-import { noLimits } from "@inference/gateway/testing/no-limits";
+import { noLimits } from "@inference/gateway/test/no-limits";
 import type { LedgerClient } from "@inference/ledger/client";
 
 /** Enough of a gateway for its jobs: no provider, no chain, nobody to answer. An alert but of a loss is an error. */

@@ -1,6 +1,6 @@
 import type { Gateway } from "@inference/gateway/gateway";
-import { forgetAll } from "@inference/gateway/inference/forget";
-import { orphanAll, sweep } from "@inference/gateway/inference/sweep";
+import { forgetAll } from "@inference/gateway/jobs/forget";
+import { orphanAll, sweep } from "@inference/gateway/jobs/sweep";
 import type { LedgerClient } from "@inference/ledger/client";
 import type { Command, Payer } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition, chainPartition, identityPartition } from "@inference/ledger/partition";

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { makeApp } from "@inference/gateway/app";
 import {
   defaultDrainMs,
   defaultRequestLimits,
@@ -11,9 +12,8 @@ import {
 } from "@inference/gateway/config";
 import type { ChainReader, Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
-import { makeApp } from "@inference/gateway/http/app";
-import type { HostOptions, HostUnderTest, TestAccount } from "@inference/gateway/inference/testing/host-under-test";
-import { noLimits } from "@inference/gateway/testing/no-limits";
+import { noLimits } from "@inference/gateway/test/no-limits";
+import type { HostOptions, HostUnderTest, TestAccount } from "@inference/gateway/test/settlement/host-under-test";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { tableSql } from "@inference/ledger/sql";

@@ -4,7 +4,7 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { bookAccount, setCeiling } from "@inference/gateway/testing/chaos/books";
+import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
 import { accountPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { withBooks } from "../../chaos/books.ts";

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Hono } from "hono";
+import { openFixture } from "../test/identity-fixture.ts";
+import { makeApp } from "./app.ts";
+import { routes } from "./routes/route-table.ts";
+
+test("the table of routes is one that the fastest router takes: a path that it does not take slows all others", async () => {
+  const app = makeApp(openFixture().gateway) as unknown as Hono;
+  await app.request("/v1/models");
+  assert.equal(app.router.name, "SmartRouter + RegExpRouter");
+});
+
+test("each path has one handler for all its methods: of several the router makes a chain for each request", () => {
+  const app = makeApp(openFixture().gateway) as unknown as Hono;
+  for (const { method, path } of routes) assert.equal(app.router.match(method, path)[0].length, 1, path);
+});
+
+test("the root names where everything is, each an address that answers", async () => {
+  const fixture = openFixture();
+  await fixture.gateway.prices.refresh();
+  const { status, text } = await fixture.call("GET", "/");
+  assert.equal(status, 200);
+  const { name, version, ...links } = JSON.parse(text) as Record<string, string>;
+  assert.ok(name && version);
+  assert.deepEqual(Object.keys(links), ["docs", "openapi", "llms", "models", "status"]);
+  const app = makeApp(fixture.gateway);
+  for (const link of Object.values(links)) assert.equal((await app.fetch(new Request(link))).status, 200, link);
+  assert.equal((await app.fetch(new Request("http://gateway.test/", { method: "HEAD" }))).status, 200);
+});
+
+test("what is not there is said to be so in few words, however long its path", async () => {
+  const { call } = openFixture();
+  for (const path of [
+    `/${"x".repeat(10_000)}`,
+    `/v1/models/${"x".repeat(10_000)}`,
+    `/v1/models?${"x".repeat(10_000)}`,
+  ]) {
+    const { text } = await call("GET", path);
+    assert.ok(text.length < 1_000, `${path.slice(0, 20)}: ${text.length}`);
+  }
+});

@@ -1,0 +1,62 @@
+import { type Address, lowerAddress } from "@inference/protocol/credential";
+import { fail } from "@inference/protocol/errors";
+import { limits } from "../config.ts";
+import type { Environment } from "../environment.ts";
+import type { Gate } from "../limits/gate.ts";
+import { makeShared } from "../limits/shared.ts";
+
+/**
+ * Who owns agent tokens. Both throw 403 `not_agent_owner`, and `ChainUnavailable` where the chain does not say; and 503
+ * `overloaded` where it has too many questions, of all or of this client.
+ */
+export type AgentOwners = {
+  /** That the token is this wallet's now: asked of the chain, at sign-in. */
+  requireNow(agentToken: Address, wallet: Address, client: string | undefined): Promise<void>;
+  /** That it was a few minutes ago (`limits.agentOwnerMs`): while a session lives. */
+  requireLately(agentToken: Address, wallet: Address, client: string | undefined): Promise<void>;
+};
+
+/** Tokens whose owner is remembered. */
+const MAX_REMEMBERED = 10_000;
+
+type Ownership = { owner: Address | null; readAt: number };
+
+export function makeAgentOwners(environment: Environment, chainReads: Gate): AgentOwners {
+  const { chain, clock } = environment;
+  const remembered = new Map<Address, Ownership>();
+  const shared = makeShared<Address | null>(environment);
+
+  function read(agentToken: Address, client: string | undefined): Promise<Address | null> {
+    return shared(agentToken, async () => {
+      // The answer is as old as the question.
+      const readAt = clock.now();
+      const owner = await chainReads(() => chain.agentOwner(agentToken), client);
+      remembered.delete(agentToken);
+      remembered.set(agentToken, { owner: owner === null ? null : lowerAddress(owner), readAt });
+      const [oldest] = remembered.keys();
+      if (oldest !== undefined && remembered.size > MAX_REMEMBERED) remembered.delete(oldest);
+      return owner;
+    });
+  }
+
+  return {
+    async requireNow(agentToken, wallet, client) {
+      requireOwner(agentToken, wallet, await read(agentToken, client));
+    },
+    async requireLately(agentToken, wallet, client) {
+      const known = remembered.get(agentToken);
+      const age = clock.now() - (known?.readAt ?? 0);
+      const isLately = known !== undefined && age >= 0 && age < limits.agentOwnerMs;
+      requireOwner(agentToken, wallet, isLately ? known.owner : await read(agentToken, client));
+    },
+  };
+}
+
+function requireOwner(agentToken: Address, wallet: Address, owner: Address | null): void {
+  if (owner === null) {
+    const message = "has no owner on the primary chain: name a contract there whose `owner()` is your wallet.";
+    fail("not_agent_owner", `agentToken ${agentToken} ${message}`);
+  }
+  if (lowerAddress(owner) === wallet) return;
+  fail("not_agent_owner", `${wallet} does not own the agent token ${agentToken}: sign in with the owner's wallet.`);
+}

@@ -1,0 +1,41 @@
+import { fail } from "@inference/protocol/errors";
+import type { GatewayContext } from "../http/context.ts";
+import type { VerifiedCredential } from "./credentials.ts";
+
+/** What to send where nothing came: an API key, also where a session would do, or a session where no key does. */
+export type Wanted = "key" | "session";
+
+/**
+ * The request's credential, checked against our checksum; nothing has been looked up yet. Throws 401, and 429 for one
+ * whose account or identity asks too often.
+ */
+export function requireCredential(context: GatewayContext, wanted: Wanted = "key"): VerifiedCredential {
+  const credential = presentedCredential(context, wanted) ?? missing(wanted);
+  const { rates, seen } = context.get("gateway");
+  const { partition, payer } = credential;
+  context.set("credential", credential);
+  // One that was refused is counted by itself.
+  rates.account.admit(seen.isRefused(payer.digest) ? payer.digest : partition, context.get("at"));
+  return credential;
+}
+
+/** The same, where a route is public: undefined without a credential. A bad one is 401 all the same. */
+export function presentedCredential(context: GatewayContext, wanted: Wanted = "key"): VerifiedCredential | undefined {
+  const header = context.req.header("authorization");
+  if (header === undefined) return undefined;
+  const text = /^bearer[ \t]+(\S{1,512})[ \t]*$/i.exec(header)?.[1];
+  if (text === undefined) missing(wanted);
+  const credential = context.get("gateway").credentials.verify(text);
+  if (credential !== undefined) return credential;
+  if (/^i[sa]_/.test(text)) fail("invalid_session", "This session token is not one of ours: sign in again.");
+  return fail("invalid_api_key", "This API key is not one of ours: check that it was copied whole.");
+}
+
+function missing(wanted: Wanted): never {
+  return fail("missing_credentials", howToSend[wanted]);
+}
+
+const howToSend: Record<Wanted, string> = {
+  key: "Send your API key as `Authorization: Bearer <key>`.",
+  session: "Sign in with POST /auth and send its token as `Authorization: Bearer <token>`.",
+};

@@ -1,0 +1,171 @@
+import { type Address, lowerAddress } from "@inference/protocol/credential";
+import { fail } from "@inference/protocol/errors";
+import { parseSiweMessage, type SiweMessage } from "@inference/protocol/siwe";
+import { type GatewayConfig, limits } from "../config.ts";
+import type { Gateway } from "../gateway.ts";
+import { inTurn } from "../limits/in-turn.ts";
+import { checkPlainSignature, type Hex } from "./signature.ts";
+
+/**
+ * Signed messages. One message serves one purpose: what it asks for is in the text that the wallet showed. A message
+ * that names the key endpoint makes a key, rolls one or changes one's terms, and signs nobody in; any other signs in
+ * and does none of these.
+ */
+export type SignedMessage = {
+  message: string;
+  signature: Hex;
+  /** Whose address it came from; undefined where nobody knows. */
+  client: string | undefined;
+};
+
+/** Who signed, and the nonce that makes the message good once. */
+export type Signer = {
+  address: Address;
+  nonce: string;
+  /** When the message can no longer be valid: until then the nonce is remembered. */
+  nonceExpiresAt: number;
+};
+
+/** Throws 401 with the reason, 503 `chain_unavailable` or `overloaded` where a contract wallet could not be asked. */
+export async function verifySignIn(gateway: Gateway, signed: SignedMessage, atMs: number): Promise<Signer> {
+  const message = readMessage(gateway.config, signed.message, atMs);
+  const endpoint = keyEndpoint(gateway.config);
+  if (message.resources.some((resource) => leadsTo(resource, endpoint))) {
+    const routes = `POST ${endpoint}, or to /roll or /limit below the key's own URL`;
+    fail("siwe_malformed", `This message is about an API key: send it to ${routes}, or sign one without it.`);
+  }
+  return requireSignature(gateway, message, signed);
+}
+
+/** What a message about an API key is for: a new key, another secret for one, or other terms for one. */
+export type KeyPurpose = { type: "create" } | { type: "roll" | "terms"; keyId: string };
+
+/**
+ * The same for a message about an API key. Its one resource is the key endpoint with a new key's terms, the path that
+ * rolls a key, or a key's own URL with its new terms.
+ */
+export async function verifyKeyRequest(
+  gateway: Gateway,
+  signed: SignedMessage,
+  purpose: KeyPurpose,
+  atMs: number,
+): Promise<{ signer: Signer; resource: string }> {
+  const message = readMessage(gateway.config, signed.message, atMs);
+  const endpoint = keyEndpoint(gateway.config);
+  const [resource, ...others] = message.resources;
+  if (resource === undefined || others.length > 0 || !isMeant(resource, endpoint, purpose)) {
+    const { path, example } = resourceOf(purpose);
+    const wanted = `${endpoint}${path}${example}`;
+    fail("siwe_malformed", `A message for this has exactly one resource, what is asked for, like ${wanted}.`);
+  }
+  return { signer: await requireSignature(gateway, message, signed), resource };
+}
+
+/** The message, if it is for us and for now. */
+function readMessage(config: GatewayConfig, text: string, atMs: number): SiweMessage {
+  const message = parseSiweMessage(text);
+  if (message === undefined) {
+    const message =
+      "The message is not one of EIP-4361: check its lines, the capitals of its address and its nonce of 8 or more letters and digits.";
+    return fail("siwe_malformed", message);
+  }
+  const { protocol, host } = new URL(config.baseUrl);
+  const scheme = message.scheme ?? protocol.slice(0, -1);
+  const isOurs = message.uri === config.baseUrl || message.uri.startsWith(`${config.baseUrl}/`);
+  if (message.domain.toLowerCase() !== host || `${scheme.toLowerCase()}:` !== protocol || !isOurs) {
+    fail("siwe_domain_mismatch", `Sign a message with the domain ${host} and a URI under ${config.baseUrl}.`);
+  }
+  if (!config.chainIds.includes(message.chainId)) {
+    const allowed = config.chainIds.join(", ");
+    const metadata = { chain_id: message.chainId, chain_ids: config.chainIds };
+    fail("siwe_chain_unsupported", `Sign a message with one of these chain ids: ${allowed}.`, { metadata });
+  }
+  assertTimes(message, atMs);
+  return message;
+}
+
+const MAX_AHEAD_MS = 60_000;
+
+function assertTimes({ issuedAt, notBefore, expirationTime }: SiweMessage, atMs: number): void {
+  const now = new Date(atMs).toISOString();
+  if (atMs - issuedAt > limits.messageMs) {
+    const minutes = limits.messageMs / 60_000;
+    fail("siwe_expired", `The message was issued more than ${minutes} minutes ago: sign a new one. It is ${now} here.`);
+  }
+  if (expirationTime !== undefined && atMs >= expirationTime) {
+    fail("siwe_expired", `The message has expired: sign a new one. It is ${now} here.`);
+  }
+  if (issuedAt - atMs > MAX_AHEAD_MS || (notBefore !== undefined && atMs < notBefore)) {
+    fail("siwe_expired", `The message is for a later time: check the clock it was made by. It is ${now} here.`);
+  }
+}
+
+async function requireSignature(gateway: Gateway, message: SiweMessage, signed: SignedMessage): Promise<Signer> {
+  const { address } = message;
+  // It takes a millisecond or two, and anybody may ask for any number of them: one in each turn of the event loop.
+  const { signature } = signed;
+  const check = () => checkPlainSignature({ address, message: signed.message, signature });
+  const plain = await inTurn(gateway.slicedWork, signed.client ?? "", check);
+  if (plain === "high_s") fail("invalid_signature", "The signature's s is in the upper half: sign again.");
+  // The account's own key needs no chain, so that a failing chain keeps nobody out who has one.
+  if (plain === "other" && !(await isAcceptedByContract(gateway, message, signed))) notSigned(gateway.config, message);
+  return {
+    address: lowerAddress(address),
+    nonce: message.nonce,
+    nonceExpiresAt: Math.min(message.issuedAt + limits.messageMs, message.expirationTime ?? Number.POSITIVE_INFINITY),
+  };
+}
+
+/**
+ * A contract is asked on the primary chain only, where balances and capacity live: the same address on another chain
+ * may be another's contract, whose word would open this one's account. The body's limit bounds the signature's size,
+ * and a gate how many are asked at once, in all and for one client: any bytes under a message in order come this far.
+ */
+async function isAcceptedByContract(
+  { config, environment, contractSignatures }: Gateway,
+  { address, chainId }: SiweMessage,
+  { message, signature, client }: SignedMessage,
+): Promise<boolean> {
+  const [primaryChainId] = config.chainIds;
+  if (chainId !== primaryChainId) return false;
+  const query = { chainId, address, message, signature };
+  return contractSignatures(() => environment.chain.acceptsSignature(query), client);
+}
+
+function notSigned({ chainIds: [primary] }: GatewayConfig, { address, chainId }: SiweMessage): never {
+  const alone = chainId === primary ? "" : ` A contract's wallet signs messages of chain ${primary} alone.`;
+  const message = `The signature is not one by ${address} over this message on chain ${chainId}.${alone}`;
+  return fail("invalid_signature", message);
+}
+
+function keyEndpoint(config: GatewayConfig): string {
+  return `${config.baseUrl}/api/v1/keys`;
+}
+
+/** Whether a resource is this to the letter: the endpoint and the purpose's path, with terms where it has any. */
+function isMeant(resource: string, endpoint: string, purpose: KeyPurpose): boolean {
+  const { path, example } = resourceOf(purpose);
+  const url = `${endpoint}${path}`;
+  if (!resource.startsWith(url)) return false;
+  const query = resource.slice(url.length);
+  return example === "" ? query === "" : /^(\?[^#]*)?$/.test(query);
+}
+
+/** The path below the key endpoint, and terms that it may have; none if it has no terms. */
+function resourceOf(purpose: KeyPurpose): { path: string; example: string } {
+  switch (purpose.type) {
+    case "create":
+      return { path: "", example: "?name=laptop&limit=5.00&limit_reset=daily" };
+    case "roll":
+      return { path: `/${purpose.keyId}/roll`, example: "" };
+    case "terms":
+      return { path: `/${purpose.keyId}`, example: "?limit=20.00&limit_reset=daily" };
+  }
+}
+
+/** Whether a resource means the endpoint, however it is written. */
+function leadsTo(resource: string, endpoint: string): boolean {
+  const url = URL.parse(resource);
+  const { host, pathname } = new URL(endpoint);
+  return url !== null && url.host === host && url.pathname.startsWith(pathname);
+}

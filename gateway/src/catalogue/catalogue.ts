@@ -1,0 +1,112 @@
+import type { Model, PriceSnapshot } from "@inference/protocol/model";
+import * as z from "zod";
+import { isObject, type JsonObject, LeftOut, type ReadItem } from "./item.ts";
+import { readModelSpec } from "./model-spec.ts";
+import { readPerToken } from "./per-token.ts";
+import { readPricesFile } from "./prices-file.ts";
+import { snapshotId } from "./snapshot-id.ts";
+
+/** How a catalogue lists its prices; each has a file of its own that says more. */
+export type CatalogueShape = "model-spec" | "per-token" | "prices-file";
+
+export type Catalogue = {
+  snapshot: PriceSnapshot;
+  /** How it was read, also where that had to be found out. */
+  shape: CatalogueShape;
+  /** Models that the catalogue lists and we do not serve, for the operator's log. */
+  leftOut: { id: string; reason: string }[];
+};
+
+/**
+ * A catalogue's body as the models that can be priced and served.
+ *
+ * @param aliases our own names, alias to id: checked here, so that a wrong one shows in the log and not in a request.
+ * @throws CatalogueError if the body as a whole is not such a catalogue; one row that is not is left out, with the
+ * reason.
+ */
+export function parseCatalogue(
+  bodyText: string,
+  shape: CatalogueShape | "auto",
+  atMs: number,
+  aliases: Readonly<Record<string, string>> = {},
+): Catalogue {
+  const body = parseBody(bodyText);
+  const actual = shape === "auto" ? detectShape(body) : shape;
+  const { models, leftOut } = actual === "prices-file" ? pricesFileModels(body) : readItems(body, actual, atMs);
+  for (const [alias, id] of Object.entries(aliases)) {
+    if (models.has(alias)) leftOut.push({ id: alias, reason: `an alias of this name stands for ${id}` });
+    if (!models.has(id)) leftOut.push({ id: alias, reason: `an alias of ${id}, which is not served` });
+  }
+  return { snapshot: { id: snapshotId(models.values()), atMs, models }, shape: actual, leftOut };
+}
+
+type Reading = { models: Map<string, Model>; leftOut: Catalogue["leftOut"] };
+
+function readItems(body: JsonObject, shape: "model-spec" | "per-token", atMs: number): Reading {
+  const items = body.data;
+  if (!Array.isArray(items)) throw new CatalogueError("the catalogue has no list `data`");
+  const read = shape === "model-spec" ? readModelSpec : readPerToken;
+  const models = new Map<string, Model>();
+  const leftOut: Catalogue["leftOut"] = [];
+  const seen = new Set<string>();
+  for (const item of items) {
+    const id = isObject(item) && typeof item.id === "string" ? item.id.slice(0, 256) : "(without an id)";
+    const outcome = seen.has(id) ? "it is listed more than once" : readItem(read, item, id, atMs);
+    seen.add(id);
+    if (typeof outcome !== "string") models.set(id, outcome);
+    else {
+      // Of two rows of one id it is not known which is billed.
+      models.delete(id);
+      leftOut.push({ id, reason: outcome });
+    }
+  }
+  return { models, leftOut };
+}
+
+function readItem(read: ReadItem, item: unknown, id: string, atMs: number): Model | string {
+  if (!isObject(item) || item.id !== id || id === "") return "it has no usable id";
+  try {
+    return read(item, id, atMs);
+  } catch (error) {
+    if (error instanceof LeftOut) return error.message;
+    throw error;
+  }
+}
+
+function pricesFileModels(body: JsonObject): Reading {
+  const models = new Map<string, Model>();
+  try {
+    for (const model of readPricesFile(body)) {
+      if (models.has(model.id)) throw new CatalogueError(`the price file has ${model.id} twice`);
+      models.set(model.id, model);
+    }
+  } catch (error) {
+    if (error instanceof z.ZodError)
+      throw new CatalogueError(`the price file is not valid:\n${z.prettifyError(error)}`);
+    throw error;
+  }
+  return { models, leftOut: [] };
+}
+
+function parseBody(bodyText: string): JsonObject {
+  let body: unknown;
+  try {
+    body = JSON.parse(bodyText);
+  } catch {
+    throw new CatalogueError("the catalogue is not JSON");
+  }
+  if (!isObject(body)) throw new CatalogueError("the catalogue is not a JSON object");
+  return body;
+}
+
+function detectShape(body: JsonObject): CatalogueShape {
+  if (Array.isArray(body.models)) return "prices-file";
+  const items: unknown[] = Array.isArray(body.data) ? body.data : [];
+  if (items.some((item) => isObject(item) && isObject(item.model_spec))) return "model-spec";
+  if (items.some((item) => isObject(item) && isObject(item.pricing))) return "per-token";
+  throw new CatalogueError("the catalogue lists no prices; a price file can give them (PRICES_FILE)");
+}
+
+export class CatalogueError extends Error {
+  override name = "CatalogueError";
+}

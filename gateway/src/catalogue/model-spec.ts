@@ -1,0 +1,143 @@
+import type { ImagePrice, ModelFeatures, Price, TextPrice, TokenRates } from "@inference/protocol/model";
+import {
+  countAt,
+  isObject,
+  type JsonObject,
+  leaveOut,
+  objectAt,
+  type PriceUnit,
+  perImage,
+  perMillion,
+  present,
+  type ReadItem,
+  readPrice,
+  requirePrice,
+  textAt,
+  textsAt,
+} from "./item.ts";
+
+/**
+ * The catalogue shape with `model_spec.pricing`: prices are `{usd}` objects, per million tokens for text and
+ * embeddings, per million characters for speech under the same name `input`, per image by resolution and quality. A
+ * price of a name that is not listed here leaves the model out.
+ */
+export const readModelSpec: ReadItem = (item, id, atMs) => {
+  const spec = objectAt(item, "model_spec");
+  if (spec.offline === true) leaveOut("it is offline");
+  if (isRetired(objectAt(spec, "deprecation"), atMs)) leaveOut("it is retired");
+  const type = textAt(item, "type") ?? "unknown";
+  const price = readPricing(type, objectAt(spec, "pricing"));
+  return {
+    id,
+    created: countAt(item, "created") ?? 0,
+    ownedBy: textAt(item, "owned_by") ?? "provider",
+    price,
+    contextTokens:
+      (price.kind === "embedding" ? countAt(spec, "maxInputTokens") : null) ??
+      countAt(spec, "availableContextTokens") ??
+      countAt(item, "context_length"),
+    maxOutputTokens: price.kind === "text" ? countAt(spec, "maxCompletionTokens") : null,
+    features: readFeatures(spec),
+  };
+};
+
+function readPricing(type: string, pricing: JsonObject): Price {
+  const known = pricingKeys.get(type) ?? leaveOut(`no route serves its type ${type}`);
+  if (Object.keys(pricing).length === 0) leaveOut("it has no price");
+  onlyKeys(pricing, known);
+  if (type === "text") return textPrice(pricing);
+  if (type === "embedding") return { kind: "embedding", input: requireUsd(pricing, "input", perMillion) };
+  if (type === "tts") return { kind: "speech", character: requireUsd(pricing, "input", perMillion) };
+  return imagePrice(pricing);
+}
+
+const rateKeys = ["input", "output", "cache_input", "cache_write"];
+/** The output of an embedding is not counted by any usage; upscaling is another route's. */
+const pricingKeys = new Map([
+  ["text", [...rateKeys, "extended"]],
+  ["embedding", ["input", "output"]],
+  ["tts", ["input"]],
+  ["image", ["generation", "resolutions", "quality", "upscale"]],
+]);
+
+function textPrice(pricing: JsonObject): TextPrice {
+  const rates = tokenRates(pricing);
+  if (pricing.extended === undefined) return { kind: "text", rates };
+  const extended = objectAt(pricing, "extended");
+  onlyKeys(extended, [...rateKeys, "context_token_threshold"]);
+  const thresholdTokens = countAt(extended, "context_token_threshold");
+  if (thresholdTokens === null) leaveOut("its extended prices have no threshold");
+  return { kind: "text", rates, extended: { thresholdTokens, rates: tokenRates(extended) } };
+}
+
+function tokenRates(pricing: JsonObject): TokenRates {
+  return present<TokenRates>({
+    input: requireUsd(pricing, "input", perMillion),
+    output: requireUsd(pricing, "output", perMillion),
+    cacheRead: usd(pricing, "cache_input", perMillion),
+    cacheWrite: usd(pricing, "cache_write", perMillion),
+  });
+}
+
+function imagePrice(pricing: JsonObject): ImagePrice {
+  const byResolution = usdTable(objectAt(pricing, "resolutions"));
+  const byQuality = Object.entries(objectAt(pricing, "quality")).map(
+    ([resolution, table]) =>
+      [resolution, usdTable(isObject(table) ? table : leaveOut("its quality prices are no table"))] as const,
+  );
+  if (Object.keys(byResolution).length === 0 && byQuality.length === 0) {
+    byResolution["*"] = requireUsd(pricing, "generation", perImage);
+  }
+  return {
+    kind: "image",
+    byResolution,
+    ...(byQuality.length === 0 ? {} : { byQuality: Object.fromEntries(byQuality) }),
+  };
+}
+
+function usdTable(table: JsonObject): Record<string, bigint> {
+  return Object.fromEntries(Object.keys(table).map((key) => [key, requireUsd(table, key, perImage)]));
+}
+
+function usd(pricing: JsonObject, key: string, unit: PriceUnit): bigint | undefined {
+  if (pricing[key] === undefined || pricing[key] === null) return undefined;
+  return readPrice(objectAt(pricing, key).usd, unit, key) ?? leaveOut(`its price ${key} is not in dollars`);
+}
+
+function requireUsd(pricing: JsonObject, key: string, unit: PriceUnit): bigint {
+  return requirePrice(objectAt(pricing, key).usd, unit, key);
+}
+
+function onlyKeys(pricing: JsonObject, known: readonly string[]): void {
+  const unknown = Object.keys(pricing).find((key) => !known.includes(key));
+  if (unknown !== undefined) leaveOut(`its price ${unknown} is not modelled`);
+}
+
+/** A retired model's requests may be answered, and billed, as another model's. */
+function isRetired(deprecation: JsonObject, atMs: number): boolean {
+  const dates = [deprecation.removesAt, deprecation.autoRemap === true ? deprecation.date : undefined];
+  return dates.some((date) => typeof date === "string" && Date.parse(date) <= atMs);
+}
+
+function readFeatures(spec: JsonObject): ModelFeatures {
+  const capabilities = objectAt(spec, "capabilities");
+  const constraints = objectAt(spec, "constraints");
+  const flag = (key: string): boolean | undefined => (capabilities[key] === true ? true : undefined);
+  return present<ModelFeatures & { supportsAudio?: boolean; supportsVideo?: boolean }>({
+    name: textAt(spec, "name"),
+    supportsTools: flag("supportsFunctionCalling"),
+    supportsVision: flag("supportsVision"),
+    supportsAudio: flag("supportsAudioInput"),
+    supportsVideo: flag("supportsVideoInput"),
+    supportsReasoning: flag("supportsReasoning"),
+    supportsResponseSchema: flag("supportsResponseSchema"),
+    defaultResolution: textAt(constraints, "defaultResolution"),
+    qualities: textsAt(constraints, "qualities"),
+    defaultQuality: textAt(constraints, "defaultQuality"),
+    promptCharacterLimit: countAt(constraints, "promptCharacterLimit") ?? undefined,
+    voices: textsAt(spec, "voices"),
+    defaultVoice: textAt(spec, "default_voice"),
+    formats: textsAt(spec, "supported_formats"),
+    defaultFormat: textAt(spec, "default_format"),
+  });
+}

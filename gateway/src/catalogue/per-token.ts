@@ -1,0 +1,87 @@
+import type { ModelFeatures, Price, TokenRates } from "@inference/protocol/model";
+import {
+  countAt,
+  type JsonObject,
+  leaveOut,
+  objectAt,
+  perToken,
+  present,
+  type ReadItem,
+  readPrice,
+  requirePrice,
+  textAt,
+  textsAt,
+} from "./item.ts";
+
+/**
+ * The catalogue shape of model routers: `pricing` holds dollars per token as decimal strings. A price other than those
+ * read here, unless it is zero, leaves the model out; one for images or audio in the prompt leaves only those out.
+ */
+export const readPerToken: ReadItem = (item, id) => {
+  const pricing = objectAt(item, "pricing");
+  if (Object.keys(pricing).length === 0) leaveOut("it has no price");
+  const architecture = objectAt(item, "architecture");
+  const outputs = textsAt(architecture, "output_modalities") ?? ["text"];
+  const top = objectAt(item, "top_provider");
+  return {
+    id,
+    created: countAt(item, "created") ?? 0,
+    ownedBy: textAt(item, "owned_by") ?? (id.includes("/") ? id.slice(0, id.indexOf("/")) : "provider"),
+    price: readPricing(pricing, outputs),
+    contextTokens: least(countAt(item, "context_length"), countAt(top, "context_length")),
+    maxOutputTokens: countAt(top, "max_completion_tokens"),
+    features: readFeatures(item, textsAt(architecture, "input_modalities") ?? ["text"], pricing),
+  };
+};
+
+/** Searching is refused in a request, and images and audio are where they have a price of their own. */
+const chargedElsewhere = ["web_search", "image", "audio", "input_audio_cache"];
+const rateKeys = ["prompt", "completion", "input_cache_read", "input_cache_write"];
+
+function readPricing(pricing: JsonObject, outputs: readonly string[]): Price {
+  const price = (key: string): bigint | undefined => readPrice(pricing[key], perToken, key);
+  for (const key of Object.keys(pricing)) {
+    if (rateKeys.includes(key) || chargedElsewhere.includes(key) || isNothing(pricing[key])) continue;
+    if (key === "internal_reasoning" && price(key) === price("completion")) continue;
+    leaveOut(`its price ${key} is not modelled`);
+  }
+  const input = requirePrice(pricing.prompt, perToken, "prompt");
+  if (outputs.every((output) => output === "embeddings")) return { kind: "embedding", input };
+  if (!outputs.every((output) => output === "text")) leaveOut(`no route serves its output of ${outputs.join(" and ")}`);
+  return {
+    kind: "text",
+    rates: present<TokenRates>({
+      input,
+      output: requirePrice(pricing.completion, perToken, "completion"),
+      cacheRead: price("input_cache_read"),
+      cacheWrite: price("input_cache_write"),
+    }),
+  };
+}
+
+/** No price at all, or a price of zero. */
+function isNothing(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return (typeof value === "string" || typeof value === "number") && value !== "" && Number(value) === 0;
+}
+
+function readFeatures(item: JsonObject, inputs: readonly string[], pricing: JsonObject): ModelFeatures {
+  const parameters = textsAt(item, "supported_parameters") ?? [];
+  const takes = (input: string): true | undefined =>
+    inputs.includes(input) && isNothing(pricing[input]) ? true : undefined;
+  const knows = (parameter: string): true | undefined => (parameters.includes(parameter) ? true : undefined);
+  return present<ModelFeatures & { supportsAudio?: boolean; supportsVideo?: boolean }>({
+    name: textAt(item, "name"),
+    supportsTools: knows("tools"),
+    supportsVision: takes("image"),
+    supportsAudio: takes("audio"),
+    supportsVideo: takes("video"),
+    supportsReasoning: knows("reasoning"),
+    supportsResponseSchema: knows("structured_outputs"),
+  });
+}
+
+function least(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}

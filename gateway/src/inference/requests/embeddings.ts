@@ -1,0 +1,53 @@
+import { fail } from "@inference/protocol/errors";
+import { embeddingsRequest } from "@inference/protocol/wire/embeddings";
+import { embeddingBound } from "../../pricing/bound.ts";
+import { quoteEmbedding } from "../../pricing/quote-embedding.ts";
+import type { TokenOrder } from "./chat.ts";
+import { findModel } from "./find-model.ts";
+import { bytesOfText } from "./long-text.ts";
+import type { OrderContext } from "./order-context.ts";
+import { dropped, type FieldRule, sortFields, unsupported } from "./sort-fields.ts";
+import { validate } from "./validate.ts";
+import { writeBody } from "./write-json.ts";
+
+const rules: ReadonlyMap<string, FieldRule> = new Map([
+  ["user", dropped()],
+  ["metadata", dropped()],
+  ["input_type", unsupported("Put what the model wants to be told into the input's text.")],
+  ["prompt", unsupported("Send `input`.")],
+]);
+
+/** POST /embeddings. */
+export function* parseEmbeddingsOrder(body: unknown, context: OrderContext): Generator<void, TokenOrder> {
+  const { known, ignored } = sortFields(body, embeddingsRequest.shape, rules);
+  const model = findModel(known.model, "embedding", context);
+  refuseTokens(known.input);
+  const request = validate(embeddingsRequest, known);
+  const inputs = typeof request.input === "string" ? [request.input] : request.input;
+  const { upstreamBody } = yield* writeBody({ ...request, model: model.id, user: context.user }, context.texts);
+  const inputBytes = inputs.map((input) => bytesOfText(input, context.texts));
+  return {
+    upstreamPath: "/embeddings",
+    upstreamBody,
+    model,
+    stream: false,
+    includeUsage: false,
+    ignored,
+    quote: quoteEmbedding({
+      snapshotId: context.snapshot.id,
+      price: model.price,
+      promptTokens: embeddingBound(inputBytes, model.contextTokens),
+    }),
+  };
+}
+
+/** Token ids mean something in one tokenizer only, and their number here says nothing of their number there. */
+function refuseTokens(input: unknown): void {
+  if (!Array.isArray(input)) return;
+  const first: unknown = Array.isArray(input[0]) ? input[0][0] : input[0];
+  if (typeof first !== "number") return;
+  const message =
+    "Arrays of token ids are not supported: send text, a string or an array of strings. " +
+    "(Client libraries that count tokens first have an option to switch that off.)";
+  fail("invalid_request", message, { param: "input" });
+}

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { atOnce, context, refused } from "../../../test/models.ts";
+import * as route from "./image-generate.ts";
+
+const parseImageGenerateOrder = atOnce(route.parseImageGenerateOrder);
+
+const order = (fields: object) => parseImageGenerateOrder({ model: "quality", prompt: "A cat", ...fields }, context);
+
+test("each variant is billed as one image, by resolution and quality", () => {
+  assert.equal(order({}).quote.maxNanoUsd, 260_000_000);
+  assert.equal(order({ resolution: "1K", quality: "low" }).quote.maxNanoUsd, 20_000_000);
+  assert.equal(order({ resolution: "2K", quality: "low", variants: 4 }).quote.flatNanoUsd, 160_000_000);
+  assert.equal(order({ resolution: "2K", quality: "high" }).quote.maxNanoUsd, 510_000_000);
+  assert.equal(order({ model: "flat", variants: 2 }).quote.maxNanoUsd, 20_000_000);
+  assert.equal(order({ model: "sizes", resolution: "4K" }).quote.maxNanoUsd, 400_000_000);
+});
+
+test("a body is written anew, without a user, and with what does not change the price", () => {
+  const fields = {
+    steps: 30,
+    seed: 5,
+    width: 512,
+    height: 512,
+    format: "png",
+    negative_prompt: "dog",
+    safe_mode: false,
+  };
+  const { upstreamPath, upstreamBody, ignored } = order({ ...fields, enhance_prompt: false, anon_user_id: "a" });
+  assert.deepEqual(JSON.parse(upstreamBody), { model: "quality", prompt: "A cat", ...fields });
+  assert.deepEqual([upstreamPath, ignored], ["/image/generate", ["enhance_prompt", "anon_user_id"]]);
+});
+
+test("every option with a price that is not modelled is refused by name", () => {
+  const options = { enhance_prompt: true, enable_web_search: true, style_references: [{ url: "x" }] };
+  for (const [field, value] of Object.entries(options))
+    refused(() => order({ [field]: value }), "unpriced_option", field);
+  refused(() => order({ inpaint: {} }), "unsupported_parameter", "inpaint");
+  refused(() => order({ foo: 1 }), "unsupported_parameter", "foo");
+});
+
+test("a choice that the model does not list is refused with those it does", () => {
+  assert.match(
+    refused(() => order({ resolution: "8K" }), "invalid_request", "resolution"),
+    /1K, 2K/,
+  );
+  assert.match(
+    refused(() => order({ quality: "ultra" }), "invalid_request", "quality"),
+    /low, high/,
+  );
+  refused(() => order({ resolution: "*" }), "invalid_request", "resolution");
+  refused(() => order({ model: "flat", resolution: "1K" }), "unsupported_parameter", "resolution");
+  refused(() => order({ model: "flat", quality: "low" }), "unsupported_parameter", "quality");
+  for (const variants of [0, 5, 1.5, "2"]) refused(() => order({ variants }), "invalid_request", "variants");
+  refused(() => order({ variants: 2, return_binary: true }), "invalid_request", "return_binary");
+  refused(() => order({ prompt: undefined }), "invalid_request", "prompt");
+});

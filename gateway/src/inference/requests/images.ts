@@ -1,0 +1,75 @@
+import { fail } from "@inference/protocol/errors";
+import { imagesRequest } from "@inference/protocol/wire/images";
+import { quoteImage } from "../../pricing/quote-image.ts";
+import { findModel, type ModelOf } from "./find-model.ts";
+import { checkPrompt, resolutionOfSize } from "./image-options.ts";
+import type { Order } from "./order.ts";
+import type { OrderContext } from "./order-context.ts";
+import { dropped, type FieldRule, nothing, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
+import { type Refusal, validate } from "./validate.ts";
+import { writeBody } from "./write-json.ts";
+
+const native = "Send the request to /v1/image/generate, which has more options.";
+
+const rules: ReadonlyMap<string, FieldRule> = new Map([
+  ["user", dropped()],
+  ["metadata", dropped()],
+  ["style", dropped()],
+  ["background", unsupported("Leave it out.", oneOf("auto", "opaque"))],
+  ["output_compression", dropped()],
+  ["partial_images", unsupported("The image comes whole: leave it out.", oneOf(0))],
+  ["stream", unsupported("The image comes whole: send `false` or leave it out.", oneOf(false))],
+  ["input_fidelity", unsupported("Leave it out.")],
+  ["resolution", unsupported(native)],
+  ["variants", unsupported(native, oneOf(1))],
+  ["enhance_prompt", unpriced("Leave it out.", oneOf(false))],
+  ["enable_web_search", unpriced("Leave it out.", oneOf(false, "off"))],
+  ["style_references", unpriced("Leave it out.", nothing)],
+]);
+
+const refusals: readonly Refusal[] = [
+  {
+    at: /^n$/,
+    code: "unsupported_parameter",
+    advice: "this route makes one image a request. Send `n: 1`, or `variants` (1 to 4) to /v1/image/generate.",
+  },
+];
+
+/** POST /images/generations: one image, in the model's default quality. */
+export function* parseImagesOrder(body: unknown, context: OrderContext): Generator<void, Order> {
+  const { known, ignored } = sortFields(body, imagesRequest.shape, rules);
+  const model = findModel(known.model, "image", context);
+  const { quality, ...request } = validate(imagesRequest, known, refusals);
+  checkPrompt(request.prompt, model, context);
+  if (quality !== undefined) {
+    checkQuality(quality, model);
+    ignored.push("quality");
+  }
+  const { upstreamBody } = yield* writeBody({ ...request, model: model.id, user: context.user }, context.texts);
+  return {
+    upstreamPath: "/images/generations",
+    upstreamBody,
+    model,
+    stream: false,
+    includeUsage: false,
+    ignored,
+    quote: quoteImage({
+      snapshotId: context.snapshot.id,
+      price: model.price,
+      resolution: resolutionOfSize(request.size ?? "auto", model),
+      quality: model.features.defaultQuality,
+      count: 1,
+    }),
+  };
+}
+
+/**
+ * The provider takes any quality here and makes its default: where qualities differ in price, another one is not ours
+ * to promise.
+ */
+function checkQuality(quality: string, model: ModelOf<"image">): void {
+  const { defaultQuality } = model.features;
+  if (model.price.byQuality === undefined || quality === "auto" || quality === defaultQuality) return;
+  const message = `\`quality\` is always ${defaultQuality ?? "the default"} on this route. ${native}`;
+  fail("unsupported_parameter", message, { param: "quality" });
+}

@@ -1,0 +1,19 @@
+import type { Model } from "@inference/protocol/model";
+import type { Quote } from "../../pricing/quote.ts";
+import type { WrittenBody } from "./write-json.ts";
+
+/** A request that was parsed, checked and priced, and nothing else: what is left of a client's body once it is ours. */
+export type Order = {
+  /** The path below the provider's base URL, from our table of routes. */
+  upstreamPath: string;
+  /** The body to send: JSON, written anew from what was parsed. Empty once it was sent. */
+  upstreamBody: WrittenBody;
+  model: Model;
+  /** The answer is an event stream. */
+  stream: boolean;
+  /** The client asked for the usage chunk of a stream. */
+  includeUsage: boolean;
+  /** Names of harmless fields that were dropped; shown in `x-ignored-parameters`. */
+  ignored: readonly string[];
+  quote: Quote;
+};

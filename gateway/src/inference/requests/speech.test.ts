@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { atOnce, context, refused } from "../../../test/models.ts";
+import * as route from "./speech.ts";
+
+const parseSpeechOrder = atOnce(route.parseSpeechOrder);
+
+const order = (fields: object) => parseSpeechOrder({ model: "voice", input: "Hi 👋", ...fields }, context);
+
+test("speech costs its characters, and its body is written anew", () => {
+  const fields = { voice: "b", response_format: "wav", speed: 1.5, streaming: true, language: "en" };
+  const { upstreamPath, upstreamBody, stream, ignored, quote } = order({
+    ...fields,
+    stream_format: "audio",
+    user: "u",
+  });
+  assert.deepEqual(JSON.parse(upstreamBody), { model: "voice", input: "Hi 👋", ...fields });
+  assert.deepEqual([upstreamPath, stream, ignored], ["/audio/speech", false, ["stream_format", "user"]]);
+  assert.equal(quote.flatNanoUsd, 5 * 3000);
+});
+
+test("what the model does not speak is refused with what it does", () => {
+  assert.match(
+    refused(() => order({ voice: "c" }), "invalid_request", "voice"),
+    /a, b/,
+  );
+  refused(() => order({ voice: { id: "a" } }), "invalid_request", "voice");
+  assert.match(
+    refused(() => order({ response_format: "flac" }), "invalid_request", "response_format"),
+    /mp3, wav/,
+  );
+  refused(() => order({ instructions: "whisper" }), "unsupported_parameter", "instructions");
+  refused(() => order({ stream_format: "sse" }), "unsupported_parameter", "stream_format");
+});
+
+test("input is from 1 to 4096 characters", () => {
+  assert.equal(order({ input: "x".repeat(4096) }).quote.maxNanoUsd, 4096 * 3000);
+  for (const input of ["", "x".repeat(4097), 5, undefined]) refused(() => order({ input }), "invalid_request", "input");
+  refused(() => order({ speed: 5 }), "invalid_request", "speed");
+});

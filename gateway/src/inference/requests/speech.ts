@@ -1,0 +1,58 @@
+import { fail } from "@inference/protocol/errors";
+import { MAX_SPEECH_CHARACTERS, MAX_SPEECH_PROMPT_CHARACTERS, speechRequest } from "@inference/protocol/wire/speech";
+import { quoteSpeech } from "../../pricing/quote-speech.ts";
+import { checkListed } from "./check-listed.ts";
+import { findModel } from "./find-model.ts";
+import { charactersOfText, unitsOfText } from "./long-text.ts";
+import type { Order } from "./order.ts";
+import type { OrderContext } from "./order-context.ts";
+import { dropped, type FieldRule, oneOf, sortFields, unsupported } from "./sort-fields.ts";
+import { type Refusal, validate } from "./validate.ts";
+import { writeBody } from "./write-json.ts";
+
+const rules: ReadonlyMap<string, FieldRule> = new Map([
+  ["user", dropped()],
+  ["metadata", dropped()],
+  ["instructions", unsupported("Leave it out, or choose a voice that speaks that way.")],
+  [
+    "stream_format",
+    unsupported("Send `audio` or leave it out; `streaming: true` sends the audio as it is made.", oneOf("audio")),
+  ],
+  ["stream", unsupported("Send `streaming: true`.", oneOf(false))],
+]);
+
+const refusals: readonly Refusal[] = [
+  { at: /^voice\b/, code: "invalid_request", advice: "send the name of a voice, a string. GET /v1/models lists them." },
+];
+
+/** POST /audio/speech. The answer is bytes, billed by the characters of the input. */
+export function* parseSpeechOrder(body: unknown, context: OrderContext): Generator<void, Order> {
+  const { known, ignored } = sortFields(body, speechRequest.shape, rules);
+  const model = findModel(known.model, "speech", context);
+  const request = validate(speechRequest, known, refusals);
+  checkLength("input", request.input, MAX_SPEECH_CHARACTERS, context);
+  checkLength("prompt", request.prompt, MAX_SPEECH_PROMPT_CHARACTERS, context);
+  const { voices, formats } = model.features;
+  if (voices !== undefined) checkListed("voice", request.voice, voices, model.id);
+  if (formats !== undefined) checkListed("response_format", request.response_format, formats, model.id);
+  const { upstreamBody } = yield* writeBody({ ...request, model: model.id }, context.texts);
+  return {
+    upstreamPath: "/audio/speech",
+    upstreamBody,
+    model,
+    stream: false,
+    includeUsage: false,
+    ignored,
+    quote: quoteSpeech({
+      snapshotId: context.snapshot.id,
+      price: model.price,
+      characters: unitsOfText(request.input, context.texts),
+    }),
+  };
+}
+
+/** The schema has checked short texts; what stands in for a long one is shorter. */
+function checkLength(param: string, text: string | undefined, most: number, { texts }: OrderContext): void {
+  if (text === undefined || charactersOfText(text, texts) <= most) return;
+  fail("invalid_request", `\`${param}\` is not valid: expected string to have <=${most} characters.`, { param });
+}

@@ -1,0 +1,28 @@
+import type { HeldAnswer } from "../../limits/held-answers.ts";
+import type { InferenceRequest } from "../inference.ts";
+
+/** What an outlet tells of the bytes that wait in it. */
+export type Backlog = {
+  /** So many wait now, while the client is behind. */
+  is(bytes: number): void;
+  /** Nothing more is written; so many wait yet. */
+  isLast(bytes: number): void;
+};
+
+/** Counts the bytes that wait for a client as memory that its answer takes, until they have left. */
+export function countBacklog(held: HeldAnswer, { whenSent }: Pick<InferenceRequest, "whenSent">): Backlog {
+  let isSent = false;
+  whenSent?.(() => {
+    isSent = true;
+    held.set(0);
+  });
+  return {
+    is(bytes) {
+      if (!isSent) held.set(bytes);
+    },
+    // Where the host does not say when the last byte has left, it is the host's from here on.
+    isLast(bytes) {
+      if (!isSent) held.set(whenSent === undefined ? 0 : bytes);
+    },
+  };
+}

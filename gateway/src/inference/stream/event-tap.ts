@@ -1,0 +1,61 @@
+import { type ErrorBody, errorBody } from "@inference/protocol/errors";
+import type { SecretFilter } from "../../upstream/secret-writings.ts";
+import type { Order } from "../requests/order.ts";
+import { createSseTap, type SseFault, type SseTapResult } from "./sse-tap.ts";
+import type { Tap } from "./tap.ts";
+
+/**
+ * The tap of a chat stream: content passes byte for byte; usage and errors are read, and are ours when they are
+ * shown.
+ *
+ * @param secrets Our keys at the provider, which never pass.
+ */
+export function eventTap({ includeUsage, quote }: Order, secrets: SecretFilter): Tap {
+  let cut: ErrorBody = errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
+  const tap = createSseTap({
+    includeUsage,
+    secrets,
+    costNanoUsd: (usage) => Math.min(quote.maxNanoUsd, quote.chargeForUsage(usage)),
+    errorBody: (fault) => (fault.kind === "cut" ? cut : faultBody(fault)),
+    ...(quote.bound === undefined ? {} : { bound: quote.bound }),
+  });
+  let result: SseTapResult = tap.result();
+  let ended = false;
+  return {
+    push(chunk) {
+      const passed = tap.push(chunk);
+      result = tap.result();
+      return passed;
+    },
+    end(body) {
+      cut = body;
+      const rest = tap.end();
+      result = tap.result();
+      ended = true;
+      return rest;
+    },
+    state() {
+      if (result.fault !== null) return result.fault.kind === "cut" ? "open" : "failed";
+      return result.done || (ended && result.complete) ? "done" : "open";
+    },
+    saysError: () => result.fault?.kind === "provider_error",
+    reported: () => ({ usage: result.usage, malformedUsage: result.malformedUsage }),
+    delivered: () => result.delivered,
+    upstreamId: () => result.upstreamId,
+    model: () => result.model,
+  };
+}
+
+function faultBody(fault: Exclude<SseFault, { kind: "cut" }>): ErrorBody {
+  if (fault.kind !== "provider_error") {
+    return errorBody({ code: "upstream_error", message: "The provider's answer cannot be read from here on." });
+  }
+  const said = JSON.stringify(fault.error) ?? "";
+  if (/content_(filter|blocked|policy)/i.test(said)) {
+    return errorBody({ code: "content_policy_violation", message: "The provider's content policy ended the answer." });
+  }
+  if (/overloaded|capacity|rate.?limit/i.test(said)) {
+    return errorBody({ code: "upstream_unavailable", message: "The provider is overloaded: try again in a while." });
+  }
+  return errorBody({ code: "upstream_error", message: "The provider reported an error." });
+}

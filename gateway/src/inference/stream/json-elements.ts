@@ -1,0 +1,164 @@
+import type { Delivered } from "../../pricing/quote.ts";
+import { deliveredInChoice, isFailedChoice } from "./choice-content.ts";
+import { halfTokensInChoice } from "./choice-estimate.ts";
+import { createHeldValue } from "./held-value.ts";
+import { parseJson } from "./json-object.ts";
+
+/** What the elements of an answer's content list are. */
+export type ElementKind = "choices" | "embeddings" | "images";
+
+/**
+ * What was delivered in the elements of a content list, read as they pass.
+ *
+ * - Of choices: the bytes of their content, the estimate of their tokens, and those that have some as events. A choice
+ *   that is too large to be read counts with its bytes as they are, which are never fewer.
+ * - Of embeddings: those that have a vector, by their size. None is read.
+ * - Of images: those that came, as events: a text, or an object with a text in `url` or `b64_json` and no `error`. One
+ *   that is too large to be read is an image.
+ *
+ * Elements beyond the first 1,024 are not read: they count by their size and their first byte.
+ *
+ * The bytes of an element that has not ended count as delivered until it has.
+ */
+export type ElementTally = {
+  begin(first: number): void;
+  add(bytes: Uint8Array, start: number, end: number): void;
+  /** False if the element is no JSON, as far as it is read. */
+  end(): boolean;
+  delivered(): Delivered;
+  /** The elements that have ended. */
+  count(): number;
+  /** The provider says of a choice that it failed, and none has content. */
+  isFailure(): boolean;
+};
+
+/** The largest element that is parsed: the slowest of this size take one to two milliseconds. */
+const MAX_READ_BYTES = 32 * 1024;
+/** So many elements are parsed; no answer to a request has as many choices or images. */
+const MAX_READ_ELEMENTS = 1_024;
+/** The shortest choice that may have content, `{"delta":{}}`. */
+const MIN_CHOICE_BYTES = 12;
+/** The shortest image that is not empty, `"x"`. */
+const MIN_IMAGE_BYTES = 3;
+/** The shortest embedding, `{"embedding":[0]}`. */
+const MIN_EMBEDDING_BYTES = 17;
+
+const QUOTE = 34;
+const OPEN_OBJECT = 123;
+
+export function createElementTally(kind: ElementKind): ElementTally {
+  const held = createHeldValue(MAX_READ_BYTES);
+  let bytes = 0;
+  let events = 0;
+  let halfTokens = 0;
+  let elements = 0;
+  let failed = 0;
+  let first = 0;
+  let length = 0;
+
+  function note(delivered: Delivered, estimate = 2 * delivered.bytes): void {
+    bytes += delivered.bytes;
+    events += delivered.events;
+    halfTokens += estimate;
+  }
+
+  function isRead(): boolean {
+    return kind !== "embeddings" && elements < MAX_READ_ELEMENTS;
+  }
+
+  return {
+    begin(byte) {
+      first = byte;
+      length = 0;
+    },
+    add(chunk, start, end) {
+      length += end - start;
+      if (isRead()) held.add(chunk, start, end);
+    },
+    end() {
+      const size = length;
+      length = 0;
+      const text = isRead() ? held.take() : undefined;
+      elements++;
+      if (text === undefined) {
+        note(unread(kind, first, size));
+        return true;
+      }
+      const element = parseJson(text);
+      if (element !== undefined) note(measureElement(kind, element), estimateElement(kind, element));
+      if (kind === "choices" && isFailedChoice(element)) failed++;
+      return element !== undefined;
+    },
+    delivered: () => ({ bytes: bytes + length, events, halfTokens: halfTokens + 2 * length }),
+    count: () => elements,
+    isFailure: () => failed > 0 && bytes === 0,
+  };
+}
+
+/** The same of a list that was parsed. */
+export function isFailure(kind: ElementKind, list: readonly unknown[]): boolean {
+  return kind === "choices" && list.some(isFailedChoice) && measureElements(kind, list).bytes === 0;
+}
+
+/** What was delivered in a list that was parsed. */
+export function measureElements(kind: ElementKind, list: readonly unknown[]): Delivered {
+  let bytes = 0;
+  let events = 0;
+  for (const element of list) {
+    const delivered = measureElement(kind, element);
+    bytes += delivered.bytes;
+    events += delivered.events;
+  }
+  return { bytes, events };
+}
+
+/** The estimate of the tokens in a list that was parsed, in half tokens. It takes longer than the measure. */
+export function estimateElements(kind: ElementKind, list: readonly unknown[]): number {
+  return list.reduce<number>((total, element) => total + estimateElement(kind, element), 0);
+}
+
+function measureElement(kind: ElementKind, element: unknown): Delivered {
+  if (kind === "images") return { bytes: 0, events: isImage(element) ? 1 : 0 };
+  if (kind === "embeddings") return { bytes: 0, events: isEmbedding(element) ? 1 : 0 };
+  const bytes = choiceBytes(element);
+  return { bytes, events: bytes > 0 ? 1 : 0 };
+}
+
+function unread(kind: ElementKind, first: number, size: number): Delivered {
+  if (kind === "choices") {
+    return first === OPEN_OBJECT && size >= MIN_CHOICE_BYTES ? { bytes: size, events: 1 } : { bytes: 0, events: 0 };
+  }
+  const isReal = kind === "images" ? isImageSized(first, size) : isVectorSized(first, size);
+  return { bytes: 0, events: isReal ? 1 : 0 };
+}
+
+function isImageSized(first: number, size: number): boolean {
+  return (first === QUOTE || first === OPEN_OBJECT) && size >= MIN_IMAGE_BYTES;
+}
+
+function isVectorSized(first: number, size: number): boolean {
+  return first === OPEN_OBJECT && size >= MIN_EMBEDDING_BYTES;
+}
+
+function isEmbedding(element: unknown): boolean {
+  const { embedding } = (element ?? {}) as Record<string, unknown>;
+  return (Array.isArray(embedding) || typeof embedding === "string") && embedding.length > 0;
+}
+
+function choiceBytes(choice: unknown): number {
+  const { message, delta, text } = (choice ?? {}) as Record<string, unknown>;
+  return Math.max(deliveredInChoice(message), deliveredInChoice(delta), deliveredInChoice({ content: text }));
+}
+
+function estimateElement(kind: ElementKind, element: unknown): number {
+  if (kind !== "choices") return 0;
+  const { message, delta, text } = (element ?? {}) as Record<string, unknown>;
+  return Math.max(halfTokensInChoice(message), halfTokensInChoice(delta), halfTokensInChoice({ content: text }));
+}
+
+function isImage(element: unknown): boolean {
+  if (typeof element === "string") return element !== "";
+  const { url, b64_json: base64, error } = (element ?? {}) as Record<string, unknown>;
+  const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
+  return (error ?? null) === null && (isText(url) || isText(base64));
+}

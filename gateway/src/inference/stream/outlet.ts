@@ -1,0 +1,158 @@
+import { limits } from "../../config.ts";
+import type { Environment } from "../../environment.ts";
+import { type Delivered, nothingDelivered } from "../../pricing/quote.ts";
+import type { Backlog } from "./backlog.ts";
+
+/**
+ * The client's end of a stream. Whatever the client does, leave or stand still, the writer goes on: writes to a client
+ * that left are dropped, and one that does not read is left behind after a while.
+ */
+export type Outlet = {
+  readable: ReadableStream<Uint8Array>;
+  /**
+   * Passes bytes on. A promise when the client is behind: it resolves when there is room, or when it was left behind.
+   *
+   * @param delivered What has been delivered with them, in all.
+   */
+  write(bytes: Uint8Array, delivered: Delivered): Promise<void> | undefined;
+  close(): void;
+  /** Ends the stream as broken. */
+  fail(): void;
+  leave(): void;
+  hasLeft(): boolean;
+  /** What was written while the client was there. */
+  delivered(): Delivered;
+  /** Calls back in the moment the client leaves. */
+  onLeave(callback: () => void): void;
+  /** Sends a comment if nothing else was sent for a while. */
+  keepAlive(nowMs: number): void;
+};
+
+const KEEP_ALIVE = new TextEncoder().encode(": keep-alive\n\n");
+/** Bytes that may wait for a slow client. */
+const MAX_BACKLOG_BYTES = 256 * 1024;
+
+const PIECE_BYTES = 64 * 1024;
+
+/** Writes many bytes, and waits for room between pieces of them: a slow client has its time for each piece. */
+export async function writeInPieces(
+  outlet: Pick<Outlet, "write">,
+  bytes: Uint8Array,
+  delivered: Delivered,
+): Promise<void> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    await outlet.write(bytes.subarray(at, at + PIECE_BYTES), delivered);
+  }
+}
+
+export function openOutlet(
+  { clock, timers }: Environment,
+  options: { keepsAlive: boolean; stalledReaderMs: number; backlog: Backlog; breakOff?: (() => void) | undefined },
+): Outlet {
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let closed = false;
+  let left = false;
+  let lastWriteAt = clock.now();
+  let makeRoom: (() => void) | undefined;
+  let leaving: (() => void) | undefined;
+  let delivered = nothingDelivered;
+  /** Bytes are counted as waiting for the client. */
+  let isBehind = false;
+
+  const readable = new ReadableStream<Uint8Array>(
+    {
+      start(started) {
+        controller = started;
+      },
+      pull() {
+        makeRoom?.();
+        if (isBehind) countBacklog();
+      },
+      cancel() {
+        leave();
+        options.backlog.isLast(0);
+      },
+    },
+    { highWaterMark: MAX_BACKLOG_BYTES, size: (chunk) => chunk.byteLength },
+  );
+
+  function leave(): void {
+    if (left || closed) return;
+    left = true;
+    leaving?.();
+    makeRoom?.();
+  }
+
+  function waiting(): number {
+    return MAX_BACKLOG_BYTES - (controller?.desiredSize ?? MAX_BACKLOG_BYTES);
+  }
+
+  function countBacklog(): void {
+    const bytes = left ? 0 : waiting();
+    isBehind = bytes > 0;
+    options.backlog.is(bytes);
+  }
+
+  function room(): Promise<void> {
+    countBacklog();
+    return new Promise((resolve) => {
+      const timer = timers.after(options.stalledReaderMs, () => {
+        // It has not read for long: from here on it counts as gone.
+        leave();
+        breakOff("the client stopped reading");
+        resolve();
+      });
+      makeRoom = () => {
+        makeRoom = undefined;
+        timer.cancel();
+        countBacklog();
+        resolve();
+      };
+    });
+  }
+
+  function breakOff(why: string): void {
+    closeController((open) => {
+      options.breakOff?.();
+      // A host that has ended the connection would only log the error.
+      if (options.breakOff === undefined) open.error(new Error(why));
+      else open.close();
+    });
+  }
+
+  function closeController(how: (open: ReadableStreamDefaultController<Uint8Array>) => void): void {
+    if (closed || controller === undefined) return;
+    closed = true;
+    options.backlog.isLast(left ? 0 : waiting());
+    try {
+      how(controller);
+    } catch {
+      // Already closed by the client's cancel: there is nobody to tell.
+    }
+  }
+
+  return {
+    readable,
+    write(bytes, deliveredByNow) {
+      if (left || closed || controller === undefined) return undefined;
+      lastWriteAt = clock.now();
+      controller.enqueue(bytes);
+      delivered = deliveredByNow;
+      return (controller.desiredSize ?? 1) > 0 ? undefined : room();
+    },
+    close: () => closeController((open) => open.close()),
+    fail: () => breakOff("the answer broke off"),
+    leave,
+    hasLeft: () => left,
+    delivered: () => delivered,
+    onLeave(callback) {
+      leaving = callback;
+      if (left) callback();
+    },
+    keepAlive(nowMs) {
+      if (!options.keepsAlive || left || closed || nowMs - lastWriteAt < limits.keepAliveMs) return;
+      lastWriteAt = nowMs;
+      controller?.enqueue(KEEP_ALIVE);
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import type { ErrorBody } from "@inference/protocol/errors";
+import type { NanoUsd } from "@inference/protocol/money";
+import type { TokenUsage } from "../../pricing/quote.ts";
+import type { SecretFilter } from "../../upstream/secret-writings.ts";
+import { createByteOutput } from "./byte-output.ts";
+import { payloadEnd, payloadStart, readSseEvent } from "./sse-event.ts";
+import { scanContent, scannedHalfTokens, withoutForeign } from "./sse-scan.ts";
+import type { SseFault, SseTally } from "./sse-tally.ts";
+import { usageEventJson } from "./usage-event.ts";
+
+/** Decides of each segment of a stream what of it goes to the client, and tells the tally what it was. */
+export type SseRelay = {
+  segment(bytes: Uint8Array, start: number, end: number): void;
+  /** The last one, if the stream ended without the line ends that complete it. */
+  lastSegment(bytes: Uint8Array): void;
+  /** A segment that is not looked at. */
+  skip(): void;
+  /** The LF that belongs to the segment before. */
+  lineEnd(chunk: Uint8Array): void;
+  /** The stream cannot go on: an error is the last that the client sees of it. */
+  close(fault: SseFault, body?: ErrorBody): void;
+  /** The stream is whole: what was held until now may go. */
+  complete(): void;
+  /** What goes to the client, since it was last asked. */
+  take(): Uint8Array | undefined;
+};
+
+export type SseRelayOptions = {
+  /** The client asked for the usage event. */
+  includeUsage: boolean;
+  /** What is charged for a usage, to be shown in the usage event. */
+  costNanoUsd(usage: TokenUsage): NanoUsd;
+  /** Our words for what went wrong; the provider's are in `error` and are not fit to be shown as they are. */
+  errorBody(fault: SseFault): ErrorBody;
+  /** Our keys at the provider, which pass in no event. */
+  secrets: SecretFilter;
+};
+
+export const MAX_EVENT_BYTES = 2 * 1024 * 1024;
+
+const LF = 10;
+const CR = 13;
+const COLON = 58;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const EVENT_END = encoder.encode("\n\n");
+
+export function createSseRelay(options: SseRelayOptions, tally: SseTally): SseRelay {
+  const { secrets } = options;
+  const output = createByteOutput();
+  let lastPassed = true;
+
+  function pass(bytes: Uint8Array, start: number, end: number): void {
+    if (tally.isClosed()) return;
+    const passed = secrets.isIn(bytes, start, end) ? withoutSecrets(bytes.subarray(start, end), secrets) : bytes;
+    if (passed === bytes) output.add(bytes, start, end);
+    else output.add(passed, 0, passed.length);
+    lastPassed = passed.length > 0;
+  }
+
+  function write(data: string): void {
+    const bytes = encoder.encode(`data: ${secrets.remove(data)}\n\n`);
+    output.add(bytes, 0, bytes.length);
+  }
+
+  function complete(): void {
+    const usage = tally.isClosed() ? undefined : shownUsage(options, tally);
+    if (usage !== undefined) write(usage);
+  }
+
+  function close(fault: SseFault, body = options.errorBody(fault)): void {
+    if (tally.isClosed()) return;
+    complete();
+    write(JSON.stringify(body));
+    tally.noteFault(fault);
+  }
+
+  function parsedSegment(bytes: Uint8Array, start: number, end: number): void {
+    const event = readSseEvent(bytes.subarray(start, end));
+    if (event.kind === "usage") tally.noteUsageEvent(event.chunk);
+    else if (event.kind === "error") close({ kind: "provider_error", error: event.error });
+    else if (event.kind === "malformed") close({ kind: "malformed_event" });
+    else if (event.kind === "content") {
+      tally.noteContentEvent(event);
+      if (event.shown === null) pass(bytes, start, end);
+      else if (!tally.isClosed()) write(event.shown);
+    } else if (event.kind === "done") {
+      complete();
+      pass(bytes, start, end);
+      tally.noteDone();
+    } else if (event.kind === "other") pass(bytes, start, end);
+  }
+
+  function segment(bytes: Uint8Array, start: number, end: number): void {
+    lastPassed = false;
+    if (isComment(bytes[start])) {
+      pass(bytes, start, end);
+    } else if (end - start > MAX_EVENT_BYTES) {
+      close({ kind: "event_too_large" });
+    } else {
+      const payload = tally.isClosed() ? -1 : payloadStart(bytes, start);
+      const count = payload === -1 ? -1 : scanContent(bytes, payload, payloadEnd(bytes, end), tally.notes);
+      if (count === -1) {
+        parsedSegment(bytes, start, end);
+      } else {
+        tally.noteDelivered(count, scannedHalfTokens());
+        const shown = withoutForeign(bytes, start, end);
+        if (shown === undefined) pass(bytes, start, end);
+        else pass(shown, 0, shown.length);
+      }
+    }
+  }
+
+  return {
+    segment,
+    lastSegment(bytes) {
+      const { kind } = readSseEvent(bytes);
+      if (kind === "other" || kind === "malformed") return;
+      segment(bytes, 0, bytes.length);
+      if (lastPassed) output.add(EVENT_END, 0, EVENT_END.length);
+    },
+    skip() {
+      lastPassed = false;
+    },
+    lineEnd(chunk) {
+      if (lastPassed) output.add(chunk, 0, 1);
+    },
+    close,
+    complete,
+    take: output.take,
+  };
+}
+
+/** A comment line, or a blank one. */
+function isComment(first: number | undefined): boolean {
+  return first === COLON || first === LF || first === CR;
+}
+
+/** An event that cannot be read without them is left out; of a comment nothing is left but that it is one. */
+function withoutSecrets(segment: Uint8Array, secrets: SecretFilter): Uint8Array {
+  if (segment[0] === COLON) return encoder.encode(`:${/[\r\n]*$/.exec(decoder.decode(segment))?.[0]}`);
+  const clean = encoder.encode(secrets.remove(decoder.decode(segment)));
+  const { kind } = readSseEvent(clean);
+  return kind === "content" || kind === "done" ? clean : new Uint8Array(0);
+}
+
+/** The usage event for a client that asked; undefined if there is none to show. */
+function shownUsage({ includeUsage, costNanoUsd }: SseRelayOptions, tally: SseTally): string | undefined {
+  const final = includeUsage ? tally.finalUsage() : undefined;
+  if (final === undefined) return undefined;
+  const { chunk, usage } = final;
+  return usageEventJson(chunk, { usage, costNanoUsd: costNanoUsd(usage), upstreamId: tally.notes.upstreamId });
+}

@@ -1,0 +1,119 @@
+import type { TokenBound } from "../../pricing/bound.ts";
+import type { Delivered, TokenUsage } from "../../pricing/quote.ts";
+import { besideContent, parseUsage, type ReportedUsage, reportedOnce, type UsageReading } from "../../pricing/usage.ts";
+import type { SseContentEvent } from "./sse-event.ts";
+import { type ContentNotes, choiceBit, newNotes } from "./sse-scan.ts";
+
+export type SseFault =
+  | { kind: "provider_error"; error: unknown }
+  | { kind: "malformed_event" }
+  | { kind: "event_too_large" }
+  | { kind: "cut" };
+
+export type SseTapResult = ReportedUsage & {
+  delivered: Delivered;
+  /** The provider's id of the answer. */
+  upstreamId: string | null;
+  /** The model that answers, as the provider names it. */
+  model: string | null;
+  finishReason: string | null;
+  /** `[DONE]` was seen. */
+  done: boolean;
+  /**
+   * The answer is whole, whatever the socket says: `[DONE]` was seen, or a finish reason of each choice that began.
+   */
+  complete: boolean;
+  fault: SseFault | null;
+};
+
+/** What was seen of a stream so far. */
+export type SseTally = {
+  /** Filled in place by the scan. */
+  notes: ContentNotes;
+  /** Nothing that comes after `[DONE]` or a fault reaches the client. */
+  isClosed(): boolean;
+  /** @param halfTokens The estimate of the tokens that the bytes are. */
+  noteDelivered(bytes: number, halfTokens: number): void;
+  noteContentEvent(event: SseContentEvent): void;
+  noteUsageEvent(chunk: Record<string, unknown>): void;
+  noteDone(): void;
+  noteFault(fault: SseFault): void;
+  /** The usage to show and the chunk that it came in; undefined if none came, or none that is final and can be read. */
+  finalUsage(): { chunk: Record<string, unknown>; usage: TokenUsage } | undefined;
+  result(): SseTapResult;
+};
+
+export function createSseTally(bound: TokenBound | undefined): SseTally {
+  const notes = newNotes();
+  const delivered = { bytes: 0, events: 0, halfTokens: 0 };
+  let usage: UsageReading = "missing";
+  let malformedUsage = false;
+  let usageChunk: Record<string, unknown> | undefined;
+  /** The last usage that more content came after. */
+  let running: TokenUsage | undefined;
+  let done = false;
+  let fault: SseFault | null = null;
+
+  const isClosed = (): boolean => done || fault !== null;
+
+  function noteDelivered(bytes: number, halfTokens: number): void {
+    if (bytes === 0) return;
+    delivered.bytes += bytes;
+    delivered.halfTokens += halfTokens;
+    delivered.events++;
+    // A usage counts what was made before it.
+    if (usage === "missing") return;
+    if (typeof usage === "object") running = usage;
+    usage = "missing";
+  }
+
+  function noteUsage(chunk: Record<string, unknown>): void {
+    if (notes.upstreamId === null && typeof chunk.id === "string") notes.upstreamId = chunk.id;
+    if (notes.model === null && typeof chunk.model === "string") notes.model = chunk.model;
+    const said = reportedOnce(parseUsage(chunk.usage, bound));
+    const { usage: reading } = besideContent(said, bound, () => delivered.bytes > 0);
+    if (reading === "missing") return;
+    if (reading === "malformed") malformedUsage = true;
+    usage = reading;
+    usageChunk = chunk;
+  }
+
+  return {
+    notes,
+    isClosed,
+    noteDelivered,
+    noteContentEvent({ chunk, choices }) {
+      // What nobody gets takes nothing back.
+      if (!isClosed()) {
+        for (const { index, finishReason } of choices) {
+          notes.begun |= choiceBit(index);
+          if (finishReason === null) continue;
+          notes.finished |= choiceBit(index);
+          notes.finishReason = finishReason;
+        }
+        noteDelivered(
+          choices.reduce((sum, { bytes }) => sum + bytes, 0),
+          choices.reduce((sum, { halfTokens }) => sum + halfTokens, 0),
+        );
+      }
+      noteUsage(chunk);
+    },
+    // What it is billed as is told also where the answer was an error before.
+    noteUsageEvent: noteUsage,
+    noteDone() {
+      done = true;
+    },
+    noteFault(why) {
+      fault = why;
+    },
+    finalUsage: () =>
+      usageChunk === undefined || typeof usage !== "object" ? undefined : { chunk: usageChunk, usage },
+    result() {
+      const { upstreamId, model, finishReason, begun, finished } = notes;
+      const isFinished = begun !== 0 && (begun & ~finished) === 0;
+      const complete = done || (isFinished && fault === null);
+      const seen = running === undefined ? delivered : { ...delivered, atLeast: running };
+      return { delivered: { ...seen }, usage, malformedUsage, upstreamId, model, finishReason, done, complete, fault };
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { usageOf } from "../../../test/metering/prices.ts";
+import { jsonWithUsage, usageJson } from "./usage-json.ts";
+
+test("the cost is a JSON number printed exactly from the integer", () => {
+  const usage = usageOf({
+    promptTokens: 3,
+    completionTokens: 4,
+    cacheReadTokens: 1,
+    cacheWriteTokens: 2,
+    reasoningTokens: 4,
+  });
+  assert.equal(
+    usageJson(usage, 9_007_199_254_740_991),
+    '{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7,' +
+      '"prompt_tokens_details":{"cached_tokens":1,"cache_write_tokens":2},"completion_tokens_details":{"reasoning_tokens":4},' +
+      '"cost":9007199.254740991,"cost_nano_usd":9007199254740991}',
+  );
+  assert.match(usageJson(usage, 1), /"cost":0\.000000001,"cost_nano_usd":1\}$/);
+  assert.match(usageJson(usage, 0), /"cost":0,"cost_nano_usd":0\}$/);
+});
+
+test("an object takes a usage in, whether it has other fields or none", () => {
+  const usage = usageJson(usageOf({}), 1);
+  for (const object of [{}, { id: "c" }, { choices: [{}], created: 1 }]) {
+    assert.deepEqual(JSON.parse(jsonWithUsage(object, usage)), { ...object, usage: JSON.parse(usage) });
+  }
+});

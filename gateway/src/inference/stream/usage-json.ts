@@ -1,0 +1,28 @@
+import { formatUsd, type NanoUsd } from "@inference/protocol/money";
+import type { TokenUsage } from "../../pricing/quote.ts";
+
+/**
+ * The `usage` that a client gets to see, as JSON text: the standard counts, and what was charged for them. `cost` is a
+ * JSON number in dollars, printed exactly from the integer, which `JSON.stringify` could not do.
+ */
+export function usageJson(usage: TokenUsage, costNanoUsd: NanoUsd): string {
+  const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
+  const counts = JSON.stringify({
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
+  });
+  return `${counts.slice(0, -1)},"cost":${formatUsd(costNanoUsd)},"cost_nano_usd":${costNanoUsd}}`;
+}
+
+/** An object's JSON text with such a usage in it. */
+export function jsonWithUsage(object: Record<string, unknown>, usage: string): string {
+  return textWithUsage(JSON.stringify(object), usage);
+}
+
+/** The JSON text of an object with such a usage as its last member. */
+export function textWithUsage(object: string, usage: string): string {
+  return `${object.slice(0, -1)}${object === "{}" ? "" : ","}"usage":${usage}}`;
+}

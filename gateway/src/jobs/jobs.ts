@@ -1,0 +1,81 @@
+import type { LapsedHold } from "@inference/ledger/client";
+import { limits } from "../config.ts";
+import type { Gateway } from "../gateway.ts";
+import { SettingsError } from "../settings.ts";
+import { forgetAll } from "./forget.ts";
+import { orphanAll, sweep } from "./sweep.ts";
+
+export type JobTimes = {
+  /** From one sweep to the next. */
+  sweepMs: number;
+  /** From one time of forgetting what is over to the next. */
+  forgetMs: number;
+  /** How long the sweeper waits for the provider's record of an orphaned request. */
+  orphanGraceMs: number;
+};
+
+/**
+ * What a gateway does on its own: it reads the prices again, ends holds that nobody works on, and forgets what is
+ * over. Throws if there are no prices to begin with. The result stops the jobs, and resolves once none is running.
+ *
+ * @param abandoned Holds of a process that is known to be gone.
+ */
+export async function startJobs(
+  gateway: Gateway,
+  abandoned: readonly LapsedHold[],
+  times: Partial<JobTimes> = {},
+): Promise<() => Promise<void>> {
+  const { sweepMs, forgetMs, orphanGraceMs } = { ...usualTimes, ...times };
+  await firstPrices(gateway);
+  await orphanAll(gateway, abandoned, orphanGraceMs);
+  const stops = [
+    every(gateway, sweepMs, (stopped) => sweep(gateway, orphanGraceMs, stopped)),
+    every(gateway, forgetMs, (stopped) => forgetAll(gateway, stopped)),
+    every(gateway, limits.catalogueRefreshMs, () => gateway.prices.refresh()),
+  ];
+  return async () => {
+    await Promise.all(stops.map((stop) => stop()));
+  };
+}
+
+const usualTimes: JobTimes = { sweepMs: 5_000, forgetMs: 3_600_000, orphanGraceMs: limits.orphanGraceMs };
+
+function every(
+  gateway: Gateway,
+  intervalMs: number,
+  work: (stopped: AbortSignal) => Promise<unknown>,
+): () => Promise<void> {
+  const { timers, log } = gateway.environment;
+  const stop = new AbortController();
+  let running = Promise.resolve();
+  let timer = timers.after(intervalMs, run);
+  function run(): void {
+    running = work(stop.signal)
+      .catch((error: unknown) => log("alert", "job_failed", { error: String(error) }))
+      .then(() => {
+        if (!stop.signal.aborted) timer = timers.after(intervalMs, run);
+      });
+  }
+  return () => {
+    stop.abort();
+    timer.cancel();
+    return running;
+  };
+}
+
+/** Throws `SettingsError` if there are no prices, or if an alias is of a model that the operator's own file lacks. */
+export async function firstPrices({ config, prices }: Pick<Gateway, "config" | "prices">): Promise<void> {
+  const { baseUrl, pricesFile, aliases } = config.upstream;
+  try {
+    const { models } = await prices.refresh();
+    if (models.size === 0) throw new SettingsError("it lists no model that can be priced and served");
+    const unserved = Object.entries(aliases).find(([, id]) => !models.has(id));
+    if (pricesFile !== null && unserved !== undefined) {
+      throw new SettingsError(`it has no ${unserved[1]}, which MODEL_ALIASES calls ${unserved[0]}`);
+    }
+  } catch (error) {
+    const source = pricesFile === null ? `UPSTREAM_BASE_URL: the catalogue at ${baseUrl}/models` : "PRICES_FILE: it";
+    const why = error instanceof Error ? error.message : String(error);
+    throw new SettingsError(`The gateway cannot start. ${source} cannot be used: ${why}`);
+  }
+}

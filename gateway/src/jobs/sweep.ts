@@ -1,0 +1,216 @@
+import type { LapsedHold } from "@inference/ledger/client";
+import { askOwner } from "@inference/ledger/follower";
+import { send } from "@inference/ledger/saga";
+import type { HoldRow } from "@inference/ledger/tables";
+import type { AttoUsd, EmbeddingPrice, TextPrice } from "@inference/protocol/model";
+import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
+import { CatalogueError } from "../catalogue/catalogue.ts";
+import { limits } from "../config.ts";
+import type { Gateway } from "../gateway.ts";
+import { type AnswerDetail, type HoldDetail, type ReceiptDetail, tallyOf } from "../inference/exchange.ts";
+import { openRecords, type Records } from "../inference/records.ts";
+import type { TokenBound } from "../pricing/bound.ts";
+import { chargeForUsage } from "../pricing/charge.ts";
+import type { TokenUsage } from "../pricing/quote.ts";
+import { parseUsage } from "../pricing/usage.ts";
+
+/**
+ * Ends the holds that nobody is working on any more. A lapsed hold is orphaned first; then it is settled with the
+ * provider's own record of the request if there is one in time, else with what its last checkpoint proves, else
+ * released. What the provider may bill beyond that is a loss: also of a request that was never forwarded, for its hold
+ * does not tell. A follower's hold ends as its owner says. What a live request of this process holds is left alone: its
+ * deadline ends it. Answers how many holds it looked at.
+ */
+export async function sweep(
+  gateway: Gateway,
+  graceMs: number = limits.orphanGraceMs,
+  stopped?: AbortSignal,
+): Promise<number> {
+  const { clock, ledger } = gateway.environment;
+  const at = clock.now();
+  const seen = new Set<string>();
+  let left = 0;
+  const isOver = (): boolean => stopped?.aborted === true || clock.now() - at >= limits.sweepMs;
+  while (!isOver()) {
+    // What is ended or orphaned leaves the list; what stays is read past.
+    const lapsed = await ledger.lapsedHolds(at, left + HOLDS_A_PAGE);
+    const fresh = lapsed.filter((entry) => !seen.has(nameOf(entry)));
+    if (fresh.length === 0) break;
+    for (const entry of fresh) seen.add(nameOf(entry));
+    left = lapsed.length - fresh.length + (await sweepPage(gateway, fresh, graceMs, isOver));
+  }
+  return seen.size;
+}
+
+function nameOf({ partition, hold }: LapsedHold): string {
+  return `${partition} ${hold.id}`;
+}
+
+/** Answers how many of these holds are as they were. */
+async function sweepPage(
+  gateway: Gateway,
+  page: readonly LapsedHold[],
+  graceMs: number,
+  isOver: () => boolean,
+): Promise<number> {
+  const mine = page.filter(({ partition, hold }) => hold.owner !== partition || !gateway.live.has(hold.id));
+  const records = openRecords(
+    gateway,
+    mine.filter(({ partition, hold }) => hold.owner === partition).map(({ hold }) => hold),
+  );
+  const waiting = mine.values();
+  let changed = 0;
+  async function work(): Promise<void> {
+    for (const entry of waiting) {
+      if (isOver()) return;
+      try {
+        if (await sweepHold(gateway, entry, graceMs, records)) changed++;
+      } catch (error) {
+        gateway.environment.log("alert", "sweep_failed", { request: entry.hold.id, error: String(error) });
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: HOLDS_AT_ONCE }, work));
+  return page.length - changed;
+}
+
+/** Orphans holds at once, whatever their lease: those of a process that is known to be gone. */
+export async function orphanAll(
+  gateway: Gateway,
+  holds: readonly LapsedHold[],
+  graceMs: number = limits.orphanGraceMs,
+): Promise<void> {
+  const { clock, ledger } = gateway.environment;
+  const at = clock.now();
+  await Promise.all(
+    holds.map(({ partition, hold }) => {
+      const wait = mayBeRecorded(gateway, hold) ? graceMs : 0;
+      return ledger.run(() => send(partition, { type: "orphan", id: hold.id, at, graceMs: wait }));
+    }),
+  );
+}
+
+const HOLDS_A_PAGE = 256;
+const HOLDS_AT_ONCE = 8;
+
+/** Answers whether anything came of it. */
+async function sweepHold(
+  gateway: Gateway,
+  { partition, hold }: LapsedHold,
+  graceMs: number,
+  records: Records,
+): Promise<boolean> {
+  const { clock, ledger } = gateway.environment;
+  const at = clock.now();
+  if (hold.owner !== partition) return (await ledger.run(() => askOwner(partition, hold, at))) !== "open";
+  const detail = JSON.parse(hold.detail) as KeptDetail;
+  const price = await recordPrice(gateway, hold, detail);
+  const recorded = price === null || price === "late" ? undefined : await recordedUsage(gateway, hold, price, records);
+  if (hold.state === "open" && recorded === undefined && price !== null) {
+    // The provider may write its record late: ask again until the grace is over, while nothing is charged.
+    await ledger.run(() => send(partition, { type: "orphan", id: hold.id, at, graceMs }));
+    return true;
+  }
+  if (price === "late") return false;
+  const basis = recorded === undefined ? "checkpoint" : "record";
+  const chargeNanoUsd = Math.min(recorded?.chargeNanoUsd ?? hold.deliveredNanoUsd, hold.amountNanoUsd);
+  // Without a record nothing tells whether the request was forwarded, or how much of its answer was made.
+  const bill = recorded?.chargeNanoUsd ?? detail.mayBillNanoUsd ?? hold.amountNanoUsd;
+  const lossNanoUsd = Math.max(0, bill - chargeNanoUsd);
+  const receipt = receiptDetail(detail, basis, recorded?.usage ?? null, hold.upstreamId);
+  const end = { id: hold.id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
+  const { status } = await ledger.run(
+    function* () {
+      return chargeNanoUsd > 0
+        ? yield* send(partition, { type: "settle", ...end, chargeNanoUsd })
+        : yield* send(partition, { type: "release", ...end });
+    },
+    { untilDurable: true },
+  );
+  // Somebody else ended it first, and counted that.
+  if (status !== "settled" && status !== "released") return true;
+  gateway.metrics.swept({ chargeNanoUsd, lossNanoUsd });
+  if (lossNanoUsd > 0) {
+    const why =
+      recorded === undefined
+        ? "the request was cut off here, and the provider may bill it"
+        : "the provider's record is above the hold";
+    gateway.environment.log("alert", "loss", { request: hold.id, lossNanoUsd, why });
+  }
+  return true;
+}
+
+function mayBeRecorded(gateway: Gateway, hold: HoldRow): boolean {
+  return gateway.config.upstream.recordUrl !== null && hold.upstreamId !== null;
+}
+
+type RecordPrice = TextPrice | EmbeddingPrice;
+
+/** How long after its grace a hold waits for prices that cannot be read: it ends within 15 min of its lease. */
+const LATE_PRICES_MS = 10 * 60_000;
+
+/**
+ * The price at which a record of the answer counts: the one it was reserved at. `late` while the store does not answer;
+ * null if there is none, so that no record counts.
+ */
+async function recordPrice(
+  gateway: Gateway,
+  hold: HoldRow,
+  { snapshot, model }: KeptDetail,
+): Promise<RecordPrice | "late" | null> {
+  if (!mayBeRecorded(gateway, hold)) return null;
+  const { clock, log } = gateway.environment;
+  let why = "they are not kept any more";
+  try {
+    const price = (await gateway.prices.byId(snapshot))?.models.get(model)?.price;
+    if (price !== undefined) return price.kind === "text" || price.kind === "embedding" ? price : null;
+  } catch (error) {
+    why = String(error);
+    const isLate = hold.state === "open" || clock.now() < hold.leaseUntil + LATE_PRICES_MS;
+    if (isLate && !(error instanceof CatalogueError)) {
+      log("warn", "record_unpriced", { request: hold.id, error: why });
+      return "late";
+    }
+  }
+  log("alert", "record_unpriced", { request: hold.id, error: why });
+  return null;
+}
+
+type Recorded = { usage: TokenUsage; chargeNanoUsd: NanoUsd };
+
+/** What the provider says the answer used. Undefined while it says nothing. */
+async function recordedUsage(
+  gateway: Gateway,
+  hold: HoldRow,
+  price: RecordPrice,
+  records: Records,
+): Promise<Recorded | undefined> {
+  const usage = parseUsage(await records.usageOf(hold), affordable(price, hold.amountNanoUsd));
+  if (usage === "malformed") {
+    const alert = "the provider recorded a usage that cannot be";
+    gateway.environment.log("alert", "usage", { request: hold.id, alert });
+  }
+  return typeof usage === "object" ? { usage, chargeNanoUsd: chargeForUsage(price, usage) } : undefined;
+}
+
+/** The tokens that a hold's amount pays for: no request used far more of either kind. */
+function affordable(price: RecordPrice, amountNanoUsd: NanoUsd): TokenBound {
+  const tokensAt = (rate: AttoUsd): number =>
+    rate === 0n ? Number.POSITIVE_INFINITY : Number(nanoUsdToAtto(amountNanoUsd) / rate);
+  return price.kind === "embedding"
+    ? { promptTokens: tokensAt(price.input), completionTokens: 0 }
+    : { promptTokens: tokensAt(price.rates.input), completionTokens: tokensAt(price.rates.output) };
+}
+
+/** A hold of an earlier version does not say what may be billed: its amount, then. */
+type KeptDetail = AnswerDetail & Partial<HoldDetail>;
+
+function receiptDetail(
+  { route, model, snapshot, stream }: KeptDetail,
+  basis: "record" | "checkpoint",
+  usage: TokenUsage | null,
+  upstreamId: string | null,
+): ReceiptDetail {
+  const why = "the request was cut off here";
+  return { route, model, snapshot, stream, basis, usage, upstreamId, cancelled: true, why };
+}

@@ -1,0 +1,217 @@
+import type { TotalRow } from "@inference/ledger/tables";
+import { totalTerms } from "@inference/ledger/totals";
+import { fail } from "@inference/protocol/errors";
+import { isRequestId, makeRequestId } from "@inference/protocol/id";
+import { DAY_MS, utcDay } from "@inference/protocol/window";
+import {
+  type ActivityGroup,
+  type ActivityQuery,
+  activityGroups,
+  activityQuery,
+  MAX_ACTIVITY_DAYS,
+} from "@inference/protocol/wire/activity";
+import type { GatewayContext } from "../http/context.ts";
+import { type CsvValue, csvLine } from "../http/csv.ts";
+import { type Reader, readerOf, requireReaders } from "../http/identify.ts";
+import { type ExactNumber, usd } from "../http/money.ts";
+import { validate } from "../inference/requests/validate.ts";
+import { inTurn } from "../limits/in-turn.ts";
+import { toGenerationObject } from "./generation-object.ts";
+
+/**
+ * GET /api/v1/activity: the receipts of whoever asks, the newest first and page by page, or what they come to by day,
+ * model and key. As JSON or CSV. What was spent on a day stays told when its receipts are forgotten.
+ */
+export async function getActivity(context: GatewayContext): Promise<Response> {
+  const readers = await requireReaders(context);
+  const query = validate(activityQuery, context.req.query());
+  const reader = readerOf(readers, query.budget);
+  const days = daysOf(query, context.get("at"));
+  const groups = activityGroups.filter((group) => query.group_by?.split(",").includes(group));
+  const wantsCsv = query.format === "csv" || (query.format === undefined && accepts(context, "text/csv"));
+  if (groups.length === 0) return listReceipts(context, reader, query, days, wantsCsv);
+  const rows = await addUp(context, reader, query, days, groups);
+  const columns = [...groups.map((group) => columnOf[group]), ...sums];
+  return respond(context, reader, { rows, toObject: (row) => row, columns, wantsCsv, next: undefined });
+}
+
+/** UTC days, both included. */
+type Days = { from: string; to: string };
+
+function daysOf({ from, to }: ActivityQuery, atMs: number): Days {
+  const last = to ?? utcDay(atMs);
+  const first = from ?? utcDay(Date.parse(last) - 29 * DAY_MS);
+  const days = (Date.parse(last) - Date.parse(first)) / DAY_MS + 1;
+  if (days < 1) fail("invalid_request", "`from` is later than `to`: swap them.", { param: "from" });
+  if (days > MAX_ACTIVITY_DAYS) {
+    fail("invalid_request", `These are ${days} days: ask for at most ${MAX_ACTIVITY_DAYS} at a time.`, {
+      param: "from",
+    });
+  }
+  return { from: first, to: last };
+}
+
+async function listReceipts(
+  context: GatewayContext,
+  reader: Reader,
+  { cursor, limit, model, key_id }: ActivityQuery,
+  { from, to }: Days,
+  wantsCsv: boolean,
+): Promise<Response> {
+  if (cursor !== undefined && !isRequestId(cursor)) {
+    fail("invalid_request", "`cursor` is the `next_cursor` of the page before: send it as it was.", {
+      param: "cursor",
+    });
+  }
+  const { partition, keyId } = reader;
+  const end = firstId(Date.parse(to) + DAY_MS);
+  const { environment, slicedWork } = context.get("gateway");
+  const { receipts, next } = await inTurn(slicedWork, partition, () =>
+    environment.ledger.read(partition, {
+      type: "receipts",
+      before: cursor !== undefined && cursor < end ? cursor : end,
+      after: firstId(Date.parse(from)),
+      keyId: keyId ?? key_id ?? null,
+      model: model ?? null,
+      limit,
+    }),
+  );
+  // A key that asks for another's gets nothing.
+  const own = receipts.filter((receipt) => key_id === undefined || receipt.keyId === key_id);
+  return respond(context, reader, { rows: own, toObject: toGenerationObject, columns: receiptColumns, wantsCsv, next });
+}
+
+/** Before all ids of requests of this time. There were none before 1970. */
+function firstId(atMs: number): string {
+  return makeRequestId(Math.max(0, atMs), new Uint8Array(10));
+}
+
+/** The most that are added up for one request, */
+const MAX_TOTALS = 10_000;
+/** and so many of them at a time, for nobody else is served meanwhile. Of rows that are written as well. */
+const TOTALS_AT_ONCE = 500;
+const ROWS_AT_ONCE = 50;
+
+type TotalPage = { totals: TotalRow[]; next: string | null };
+
+/** Under OpenRouter's names. The latest day first, then by what was spent. */
+async function addUp(
+  context: GatewayContext,
+  { partition, keyId }: Reader,
+  { model, key_id }: ActivityQuery,
+  { from, to }: Days,
+  groups: readonly ActivityGroup[],
+): Promise<TotalObject[]> {
+  const { environment, slicedWork } = context.get("gateway");
+  const filter = { keyId: keyId ?? key_id ?? null, model: model ?? null };
+  const byName = new Map<string, TotalObject>();
+  let found = 0;
+  let after: string | null = null;
+  do {
+    const query = { type: "totals" as const, from, to, after, ...filter, limit: TOTALS_AT_ONCE };
+    const page: TotalPage = await inTurn(slicedWork, partition, () => environment.ledger.read(partition, query));
+    found += page.totals.length;
+    if (found > MAX_TOTALS) {
+      fail("invalid_request", "That is more than can be added up at once: ask for fewer days, or one model or key.");
+    }
+    const own = page.totals.filter((total) => key_id === undefined || totalTerms(total).keyId === key_id);
+    await slicedWork.run(partition, addTotals(byName, own, groups));
+    after = page.next;
+  } while (after !== null);
+  const latestFirst = (one = "", other = ""): number => (one === other ? 0 : one < other ? 1 : -1);
+  return [...byName.values()].sort(
+    (one, other) => latestFirst(one.date, other.date) || other.usage_nano_usd - one.usage_nano_usd,
+  );
+}
+
+const columnOf: Record<ActivityGroup, string> = { day: "date", model: "model", key: "key_id" };
+const sums = ["requests", "usage", "usage_nano_usd", "prompt_tokens", "completion_tokens"];
+type Sums = {
+  requests: number;
+  usage: ExactNumber;
+  usage_nano_usd: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+};
+type TotalObject = { date?: string; model?: string | null; key_id?: string | null } & Sums;
+
+/** Each page is one piece. */
+function* addTotals(
+  byName: Map<string, TotalObject>,
+  totals: readonly TotalRow[],
+  groups: readonly ActivityGroup[],
+): Generator<void, void> {
+  for (const total of totals) {
+    const { day, keyId, model } = totalTerms(total);
+    const values = { day, model: model === "" ? null : model, key: keyId };
+    const terms = Object.fromEntries(groups.map((group) => [columnOf[group], values[group]]));
+    const name = JSON.stringify(terms);
+    const sum = byName.get(name);
+    const spent = (sum?.usage_nano_usd ?? 0) + total.chargeNanoUsd;
+    byName.set(name, {
+      ...terms,
+      requests: (sum?.requests ?? 0) + total.requests,
+      usage: usd(spent),
+      usage_nano_usd: spent,
+      prompt_tokens: (sum?.prompt_tokens ?? 0) + total.promptTokens,
+      completion_tokens: (sum?.completion_tokens ?? 0) + total.completionTokens,
+    });
+  }
+}
+
+const receiptColumns: readonly string[] = [
+  "id",
+  "upstream_id",
+  "created_at",
+  "model",
+  "route",
+  "key_id",
+  "outcome",
+  "basis",
+  "streamed",
+  "cancelled",
+  "generation_time",
+  "total_cost",
+  "charge_nano_usd",
+  "tokens_prompt",
+  "tokens_completion",
+  "native_tokens_reasoning",
+  "native_tokens_cached",
+  "price_snapshot",
+];
+
+type Rows<Row> = {
+  rows: readonly Row[];
+  toObject(row: Row): Readonly<Record<string, CsvValue>>;
+  columns: readonly string[];
+  wantsCsv: boolean;
+  /** Where the next page begins; undefined where there are no pages. */
+  next: string | null | undefined;
+};
+
+async function respond<Row>(context: GatewayContext, { partition }: Reader, rows: Rows<Row>): Promise<Response> {
+  const { columns, wantsCsv, next } = rows;
+  const written = await context.get("gateway").slicedWork.run(partition, writeRows(rows));
+  if (!wantsCsv) {
+    const page = next === undefined ? "" : `,"next_cursor":${JSON.stringify(next)}`;
+    return context.body(`{"data":[${written.join(",")}]${page}}`, 200, { "content-type": "application/json" });
+  }
+  const headers: Record<string, string> = { "content-type": "text/csv; charset=utf-8; header=present" };
+  if (next) headers["x-next-cursor"] = next;
+  return context.body(csvLine(columns) + written.join(""), 200, headers);
+}
+
+function* writeRows<Row>({ rows, toObject, columns, wantsCsv }: Rows<Row>): Generator<void, string[]> {
+  const written: string[] = [];
+  for (const row of rows) {
+    const object = toObject(row);
+    written.push(wantsCsv ? csvLine(columns.map((column) => object[column] ?? null)) : JSON.stringify(object));
+    if (written.length % ROWS_AT_ONCE === 0) yield;
+  }
+  return written;
+}
+
+function accepts(context: GatewayContext, mediaType: string): boolean {
+  const accepted = context.req.header("accept")?.split(",") ?? [];
+  return accepted.some((entry) => entry.split(";", 1)[0]?.trim().toLowerCase() === mediaType);
+}

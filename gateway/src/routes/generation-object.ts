@@ -1,0 +1,56 @@
+import type { ReceiptRow } from "@inference/ledger/tables";
+import { type ExactNumber, usd } from "../http/money.ts";
+import type { ReceiptDetail } from "../inference/exchange.ts";
+
+/** A receipt under OpenRouter's names where it has them; what is not known of a request is null. */
+export type GenerationObject = {
+  id: string;
+  upstream_id: string | null;
+  model: string | null;
+  route: string | null;
+  key_id: string | null;
+  created_at: string;
+  generation_time: number;
+  streamed: boolean | null;
+  cancelled: boolean;
+  outcome: string;
+  basis: string;
+  total_cost: ExactNumber;
+  charge_nano_usd: number;
+  held_nano_usd: number;
+  price_snapshot: string | null;
+  tokens_prompt: number | null;
+  tokens_completion: number | null;
+  native_tokens_prompt: number | null;
+  native_tokens_completion: number | null;
+  native_tokens_reasoning: number | null;
+  native_tokens_cached: number | null;
+};
+
+export function toGenerationObject(receipt: ReceiptRow): GenerationObject {
+  const detail = JSON.parse(receipt.detail) as Partial<ReceiptDetail>;
+  const usage = detail.usage ?? null;
+  return {
+    id: receipt.id,
+    upstream_id: detail.upstreamId ?? null,
+    model: detail.model ?? null,
+    route: detail.route ?? null,
+    key_id: receipt.keyId,
+    created_at: new Date(receipt.admittedAt).toISOString(),
+    generation_time: receipt.resolvedAt - receipt.admittedAt,
+    streamed: detail.stream ?? null,
+    cancelled: detail.cancelled ?? false,
+    outcome: receipt.outcome,
+    basis: detail.basis ?? "nothing",
+    total_cost: usd(receipt.chargeNanoUsd),
+    charge_nano_usd: receipt.chargeNanoUsd,
+    held_nano_usd: receipt.heldNanoUsd,
+    price_snapshot: detail.snapshot ?? null,
+    tokens_prompt: usage?.promptTokens ?? null,
+    tokens_completion: usage?.completionTokens ?? null,
+    native_tokens_prompt: usage?.promptTokens ?? null,
+    native_tokens_completion: usage?.completionTokens ?? null,
+    native_tokens_reasoning: usage?.reasoningTokens ?? null,
+    native_tokens_cached: usage?.cacheReadTokens ?? null,
+  };
+}

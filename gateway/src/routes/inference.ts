@@ -1,0 +1,76 @@
+import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/protocol/errors";
+import { requireCredential } from "../auth/credential.ts";
+import { readJsonBody } from "../http/body.ts";
+import type { GatewayContext } from "../http/context.ts";
+import { commonHeaders } from "../http/every-request.ts";
+import { isRefusal, lookUpCredential } from "../http/identify.ts";
+import { serveInference } from "../inference/inference.ts";
+import { requirePayer } from "../inference/means.ts";
+import type { InferenceRoute } from "../inference/routes.ts";
+
+/** POST to one of the metered routes: the credential decides who pays. */
+export function handleInference(route: InferenceRoute) {
+  const maxBytes = route.name === "chat" ? "chatBodyBytes" : "otherBodyBytes";
+  return async function inference(context: GatewayContext): Promise<Response> {
+    const gateway = context.get("gateway");
+    const credential = requireCredential(context);
+    const prove = async (mustPay = false): Promise<void> => {
+      await lookUpCredential(context, credential);
+      if (mustPay) await requirePayer(gateway, credential, context.var);
+    };
+    try {
+      const idempotencyKey = readIdempotencyKey(context);
+      // An answer kept for an agent is its owner's of today.
+      if (idempotencyKey !== null && credential.payer.kind === "session") await prove();
+      const id = context.get("requestId");
+      const response = await serveInference(gateway, {
+        id,
+        at: context.get("at"),
+        route,
+        credential,
+        client: context.get("client"),
+        body: await readJsonBody(context, gateway.config.request[maxBytes], prove),
+        held: context.get("held"),
+        idempotencyKey,
+        clientGone: context.req.raw.signal,
+        whenSent: context.env?.whenSent,
+        breakOff: context.env?.breakOff,
+        headers: commonHeaders(id),
+      });
+      gateway.seen.accept(credential.payer.digest, context.get("at"));
+      context.set("hasCommonHeaders", true);
+      return response;
+    } catch (error) {
+      // The partition may not have been asked yet, and what is wrong with a request is told to whom it knows. A body
+      // that came late is told in any case: its connection is to be closed.
+      const proof = mayBeUnproven(error) ? prove() : undefined;
+      await (isLate(error) ? proof?.catch(() => undefined) : proof);
+      throw error;
+    }
+  };
+}
+
+function isLate(error: unknown): boolean {
+  return error instanceof GatewayError && error.detail.code === "request_timeout";
+}
+
+/** Also where the reserve refused the credential: it is refused once more, and remembered. */
+function mayBeUnproven(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return false;
+  const { code } = error.detail;
+  return errorTable[code].type === "invalid_request_error" || beforeAdmission.has(code) || isRefusal(error);
+}
+
+const beforeAdmission: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "upstream_unavailable",
+  "rate_limited",
+  "overloaded",
+]);
+
+/** The client's own name for the request, if it has given one. */
+function readIdempotencyKey(context: GatewayContext): string | null {
+  const key = context.req.header("idempotency-key");
+  if (key === undefined || /^[\x20-\x7e]{1,255}$/.test(key)) return key ?? null;
+  const message = "`Idempotency-Key` must be 1 to 255 printable ASCII characters.";
+  return fail("invalid_request", message, { param: "Idempotency-Key" });
+}

@@ -1,0 +1,68 @@
+import type { BudgetName } from "@inference/ledger/commands";
+import { ceilingPartition } from "@inference/ledger/partition";
+import type { BudgetView } from "@inference/ledger/reads";
+import { readApiKey } from "../auth/api-keys.ts";
+import type { GatewayContext } from "../http/context.ts";
+import { type KeyHolder, requireHolder, type SessionHolder } from "../http/identify.ts";
+import { usd } from "../http/money.ts";
+import { spenderOf } from "../upstream/key-records.ts";
+import { toBudgetObject } from "./budget-object.ts";
+import { toKeyObject } from "./key-object.ts";
+import { toSessionObject } from "./session-object.ts";
+
+/**
+ * GET /api/v1/key: what the key that is sent may spend, has spent, and which budget stops it first; of a session, the
+ * same of its identity's capacity of the day, as the chain had it within ten minutes.
+ */
+export async function getKey(context: GatewayContext): Promise<Response> {
+  const holder = await requireHolder(context);
+  const data = "session" in holder ? await describeSession(context, holder) : await describeKey(context, holder);
+  return context.json({ data });
+}
+
+async function describeKey(context: GatewayContext, { partition, keyId }: KeyHolder) {
+  const { gateway, at } = context.var;
+  const { ledger } = gateway.environment;
+  const [view, usage, balance, ceiling] = await Promise.all([
+    readApiKey(gateway, partition, keyId, at),
+    ledger.read(partition, { type: "keyUsage", at, keyId }),
+    ledger.read(partition, { type: "balance", at }),
+    ledger.read(ceilingPartition, { type: "ceiling", at }),
+  ]);
+  // In the order in which they refuse.
+  const budgets: NamedBudget[] = [
+    { name: "balance", view: balance },
+    { name: "key", view: view.budget },
+    { name: "ceiling", view: ceiling },
+  ];
+  return {
+    ...toKeyObject(view),
+    usage_daily: usd(usage.dayNanoUsd),
+    usage_daily_nano_usd: usage.dayNanoUsd,
+    usage_monthly: usd(usage.monthNanoUsd),
+    usage_monthly_nano_usd: usage.monthNanoUsd,
+    budgets: budgets.map(({ name, view }) => toBudgetObject(name, view)),
+    binds_first: bindsFirst(budgets),
+    is_free_tier: false,
+    is_management_key: false,
+  };
+}
+
+async function describeSession(context: GatewayContext, { partition, session }: SessionHolder) {
+  const { gateway, at, client } = context.var;
+  // Until the chain has been asked, a day has no capacity.
+  await gateway.keyRecords.requireCapacity(spenderOf(session), at, client);
+  return toSessionObject(session, await gateway.environment.ledger.read(partition, { type: "capacity", at }));
+}
+
+type NamedBudget = { name: BudgetName; view: BudgetView };
+
+/** The budget with the least left; of two with as little, the one that refuses first. */
+function bindsFirst(budgets: readonly NamedBudget[]): BudgetName | null {
+  let first: { name: BudgetName; left: number } | null = null;
+  for (const { name, view } of budgets) {
+    const left = view.availableNanoUsd;
+    if (left !== null && (first === null || left < first.left)) first = { name, left };
+  }
+  return first?.name ?? null;
+}

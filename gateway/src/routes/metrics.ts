@@ -1,0 +1,51 @@
+import { timingSafeEqual } from "node:crypto";
+import { ceilingPartition } from "@inference/ledger/partition";
+import { fail } from "@inference/protocol/errors";
+import type { Gateway } from "../gateway.ts";
+import type { GatewayContext } from "../http/context.ts";
+import { exposition, type Gauges } from "../operator/exposition.ts";
+import { pricesInForce } from "./status.ts";
+
+/**
+ * GET /metrics, for whoever sends the operator's token. Without one in the settings the path is not there: to a gateway
+ * behind a proxy every client is at the loopback address, so that an address proves nothing.
+ */
+export async function getMetrics(context: GatewayContext): Promise<Response> {
+  const { gateway, at } = context.var;
+  const { metricsToken } = gateway.config.operator;
+  if (metricsToken === null) fail("not_found", `There is no ${context.req.method} ${context.req.path} here.`);
+  const sent = /^bearer[ \t]+(\S+)[ \t]*$/i.exec(context.req.header("authorization") ?? "")?.[1];
+  if (sent === undefined) fail("missing_credentials", "Send METRICS_TOKEN as `Authorization: Bearer <token>`.");
+  if (!isSame(sent, metricsToken)) fail("invalid_api_key", "This is not METRICS_TOKEN: see the gateway's settings.");
+  const text = exposition(gateway.metrics.counts, await readGauges(gateway, at));
+  return context.body(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+}
+
+function isSame(sent: string, token: string): boolean {
+  const [one, other] = [Buffer.from(sent), Buffer.from(token)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+async function readGauges(gateway: Gateway, at: number): Promise<Gauges> {
+  const { environment, breaker, queue, live } = gateway;
+  const { ledger, chain } = environment;
+  // What cannot be read now is left out, and the rest is told.
+  const ceiling = await ledger.read(ceilingPartition, { type: "ceiling", at }).catch(() => null);
+  const { state, block, lagBlocks } = chain.following();
+  const prices = pricesInForce(gateway, at);
+  return {
+    requestsInFlight: live.size,
+    requestsWaiting: queue.waiting(),
+    ledgerWritable: ledger.writable,
+    ceilingLimitNanoUsd: ceiling?.limitNanoUsd ?? null,
+    ceilingSettledNanoUsd: ceiling?.settledNanoUsd ?? null,
+    ceilingHeldNanoUsd: ceiling?.heldNanoUsd ?? null,
+    chainFollowing: state === "following",
+    chainHalted: state === "halted",
+    chainBlock: block,
+    chainLagBlocks: lagBlocks,
+    pricesAgeS: prices?.age_s ?? null,
+    models: prices?.models ?? null,
+    modelsCutOff: breaker.cutOff(at),
+  };
+}

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { errorAnswer } from "@inference/protocol/wire/answers";
+import * as z from "zod";
+import { makeOpenApi } from "../docs/openapi.ts";
+import { operations } from "./operations.ts";
+import { modelLists, routes } from "./route-table.ts";
+
+const openApi = makeOpenApi(operations, { baseUrl: "https://gateway.example", version: "1.0.0", error: errorAnswer });
+
+type Described = {
+  responses: Record<string, unknown>;
+  security: Record<string, unknown>[];
+  parameters?: { name: string; required: boolean }[];
+};
+function described(id: string): Described {
+  const all = Object.values(openApi.paths).flatMap((methods) => Object.values(methods));
+  return (all.find((operation) => (operation as { operationId: string }).operationId === id) ??
+    assert.fail(`${id} is not described`)) as Described;
+}
+
+/** `POST /api/v1/keys/{id}`, whichever of the two prefixes it came under. */
+function nameOf(method: string, path: string): string {
+  return `${method} ${path.replace(/:(\w+)(\{[^}]*\})?/g, "{$1}").replace(/^\/v1\//, "/api/v1/")}`;
+}
+
+test("every route is documented, and every documented route is there", () => {
+  const lists = [...modelLists.keys()].map((name) => `GET /api/v1/models/${name}`);
+  const there = new Set([...routes.map(({ method, path }) => nameOf(method, path)), ...lists]);
+  const documented = operations.map(({ method, path }) => nameOf(method, path));
+  assert.deepEqual([...documented].sort(), [...there].sort());
+});
+
+test("an operation has an id of its own, parameters for the braces in its path, and each error once", () => {
+  assert.equal(new Set(operations.map(({ id }) => id)).size, operations.length);
+  for (const { path, pathParameters = {}, errors, id } of operations) {
+    const braces = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    assert.deepEqual(Object.keys(pathParameters), braces, path);
+    assert.equal(new Set(errors).size, errors.length, `${id} names an error twice`);
+  }
+});
+
+test("a route that takes a bearer token can answer 401, one that takes a body 400, 413 and 415", () => {
+  for (const { credentials, body, id } of operations) {
+    const { responses } = described(id);
+    const expected = [...(credentials.length > 0 ? [401] : []), ...(body === undefined ? [] : [400, 413, 415])];
+    for (const status of expected) assert.ok(status in responses, `${id} ${status}`);
+  }
+});
+
+test("every reference in the document leads somewhere, and every schema is met", () => {
+  const text = JSON.stringify(openApi.paths);
+  const met = new Set([...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name));
+  assert.deepEqual([...met].sort(), Object.keys(openApi.components.schemas).sort());
+  for (const { id } of operations) {
+    for (const scheme of described(id).security.flatMap(Object.keys)) {
+      assert.ok(scheme in openApi.components.securitySchemes, scheme);
+    }
+  }
+});
+
+test("a schema in the document takes and refuses what its route does", () => {
+  const chat = z.fromJSONSchema(openApi.components.schemas.ChatRequest as Parameters<typeof z.fromJSONSchema>[0]);
+  const good = { model: "m", messages: [{ role: "user", content: "hi" }], max_tokens: 5 };
+  assert.ok(chat.safeParse(good).success);
+  for (const wrong of [
+    { ...good, max_tokens: 0 },
+    { ...good, messages: [] },
+    { ...good, nonsense: 1 },
+    { model: "m" },
+  ]) {
+    assert.ok(!chat.safeParse(wrong).success, JSON.stringify(wrong));
+  }
+  const required = (id: string) =>
+    described(id).parameters?.flatMap((parameter) => (parameter.required ? [parameter.name] : []));
+  assert.deepEqual([required("getActivity"), required("getGeneration")], [[], ["id"]]);
+});

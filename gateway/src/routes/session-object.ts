@@ -1,0 +1,30 @@
+import type { BudgetView } from "@inference/ledger/reads";
+import type { SessionRow } from "@inference/ledger/tables";
+import { usd, usdOrNull } from "../http/money.ts";
+import { toBudgetObject } from "./budget-object.ts";
+
+/** A session as it is shown where a key is: under the same names, with its identity's capacity of the day as limit. */
+export function toSessionObject({ address, agentToken, createdAt, expiresAt }: SessionRow, capacity: BudgetView) {
+  const { limitNanoUsd, availableNanoUsd, settledNanoUsd, heldNanoUsd, resetsAt } = capacity;
+  return {
+    address,
+    agent_token: agentToken,
+    label: agentToken ?? address,
+    limit: usdOrNull(limitNanoUsd),
+    limit_nano_usd: limitNanoUsd,
+    limit_remaining: usdOrNull(availableNanoUsd),
+    limit_remaining_nano_usd: availableNanoUsd,
+    limit_reset: "daily",
+    resets_at: resetsAt === null ? null : new Date(resetsAt).toISOString(),
+    usage: usd(settledNanoUsd),
+    usage_nano_usd: settledNanoUsd,
+    reserved: usd(heldNanoUsd),
+    reserved_nano_usd: heldNanoUsd,
+    created_at: new Date(createdAt).toISOString(),
+    expires_at: new Date(expiresAt).toISOString(),
+    budgets: [toBudgetObject("capacity", capacity)],
+    binds_first: "capacity",
+    is_free_tier: false,
+    is_management_key: false,
+  };
+}

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Books } from "@inference/protocol/books";
+import { statusAnswer } from "@inference/protocol/wire/answers";
+import { openFixture } from "../../test/identity-fixture.ts";
+import { ChainUnavailable } from "../environment.ts";
+
+/** GET /api/v1/status: the token's books. */
+const DOLLAR = 1_000_000_000n;
+const books: Books = {
+  block: 12,
+  at: Date.UTC(2026, 10, 21, 11, 59),
+  // More than an amount of ours can be.
+  backingNanoUsd: 10_000_000n * DOLLAR + 1n,
+  supplyNanoUsd: 9_000_000n * DOLLAR,
+  creditNanoUsd: 600_000n * DOLLAR,
+  owedNanoUsd: 1n,
+  linesNanoUsd: 400_000n * DOLLAR,
+};
+
+function open(answers: (Books | null | Error)[]) {
+  const fixture = openFixture();
+  let asked = 0;
+  fixture.chain.books = async () => {
+    const next = answers[asked] ?? null;
+    asked += 1;
+    if (next instanceof Error) throw next;
+    return next;
+  };
+  return { fixture, asked: () => asked };
+}
+
+test("the books are told to the last nano-dollar, whatever their size, and whether they add up", async () => {
+  for (const [backingNanoUsd, addsUp, text] of [
+    [books.backingNanoUsd, true, '"backing":10000000.000000001,"backing_nano_usd":10000000000000001,'],
+    [books.backingNanoUsd - 1n, false, '"backing":10000000,"backing_nano_usd":10000000000000000,'],
+  ] as const) {
+    const { fixture } = open([{ ...books, backingNanoUsd }]);
+    const answer = await fixture.call("GET", "/api/v1/status");
+    assert.equal(answer.status, 200);
+    assert.ok(answer.text.includes(text), answer.text);
+    assert.ok(answer.text.includes('"supply":9000000,"supply_nano_usd":9000000000000000,"credit":600000,'));
+    const { data } = statusAnswer.parse(JSON.parse(answer.text));
+    assert.deepEqual(
+      [data.books?.adds_up, data.books?.block, data.books?.at],
+      [addsUp, 12, "2026-11-21T11:59:00.000Z"],
+    );
+  }
+});
+
+test("where the chain does not tell them there are none, and the rest is told", async () => {
+  for (const silence of [null, new ChainUnavailable("no node")]) {
+    const { fixture } = open([silence]);
+    const answer = await fixture.call("GET", "/api/v1/status");
+    assert.equal(answer.status, 200);
+    assert.equal(statusAnswer.parse(JSON.parse(answer.text)).data.books, null);
+  }
+});
+
+test("the chain is asked once in ten seconds, for however many, also while it does not answer", async () => {
+  const { fixture, asked } = open([new ChainUnavailable("no node"), books]);
+  const read = async (): Promise<unknown> => {
+    const { text } = await fixture.call("GET", "/api/v1/status");
+    return statusAnswer.parse(JSON.parse(text)).data.books?.block;
+  };
+  assert.deepEqual(await Promise.all([read(), read(), read()]), [undefined, undefined, undefined]);
+  fixture.time.now += 9_999;
+  assert.deepEqual([await read(), asked()], [undefined, 1]);
+  fixture.time.now += 1;
+  assert.deepEqual([await read(), await read(), asked()], [12, 12, 2]);
+});

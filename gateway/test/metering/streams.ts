@@ -1,0 +1,78 @@
+import { errorBody } from "@inference/protocol/errors";
+import type { SseFault, SseTapOptions, SseTapResult } from "../../src/inference/stream/sse-tap.ts";
+import { createSseTap } from "../../src/inference/stream/sse-tap.ts";
+import { makeSecretFilter } from "../../src/upstream/secret-writings.ts";
+
+/** Streams for tests, and what a tap makes of them. */
+export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+export const textOf = (bytes: Uint8Array): string =>
+  new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+
+const chunkHead = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1_760_000_000, model: "m" };
+
+export function deltaJson(delta: object, finish_reason: string | null = null): string {
+  return JSON.stringify({ ...chunkHead, choices: [{ index: 0, delta, finish_reason, logprobs: null }] });
+}
+
+export const content = (text: string): string => deltaJson({ content: text });
+
+export const usageCounts = {
+  prompt_tokens: 339,
+  completion_tokens: 227,
+  total_tokens: 566,
+  prompt_tokens_details: { cached_tokens: 128, cache_creation_input_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: 32 },
+};
+
+export function usageEvent(usage: unknown = usageCounts): string {
+  return JSON.stringify({ ...chunkHead, choices: [], usage, cost: { usd: 0, diem: 0.00136 }, provider: "secret" });
+}
+
+export const event = (data: string): string => `data: ${data}\n\n`;
+export const events = (...data: string[]): string => data.map(event).join("");
+export const DONE = event("[DONE]");
+
+/** What a client that asked for usage sees of `usageEvent()`, with a cost of 1460740. */
+export const shownUsage = event(
+  '{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1760000000,"model":"m","choices":[],' +
+    '"usage":{"prompt_tokens":339,"completion_tokens":227,"total_tokens":566,' +
+    '"prompt_tokens_details":{"cached_tokens":128,"cache_write_tokens":0},"completion_tokens_details":{"reasoning_tokens":32},' +
+    '"cost":0.00146074,"cost_nano_usd":1460740}}',
+);
+
+export const noSecrets = makeSecretFilter([]);
+
+export const faultBody = (fault: SseFault) => errorBody({ code: "upstream_error", message: `fault: ${fault.kind}` });
+export const shownFault = (kind: SseFault["kind"]): string =>
+  event(JSON.stringify(errorBody({ code: "upstream_error", message: `fault: ${kind}` })));
+
+export type Run = { text: string; result: SseTapResult };
+
+/** Sends chunks through a tap, to the end of the stream. */
+export function runTap(chunks: readonly Uint8Array[], options: Partial<SseTapOptions> = {}): Run {
+  const tap = createSseTap({
+    includeUsage: false,
+    costNanoUsd: () => 1_460_740,
+    errorBody: faultBody,
+    secrets: noSecrets,
+    ...options,
+  });
+  const out: Uint8Array[] = [];
+  const keep = (bytes: Uint8Array | undefined): void => {
+    // A copy: what a tap hands out may be a view of a chunk.
+    if (bytes !== undefined) out.push(bytes.slice());
+  };
+  for (const chunk of chunks) keep(tap.push(chunk));
+  keep(tap.end());
+  return { text: textOf(joined(out)), result: tap.result() };
+}
+
+export function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

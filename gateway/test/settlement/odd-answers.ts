@@ -1,0 +1,384 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { halfTokens, tokensOf } from "../../src/pricing/token-estimate.ts";
+import { type Settled, settledOne } from "./audit.ts";
+import { routeBodies } from "./faulty-settlements.ts";
+import type { HostUnderTest, StartHost } from "./host-under-test.ts";
+import { SMALL, USD } from "./pay.ts";
+import { type StubAnswer, type StubProvider, startStubProvider } from "./stub-provider.ts";
+
+const CHAT = "/v1/chat/completions";
+const EMBEDDINGS = "/v1/embeddings";
+const IMAGES = "/v1/images/generations";
+const IMAGE = "/v1/image/generate";
+const SPEECH = "/v1/audio/speech";
+/** Larger than what is gathered before it is sent. */
+const LARGE_BYTES = 600_000;
+
+type Asked = Settled & { status: number; headers: Headers; text: string; broken: boolean; losses: number[] };
+
+/** Whole answers of other forms than the simulator's, or of none: for every host. */
+export function testOddAnswers(startHost: StartHost): void {
+  describe("a provider that answers something else", () => {
+    let provider: StubProvider;
+    let host: HostUnderTest;
+    before(async () => {
+      provider = await startStubProvider();
+      host = await startHost({ provider: provider.url });
+    });
+    after(async () => {
+      await host.stop();
+      await provider.stop();
+    });
+
+    /** One request on an account of its own, answered with this. */
+    async function ask(
+      path: string,
+      answer: StubAnswer | object,
+      body = routeBodies[path]?.("x") ?? {},
+      asked = host,
+    ): Promise<Asked> {
+      provider.say("body" in answer ? (answer as StubAnswer) : { body: JSON.stringify(answer) });
+      const account = await asked.account(USD);
+      const response = await asked.call(path, { key: account.key, body });
+      const { status, headers } = response;
+      const read = await response.text().then(
+        (text) => ({ text, broken: false }),
+        () => ({ text: "", broken: true }),
+      );
+      const settled = await settledOne(asked, account.address);
+      return { ...settled, status, headers, ...read, losses: await asked.lossAlerts(settled.receipt.id) };
+    }
+
+    function assertCharged({ receipt, losses }: Asked, chargeNanoUsd: number, lossNanoUsd = 0): void {
+      const { outcome } = receipt;
+      const expected = [chargeNanoUsd > 0 ? "settled" : "released", chargeNanoUsd, lossNanoUsd];
+      assert.deepEqual([outcome, receipt.chargeNanoUsd, receipt.lossNanoUsd], expected);
+      assert.deepEqual(losses, lossNanoUsd > 0 ? [lossNanoUsd] : []);
+    }
+
+    const usage = { prompt_tokens: 6, completion_tokens: 4, total_tokens: 10 };
+    const usageNanoUsd = 6 * SMALL.promptNanoUsd + 4 * SMALL.completionNanoUsd;
+    const choice = (content: string): object => ({ index: 0, message: { role: "assistant", content } });
+
+    test("images that are none are an error, and free; what the provider may bill is a loss", async () => {
+      const none = [[null], [""], [{}], [{ error: "x" }], [{ b64_json: null }], [{ b64_json: "" }, { url: "" }]];
+      for (const list of none) {
+        for (const [path, field] of [
+          [IMAGES, "data"],
+          [IMAGE, "images"],
+        ] as const) {
+          const asked = await ask(path, { [field]: list }, { model: "sim-image", prompt: "x" });
+          assert.equal(asked.status, 502, JSON.stringify(list));
+          assertCharged(asked, 0, asked.hold.amountNanoUsd);
+        }
+      }
+    });
+
+    test("of the images that were asked for, those are charged that came", async () => {
+      const body = { model: "sim-image", prompt: "x", variants: 4 };
+      const lists = [["aGk="], ["aGk=", null, ""], ["aGk=", { error: "x" }, "aGk="], ["a", "b", "c", "d", "e"]];
+      for (const [index, count] of [1, 1, 2, 4].entries()) {
+        const asked = await ask(IMAGE, { id: "i", images: lists[index] }, body);
+        assert.equal(asked.status, 200, asked.text);
+        const whole = asked.hold.amountNanoUsd;
+        assertCharged(asked, (whole * count) / 4, (whole * (4 - count)) / 4);
+      }
+    });
+
+    for (const size of [4, LARGE_BYTES]) {
+      test(`of images of ${size} bytes, one of which was blocked, those are charged that came`, async () => {
+        const headers = { "x-venice-is-content-violation": "true" };
+        // The provider may send a placeholder for one that it blocked, and bills at most all but one.
+        for (const [asked, came, charged, lost] of [
+          [4, 3, 3, 0],
+          [4, 4, 3, 0],
+          [4, 2, 2, 1],
+          [4, 0, 0, 3],
+          [1, 1, 0, 0],
+        ] as const) {
+          const body = JSON.stringify({ images: Array(came).fill("A".repeat(size)) });
+          const answer = await ask(IMAGE, { headers, body }, { model: "sim-image", prompt: "x", variants: asked });
+          assert.deepEqual([answer.status, answer.broken, answer.text], [200, false, body]);
+          const each = answer.hold.amountNanoUsd / asked;
+          assertCharged(answer, charged * each, lost * each);
+        }
+      });
+    }
+
+    const contents: Record<string, object> = {
+      refusal: { refusal: "no, thanks" },
+      reasoning: { reasoning: "let me see" },
+      "reasoning details": { reasoning_details: [{ type: "reasoning.text", text: "let me see" }] },
+      "a member that is not known": { thoughts: "let me see" },
+      "a text beside the message": { text: "some words" },
+      "content parts": { content: [{ type: "text", text: "some words" }] },
+      "a function call": { content: null, function_call: { name: "look", arguments: '{"a":1}' } },
+      audio: { audio: { id: "a", data: "aGVsbG8gdG8geW91", transcript: "" } },
+    };
+    for (const [name, message] of Object.entries(contents)) {
+      test(`a whole chat without usage whose content is ${name} is charged what was delivered`, async () => {
+        const choice = name === "a text beside the message" ? message : { message };
+        const { status, receipt, hold } = await ask(CHAT, { choices: [{ index: 0, ...choice }] });
+        assert.equal(status, 200);
+        const prompt = hold.amountNanoUsd - 100 * SMALL.completionNanoUsd;
+        assert.ok(receipt.chargeNanoUsd > prompt + 4 * SMALL.completionNanoUsd, `${receipt.chargeNanoUsd}`);
+      });
+    }
+
+    test("a whole chat without usage costs an estimate of its tokens, which is closer than its bytes", async () => {
+      const content = "The quick brown fox jumps over the lazy dog. ".repeat(5);
+      const { receipt, hold } = await ask(CHAT, { choices: [choice(content)] });
+      const prompt = hold.amountNanoUsd - 100 * SMALL.completionNanoUsd;
+      assert.equal(receipt.chargeNanoUsd, prompt + tokensOf(halfTokens(content)) * SMALL.completionNanoUsd);
+      assert.ok(receipt.chargeNanoUsd < hold.amountNanoUsd, "by bytes it is the hold");
+    });
+
+    test("a whole chat without usage and content is free, and what the provider may bill is a loss", async () => {
+      const asked = await ask(CHAT, { choices: [choice("")] });
+      assert.equal(asked.status, 200);
+      assertCharged(asked, 0, asked.hold.amountNanoUsd);
+    });
+
+    test("content types are told apart in any case, and are ours", async () => {
+      const answer = (type: string, body: string): StubAnswer => ({ headers: { "content-type": type }, body });
+      const chat = JSON.stringify({ choices: [choice("hi")], usage });
+      const json = await ask(CHAT, answer("Application/JSON; charset=utf-8; note=provider", chat));
+      assert.deepEqual([json.status, json.headers.get("content-type")], [200, "application/json"]);
+      assertCharged(json, usageNanoUsd);
+      const binary = { model: "sim-image", prompt: "x", return_binary: true };
+      for (const [path, given, shown] of [
+        [IMAGE, "Image/PNG; note=provider", "image/png"],
+        [IMAGE, "image/svg+xml", "application/octet-stream"],
+        [SPEECH, "AUDIO/mpeg;x=y", "audio/mpeg"],
+        [SPEECH, "audio/x-provider", "application/octet-stream"],
+      ] as const) {
+        const asked = await ask(path, answer(given, "bytes"), path === IMAGE ? binary : undefined);
+        assert.deepEqual([asked.status, asked.text], [200, "bytes"]);
+        assert.equal(asked.headers.get("content-type"), shown);
+        assertCharged(asked, asked.hold.amountNanoUsd);
+      }
+      const stream = { ...routeBodies[CHAT]?.("x"), stream: true };
+      const events = await ask(CHAT, answer("Text/Event-Stream; note=provider", "data: [DONE]\n\n"), stream);
+      assert.equal(events.headers.get("content-type"), "text/event-stream");
+    });
+
+    test("the usage is ours, with our cost, and nothing of the provider's own is in an answer", async () => {
+      const own = { ...usage, cost: 7, cost_details: { upstream: 1 }, is_byok: true };
+      const asked = await ask(CHAT, { provider: "P", usage: own, choices: [choice("hi")] });
+      const shown = JSON.parse(asked.text);
+      assert.deepEqual(Object.keys(shown).sort(), ["choices", "usage"]);
+      assert.equal(shown.usage.cost_nano_usd, usageNanoUsd);
+      assert.ok(!("is_byok" in shown.usage) && !("cost_details" in shown.usage));
+    });
+
+    test("nor in its choices, where they say what was used", async () => {
+      const message = { role: "assistant", content: "hi", usage: { is_byok: true } };
+      const choices = [{ index: 0, message, usage: { cost: 7 } }];
+      const asked = await ask(CHAT, { choices, usage });
+      assert.deepEqual(
+        [asked.status, asked.text.includes('cost":7'), asked.text.includes("is_byok")],
+        [200, false, false],
+      );
+      assertCharged(asked, usageNanoUsd);
+    });
+
+    test("a choice that failed and has no content is an error of the provider's, also in a large answer", async () => {
+      for (const size of [10, LARGE_BYTES]) {
+        const failed = { ...choice(""), finish_reason: "error", error: { message: "no" }, padding: "" };
+        const asked = await ask(CHAT, { padding: "x".repeat(size), choices: [failed], usage });
+        assert.deepEqual([asked.status, asked.receipt.outcome], [502, "released"]);
+        assert.equal(asked.receipt.lossNanoUsd, usageNanoUsd);
+      }
+    });
+
+    test("content that was made of no token is not believed: it is charged as of unknown usage, and told", async () => {
+      const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+      for (const size of [100, LARGE_BYTES]) {
+        const asked = await ask(CHAT, { choices: [choice("x y ".repeat(size / 4))], usage: none });
+        const alerts = await host.usageAlerts(asked.receipt.id);
+        assert.deepEqual([asked.status, asked.text.includes('"usage"'), alerts.length], [200, false, 1]);
+        assert.ok(asked.receipt.chargeNanoUsd > 0);
+      }
+    });
+
+    test("the key of the provider is in no member of an answer and in no content, in no writing of it", async () => {
+      for (const write of [
+        (key: string) => key,
+        (key: string) => key.toUpperCase(),
+        (key: string) => encodeURIComponent(key).replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
+        (key: string) => Buffer.from(key).toString("base64"),
+        (key: string) => Buffer.from(key).toString("hex"),
+      ]) {
+        for (const size of [10, 100_000, LARGE_BYTES]) {
+          let written = "";
+          const asked = await ask(CHAT, {
+            async *body({ key }: { key: string }) {
+              written = write(key);
+              const before = { id: `a-${written}`, model: written, system_fingerprint: `fp ${written}` };
+              const text = `${"x y ".repeat(size / 4)} ${written} ${"x y ".repeat(size / 4)}`;
+              const choices = [{ ...choice(text), finish_reason: written, [written]: 1 }];
+              const answer = JSON.stringify({ ...before, choices, usage, service_tier: written });
+              const cut = answer.indexOf(` ${written} x`) + 7;
+              yield answer.slice(0, cut);
+              await sleep(5);
+              yield answer.slice(cut);
+            },
+          });
+          assert.deepEqual([asked.status, asked.broken], [200, false]);
+          assert.ok(written.length > 8 && !asked.text.includes(written), asked.text.slice(0, 300));
+          assert.equal(asked.detail.upstreamId, null);
+          assertCharged(asked, usageNanoUsd);
+        }
+      }
+    });
+
+    test("an answer nested 100,000 deep is an answer", async () => {
+      const deep = "[".repeat(100_000) + "]".repeat(100_000);
+      for (const body of [
+        `{"choices":[${JSON.stringify(choice("hi"))},${deep}],"usage":${JSON.stringify(usage)}}`,
+        `{"id":${deep},"choices":[${JSON.stringify(choice("hi"))}],"usage":${JSON.stringify(usage)}}`,
+        `{"choices":[${JSON.stringify(choice("hi"))},${"[".repeat(20_000)}${"]".repeat(20_000)}],"usage":${JSON.stringify(usage)}}`,
+      ]) {
+        const asked = await ask(CHAT, { body });
+        assert.equal(asked.status, 200, asked.text.slice(0, 300));
+        assertCharged(asked, usageNanoUsd);
+      }
+    });
+
+    /** An answer in pieces, of which so many bytes come at least. */
+    async function* large(head: string, element: string, tail: string): AsyncIterable<string> {
+      yield head;
+      for (let bytes = 0; bytes < LARGE_BYTES; bytes += element.length) yield `${bytes === 0 ? "" : ","}${element}`;
+      yield tail;
+    }
+    const vector = JSON.stringify({ object: "embedding", index: 0, embedding: Array(1_000).fill(0.123456789) });
+    const embeddingUsage = { prompt_tokens: 6, total_tokens: 6 };
+
+    test("a large answer is sent whole, is charged by its usage, and ends with ours", async () => {
+      const tail = `],"usage":${JSON.stringify(embeddingUsage)},"provider":"P"}`;
+      const asked = await ask(EMBEDDINGS, { body: () => large('{"object":"list","data":[', vector, tail) });
+      const shown = JSON.parse(asked.text);
+      assert.deepEqual(Object.keys(shown), ["object", "data", "usage"]);
+      assert.ok(asked.text.length > LARGE_BYTES && shown.data.length > 40);
+      assertCharged(asked, 6 * 12.5);
+      assert.equal(shown.usage.cost_nano_usd, 6 * 12.5);
+    });
+
+    test("a large image is sent whole, as bytes and in JSON", async () => {
+      const asked = await ask(
+        IMAGE,
+        { body: () => large('{"images":["aGk=","', "AAAA".repeat(16_000).replace(",", ""), '"]}') },
+        {
+          model: "sim-image",
+          prompt: "x",
+          variants: 2,
+        },
+      );
+      assert.equal(asked.status, 200);
+      const [image, ...more] = JSON.parse(asked.text).images;
+      assert.deepEqual([image, more.length], ["aGk=", 1]);
+      assertCharged(asked, asked.hold.amountNanoUsd);
+      const binary = { model: "sim-image", prompt: "x", return_binary: true };
+      const bytes = await ask(
+        IMAGE,
+        { headers: { "content-type": "image/png" }, body: () => large("", "b".repeat(9_999), "") },
+        binary,
+      );
+      assert.ok(bytes.status === 200 && !bytes.broken && bytes.text.length > LARGE_BYTES);
+      assertCharged(bytes, bytes.hold.amountNanoUsd);
+    });
+
+    test("a large answer that breaks off is a broken connection, and costs what came of it", async () => {
+      async function* broken(head: string, element: string): AsyncIterable<string> {
+        yield* large(head, element, "");
+        throw new Error("the provider breaks off");
+      }
+      const vectors = await ask(EMBEDDINGS, { body: () => broken('{"data":[', vector) });
+      assert.equal(vectors.broken, true);
+      assertCharged(vectors, vectors.hold.amountNanoUsd);
+      const known = await ask(EMBEDDINGS, {
+        body: () => broken(`{"usage":${JSON.stringify(embeddingUsage)},"data":[`, vector),
+      });
+      assert.equal(known.broken, true);
+      assertCharged(known, 6 * 12.5);
+      const binary = { model: "sim-image", prompt: "x", return_binary: true };
+      const half = await ask(
+        IMAGE,
+        { headers: { "content-type": "image/png" }, body: () => broken("", "b".repeat(9_999)) },
+        binary,
+      );
+      assert.equal(half.broken, true);
+      assertCharged(half, 0, half.hold.amountNanoUsd);
+    });
+
+    test("a large answer with an error in it, or without an end, is no whole answer", async () => {
+      for (const tail of ['],"error":{"message":"x"}}', ']x"}', "]"]) {
+        const asked = await ask(EMBEDDINGS, { body: () => large('{"data":[', vector, tail) });
+        assert.equal(asked.broken, true, tail);
+        assertCharged(asked, asked.hold.amountNanoUsd);
+      }
+    });
+
+    test("a large answer that fails costs what came of it, also where its connection stays open", async (context) => {
+      const hurried = await startHost({ provider: provider.url, hurry: 20 });
+      context.after(() => hurried.stop());
+      const body = { model: "sim-image", prompt: "x", variants: 4 };
+      for (const tail of ['],"error":{"message":"x"}}', ']x"}']) {
+        async function* failing(): AsyncIterable<string> {
+          yield* large('{"images":[', `"${"A".repeat(LARGE_BYTES)}"`, tail);
+          await sleep(3_000);
+        }
+        const asked = await ask(IMAGE, { body: failing }, body, hurried);
+        const each = asked.hold.amountNanoUsd / 4;
+        assert.equal(asked.broken, true, tail);
+        assertCharged(asked, each, 3 * each);
+      }
+    });
+
+    test("is an error without what was asked for, and free; what it says it used for that, or may bill, is a loss", async () => {
+      {
+        const usedTokens = { data: {}, usage: { prompt_tokens: 6, completion_tokens: 0, total_tokens: 6 } };
+        const failed = { ...usedTokens, id: "answer-1", error: { message: "overloaded" } };
+        const malformed = { error: "overloaded", usage: { prompt_tokens: -6, completion_tokens: 0 } };
+        // Where tokens have no price, a count of them tells no bill. Without a usage the hold may be billed.
+        const lossNanoUsd: Record<string, number> = {
+          "/v1/chat/completions": 6 * SMALL.promptNanoUsd,
+          "/v1/embeddings": 6 * 12.5,
+        };
+        const answers = [
+          {},
+          { error: null },
+          { usage: null },
+          { choices: null },
+          { data: [] },
+          { images: "none" },
+          usedTokens,
+          failed,
+          malformed,
+        ];
+        for (const answer of [...answers, [], null, "text", 7]) {
+          provider.say({ body: JSON.stringify(answer) });
+          for (const [path, makeBody] of Object.entries(routeBodies)) {
+            if (path === "/v1/audio/speech" || (path === "/v1/chat/completions" && answer === usedTokens)) continue;
+            const account = await host.account(USD);
+            const refused = await host.call(path, { key: account.key, body: makeBody("x") });
+            const { error } = (await refused.json()) as { error?: { code: string } };
+            const what = `${path} ${JSON.stringify(answer)}`;
+            assert.deepEqual([refused.status, error?.code], [502, "upstream_error"], what);
+            const { receipt, hold, detail } = await settledOne(host, account.address);
+            const isFailed = answer === failed || answer === malformed;
+            const isTold = path in lossNanoUsd && (answer === usedTokens || answer === failed);
+            const loss = isTold ? lossNanoUsd[path] : isFailed ? 0 : hold.amountNanoUsd;
+            const alerts = answer === malformed && path in lossNanoUsd ? 1 : 0;
+            const { outcome, chargeNanoUsd } = receipt;
+            assert.deepEqual([outcome, chargeNanoUsd, receipt.lossNanoUsd], ["released", 0, loss], what);
+            assert.equal((await host.usageAlerts(receipt.id)).length, alerts, what);
+            assert.equal(detail.upstreamId, answer === failed ? failed.id : null, what);
+          }
+        }
+      }
+    });
+  });
+}

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { MAX_EVENT_BYTES } from "../../src/inference/stream/sse-relay.ts";
+import { settledOne } from "./audit.ts";
+import { chunksIn, eventData } from "./chat-stream.ts";
+import type { HostUnderTest, StartHost } from "./host-under-test.ts";
+import { SMALL, USD } from "./pay.ts";
+import { type StubProvider, startStubProvider } from "./stub-provider.ts";
+
+const head = { id: "answer-1", object: "chat.completion.chunk", created: 1_760_000_000, model: "sim-small" };
+const event = (data: unknown): string => `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
+const chunk = (delta: unknown, reason: string | null = null, more: object = {}): object => ({
+  ...head,
+  choices: [{ index: 0, delta, finish_reason: reason }],
+  ...more,
+});
+const counts = { prompt_tokens: 40, completion_tokens: 4, total_tokens: 44 };
+const operators = { ...counts, cost: 9.87, is_byok: true, cost_details: { upstream_inference_cost: 9.87 } };
+const USAGE_NANO_USD = 40 * SMALL.promptNanoUsd + 4 * SMALL.completionNanoUsd;
+const WORDS = ["The", " weather", " is", " good"].map((content) => event(chunk({ content }))).join("");
+const DONE = event("[DONE]");
+const MAX_TOKENS = 1_000;
+
+/** Streams as some providers send them, or as none should: for every host. */
+export function testOddStreams(startHost: StartHost): void {
+  describe("a stream that is not quite as it should be", () => {
+    let provider: StubProvider;
+    let host: HostUnderTest;
+    before(async () => {
+      provider = await startStubProvider();
+      host = await startHost({ provider: provider.url });
+    });
+    after(async () => {
+      await host.stop();
+      await provider.stop();
+    });
+
+    async function answered(body: string, includeUsage = true) {
+      provider.say({ headers: { "content-type": "text/event-stream" }, body });
+      const account = await host.account(USD);
+      const request = {
+        model: "sim-small",
+        messages: [{ role: "user", content: "x" }],
+        max_tokens: MAX_TOKENS,
+        stream: true,
+        ...(includeUsage ? { stream_options: { include_usage: true } } : {}),
+      };
+      const response = await host.call("/v1/chat/completions", { key: account.key, body: request });
+      assert.equal(response.status, 200);
+      const text = await response.text();
+      const settled = await settledOne(host, account.address);
+      const { receipt, hold, detail } = settled;
+      const promptNanoUsd = hold.amountNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
+      const tokens = (receipt.chargeNanoUsd - promptNanoUsd) / SMALL.completionNanoUsd;
+      const [models, alerts] = [await host.modelAlerts(receipt.id), await host.usageAlerts(receipt.id)];
+      return { text, receipt, hold, basis: detail.basis, promptNanoUsd, tokens, models, alerts };
+    }
+
+    function assertCut(text: string): void {
+      assert.ok(!eventData(text).includes("[DONE]"), text);
+      assert.equal(chunksIn(text).at(-1)?.error?.code, "upstream_error", text);
+    }
+
+    test("whose last content brings the usage shows ours alone, and only if it was asked for", async () => {
+      for (const last of [chunk({}, "stop"), chunk({ content: "." }, "stop")]) {
+        const body = WORDS + event({ ...last, usage: operators, provider: "Other", cost: 9.87 }) + DONE;
+        const shown = await answered(body);
+        assert.deepEqual([shown.receipt.chargeNanoUsd, shown.basis], [USAGE_NANO_USD, "usage"]);
+        const usages = chunksIn(shown.text).filter(({ usage }) => usage !== undefined);
+        assert.deepEqual(
+          usages.map(({ usage }) => [usage?.cost_nano_usd, usage?.is_byok]),
+          [[USAGE_NANO_USD, undefined]],
+        );
+        const unasked = await answered(body, false);
+        assert.ok(!unasked.text.includes("usage"), unasked.text);
+        for (const { text } of [shown, unasked]) assert.doesNotMatch(text, /9\.87|byok|cost_details|Other/);
+      }
+    });
+
+    test("that is cut after a usage and more content is an error, and costs the more of the two", async () => {
+      const first = event({
+        ...chunk({ content: "It" }),
+        usage: { ...counts, completion_tokens: 1, total_tokens: 41 },
+      });
+      const cut = await answered(first + WORDS);
+      assertCut(cut.text);
+      assert.equal(cut.basis, "delivered");
+      assert.ok(cut.tokens >= 5 && cut.tokens < 30, `${cut.tokens} tokens`);
+      const running = event({ ...head, choices: [], usage: { ...counts, prompt_tokens: 300, completion_tokens: 900 } });
+      const dear = await answered(running + WORDS);
+      assertCut(dear.text);
+      const atLeast = 300 * SMALL.promptNanoUsd + 900 * SMALL.completionNanoUsd;
+      assert.ok(dear.receipt.chargeNanoUsd >= atLeast && dear.receipt.chargeNanoUsd <= dear.hold.amountNanoUsd);
+    });
+
+    test("that ends without [DONE] and without a finish reason is an error, and costs its usage if that came last", async () => {
+      const { text, receipt } = await answered(WORDS + event({ ...head, choices: [], usage: counts }));
+      assertCut(text);
+      assert.equal(receipt.chargeNanoUsd, USAGE_NANO_USD);
+      const { text: whole } = await answered(
+        WORDS + event(chunk({}, "stop")) + event({ ...head, choices: [], usage: counts }),
+      );
+      assert.ok(chunksIn(whole).every(({ error }) => error === undefined));
+    });
+
+    test("that cannot be read and delivered nothing is a loss, and one that the provider fails is none", async () => {
+      const unreadable = [event("{no JSON"), event(chunk({ content: "x".repeat(MAX_EVENT_BYTES) })), ": nothing\n\n"];
+      for (const body of unreadable) {
+        const { receipt, promptNanoUsd } = await answered(body + DONE.slice(0, 5));
+        assert.deepEqual([receipt.chargeNanoUsd, receipt.lossNanoUsd], [0, promptNanoUsd], body.slice(0, 20));
+      }
+      const { receipt } = await answered(event({ error: { message: "no" } }));
+      assert.deepEqual([receipt.chargeNanoUsd, receipt.lossNanoUsd], [0, 0]);
+    });
+
+    test("that another model answers is told to the operator once", async () => {
+      const other = WORDS.replaceAll("sim-small", "other") + event({ ...head, choices: [], usage: counts }) + DONE;
+      assert.deepEqual((await answered(other)).models, ["other"]);
+      assert.deepEqual((await answered(WORDS + DONE)).models, []);
+    });
+
+    test("whose content is in a message, in audio, or in a function's call is not free", async () => {
+      const contents = [
+        { message: { role: "assistant", content: "hello world" } },
+        { delta: { audio: { data: "QUJDREVGR0g=" } } },
+        { delta: { audio: { transcript: "hello world" } } },
+        { delta: { function_call: { name: "hello", arguments: "{}" } } },
+        { delta: { reasoning_details: [{ type: "reasoning.text", text: "hello world" }] } },
+      ];
+      for (const content of contents) {
+        const { basis, tokens } = await answered(event({ ...head, choices: [{ index: 0, ...content }] }) + DONE);
+        assert.ok(basis === "delivered" && tokens >= 2, `${tokens} for ${JSON.stringify(content)}`);
+      }
+    });
+
+    test("whose usage counts no completion has an unknown one, and the operator is told", async () => {
+      const usage = { prompt_tokens: 40, total_tokens: 40 };
+      const { text, basis, tokens, alerts } = await answered(WORDS + event({ ...head, choices: [], usage }) + DONE);
+      assert.equal(basis, "delivered");
+      assert.ok(tokens >= 4, `${tokens} tokens`);
+      assert.equal(alerts.length, 1);
+      assert.ok(!text.includes('"usage"'));
+    });
+
+    test("whose usage is unknown costs less than three times its tokens, and six for the answer itself", async () => {
+      const sentence = " The quick brown fox jumps over the lazy dog and the weather is good today.";
+      const body = Array.from({ length: 20 }, () => event(chunk({ content: sentence }))).join("") + DONE;
+      const { basis, tokens } = await answered(body);
+      const real = 20 * 16;
+      assert.equal(basis, "delivered");
+      assert.ok(tokens >= real && tokens <= 3 * real + 6, `${tokens} for ${real}`);
+    });
+  });
+}

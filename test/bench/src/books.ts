@@ -1,0 +1,172 @@
+import { randomBytes } from "node:crypto";
+import { type Credentials, makeCredentials } from "@inference/gateway/auth/credentials";
+import { startCommitThread } from "@inference/host-node/commit-thread";
+import { openDatabase } from "@inference/host-node/database";
+import { type NodeLedger, openNodeLedger } from "@inference/host-node/ledger";
+import type { Payer } from "@inference/ledger/commands";
+import { accountPartition, ceilingPartition, type Partition } from "@inference/ledger/partition";
+import { reserveRequest } from "@inference/ledger/reservation";
+import { type Saga, send } from "@inference/ledger/saga";
+import type { Address } from "@inference/protocol/credential";
+import { makeRequestId } from "@inference/protocol/id";
+import type { Synchronous } from "./ledger-target.ts";
+
+// The one place that writes a gateway's books without a chain: accounts with credit and a key each, as an activation
+// and a signed message would have made them, through the ledger's own commands.
+
+export interface Books {
+  readonly ledger: NodeLedger;
+  /** The text of every account's key. */
+  readonly keys: readonly string[];
+  /** As the gateway does it: a reserve, and its settle in a later commit. Each resolves once it is durable. */
+  reserve(account: number): Promise<{ settle(): Promise<void> }>;
+  close(): Promise<void>;
+}
+
+export interface BooksOptions {
+  readonly file: string;
+  readonly synchronous: Synchronous;
+  readonly secret: Uint8Array;
+  readonly accounts: number;
+  readonly pastUses: number;
+}
+
+const creditNanoUsd = 1_000_000_000_000;
+const ceilingNanoUsd = 9_000_000_000_000_000;
+const holdNanoUsd = 200_000;
+const chargeNanoUsd = 123_456;
+const leaseMs = 15 * 60_000;
+
+/** What a hold and a receipt carry is this long in a running gateway, give or take. */
+const detail = JSON.stringify({
+  route: "chat",
+  model: "bench-model",
+  stream: false,
+  snapshot: "0123456789abcdef",
+  bytes: 900,
+});
+
+export async function openBooks(options: BooksOptions): Promise<Books> {
+  const thread = await startCommitThread(options.file, options.synchronous);
+  const database = openDatabase(options.file, options.synchronous, "shared");
+  const ledger = openNodeLedger(database, {
+    thread,
+    now: Date.now,
+    onAlert: fail,
+    onFatal: fail,
+  });
+  const credentials = makeCredentials(options.secret, { bytes: randomBytes });
+  const owners: { partition: Partition; payer: Payer }[] = [];
+  const keys: string[] = [];
+
+  await ledger.run(openCeiling);
+  await inGroups(ledger, options.accounts, (account) => {
+    const opened = issueKey(credentials, account);
+    keys.push(opened.text);
+    owners.push({ partition: opened.partition, payer: { kind: "key", digest: opened.digest } });
+    return openAccount(opened);
+  });
+
+  const ownerOf = (account: number) => {
+    const owner = owners[account];
+    if (owner === undefined) throw new Error(`there is no account ${account}`);
+    return owner;
+  };
+  await inGroups(ledger, options.pastUses, function* (past) {
+    const request = makeRequest(ownerOf(past % options.accounts));
+    yield* reserve(request);
+    yield* settle(request);
+  });
+
+  return {
+    ledger,
+    keys,
+    async reserve(account) {
+      const request = makeRequest(ownerOf(account));
+      await ledger.run(() => reserve(request));
+      return { settle: () => ledger.run(() => settle(request)) };
+    },
+    async close() {
+      await ledger.flush();
+      await thread.close();
+      database.close();
+    },
+  };
+}
+
+interface Request {
+  readonly id: string;
+  readonly at: number;
+  readonly partition: Partition;
+  readonly payer: Payer;
+}
+
+function makeRequest(owner: { partition: Partition; payer: Payer }): Request {
+  const at = Date.now();
+  return { ...owner, id: makeRequestId(at, randomBytes(10)), at };
+}
+
+function* reserve({ id, at, partition, payer }: Request): Saga<void> {
+  const reservation = { id, at, owner: partition, payer, amountNanoUsd: holdNanoUsd, leaseMs, detail };
+  const { status } = yield* reserveRequest(reservation);
+  if (status !== "reserved") throw new Error(`a reserve ended as ${status}`);
+}
+
+function* settle({ id, partition }: Request): Saga<void> {
+  const at = Date.now();
+  const { status } = yield* send(partition, { type: "settle", id, at, chargeNanoUsd, lossNanoUsd: 0, detail });
+  if (status !== "settled") throw new Error(`a settle ended as ${status}`);
+}
+
+export function* openCeiling(): Saga<void> {
+  yield* send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });
+}
+
+interface NewAccount {
+  readonly partition: Partition;
+  readonly account: number;
+  /** Of its key. */
+  readonly text: string;
+  readonly digest: string;
+  readonly label: string;
+}
+
+export function issueKey(credentials: Credentials, account: number): NewAccount {
+  const address = addressOf(account);
+  return { partition: accountPartition(address), account, ...credentials.issue("ik", address) };
+}
+
+export function* openAccount({ partition, account, digest, label }: NewAccount): Saga<void> {
+  const at = Date.now();
+  yield* send(partition, { type: "credit", id: `bench:${account}`, at, amountNanoUsd: creditNanoUsd, detail: "{}" });
+  yield* send(partition, {
+    type: "createKey",
+    at,
+    keyId: `bench-${account}`,
+    digest,
+    label,
+    name: "bench",
+    window: "lifetime",
+    limitNanoUsd: null,
+    expiresAt: null,
+    nonce: `benchnonce${account}`,
+    nonceExpiresAt: at + 600_000,
+  });
+}
+
+/** Many sagas a commit: filling a file is not what is measured. */
+async function inGroups(ledger: NodeLedger, count: number, saga: (index: number) => Saga<void>): Promise<void> {
+  const groupSize = 2_000;
+  for (let begin = 0; begin < count; begin += groupSize) {
+    const size = Math.min(groupSize, count - begin);
+    await Promise.all(Array.from({ length: size }, (_, index) => ledger.run(() => saga(begin + index))));
+  }
+}
+
+function addressOf(account: number): Address {
+  return `0x${(account + 1).toString(16).padStart(40, "0")}`;
+}
+
+function fail(reason: unknown): void {
+  throw new Error(`the ledger says: ${String(reason)}`);
+}

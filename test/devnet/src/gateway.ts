@@ -1,0 +1,118 @@
+import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
+import { zeroAddress } from "viem";
+import type { Chain } from "./chain.ts";
+import { startChild } from "./child.ts";
+import type { Crew } from "./crew.ts";
+import { type ChainDeployment, contract } from "./deployment.ts";
+
+type OwnSite = {
+  port: number;
+  secret: string;
+  chains: Readonly<Record<LocalChainName, Pick<Chain, "rpcUrl" | "chainId">>>;
+  deployment: Readonly<
+    Record<LocalChainName, Pick<ChainDeployment, "block" | "contracts" | "layerZero" | "stablecoin">>
+  >;
+  databaseFile: string;
+};
+export type GatewayOptions = OwnSite & {
+  logFile: string;
+  /** The user's own settings and those of the upstream. */
+  environment: Readonly<Record<string, string | undefined>>;
+};
+
+/** Starts the gateway in a process of its own; resolves to its URL when it listens. */
+export async function startGateway(crew: Crew, options: GatewayOptions): Promise<string> {
+  const { environment, logFile } = options;
+  const own = ownSettings(options);
+  const child = crew.start({
+    name: "gateway",
+    script: new URL("../../../hosts/node/src/main.ts", import.meta.url),
+    environment: { CHAIN_POLL_MS: "500", ...environment, ...own },
+    logFile,
+  });
+  return child.says((line) => (line.startsWith('{"event":"listening"') ? own.BASE_URL : undefined));
+}
+
+/** Settings that say something of the provider. What they say can be looked at before there is a chain. */
+const PROVIDER_SETTINGS = /^(UPSTREAM_\w+|PRICES_FILE|MODEL_ALIASES)$/;
+
+/** Those of them that the user has made. */
+export function providerSettings(environment: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.keys(environment).filter((name) => PROVIDER_SETTINGS.test(name) && environment[name]);
+}
+
+/**
+ * Looks at what the user says of a provider, its key, its prices and the names of its models. Throws `DevnetError` with
+ * what is wrong.
+ */
+export async function checkProvider(options: {
+  /** The user's own settings and those of the upstream. */
+  environment: Readonly<Record<string, string | undefined>>;
+  logFile: string;
+  onProgress(line: string): void;
+  signal: AbortSignal | undefined;
+}): Promise<void> {
+  const { environment, logFile, onProgress, signal } = options;
+  // There is no chain yet, and none is asked.
+  const own = {
+    BASE_URL: "http://127.0.0.1",
+    GATEWAY_SECRET: "00".repeat(32),
+    DATABASE_FILE: "unused",
+    PORT: "0",
+    PRIMARY_RPC_URL: "http://127.0.0.1:1",
+    PRIMARY_CHAIN_ID: "1",
+    SETTLEMENT_ADDRESS: zeroAddress,
+  };
+  const child = startChild({
+    name: "gateway",
+    script: new URL("../../../hosts/node/src/main.ts", import.meta.url),
+    args: ["--check"],
+    environment: { ...environment, ...own },
+    logFile,
+  });
+  const stop = (): void => void child.stop(0);
+  signal?.addEventListener("abort", stop, { once: true });
+  try {
+    await child.says((line) => {
+      const { event, alias, model } = parsedLine(line);
+      if (event === "alias")
+        onProgress(`MODEL_ALIASES: the provider does not list ${model}, which is called ${alias}.`);
+      return event === "checked" ? true : undefined;
+    });
+    await child.ended;
+  } finally {
+    signal?.removeEventListener("abort", stop);
+  }
+}
+
+function parsedLine(line: string): { event?: string; alias?: string; model?: string } {
+  return line.startsWith("{") ? (JSON.parse(line) as { event?: string }) : {};
+}
+
+/** What nobody else says: `settings.ts` refuses it by name, or tells that it is not read. */
+export function ownSettings({ port, secret, chains, deployment: { primary, ...others }, databaseFile }: OwnSite) {
+  return {
+    HOST: "127.0.0.1",
+    PORT: String(port),
+    BASE_URL: `http://127.0.0.1:${port}`,
+    GATEWAY_SECRET: secret,
+    DATABASE_FILE: databaseFile,
+    PRIMARY_RPC_URL: chains.primary.rpcUrl,
+    PRIMARY_CHAIN_ID: String(chains.primary.chainId),
+    SETTLEMENT_ADDRESS: contract(primary, "inferenceSettlement"),
+    SETTLEMENT_START_BLOCK: String(primary.block),
+    TOKEN_ADDRESS: contract(primary, "inferenceToken"),
+    MINTER_ADDRESS: contract(primary, "tokenMinter"),
+    STABLECOIN_ADDRESS: contract(primary, "stablecoin"),
+    BRIDGE_ADDRESS: contract(primary, "tokenBridge"),
+    POOL_ADDRESS: contract(primary, "inferencePool"),
+    REGISTRY_ADDRESS: contract(primary, "agentRegistry"),
+    CHAINS: JSON.stringify(
+      LOCAL_CHAIN_NAMES.map((name) => {
+        const { contracts: addresses, layerZero, stablecoin } = { primary, ...others }[name];
+        const { chainId, rpcUrl } = chains[name];
+        return { name, chainId, eid: layerZero.eid, rpcUrl, stablecoin, addresses };
+      }),
+    ),
+  };
+}

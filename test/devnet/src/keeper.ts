@@ -1,0 +1,34 @@
+import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
+import type { Crew } from "./crew.ts";
+import type { RelayerOptions } from "./relayer.ts";
+import { privateKeyOf, roles } from "./wallets.ts";
+
+/** In a chain's coin, of which the keeper's account begins with 10,000. */
+const DAILY_BUDGET_WEI = 10n ** 18n;
+const MIN_PAYMENT = 1_000_000n;
+
+/** Starts what flushes, books, delivers, pays, converts and buys, in a process of its own; resolves when it works. */
+export async function startKeeper(crew: Crew, options: RelayerOptions): Promise<void> {
+  const { chains, deployment, folder, environment } = options;
+  folder.writeJson("keeper.json", {
+    databaseFile: folder.file("keeper.sqlite"),
+    pollMs: 2_000,
+    dailyBudgetWei: String(DAILY_BUDGET_WEI),
+    minPayment: String(MIN_PAYMENT),
+    chains: LOCAL_CHAIN_NAMES.map((name) => {
+      const { chainId, block, contracts, layerZero } = deployment[name];
+      return { name, chainId, eid: layerZero.eid, rpcUrl: chains[name].rpcUrl, startBlock: block, contracts };
+    }),
+  });
+  const child = crew.start({
+    name: "keeper",
+    script: new URL("../../../relayer/src/keeper/main.ts", import.meta.url),
+    environment: {
+      ...environment,
+      KEEPER_FILE: folder.file("keeper.json"),
+      KEEPER_KEY: privateKeyOf(roles.keeper),
+    },
+    logFile: folder.file("keeper.log"),
+  });
+  await child.says((line) => (line.startsWith('{"event":"keeping"') ? true : undefined));
+}
