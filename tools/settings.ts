@@ -13,7 +13,7 @@ export function configurationPage(page = readFileSync(file, "utf8")): string {
     const value = absent.success ? shown(absent.data) : "**required**";
     return `| \`${name}\` | ${value} | ${schema.description ?? ""} |`;
   });
-  const table = ["| setting | without it | what it is |", "|---|---|---|", ...rows].join("\n");
+  const table = ["| setting | default | meaning |", "|---|---|---|", ...rows].join("\n");
   const [before = "", rest = ""] = page.split(BEGIN);
   return `${before}${BEGIN}\n\n${table}\n\n${END}${rest.split(END)[1] ?? ""}`;
 }

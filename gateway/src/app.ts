@@ -50,13 +50,13 @@ function counted(gateway: Gateway, { method, path, handle }: Route): Handler {
 const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
 function notFound(context: GatewayContext, path = context.req.path): Response {
-  const message = `There is no ${context.req.method} ${path.slice(0, MAX_SHOWN)} here.`;
+  const message = `${context.req.method} ${path.slice(0, MAX_SHOWN)} does not exist.`;
   return errorResponse(context, new GatewayError({ code: "not_found", message }));
 }
 
 function methodNotAllowed(allowed: readonly string[]): Handler {
   return function methodNotAllowed(context) {
-    const message = `${context.req.path} takes ${allowed.join(", ")}.`;
+    const message = `${context.req.path} accepts ${allowed.join(", ")}.`;
     const response = errorResponse(context, new GatewayError({ code: "method_not_allowed", message }));
     response.headers.set("allow", allowed.join(", "));
     return response;

@@ -8,8 +8,8 @@ import { largestShare } from "./limits/held-bodies.ts";
 import { fillRecordUrl } from "./upstream/record-url.ts";
 
 /**
- * The settings every host reads from its environment, as text. One schema gives the check, the message that names all
- * that is missing or wrong, and the reference.
+ * The settings that every host reads from its environment. One schema gives the validation, the message that lists
+ * everything missing or invalid, and the reference page.
  */
 const json = (what: string) =>
   z.string().transform((text, context) => {
@@ -17,7 +17,7 @@ const json = (what: string) =>
       const value: unknown = JSON.parse(text);
       if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
     } catch {
-      // Told below, with what is not an object.
+      // Reported below, together with values that are no objects.
     }
     context.addIssue(`must be a JSON object: ${what}`);
     return z.NEVER;
@@ -35,165 +35,173 @@ const whole = (most: number, least = 0) =>
     .refine((value) => value <= most, `must be at most ${most}`);
 const chainIdList = z
   .string()
-  .regex(/^\d{1,15}(, *\d{1,15}){0,15}$/, "must be at most 16 chain ids with commas between them")
+  .regex(/^\d{1,15}(, *\d{1,15}){0,15}$/, "must be at most 16 chain ids, separated by commas")
   .transform((text) => text.split(",").map(Number));
 const anchor = z
   .string()
-  .regex(/^\d{1,15}:0x[0-9a-fA-F]{64}$/, "must be the number of a block and its hash, `17000000:0x...`")
+  .regex(/^\d{1,15}:0x[0-9a-fA-F]{64}$/, "must be a block number and its hash, `17000000:0x...`")
   .transform((text) => {
     const [block = "", hash = ""] = text.split(":");
     return { block: Number(block), hash };
   });
 const MIB = 1024 * 1024;
-/** For a body and a turn: the ledger refuses what came a minute ago, and the chain and the ledger take time too. */
+/** For the body and the queue. The ledger refuses a request that is a minute old; chain and ledger need the rest. */
 const ADMITTED_WITHIN_MS = MAX_CLOCK_SKEW_MS - 12_000;
 
 export const gatewaySettings = z.object({
-  BASE_URL: httpUrl.describe("Where clients reach the gateway; signed messages must name it."),
+  BASE_URL: httpUrl.describe("Public URL of the gateway. Signed messages must name it."),
   GATEWAY_SECRET: z
     .string()
-    .regex(/^(0x)?([0-9a-fA-F]{2}){32,}$/, "must be at least 32 random bytes in hex: `openssl rand -hex 32` makes them")
-    .describe("Keys and sessions are checked against it: keep it, or every key is void."),
-  UPSTREAM_BASE_URL: httpUrl.describe("The provider's OpenAI-compatible API, up to and including its version."),
-  UPSTREAM_API_KEY: z.string().min(1, "must not be empty").describe("The master key at the provider."),
+    .regex(
+      /^(0x)?([0-9a-fA-F]{2}){32,}$/,
+      "must be at least 32 random bytes in hex, such as the output of `openssl rand -hex 32`",
+    )
+    .describe("Secret that API keys and sessions are checked with. If it changes, all of them become invalid."),
+  UPSTREAM_BASE_URL: httpUrl.describe("URL of the provider's OpenAI-compatible API, including its version."),
+  UPSTREAM_API_KEY: z.string().min(1, "must not be empty").describe("Master key at the provider."),
   UPSTREAM_ADMIN_KEY: z
     .string()
     .optional()
-    .describe("A key at the provider that may manage keys: with it each identity has a key of its own there."),
+    .describe("Provider key that can manage keys. With it, each identity gets its own key at the provider."),
   UPSTREAM_CATALOGUE: z
     .enum(["auto", "model-spec", "per-token"])
     .default("auto")
-    .describe("The shape of the provider's catalogue: `model_spec.pricing`, or `pricing` per token."),
-  PRICES_FILE: z.string().optional().describe("A file with models and prices, in place of the provider's catalogue."),
+    .describe(
+      "Format of the provider's catalogue: `model-spec` has `model_spec.pricing`, `per-token` has `pricing` per token, `auto` detects it.",
+    ),
+  PRICES_FILE: z.string().optional().describe("File with models and prices that replaces the provider's catalogue."),
   MODEL_ALIASES: json('{"our-name":"model-id"}')
     .pipe(z.record(z.string(), z.string()))
     .default({})
-    .describe("Our own names for models."),
+    .describe("Additional names for models."),
   UPSTREAM_CHAT_EXTRAS: json('{"field":value}')
     .default({})
-    .describe("Fields for every chat body, such as those that switch the provider's hidden prompts off."),
+    .describe("Fields that are added to every chat request, for example to switch off the provider's hidden prompts."),
   UPSTREAM_OUTPUT_FIELD: z
     .enum(["max_completion_tokens", "max_tokens"])
     .default("max_completion_tokens")
-    .describe("What the provider calls a chat request's output limit."),
+    .describe("The provider's name for the output limit of a chat request."),
   UPSTREAM_RECORD_URL: z
     .string()
     .regex(/\{(id|since)\}/, "must contain {id} or {since}")
-    .refine((text) => recordOrigin(text) !== null, "must be an http(s) URL, with {id} and {since} after its host")
+    .refine((text) => recordOrigin(text) !== null, "must be an http(s) URL with {id} and {since} after the host")
     .optional()
-    .describe("Where the provider tells what the answer {id} used, or all since the time {since}: read after a crash."),
-  UPSTREAM_RECORD_KEY: z.string().optional().describe("The key for those records, if it is not UPSTREAM_API_KEY."),
+    .describe(
+      "URL where the provider reports the usage of answer {id}, or of all answers since time {since}. Read after a crash.",
+    ),
+  UPSTREAM_RECORD_KEY: z
+    .string()
+    .optional()
+    .describe("Key for UPSTREAM_RECORD_URL. Without it, UPSTREAM_API_KEY is used."),
   UPSTREAM_BLOCKED_HEADER: z
     .string()
     .optional()
-    .describe("The header (value `true`) by which the provider marks an image it blocked and does not bill."),
-  PRIMARY_RPC_URL: httpUrl.describe("A node of the primary chain."),
-  PRIMARY_CHAIN_ID: whole(2 ** 48).describe("The primary chain's id: checked against the node."),
+    .describe("Response header (value `true`) that marks an image that the provider blocked and does not bill."),
+  PRIMARY_RPC_URL: httpUrl.describe("RPC URL of the primary chain."),
+  PRIMARY_CHAIN_ID: whole(2 ** 48).describe("Chain id of the primary chain. It is compared with the node's chain id."),
   PRIMARY_ANCHOR: anchor
     .optional()
-    .describe("An old block of the primary chain and its hash, `17000000:0x...`: a node with another is not believed."),
+    .describe(
+      "Number and hash of an old block of the primary chain, `17000000:0x...`. A node with another hash is rejected.",
+    ),
   SIGN_IN_CHAIN_IDS: chainIdList
     .optional()
     .describe(
-      "Other chains that a signed message may name, such as `31338,31339`; without it those in CHAINS. A contract's wallet signs for the primary chain alone.",
+      "Other chain ids that a signed message may name, such as `31338,31339`. Without it, the chains in CHAINS. A contract wallet can sign for the primary chain only.",
     ),
   CHAINS: chainList
     .optional()
     .describe(
-      "Every chain with its contracts, for `GET /api/v1/contracts` and the status: what `npm run deploy -- <file> --send` prints. `rpcUrl` may be added to each, a public node for clients.",
+      "All chains and their contracts, for `GET /api/v1/contracts` and the status page, as `npm run deploy -- <file> --send` prints them. Each chain may have an `rpcUrl`, a public node for clients.",
     ),
   SETTLEMENT_ADDRESS: address.describe("InferenceSettlement on the primary chain."),
   SETTLEMENT_START_BLOCK: whole(2 ** 48)
     .default(0)
-    .describe("The block before the contract's first event."),
+    .describe("A block before the contract's first event."),
   TOKEN_ADDRESS: address.optional().describe("InferenceToken, for the status page."),
   MINTER_ADDRESS: address.optional().describe("TokenMinter, for the status page."),
-  STABLECOIN_ADDRESS: address.optional().describe("The dollar that the minter takes, for the status page."),
-  BRIDGE_ADDRESS: address.optional().describe("TokenBridge, the same on every chain, for the status page."),
+  STABLECOIN_ADDRESS: address.optional().describe("Stablecoin that the minter takes, for the status page."),
+  BRIDGE_ADDRESS: address
+    .optional()
+    .describe("TokenBridge, for the status page. It has the same address on every chain."),
   POOL_ADDRESS: address
     .optional()
-    .describe("InferencePool, for the status page: without it the settlement contract is asked, which names the same."),
+    .describe("InferencePool, for the status page. Without it, the address is read from the settlement contract."),
   REGISTRY_ADDRESS: address.optional().describe("AgentRegistry, for the status page."),
   CONFIRMATIONS: z
     .union([z.literal("finalized"), whole(100_000)], "must be `finalized` or a whole number of blocks")
     .default("finalized")
-    .describe("When an activation is credited: at finality, or nearer, at the operator's own risk."),
+    .describe("When an activation is credited: `finalized`, or after this number of blocks, at the operator's risk."),
   WITNESS_RPC_URL: httpUrl
     .optional()
-    .describe("A second node, somebody else's: nothing is credited unless both agree."),
+    .describe("RPC URL of a second, independent node. Nothing is credited unless both nodes agree."),
   CHAIN_STALLED_AFTER_MS: whole(86_400_000)
     .optional()
-    .describe(
-      "The age of the latest block from which on the chain counts as stopped; for chains that make blocks steadily.",
-    ),
+    .describe("Age of the latest block from which the chain counts as stalled. For chains with regular blocks."),
   METRICS_TOKEN: z
     .string()
-    .min(16, "must be at least 16 letters: `openssl rand -hex 16` makes them")
+    .min(16, "must be at least 16 characters, such as the output of `openssl rand -hex 16`")
     .optional()
-    .describe("Who sends it as a bearer token may read /metrics. Without it there are no /metrics."),
+    .describe("Bearer token for /metrics. Without it, /metrics does not exist."),
   CLIENT_ADDRESS_HEADER: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,64}$/, "must be the name of a header")
     .optional()
-    .describe("The header whose last entry is the client's address, where a proxy of yours is in front."),
+    .describe("Header whose last entry is the client's address, as your reverse proxy sets it."),
   ACCOUNT_REQUESTS_PER_MINUTE: whole(1e9)
     .default(30_000)
-    .describe("The most requests of one account or identity; 0 for any number."),
+    .describe("Maximum requests per minute of one account or identity. 0 disables the limit."),
   ADDRESS_REQUESTS_PER_MINUTE: whole(1e9)
     .default(60_000)
-    .describe("The most requests from one client address; 0 for any number."),
+    .describe("Maximum requests per minute from one client address. 0 disables the limit."),
   UPSTREAM_BREAKER_FAILURES: whole(1e6)
     .default(10)
-    .describe(
-      "The provider's failures in a row after which a model is not asked for, one of each account; 0 for no number of them.",
-    ),
+    .describe("Consecutive failures, one per account, that open a model's circuit breaker. 0 disables it."),
   UPSTREAM_BREAKER_MS: whole(3_600_000)
     .default(5_000)
-    .describe("For how long it is not asked for, before one request tries it again."),
+    .describe("How long the circuit stays open before one request tries the model again."),
   UPSTREAM_MODEL_REQUESTS: whole(1e6)
     .default(512)
-    .describe("The most requests of one model at the provider at a time; accounts take turns. 0 for any number."),
+    .describe("Maximum concurrent requests per model at the provider. Accounts take turns. 0 disables the limit."),
   UPSTREAM_MODEL_WAITING: whole(1e6)
     .default(1_024)
-    .describe(
-      "The most requests of one model that wait for their turn; past it the newest of the longest line is refused.",
-    ),
+    .describe("Maximum queued requests per model. Beyond it, the newest request of the longest queue is refused."),
   UPSTREAM_MODEL_WAIT_MS: whole(ADMITTED_WITHIN_MS, 1)
     .default(20_000)
-    .describe("How long a request waits for its turn."),
+    .describe("Maximum time of a request in the queue."),
   UNPROVEN_BODY_BYTES: whole(64 * 1024)
     .default(defaultRequestLimits.unprovenBodyBytes)
-    .describe("The largest body that is parsed before its credential was looked up."),
+    .describe("Largest body that is parsed before its credential is looked up."),
   CHAT_BODY_BYTES: whole(64 * MIB, 1_024)
     .default(defaultRequestLimits.chatBodyBytes)
-    .describe("The largest body of a chat."),
+    .describe("Largest body of a chat request."),
   OTHER_BODY_BYTES: whole(64 * MIB, 1_024)
     .default(defaultRequestLimits.otherBodyBytes)
-    .describe("The largest body of the other paid routes."),
+    .describe("Largest body of any other paid request."),
   BODY_READ_MS: whole(ADMITTED_WITHIN_MS, 100)
     .default(defaultRequestLimits.bodyReadMs)
-    .describe("How long a body may take to arrive, however it trickles in."),
+    .describe("Maximum time for a request body to arrive."),
   ANSWER_MS: whole(limits.requestMs, 1_000)
     .default(defaultRequestLimits.answerMs)
     .describe(
-      "How long the provider may take to begin a stream, or to send a whole answer (of a large one, its first 256 KiB).",
+      "Maximum time until the provider starts a stream or completes a whole answer (of a large answer, its first 256 KiB).",
     ),
   STREAM_IDLE_MS: whole(limits.requestMs, 1_000)
     .default(defaultRequestLimits.streamIdleMs)
-    .describe("How long the provider may send nothing amid a stream; looked at every five seconds."),
-  // It may begin as the request's time ends, and its hold lapses a minute later.
+    .describe("Maximum time without a byte from the provider during a stream. Checked every 5 s."),
+  // It may begin at the end of the request's time, and the hold lapses a minute later.
   STALLED_READER_MS: whole(30_000, 100)
     .default(defaultRequestLimits.stalledReaderMs)
-    .describe(
-      "How long a client may read less than 8 KiB a second of an answer that waits for it, before it counts as gone.",
-    ),
+    .describe("How long a client may read less than 8 KiB/s of an answer that waits for it before it counts as gone."),
   DRAIN_MS: whole(limits.requestMs)
     .default(defaultDrainMs)
-    .describe("How long an answer is read on for its usage after its client has gone. In a Worker 25000 at most."),
+    .describe(
+      "How long the gateway reads an answer on for its usage after the client has gone. At most 25000 in a Worker.",
+    ),
   RECEIPT_RETENTION_DAYS: whole(36_500, 2)
     .default(400)
-    .describe("How long the receipt of each request is kept. What receipts come to is kept for ever."),
-  CHAIN_POLL_MS: whole(3_600_000).default(2_000).describe("How often the chain is read."),
+    .describe("How many days a receipt is kept. Totals are kept forever."),
+  CHAIN_POLL_MS: whole(3_600_000).default(2_000).describe("Interval between two reads of the chain."),
 });
 export type GatewaySettings = z.infer<typeof gatewaySettings>;
 
@@ -214,10 +222,10 @@ export function parseSettings<S extends z.ZodObject>(
     const name = String(issue.path[0]);
     return `  ${name}: ${name in given ? issue.message : "is missing"} (${schema.shape[name]?.description ?? ""})`;
   });
-  throw new SettingsError(`The gateway cannot start. Its settings:\n${[...new Set(problems)].join("\n")}`);
+  throw new SettingsError(`The gateway cannot start. Invalid settings:\n${[...new Set(problems)].join("\n")}`);
 }
 
-/** Where a record URL leads, whatever it is filled with; null if that is nowhere, or depends on it. */
+/** The origin of a record URL. Null if it has none, or if the origin depends on what the template is filled with. */
 function recordOrigin(template: string): string | null {
   const origins = ["one", "two"].map((upstreamId) => {
     const url = fillRecordUrl(template, { upstreamId, admittedAt: 0 });
@@ -226,46 +234,46 @@ function recordOrigin(template: string): string | null {
   return origins[0] === origins[1] ? (origins[0] ?? null) : null;
 }
 
-/** The master key goes to the provider and nowhere else: another host's records have a key of their own. */
+/** The master key is sent to the provider only. Records on another host need their own key. */
 function checkRecordKey({ UPSTREAM_RECORD_URL: url, UPSTREAM_RECORD_KEY: key, ...settings }: GatewaySettings): void {
   if (url === undefined || key !== undefined) return;
   if (recordOrigin(url) === new URL(settings.UPSTREAM_BASE_URL).origin) return;
   throw new SettingsError(
-    "The gateway cannot start. Its settings:\n  UPSTREAM_RECORD_KEY: is missing, and UPSTREAM_RECORD_URL is not on " +
-      "the host of UPSTREAM_BASE_URL, where alone UPSTREAM_API_KEY may go",
+    "The gateway cannot start. Invalid settings:\n  UPSTREAM_RECORD_KEY: is missing. UPSTREAM_RECORD_URL is on another " +
+      "host than UPSTREAM_BASE_URL, and UPSTREAM_API_KEY is sent to that host only",
   );
 }
 
-/** Where nobody may hold so much of the memory for bodies, such a body would be told to come later for ever. */
+/** A body above one sender's share of the memory would be refused with "retry later" forever. */
 function checkBodies({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }: GatewaySettings, heldBodyBytes: number): void {
   const most = largestShare(heldBodyBytes);
   const tooLarge = Object.entries({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }).filter(([, bytes]) => bytes > most);
   if (tooLarge.length === 0) return;
   const problems = tooLarge.map(([name]) => `  ${name}: must be at most ${most} on this host`);
-  throw new SettingsError(`The gateway cannot start. Its settings:\n${problems.join("\n")}`);
+  throw new SettingsError(`The gateway cannot start. Invalid settings:\n${problems.join("\n")}`);
 }
 
-/** What the host ends before that would never be settled here. */
+/** A host that ends a request earlier would leave it unsettled. */
 function checkDrain({ DRAIN_MS }: GatewaySettings, mostDrainMs: number): void {
   if (DRAIN_MS <= mostDrainMs) return;
   throw new SettingsError(
-    `The gateway cannot start. Its settings:\n  DRAIN_MS: must be at most ${mostDrainMs} on this host, which ends a ` +
+    `The gateway cannot start. Invalid settings:\n  DRAIN_MS: must be at most ${mostDrainMs} on this host, which ends a ` +
       "request soon after its client has gone",
   );
 }
 
-/** A request that came and waited for longer than it may would be refused for its age, when its turn has come. */
+/** A request that waited longer would be refused for its age when its turn has come. */
 function checkTimes(settings: GatewaySettings): void {
   const { BODY_READ_MS, UPSTREAM_MODEL_REQUESTS, UPSTREAM_MODEL_WAIT_MS } = settings;
   const waitMs = UPSTREAM_MODEL_REQUESTS === 0 ? 0 : UPSTREAM_MODEL_WAIT_MS;
   if (BODY_READ_MS + waitMs <= ADMITTED_WITHIN_MS) return;
   throw new SettingsError(
-    "The gateway cannot start. Its settings:\n  BODY_READ_MS and UPSTREAM_MODEL_WAIT_MS: must be at most " +
+    "The gateway cannot start. Invalid settings:\n  BODY_READ_MS and UPSTREAM_MODEL_WAIT_MS: must be at most " +
       `${ADMITTED_WITHIN_MS} together`,
   );
 }
 
-/** The contracts as everybody names them, and the setting in which each one's address is. */
+/** The contracts' names, and the setting that holds each address. */
 export const contractSettings = {
   inferenceToken: "TOKEN_ADDRESS",
   tokenMinter: "MINTER_ADDRESS",
@@ -276,7 +284,7 @@ export const contractSettings = {
   tokenBridge: "BRIDGE_ADDRESS",
 } as const;
 
-/** @param host.mostDrainMs How long the host can keep reading for a client that has gone. */
+/** @param host.mostDrainMs The longest time that the host can read on after a client has gone. */
 export function configOf(
   settings: GatewaySettings,
   host: Pick<GatewayConfig, "heldBodyBytes" | "heldAnswerBytes"> & { mostDrainMs: number; pricesFile: string | null },
@@ -348,7 +356,7 @@ function chainsOf(settings: GatewaySettings): readonly KnownChain[] {
   const primary = { chainId: settings.PRIMARY_CHAIN_ID, contracts: Object.fromEntries(named) };
   const { chains, problem } = knownChains(primary, settings.CHAINS);
   if (problem === undefined) return chains;
-  throw new SettingsError(`The gateway cannot start. Its settings:\n  CHAINS: ${problem}`);
+  throw new SettingsError(`The gateway cannot start. Invalid settings:\n  CHAINS: ${problem}`);
 }
 
 export class SettingsError extends Error {

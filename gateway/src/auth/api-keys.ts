@@ -30,7 +30,7 @@ export async function createApiKey(
   );
   if (status === "nonce_used") usedBefore();
   if (status === "too_many_keys") {
-    const message = `This account has ${MAX_KEYS_PER_ACCOUNT} keys, the most there can be: revoke one first.`;
+    const message = `This account has ${MAX_KEYS_PER_ACCOUNT} keys, which is the maximum. Revoke one first.`;
     fail("invalid_request", message, { metadata: { max_keys: MAX_KEYS_PER_ACCOUNT } });
   }
   return { key: text, view: await readApiKey(gateway, partition, keyId, atMs) };
@@ -97,7 +97,7 @@ export async function setApiKeyTerms(
   );
   if (status === "nonce_used") usedBefore();
   if (status === "unknown") unknownKey(keyId);
-  if (status === "expired") fail("key_expired", "This API key has expired, and stays so: create another one.");
+  if (status === "expired") fail("key_expired", "An expired API key cannot be changed. Create another one.");
   return readApiKey(gateway, partition, keyId, at);
 }
 
@@ -122,7 +122,7 @@ export async function readApiKey(
 }
 
 function usedBefore(): never {
-  return fail("siwe_nonce_used", "This message was used before: sign one with a new nonce.");
+  return fail("siwe_nonce_used", "This message was already used. Sign one with a new nonce.");
 }
 
 function unknownKey(keyId: string): never {

@@ -27,8 +27,12 @@ export function presentedCredential(context: GatewayContext, wanted: Wanted = "k
   if (text === undefined) missing(wanted);
   const credential = context.get("gateway").credentials.verify(text);
   if (credential !== undefined) return credential;
-  if (/^i[sa]_/.test(text)) fail("invalid_session", "This session token is not one of ours: sign in again.");
-  return fail("invalid_api_key", "This API key is not one of ours: check that it was copied whole.");
+  if (/^i[sa]_/.test(text))
+    fail("invalid_session", "This session token is malformed, or from another gateway. Sign in again.");
+  return fail(
+    "invalid_api_key",
+    "This API key is malformed, or from another gateway. Check that it was copied completely.",
+  );
 }
 
 function missing(wanted: Wanted): never {

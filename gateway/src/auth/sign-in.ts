@@ -45,7 +45,7 @@ export async function signIn(gateway: Gateway, request: SignIn, atMs: number): P
     // A message that was used up without a session would have to be signed again.
     { insist: true },
   );
-  if (!opened) fail("siwe_nonce_used", "This message was used before: sign one with a new nonce.");
+  if (!opened) fail("siwe_nonce_used", "This message was already used. Sign one with a new nonce.");
   await cacheSession(gateway, token, { value: { address, agentToken }, expiresAt });
   return { token };
 }
@@ -59,7 +59,7 @@ export async function signOut(
   const { partition, payer } = credential;
   const { ledger } = gateway.environment;
   const { status } = await ledger.run(() => send(partition, { type: "revokeSession", at: atMs, digest: payer.digest }));
-  if (status === "unknown") fail("invalid_session", "This session is not valid: sign in again.");
+  if (status === "unknown") fail("invalid_session", "This session is not valid. Sign in again.");
   await cacheSession(gateway, token, null);
 }
 

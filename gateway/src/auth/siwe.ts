@@ -56,7 +56,7 @@ export async function verifyKeyRequest(
   if (resource === undefined || others.length > 0 || !isMeant(resource, endpoint, purpose)) {
     const { path, example } = resourceOf(purpose);
     const wanted = `${endpoint}${path}${example}`;
-    fail("siwe_malformed", `A message for this has exactly one resource, what is asked for, like ${wanted}.`);
+    fail("siwe_malformed", `The message must have exactly one resource, such as ${wanted}.`);
   }
   return { signer: await requireSignature(gateway, message, signed), resource };
 }
@@ -90,13 +90,16 @@ function assertTimes({ issuedAt, notBefore, expirationTime }: SiweMessage, atMs:
   const now = new Date(atMs).toISOString();
   if (atMs - issuedAt > limits.messageMs) {
     const minutes = limits.messageMs / 60_000;
-    fail("siwe_expired", `The message was issued more than ${minutes} minutes ago: sign a new one. It is ${now} here.`);
+    fail(
+      "siwe_expired",
+      `The message was issued more than ${minutes} minutes ago. Sign a new one. The gateway's time is ${now}.`,
+    );
   }
   if (expirationTime !== undefined && atMs >= expirationTime) {
-    fail("siwe_expired", `The message has expired: sign a new one. It is ${now} here.`);
+    fail("siwe_expired", `The message has expired. Sign a new one. The gateway's time is ${now}.`);
   }
   if (issuedAt - atMs > MAX_AHEAD_MS || (notBefore !== undefined && atMs < notBefore)) {
-    fail("siwe_expired", `The message is for a later time: check the clock it was made by. It is ${now} here.`);
+    fail("siwe_expired", `The message's time is in the future. Check your clock. The gateway's time is ${now}.`);
   }
 }
 
@@ -106,7 +109,7 @@ async function requireSignature(gateway: Gateway, message: SiweMessage, signed: 
   const { signature } = signed;
   const check = () => checkPlainSignature({ address, message: signed.message, signature });
   const plain = await inTurn(gateway.slicedWork, signed.client ?? "", check);
-  if (plain === "high_s") fail("invalid_signature", "The signature's s is in the upper half: sign again.");
+  if (plain === "high_s") fail("invalid_signature", "The signature has a high `s` value. Sign again.");
   // The account's own key needs no chain, so that a failing chain keeps nobody out who has one.
   if (plain === "other" && !(await isAcceptedByContract(gateway, message, signed))) notSigned(gateway.config, message);
   return {
@@ -134,7 +137,7 @@ async function isAcceptedByContract(
 
 function notSigned({ chainIds: [primary] }: GatewayConfig, { address, chainId }: SiweMessage): never {
   const alone = chainId === primary ? "" : ` A contract's wallet signs messages of chain ${primary} alone.`;
-  const message = `The signature is not one by ${address} over this message on chain ${chainId}.${alone}`;
+  const message = `The signature is not by ${address} over this message for chain ${chainId}.${alone}`;
   return fail("invalid_signature", message);
 }
 

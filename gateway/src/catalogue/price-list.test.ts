@@ -61,7 +61,7 @@ test("a model that is gone causes one reading in a while", async () => {
 
 test("without prices, or with old ones alone, nobody is charged, and everybody is told to come again", async () => {
   const { prices, time, answer } = open();
-  const said = /^The provider's prices are not known .* try again in a few seconds\. Nothing was charged\.$/;
+  const said = /^The provider's prices are not known.* Nothing was charged\. Retry in a few seconds\.$/;
   assert.throws(() => prices.current(), { message: said });
   const read = prices.refresh();
   answer();

@@ -96,8 +96,7 @@ export function makePriceList(
   return {
     current() {
       if (latest === undefined || clock.now() - latest.atMs > limits.catalogueMaxAgeMs) {
-        const message =
-          "The provider's prices are not known at the moment: try again in a few seconds. Nothing was charged.";
+        const message = "The provider's prices are not known. Nothing was charged. Retry in a few seconds.";
         return fail("upstream_unavailable", message, { retryAfterS: 5 });
       }
       return latest;

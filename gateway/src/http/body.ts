@@ -142,7 +142,7 @@ function withinTime<T>(context: GatewayContext, reading: Promise<T>): Promise<T>
   const { bodyReadMs } = config.request;
   return new Promise<T>((resolve, reject) => {
     const timer = environment.timers.after(bodyReadMs, () => {
-      const message = `The request's body did not arrive within ${bodyReadMs / 1000} s: send it again.`;
+      const message = `The request body did not arrive within ${bodyReadMs / 1000} s. Send it again.`;
       reject(new GatewayError({ code: "request_timeout", message }));
     });
     reading.then(

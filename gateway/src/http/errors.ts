@@ -22,11 +22,11 @@ export function errorResponse(context: GatewayContext, error: unknown): Response
 export function errorDetail(error: unknown): ErrorDetail {
   if (error instanceof GatewayError) return error.detail;
   if (error instanceof LedgerUnavailable) {
-    const message = "The ledger cannot take requests at the moment: try again in a few seconds.";
+    const message = "The ledger is unavailable. Retry in a few seconds.";
     return { code: "ledger_unavailable", message, retryAfterS: 2 };
   }
   if (isChainUnavailable(error)) {
-    const message = "The chain cannot be read at the moment: try again in a few seconds. Nothing was charged.";
+    const message = "The chain cannot be read. Nothing was charged. Retry in a few seconds.";
     return { code: "chain_unavailable", message, retryAfterS: 2 };
   }
   return { code: "internal_error", message: INTERNAL_ERROR };

@@ -69,7 +69,8 @@ export async function requirePersonalSession(
 
 function personalAccount({ session }: SessionHolder): { account: Address; partition: Partition } {
   if (session.agentToken !== null) {
-    const message = "This session speaks for an agent: sign in without agentToken for your wallet's balance and keys.";
+    const message =
+      "This session belongs to an agent. Sign in without `agentToken` for your wallet's balance and keys.";
     fail("wrong_identity", message);
   }
   const account = lowerAddress(session.address);
@@ -94,7 +95,7 @@ export async function requireSessionToken(
 }
 
 function notASession(): never {
-  const message = "This takes a session, and this is an API key: sign in with POST /auth and send its token.";
+  const message = "This needs a session, and an API key was sent. Sign in with POST /auth and send its token.";
   return fail("wrong_identity", message);
 }
 

@@ -77,7 +77,7 @@ async function relay(
       }
       if (state !== "open") outlet.close();
       watch.checkpointIfDue();
-      if (isRunaway(exchange, tap)) throw giveUp(exchange, "The answer was far longer than what was asked for");
+      if (isRunaway(exchange, tap)) throw giveUp(exchange, "The answer was far longer than requested");
     }
     const rest = tap.end(cutError(exchange));
     if (proof.isDue() && !(await proof.write())) return;
@@ -147,7 +147,7 @@ async function refuseToBegin(gateway: Gateway, exchange: Exchange, outlet: Outle
   endExchange(gateway, exchange, { kind: "nothing", why, ...nothingReported, mayBill: "stream" });
   exchange.abort.abort();
   if (exchange.order.stream) {
-    const message = "The ledger is not available at the moment: try again in a moment. Nothing was charged.";
+    const message = "The ledger is unavailable. Nothing was charged. Retry in a few seconds.";
     const body = errorBody({ code: "ledger_unavailable", message });
     await outlet.write(new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`), nothingDelivered);
     outlet.close();
@@ -178,7 +178,7 @@ function end(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet, com
 function cutError({ id, abort: { signal } }: Exchange): ErrorBody {
   if (!signal.aborted) return errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
   const why = whyGivenUp(signal) ?? "The answer took too long";
-  const message = `${why}, and was given up. What was charged for it: ${receiptHint(id)}.`;
+  const message = `${why}. The request was aborted. For its charge, ${receiptHint(id)}.`;
   return errorBody({ code: "upstream_timeout", message });
 }
 
@@ -210,7 +210,8 @@ export function startWatch(gateway: Gateway, exchange: Exchange, tap: WatchedTap
     // Over for the client, and the provider still sends: nothing of it is wanted any more.
     const isOver = exchange.ended || tap.state() !== "open";
     if (isOver) giveUp(exchange, "The answer was over");
-    else if (now - lastBytesAt >= gateway.config.request.streamIdleMs) giveUp(exchange, "The answer stood still");
+    else if (now - lastBytesAt >= gateway.config.request.streamIdleMs)
+      giveUp(exchange, "The provider sent nothing for too long");
     outlet.keepAlive(now);
     checkpoint();
   }

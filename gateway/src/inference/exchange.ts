@@ -181,7 +181,7 @@ function receiptDetail(exchange: Exchange, ending: Ending, conclusion: Conclusio
 function whyOf(ending: Ending): string | null {
   if (ending.kind === "nothing") return ending.why;
   if (ending.delivered.isBlocked === true) return "blocked by the provider";
-  return ending.givenUp ? "the answer took too long, or was too large, and was given up" : null;
+  return ending.givenUp ? "the answer took too long or was too large, and was aborted" : null;
 }
 
 /**

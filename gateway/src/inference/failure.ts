@@ -34,7 +34,7 @@ export function failureEnding(error: unknown, { order, abort }: Exchange, reques
 export function failureError(error: unknown, { id, abort }: Exchange, { chargeNanoUsd }: Conclusion): unknown {
   if (!(error instanceof UpstreamFailure)) return error;
   if (error.stage === "not_sent") {
-    const message = "The provider cannot be reached at the moment: try again in a few seconds. Nothing was charged.";
+    const message = "The provider cannot be reached. Nothing was charged. Retry in a few seconds.";
     return new GatewayError({ code: "upstream_unavailable", message, retryAfterS: 2 });
   }
   const charged =
@@ -43,7 +43,7 @@ export function failureError(error: unknown, { id, abort }: Exchange, { chargeNa
       : `The provider may bill it, so $${formatUsd(chargeNanoUsd)} was charged: ${receiptHint(id)}.`;
   if (abort.signal.aborted) {
     const given = whyGivenUp(abort.signal);
-    const why = given === null ? "The provider took too long." : `${given}, and was given up.`;
+    const why = given === null ? "The provider took too long." : `${given}. The request was aborted.`;
     return new GatewayError({ code: "upstream_timeout", message: `${why} ${charged}` });
   }
   return new GatewayError({ code: "upstream_error", message: `The provider's answer broke off. ${charged}` });

@@ -57,18 +57,18 @@ export async function answerClaimed(
 ): Promise<Response> {
   const metadata = { request_id: by };
   if (state === "in_progress") {
-    const message = "A request with this Idempotency-Key is being served: try again in a second.";
+    const message = "A request with this Idempotency-Key is in progress. Retry in a second.";
     return fail("idempotency_in_progress", message, { metadata, retryAfterS: 1 });
   }
   if (state === "mismatch") {
-    const message = "This Idempotency-Key was used for another body: use a new key for a new request.";
+    const message = "This Idempotency-Key was used with another body. Use a new key for a new request.";
     return fail("idempotency_mismatch", message, { metadata });
   }
   return (
     (await replay(gateway, request, by)) ??
     fail(
       "idempotency_completed",
-      `The request with this Idempotency-Key was served, and its answer is not kept: see GET /api/v1/generation?id=${by}.`,
+      `The request with this Idempotency-Key has completed, and its answer is not stored. See GET /api/v1/generation?id=${by}.`,
       { metadata },
     )
   );

@@ -67,7 +67,7 @@ export async function requirePayer(
 ): Promise<void> {
   if (credential.payer.kind === "session") await readSessionMeans(gateway, credential, { at, client });
   if ((await exhausted(gateway, credential, { at, neededNanoUsd: 1 })) === null) return;
-  const message = "Memory for requests is short, and who has something to spend comes first: try again in a moment.";
+  const message = "The gateway is overloaded. Retry in 5 s.";
   fail("overloaded", message, { retryAfterS: 5 });
 }
 

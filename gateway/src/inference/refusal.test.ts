@@ -59,7 +59,7 @@ test("what holds are in the way of says when to try again", () => {
     ["ceiling", "share_held"],
   ] as const) {
     const { detail } = refusalError({ ...refusal, budget, cause }, quote, 0);
-    assert.match(detail.message, /try again (in a few seconds|when one of them has ended)\.$/i, `${budget} ${cause}`);
+    assert.match(detail.message, /retry (in a few seconds|when one of them has ended)\.$/i, `${budget} ${cause}`);
   }
 });
 
@@ -73,7 +73,7 @@ test("a ceiling with something left says how much, what would fit and when it re
   assert.equal(detail.code, "daily_cap_reached");
   assert.equal(
     detail.message,
-    "This request could cost $0.0000001; $0.00000004 is left of the gateway's settlement ceiling for today. " +
+    "This request could cost $0.0000001. Only $0.00000004 is left of the gateway's settlement ceiling for today. " +
       "Send max_tokens of at most 40. It resets at 2026-11-23T00:00:00.000Z.",
   );
   assert.equal(detail.metadata?.max_affordable_tokens, 40);

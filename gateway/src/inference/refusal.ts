@@ -41,19 +41,21 @@ export function credentialError(payer: Payer, fault: CredentialFault): GatewayEr
     const expired = fault === "expired";
     return new GatewayError({
       code: expired ? "session_expired" : "invalid_session",
-      message: expired ? "This session has expired: sign in again." : "This session is not valid: sign in again.",
+      message: expired ? "This session has expired. Sign in again." : "This session is not valid. Sign in again.",
     });
   }
   if (fault === "expired") {
-    return new GatewayError({ code: "key_expired", message: "This API key has expired: create another one." });
+    return new GatewayError({ code: "key_expired", message: "This API key has expired. Create another one." });
   }
   if (fault === "disabled") {
-    return new GatewayError({ code: "key_disabled", message: "This API key is disabled: enable it, or use another." });
+    return new GatewayError({
+      code: "key_disabled",
+      message: "This API key is disabled. Enable it, or use another one.",
+    });
   }
   return new GatewayError({
     code: "invalid_api_key",
-    message:
-      fault === "revoked" ? "This API key has been revoked: use another one." : "This API key is not known here.",
+    message: fault === "revoked" ? "This API key has been revoked. Use another one." : "This API key does not exist.",
   });
 }
 
@@ -71,39 +73,39 @@ function wording(
   const needed = `$${formatUsd(refusal.neededNanoUsd)}`;
   const available = `$${formatUsd(refusal.availableNanoUsd)}`;
   const smaller = affordable !== null && affordable > 0 ? ` Send max_tokens of at most ${affordable}.` : "";
-  const later = ` ${smaller === "" ? "Try" : "Or try"} again in a few seconds.`;
+  const later = ` ${smaller === "" ? "Retry" : "Or retry"} in a few seconds.`;
   const until = resetsAt === null ? "" : ` It resets at ${resetsAt}.`;
   switch (refusal.cause) {
     case "in_flight": {
       const whose = refusal.budget === "capacity" ? "identity" : "account";
       return {
         code: "too_many_in_flight",
-        message: `Too many requests of this ${whose} are in flight: try again when one of them has ended.`,
+        message: `Too many requests of this ${whose} are in flight. Retry when one of them has ended.`,
       };
     }
     case "share":
       return {
         code: "request_too_expensive",
-        message: `This request could cost ${needed}, and one account may hold ${available} of the day's ceiling.${smaller}`,
+        message: `This request could cost ${needed}. One account may hold at most ${available} of the day's ceiling.${smaller}`,
       };
     case "share_held":
       return {
         code: "too_many_in_flight",
-        message: `This account's requests in flight hold their share of the day's ceiling: ${available} of it is left, and this request could cost ${needed}. Try again when one of them has ended.`,
+        message: `This request could cost ${needed}. This account's requests in flight leave ${available} of its share of the day's ceiling. Retry when one of them has ended.`,
       };
     case "held":
       return refusal.budget === "ceiling" && refusal.isOwn !== true
         ? {
             code: "ceiling_reserved",
-            message: `This request could cost ${needed}; requests in flight leave ${available} of today's settlement ceiling at the moment.${smaller}${later}`,
+            message: `This request could cost ${needed}. Requests in flight leave ${available} of today's settlement ceiling.${smaller}${later}`,
           }
         : {
             code: "budget_reserved",
-            message: `This request could cost ${needed}; other requests in flight leave ${available} at the moment.${smaller}${later}`,
+            message: `This request could cost ${needed}. Other requests in flight leave ${available}.${smaller}${later}`,
           };
     case "settled":
       return settledWording(refusal.budget, {
-        costs: `This request could cost ${needed}; ${available} is`,
+        costs: `This request could cost ${needed}. Only ${available} is`,
         smaller,
         until,
         isWallets,

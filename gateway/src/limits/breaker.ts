@@ -103,6 +103,6 @@ const neverOpen: Breaker = {
 };
 
 function unavailable(model: string, retryAfterS: number): never {
-  const message = `The provider fails for \`${model}\` at the moment: try again in ${retryAfterS} s. Nothing was charged.`;
+  const message = `The provider is failing for \`${model}\`. Nothing was charged. Retry in ${retryAfterS} s.`;
   return fail("upstream_unavailable", message, { retryAfterS });
 }

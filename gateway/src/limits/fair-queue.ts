@@ -117,6 +117,6 @@ function makeRoom({ byAccount }: Lines, length: number): void {
 }
 
 function crowded(): never {
-  const message = "Too many requests for this model are waiting for the provider: try again in a few seconds.";
+  const message = "Too many requests for this model are queued. Retry in a few seconds.";
   return fail("rate_limited", message, { retryAfterS: 5 });
 }

@@ -17,7 +17,7 @@ export function makeGate({ atOnce, each = atOnce }: GateLimits, what: string): G
   return async function through(work, client) {
     const own = client === undefined ? 0 : (clients.get(client) ?? 0);
     if (underWay >= atOnce || own >= each)
-      fail("overloaded", `Too many ${what} are under way: try again in a second.`, { retryAfterS: 1 });
+      fail("overloaded", `Too many ${what} are in progress. Retry in a second.`, { retryAfterS: 1 });
     underWay += 1;
     if (client !== undefined) clients.set(client, own + 1);
     try {

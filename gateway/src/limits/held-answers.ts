@@ -34,7 +34,7 @@ export function makeHeldAnswers(all: number): HeldAnswers {
     admit(owner) {
       const own = byOwner.get(owner) ?? 0;
       if (own >= share) {
-        const message = `Unread answers of this account take ${own} bytes, the most is ${share}. Read them, then retry.`;
+        const message = `Unread answers of this account take ${own} bytes of at most ${share}. Read them, then retry.`;
         fail("rate_limited", message, { retryAfterS: 5 });
       }
       if (own > 0 && total >= all) fail("overloaded", "The gateway is overloaded. Retry in 5 s.", { retryAfterS: 5 });

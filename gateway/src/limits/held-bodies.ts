@@ -72,7 +72,7 @@ export function makeHeldBodies({ all, small }: HeldLimits): HeldBodies {
       if (before !== null) change(body, 0, before);
       if (!fits(had + bytes, sender)) {
         if (before !== null) change(body, had, before);
-        fail("overloaded", "Too many large requests are in flight: try again in a moment.", { retryAfterS: 2 });
+        fail("overloaded", "Too many large requests are in flight. Retry in 2 s.", { retryAfterS: 2 });
       }
       body.sender = sender;
       change(body, had + bytes, sender);

@@ -71,6 +71,6 @@ export function makeLimiter(perMinute: number | null): Limiter {
 const ROUNDING = 1e-6;
 
 function tooMany(perMinute: number, retryAfterS: number): never {
-  const message = `More than ${perMinute} requests came within a minute: slow down, and try again in ${retryAfterS} s.`;
+  const message = `More than ${perMinute} requests arrived within a minute. Retry in ${retryAfterS} s.`;
   return fail("rate_limited", message, { retryAfterS, metadata: { requests_per_minute: perMinute } });
 }

@@ -291,7 +291,7 @@ describe("what a holder reads of its own", () => {
     const agent = await fixture.signIn(wallet, { agentToken: `0x${"a".repeat(40)}` });
     const refused = await fixture.call("GET", "/api/v1/credits", { bearer: agent });
     assertError(refused, 403, "wrong_identity");
-    assert.match(refused.body.error?.message ?? "", /sign in without agentToken/);
+    assert.match(refused.body.error?.message ?? "", /Sign in without `agentToken`/);
   });
 });
 
@@ -354,7 +354,7 @@ describe("what anyone reads", () => {
     const answer = await get("/api/v1/credits");
     assertError(answer, 503, "ledger_unavailable");
     assert.doesNotMatch(answer.text, /disk/);
-    assert.match(answer.body.error?.message ?? "", /try again in a few seconds\.$/);
+    assert.match(answer.body.error?.message ?? "", /Retry in a few seconds\.$/);
     const request = answer.headers.get("x-request-id");
     assert.deepEqual(logged, [["warn", "ledger_unavailable", { request, error: "the disk is full" }]]);
   });

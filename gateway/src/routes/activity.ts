@@ -42,9 +42,9 @@ function daysOf({ from, to }: ActivityQuery, atMs: number): Days {
   const last = to ?? utcDay(atMs);
   const first = from ?? utcDay(Date.parse(last) - 29 * DAY_MS);
   const days = (Date.parse(last) - Date.parse(first)) / DAY_MS + 1;
-  if (days < 1) fail("invalid_request", "`from` is later than `to`: swap them.", { param: "from" });
+  if (days < 1) fail("invalid_request", "`from` is later than `to`. Swap them.", { param: "from" });
   if (days > MAX_ACTIVITY_DAYS) {
-    fail("invalid_request", `These are ${days} days: ask for at most ${MAX_ACTIVITY_DAYS} at a time.`, {
+    fail("invalid_request", `The range has ${days} days. Ask for at most ${MAX_ACTIVITY_DAYS} at a time.`, {
       param: "from",
     });
   }
@@ -59,7 +59,7 @@ async function listReceipts(
   wantsCsv: boolean,
 ): Promise<Response> {
   if (cursor !== undefined && !isRequestId(cursor)) {
-    fail("invalid_request", "`cursor` is the `next_cursor` of the page before: send it as it was.", {
+    fail("invalid_request", "`cursor` must be the `next_cursor` of the previous page, unchanged.", {
       param: "cursor",
     });
   }
@@ -112,7 +112,10 @@ async function addUp(
     const page: TotalPage = await inTurn(slicedWork, partition, () => environment.ledger.read(partition, query));
     found += page.totals.length;
     if (found > MAX_TOTALS) {
-      fail("invalid_request", "That is more than can be added up at once: ask for fewer days, or one model or key.");
+      fail(
+        "invalid_request",
+        "There are too many rows to add up at once. Ask for fewer days, or for one model or key.",
+      );
     }
     const own = page.totals.filter((total) => key_id === undefined || totalTerms(total).keyId === key_id);
     await slicedWork.run(partition, addTotals(byName, own, groups));

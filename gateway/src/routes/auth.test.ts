@@ -348,7 +348,7 @@ describe("an agent's owner", () => {
     };
     const answer = await post(fixture, { ...(await sign(makeWallet())), agentToken: AGENT });
     assertError(answer, 503, "chain_unavailable");
-    assert.match(answer.body.error?.message ?? "", /try again in a few seconds\. Nothing was charged\.$/);
+    assert.match(answer.body.error?.message ?? "", /Nothing was charged\. Retry in a few seconds\.$/);
   });
 });
 

@@ -42,6 +42,6 @@ function parse<T extends z.ZodType>(shape: T, answer: unknown): z.output<T> {
   if (success) return data;
   throw new GatewayError({
     code: "upstream_error",
-    message: "The provider's list has a shape that is not known here.",
+    message: "The provider's list has an unknown format.",
   });
 }

@@ -11,7 +11,7 @@ export function getContracts(context: GatewayContext): Response {
   if (gateway.environment.chain.following().state === "halted") {
     fail(
       "chain_unavailable",
-      "The chain contradicts the gateway's settings or books. Send no money until the operator has found out why.",
+      "The chain contradicts the gateway's settings or books. Send no money until the operator has resolved this.",
       { retry: false },
     );
   }

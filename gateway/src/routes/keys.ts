@@ -65,7 +65,7 @@ export async function patchKey(context: GatewayContext): Promise<Response> {
   parseJsonBody(text);
   const { name, disabled, limit } = validate(keyChangeBody, parseKeepingDigits(text, "limit"));
   if (name === undefined && disabled === undefined && limit === undefined) {
-    fail("invalid_request", "Nothing to change: send `name`, `disabled` or `limit`.");
+    fail("invalid_request", "The body changes nothing. Send `name`, `disabled` or `limit`.");
   }
   const view = await changeApiKey(gateway, partition, {
     keyId: context.req.param("id") ?? "",

@@ -66,6 +66,6 @@ export function makeCatalogueReads(
 }
 
 function notTold(): GatewayError {
-  const message = "The provider does not tell this at the moment: try again in a few seconds.";
+  const message = "The provider did not answer. Retry in a few seconds.";
   return new GatewayError({ code: "upstream_unavailable", message, retryAfterS: 5 });
 }

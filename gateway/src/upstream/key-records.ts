@@ -169,7 +169,7 @@ export function makeKeyRecords(
 }
 
 function noKey(): never {
-  const message = "There is no key at the provider for this identity now: try again in a few seconds.";
+  const message = "This identity has no key at the provider at the moment. Retry in a few seconds.";
   return fail("upstream_unavailable", `${message} Nothing was charged.`, { retryAfterS: 5 });
 }
 

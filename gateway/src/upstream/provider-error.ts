@@ -18,24 +18,27 @@ export function providerError(status: number, body: string, secrets: SecretFilte
     return plain({ code, message: `The provider refused the request${because}` });
   }
   if (status === 422) {
-    return plain({ code: "content_policy_violation", message: `The provider's content policy refused it${because}` });
+    return plain({
+      code: "content_policy_violation",
+      message: `The provider's content policy refused the request${because}`,
+    });
   }
   if (status === 413)
     return plain({ code: "request_too_large", message: "The request is too large for the provider." });
   if (status === 404 || status === 410) {
-    const detail = { ...unavailable("This model is not available at the provider at the moment."), retry: false };
+    const detail = { ...unavailable("This model is not available at the provider."), retry: false };
     return { ...plain(detail), modelGone: true };
   }
-  if (status === 429) return plain(unavailable("The provider is busy: try again in a few seconds.", 5));
+  if (status === 429) return plain(unavailable("The provider is busy. Retry in a few seconds.", 5));
   if (status === 401 || status === 402 || status === 403) {
     // Our key or our account: nothing that a client's next try could change.
-    const detail = { ...unavailable("The provider is not available at the moment."), retry: false };
+    const detail = { ...unavailable("The provider is not available."), retry: false };
     return { ...plain(detail), alert: `it answered ${status}` };
   }
   if (status === 408 || status === 504) {
     return plain({ code: "upstream_timeout", message: "The provider took too long. Nothing was charged." });
   }
-  if (status === 503) return plain(unavailable("The provider is not available at the moment.", 5));
+  if (status === 503) return plain(unavailable("The provider is not available.", 5));
   const alert = status >= 300 && status < 400 ? `it answered with a redirect (${status})` : null;
   const message = `The provider failed (${status}). Nothing was charged.`;
   return { ...plain({ code: "upstream_error", message }), alert };

@@ -110,7 +110,7 @@ describe("each example, as it is printed, on a key of its own", () => {
     assert.equal(text, contentOf(await whole.text()));
     await assert.rejects(
       chat("none", "Hello", () => undefined),
-      /API key is not one of ours/,
+      /API key is malformed/,
     );
     await assert.rejects(
       chat(account.key, "[[fault=error-after-content]]", () => undefined),

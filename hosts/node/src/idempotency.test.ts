@@ -137,7 +137,7 @@ describe("the same request again", () => {
     const account = await stack.account(USD);
     const tag = makeTag();
     const all = await Promise.all(
-      Array.from({ length: 100 }, () => post(account.key, "once", chat(tag, "[[delay=300]]"))),
+      Array.from({ length: 100 }, () => post(account.key, "once", chat(tag, "[[delay=2000]]"))),
     );
     const served = all.filter(({ status }) => status === 200);
     assert.ok(served.length >= 1);
@@ -245,7 +245,7 @@ describe("the same name for something else", () => {
   test("is 422 for another body, while the first runs and once it is over", async () => {
     const account = await stack.account(USD);
     const tag = makeTag();
-    const first = post(account.key, "once", chat(tag, "[[delay=300]]"));
+    const first = post(account.key, "once", chat(tag, "[[delay=2000]]"));
     await until("the provider to have it", () => providerRecords(stack, tag)[0]);
     const early = await post(account.key, "once", chat(tag, "something else"));
     assert.deepEqual([early.status, early.code], [422, "idempotency_mismatch"]);

@@ -210,7 +210,7 @@ describe("what the provider does", () => {
     assert.ok(sent > most - 200 && sent < 200_000, `${sent} tokens were sent`);
     assert.ok(stream.tokens() < most + 1_000, `${stream.tokens()} tokens were passed on`);
     const error = chunksIn(stream.text()).at(-1)?.error;
-    assert.match(String(error?.message), /longer than what was asked for/);
+    assert.match(String(error?.message), /longer than requested/);
     const { receipt, hold } = await settledOne(stack, account.address);
     assert.equal(receipt.chargeNanoUsd, hold.amountNanoUsd);
   });

@@ -54,7 +54,7 @@ test("without settings it ends with one message that names all that are missing,
   const { code, said, stdout } = await runToEnd({});
   assert.equal(code, 1);
   assert.equal(stdout, "");
-  assert.equal(said[0], "The gateway cannot start. Its settings:");
+  assert.equal(said[0], "The gateway cannot start. Invalid settings:");
   assert.deepEqual(
     said
       .slice(1)
@@ -75,7 +75,7 @@ const wrong: Record<string, [value: string, because: RegExp]> = {
   UPSTREAM_RECORD_URL: ["http://provider.test/record", /\{id\}/],
   PRIMARY_RPC_URL: ["localhost:8545", /http\(s\) URL/],
   PRIMARY_CHAIN_ID: ["0x1", /whole number/],
-  PRIMARY_ANCHOR: ["latest", /number of a block and its hash/],
+  PRIMARY_ANCHOR: ["latest", /block number and its hash/],
   SETTLEMENT_ADDRESS: ["0x123", /0x address/],
   SETTLEMENT_START_BLOCK: ["-1", /whole number/],
   CONFIRMATIONS: ["latest", /./],

@@ -1,24 +1,24 @@
 import { gatewaySettings } from "@inference/gateway/settings";
 import * as z from "zod";
 
-/** The gateway's settings, and what only a host with a disk and a port has. */
+/** The gateway's settings, and those of a host with a disk and a port. */
 export const nodeSettings = z.object({
   ...gatewaySettings.shape,
-  HOST: z.string().default("127.0.0.1").describe("The address to listen on."),
+  HOST: z.string().default("127.0.0.1").describe("Address to listen on."),
   PORT: z
     .string()
     .regex(/^\d{1,5}$/, "must be a port number")
     .transform(Number)
     .refine((port) => port <= 65_535, "must be a port number, at most 65535")
     .default(8787)
-    .describe("The port to listen on; 0 for any free one."),
+    .describe("Port to listen on. 0 for any free port."),
   DATABASE_FILE: z
     .string()
     .default("gateway.sqlite")
-    .describe("The ledger's file. Beside it lie its log, its lock and a cache, named after it."),
+    .describe("SQLite file of the ledger. Its log, lock and cache files are next to it."),
   DATABASE_SYNCHRONOUS: z
     .enum(["FULL", "NORMAL"])
     .default("FULL")
-    .describe("FULL survives a power cut; NORMAL survives the process only."),
+    .describe("`FULL` survives a power failure, `NORMAL` a crash of the process only."),
 });
 export type NodeSettings = z.infer<typeof nodeSettings>;

@@ -28,7 +28,7 @@ test("an id that is nearly right is not guessed, but proposed", () => {
 
 test("a suffix is refused, saying what to send", () => {
   const message = refused(() => find("text-1:enable_web_search=on"), "unsupported_parameter", "model");
-  assert.match(message, /send `text-1`/);
+  assert.match(message, /Send `text-1`/);
 });
 
 test("a model of another kind is refused, naming its route", () => {

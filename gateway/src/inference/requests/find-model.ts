@@ -26,7 +26,7 @@ export function findModel<Kind extends Price["kind"]>(
 ): ModelOf<Kind> {
   const param = "model";
   if (requested === undefined)
-    fail("invalid_request", "`model` is missing. GET /v1/models lists what can be used.", { param });
+    fail("invalid_request", "`model` is missing. GET /v1/models lists the models.", { param });
   if (typeof requested !== "string") fail("invalid_request", "`model` must be a string: the id of a model.", { param });
   const { models } = context.snapshot;
   const id = Object.hasOwn(context.aliases, requested) ? context.aliases[requested] : requested;
@@ -48,12 +48,11 @@ function refuse(requested: string, models: ReadonlyMap<string, Model>): never {
   const shown = requested.slice(0, SHOWN);
   const [base = ""] = requested.split(":", 1);
   if (base !== requested && models.has(base)) {
-    const message = `Suffixes are not supported: send \`${base}\`, and what the suffix says as fields of the body.`;
+    const message = `Suffixes are not supported. Send \`${base}\`, and set the options of the suffix as fields of the body.`;
     fail("unsupported_parameter", message, { param });
   }
   const similar = similarIds(shown, models);
-  const advice =
-    similar.length === 0 ? "GET /v1/models lists what can be used." : `Did you mean ${similar.join(" or ")}?`;
+  const advice = similar.length === 0 ? "GET /v1/models lists the models." : `Did you mean ${similar.join(" or ")}?`;
   fail("model_not_found", `There is no model \`${shown}\` here. ${advice}`, { param });
 }
 

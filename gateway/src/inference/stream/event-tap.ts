@@ -55,7 +55,7 @@ function faultBody(fault: Exclude<SseFault, { kind: "cut" }>): ErrorBody {
     return errorBody({ code: "content_policy_violation", message: "The provider's content policy ended the answer." });
   }
   if (/overloaded|capacity|rate.?limit/i.test(said)) {
-    return errorBody({ code: "upstream_unavailable", message: "The provider is overloaded: try again in a while." });
+    return errorBody({ code: "upstream_unavailable", message: "The provider is overloaded. Retry later." });
   }
   return errorBody({ code: "upstream_error", message: "The provider reported an error." });
 }
