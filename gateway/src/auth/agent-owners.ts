@@ -2,6 +2,7 @@ import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
+import { makeBoundedMap } from "../limits/bounded-map.ts";
 import type { Gate } from "../limits/gate.ts";
 import { makeShared } from "../limits/shared.ts";
 
@@ -23,7 +24,7 @@ type Ownership = { owner: Address | null; readAt: number };
 
 export function makeAgentOwners(environment: Environment, chainReads: Gate): AgentOwners {
   const { chain, clock } = environment;
-  const remembered = new Map<Address, Ownership>();
+  const remembered = makeBoundedMap<Address, Ownership>(MAX_REMEMBERED);
   const shared = makeShared<Address | null>(environment);
 
   function read(agentToken: Address, client: string | undefined): Promise<Address | null> {
@@ -31,10 +32,7 @@ export function makeAgentOwners(environment: Environment, chainReads: Gate): Age
       // The answer is as old as the question.
       const readAt = clock.now();
       const owner = await chainReads(() => chain.agentOwner(agentToken), client);
-      remembered.delete(agentToken);
       remembered.set(agentToken, { owner: owner === null ? null : lowerAddress(owner), readAt });
-      const [oldest] = remembered.keys();
-      if (oldest !== undefined && remembered.size > MAX_REMEMBERED) remembered.delete(oldest);
       return owner;
     });
   }

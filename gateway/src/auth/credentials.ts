@@ -12,6 +12,7 @@ import {
   SECRET_BYTES,
 } from "@inference/protocol/credential";
 import type { Random } from "../environment.ts";
+import { makeBoundedMap } from "../limits/bounded-map.ts";
 
 /** A credential whose checksum is ours: issued here once, though it may be revoked or expired by now. */
 export type VerifiedCredential = {
@@ -35,8 +36,8 @@ export function makeCredentials(secret: Uint8Array, random: Random): Credentials
   const hmac = (purpose: string, text: string): Buffer =>
     createHmac("sha256", secret).update(purpose).update(text).digest();
   const checksum = (body: string): string => encodeBase32(hmac("credential:", body).subarray(0, CHECKSUM_BYTES));
-  const verified = makeRecent<VerifiedCredential>(MAX_REMEMBERED);
-  const pseudonyms = makeRecent<string>(MAX_REMEMBERED);
+  const verified = makeBoundedMap<string, VerifiedCredential>(MAX_REMEMBERED);
+  const pseudonyms = makeBoundedMap<string, string>(MAX_REMEMBERED);
 
   function check(text: string): VerifiedCredential | undefined {
     const credential = parseCredential(text);
@@ -79,25 +80,6 @@ const partitionOf: Record<CredentialKind, (subject: Address) => Partition> = {
 
 /** Credentials whose checksum need not be computed again. */
 const MAX_REMEMBERED = 10_000;
-
-type Recent<T> = { get(key: string): T | undefined; set(key: string, value: T): void };
-
-/** Remembers what was set lately: between one and two times `size / 2` entries, without bookkeeping for each use. */
-function makeRecent<T>(size: number): Recent<T> {
-  let young = new Map<string, T>();
-  let old = new Map<string, T>();
-  return {
-    get: (key) => young.get(key) ?? old.get(key),
-    set(key, value) {
-      if (young.has(key)) return;
-      if (young.size >= size / 2) {
-        old = young;
-        young = new Map();
-      }
-      young.set(key, value);
-    },
-  };
-}
 
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");

@@ -1,3 +1,5 @@
+import { makeBoundedMap } from "../limits/bounded-map.ts";
+
 /**
  * What the partitions of our credentials last said of them to this process, by digest. What comes with a refused one is
  * not counted against the account or identity in its name: whoever found a revoked key could keep its owner out. One
@@ -13,12 +15,12 @@ export type SeenCredentials = {
   refuse(digest: string): void;
 };
 
-/** Of each kind. Past this many the first of them is forgotten, and looked up once more. */
+/** Of each kind. One that is evicted is looked up once more. */
 const MAX_REMEMBERED = 10_000;
 
 export function makeSeenCredentials(): SeenCredentials {
-  const good = new Map<string, number>();
-  const refused = new Set<string>();
+  const good = makeBoundedMap<string, number>(MAX_REMEMBERED);
+  const refused = makeBoundedMap<string, true>(MAX_REMEMBERED);
   return {
     isGood: (digest) => good.has(digest),
     wasGoodSince: (digest, at) => (good.get(digest) ?? Number.NEGATIVE_INFINITY) >= at,
@@ -26,22 +28,10 @@ export function makeSeenCredentials(): SeenCredentials {
     accept(digest, at) {
       refused.delete(digest);
       good.set(digest, Math.max(at, good.get(digest) ?? at));
-      forgetOldest(good);
     },
     refuse(digest) {
       good.delete(digest);
-      // The last one goes to the end: the first is the oldest.
-      refused.delete(digest);
-      refused.add(digest);
-      forgetOldest(refused);
+      refused.set(digest, true);
     },
   };
-}
-
-function forgetOldest(digests: Set<string> | Map<string, number>): void {
-  if (digests.size <= MAX_REMEMBERED) return;
-  for (const oldest of digests.keys()) {
-    digests.delete(oldest);
-    return;
-  }
 }

@@ -1,5 +1,6 @@
 import { fail } from "@inference/protocol/errors";
 import type { OperatorConfig } from "../config.ts";
+import { type BoundedMap, makeBoundedMap } from "./bounded-map.ts";
 
 /**
  * Keeps requests from a provider that fails for their model: they would wait, and hold money, for nothing. It opens
@@ -32,7 +33,7 @@ type Trouble = {
   /** Those that count: it is open from the last of them on. */
   failures: number;
   /** Of those that failed last, as many as it takes to open. */
-  accounts: Set<string>;
+  accounts: BoundedMap<string, true>;
   /** Nobody tries before; an account of these, as long again after. */
   openUntil: number;
   /** When the last one was let through to try; null before the first. */
@@ -68,14 +69,12 @@ export function makeBreaker(limit: OperatorConfig["breaker"]): Breaker {
     },
     succeeded: (model) => void troubles.delete(model),
     failed(model, account, atMs) {
-      const trouble = troubles.get(model) ?? { failures: 0, accounts: new Set(), openUntil: 0, triedAt: null };
+      const trouble = troubles.get(model) ?? newTrouble(mostFailures);
       troubles.set(model, trouble);
       const { accounts } = trouble;
       if (account !== null) {
         if (accounts.has(account)) return;
-        accounts.add(account);
-        const [oldest] = accounts;
-        if (oldest !== undefined && accounts.size > mostFailures) accounts.delete(oldest);
+        accounts.set(account, true);
       }
       // Once it is open, whoever tries it has set the time of the next try.
       if (trouble.failures === mostFailures) return;
@@ -91,6 +90,10 @@ export function makeBreaker(limit: OperatorConfig["breaker"]): Breaker {
       return all.filter(({ failures, openUntil }) => failures === mostFailures && openUntil > atMs).length;
     },
   };
+}
+
+function newTrouble(mostFailures: number): Trouble {
+  return { failures: 0, accounts: makeBoundedMap(mostFailures), openUntil: 0, triedAt: null };
 }
 
 const neverOpen: Breaker = {

@@ -8,6 +8,7 @@ import { type Snippet, snippets } from "../docs/snippets.ts";
 import { walletSteps } from "../docs/wallet-program.ts";
 import type { Gateway } from "../gateway.ts";
 import type { GatewayContext } from "../http/context.ts";
+import { type BoundedMap, makeBoundedMap } from "../limits/bounded-map.ts";
 import { operations } from "./operations.ts";
 
 /** GET /: where a reader goes from here. */
@@ -55,15 +56,14 @@ export function getLlmsText(context: GatewayContext): Response {
 const cached = { "cache-control": "public, max-age=300" };
 
 /** The last text of each kind: it is the same until the gateway starts again, or lists other models. */
-const made = new WeakMap<Gateway, Map<string, string>>();
+const made = new WeakMap<Gateway, BoundedMap<string, string>>();
 
 function madeOnce(gateway: Gateway, name: string, make: () => string): string {
-  const texts = made.get(gateway) ?? new Map<string, string>();
+  const texts = made.get(gateway) ?? makeBoundedMap<string, string>(8);
   made.set(gateway, texts);
   const text = texts.get(name) ?? make();
-  // Each name of a model makes a page of its own: of a catalogue that changes the last ones are kept.
-  if (texts.size > 8) texts.clear();
-  texts.set(name, text);
+  // Each model name makes its own page. Of a catalogue that changes the last eight pages are kept.
+  if (!texts.has(name)) texts.set(name, text);
   return text;
 }
 

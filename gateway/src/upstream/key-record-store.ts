@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
+import { makeBoundedMap } from "../limits/bounded-map.ts";
 
 /** A key at the provider: made under the master key for one identity, its secret sealed. */
 const subKeySchema = z.object({
@@ -38,7 +39,7 @@ export function makeKeyRecordStore({
   log,
   background,
 }: Pick<Environment, "keyValue" | "log" | "background">): KeyRecordStore {
-  const unkept = new Map<string, KeyRecord>();
+  const unkept = makeBoundedMap<string, KeyRecord>(MAX_UNKEPT);
   const writing = new Set<string>();
 
   /** One write of a name at a time, so that an older record never comes after a newer one. */
@@ -71,10 +72,7 @@ export function makeKeyRecordStore({
     },
     put(name, record) {
       if ((unkept.get(name)?.readAt ?? 0) > record.readAt) return;
-      unkept.delete(name);
       unkept.set(name, record);
-      const [first = name] = unkept.keys();
-      if (unkept.size > MAX_UNKEPT) unkept.delete(first);
       background(write(name));
     },
   };

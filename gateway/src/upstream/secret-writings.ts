@@ -1,3 +1,5 @@
+import { makeBoundedMap } from "../limits/bounded-map.ts";
+
 /**
  * Finds keys of ours in what the provider writes, in any of these writings, in upper or lower case:
  *
@@ -62,13 +64,11 @@ export type SecretFilters = (keyInUse: string) => SecretFilter;
 const MAX_FILTERS = 256;
 
 export function makeSecretFilters(always: readonly string[]): SecretFilters {
-  const filters = new Map<string, SecretFilter>();
+  const filters = makeBoundedMap<string, SecretFilter>(MAX_FILTERS);
   return (keyInUse) => {
     const known = filters.get(keyInUse);
     if (known !== undefined) return known;
     const filter = makeSecretFilter([...always, keyInUse]);
-    const [first = keyInUse] = filters.keys();
-    if (filters.size >= MAX_FILTERS) filters.delete(first);
     filters.set(keyInUse, filter);
     return filter;
   };
