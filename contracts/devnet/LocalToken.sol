@@ -5,10 +5,10 @@ import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Permit.sol";
 
 /// @title LocalToken
-/// @notice Stands for a token that others issue: the first secondary chain's dollar, the staking-derived token. 18
-/// decimals, with permits and without authorizations.
+/// @notice A stand-in, on local chains, for a token of a third party: the stablecoin of the first secondary chain, and
+/// the staking-derived token. 18 decimals, EIP-2612 permits, no ERC-3009 authorizations.
 contract LocalToken is ERC20Permit {
-    /// @notice Who makes tokens of nothing, as only a local chain allows.
+    /// @notice The account that may mint without backing. For local chains only.
     address public immutable ISSUER;
 
     /// @notice The caller is not the issuer.
@@ -18,7 +18,7 @@ contract LocalToken is ERC20Permit {
         ISSUER = issuer;
     }
 
-    /// @notice Makes `amount` units, 1e-18 token each, for `to`.
+    /// @notice Mints `amount` units (1e-18 token each) to `to`.
     function mint(address to, uint256 amount) external {
         require(msg.sender == ISSUER, OnlyIssuer());
         _mint(to, amount);

@@ -6,7 +6,7 @@ import {Create3} from "@openzeppelin/contracts/utils/Create3.sol";
 import {ICreate3Factory} from "./interfaces/ICreate3Factory.sol";
 
 /// @title Create3Factory
-/// @notice One address for each contract on every chain. See {ICreate3Factory}.
+/// @notice Deploys each contract at the same address on every chain. See {ICreate3Factory}.
 contract Create3Factory is ICreate3Factory {
     /// @inheritdoc ICreate3Factory
     address public immutable OWNER;

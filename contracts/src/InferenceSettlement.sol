@@ -12,7 +12,7 @@ import {ITokenMinter} from "./interfaces/ITokenMinter.sol";
 import {AgentSplit} from "./libraries/AgentSplit.sol";
 
 /// @title InferenceSettlement
-/// @notice Credit, what it was used for, and who is paid. See {IInferenceSettlement}.
+/// @notice Holds the credit of every account, debits it in batches, and pays what is owed. See {IInferenceSettlement}.
 contract InferenceSettlement is IInferenceSettlement {
     using SafeCast for uint256;
 
@@ -63,17 +63,17 @@ contract InferenceSettlement is IInferenceSettlement {
     /// @inheritdoc IInferenceSettlement
     mapping(address account => uint256) public owedBackNanoUsd;
 
-    /// @dev One slot, because every activation changes both.
+    /// @dev Packed in one slot, because every activation writes both.
     uint64 internal _activationCount;
     uint192 internal _totalActivated;
-    /// @dev One slot, because every batch changes both.
+    /// @dev Packed in one slot, because every batch writes both.
     uint64 internal _batchCount;
     uint192 internal _totalDebitedNanoUsd;
-    /// @dev One slot, because most batches and payments change both.
+    /// @dev Packed in one slot, because most batches and payments write both.
     uint128 internal _owedProviderNanoUsd;
     uint128 internal _totalOwedNanoUsd;
 
-    /// @dev What an agent is owed, in nano-dollars.
+    /// @dev Amounts owed to an agent, in nano-dollars.
     struct Owed {
         uint128 safe;
         uint128 treasury;
@@ -150,7 +150,8 @@ contract InferenceSettlement is IInferenceSettlement {
 
         (_batchCount, _totalDebitedNanoUsd) = (uint64(batch.id), debitedAfter);
         _owedProviderNanoUsd += toProvider.toUint128();
-        // More may go back than this batch owes: what was kept of earlier tenths has filled a unit.
+        // `mintedBack` can exceed what this batch adds: it includes fractions of a token unit that earlier batches left
+        // owed.
         _totalOwedNanoUsd = (_totalOwedNanoUsd + total - mintedBack).toUint128();
         emit Settled(batch.id, batch.day, batch.root, total, paidAfter, debitedAfter);
     }
@@ -278,8 +279,8 @@ contract InferenceSettlement is IInferenceSettlement {
 
     /* INTERNAL */
 
-    /// @dev The only way credit rises. The caller answers for the dollars: burned tokens, or backing booked in the same
-    /// transaction.
+    /// @dev The only function that raises credit. Its caller guarantees the dollars: either tokens were burned, or
+    /// backing was booked in the same transaction.
     function _raiseCredit(uint256 amount, address account, address from, uint32 srcEid, bytes32 guid) internal {
         require(amount != 0, ZeroAmount());
         require(account != address(0), ZeroAccount());
@@ -294,14 +295,15 @@ contract InferenceSettlement is IInferenceSettlement {
         emit Activated(id, account, from, amount, totalAfter, creditAfter, srcEid, guid);
     }
 
-    /// @dev Today, or yesterday while its batches may still be on their way.
+    /// @dev Accepts today, and yesterday during the grace period.
     function _checkDay(uint256 day) internal view {
         uint256 today = block.timestamp / 1 days;
         bool isYesterdayInGrace = day + 1 == today && block.timestamp % 1 days < GRACE;
         require(day == today || isYesterdayInGrace, WrongDay(day, today));
     }
 
-    /// @dev Lets `day` pay `total` under the ceiling of this moment. Returns what it has paid.
+    /// @dev Adds `total` to the amount debited on `day`. Reverts if the sum exceeds the current ceiling. Returns the
+    /// sum.
     function _payFromDay(uint256 day, uint256 total) internal returns (uint256 paidAfter) {
         uint256 paid = paidNanoUsd[day];
         paidAfter = paid + total;
@@ -309,7 +311,7 @@ contract InferenceSettlement is IInferenceSettlement {
         paidNanoUsd[day] = paidAfter;
     }
 
-    /// @dev What the protocol's account served. Returns the sum.
+    /// @dev Debits uses that the protocol's account served. Returns their sum.
     function _debitAll(uint256 batch, Debit[] calldata debits) internal returns (uint256 total) {
         for (uint256 i; i < debits.length; ++i) {
             uint256 amountNanoUsd = debits[i].amountNanoUsd;
@@ -318,7 +320,7 @@ contract InferenceSettlement is IInferenceSettlement {
         }
     }
 
-    /// @dev What agents served. Returns the sum, and how much of it went back as tokens.
+    /// @dev Debits uses that agents served. Returns their sum, and how much of it was minted back as tokens.
     function _serveAll(uint256 batch, uint256 day, Serve[] calldata serves)
         internal
         returns (uint256 total, uint256 mintedBack)
@@ -333,7 +335,7 @@ contract InferenceSettlement is IInferenceSettlement {
         }
     }
 
-    /// @dev The only way credit falls.
+    /// @dev The only function that lowers credit.
     function _lowerCredit(uint256 batch, address account, uint256 amountNanoUsd) internal {
         uint256 credit = creditNanoUsd[account];
         require(amountNanoUsd <= credit, InsufficientCredit(account, amountNanoUsd, credit));
@@ -342,7 +344,7 @@ contract InferenceSettlement is IInferenceSettlement {
         emit Debited(batch, account, amountNanoUsd, creditAfter);
     }
 
-    /// @dev Asked of the day on which it served, because that day's capacity cannot be changed any more.
+    /// @dev Checks the capacity of the day on which the agent served, because that capacity can no longer change.
     function _useCapacity(uint256 batch, Serve calldata serve) internal {
         require(REGISTRY.isAgent(serve.agent), NotAnAgent(serve.agent));
         uint256 served = servedNanoUsd[serve.agent][serve.day];
@@ -356,7 +358,8 @@ contract InferenceSettlement is IInferenceSettlement {
         emit Served(batch, serve.account, serve.agent, serve.day, serve.amountNanoUsd, servedAfter);
     }
 
-    /// @dev Books the parts of what an agent served. Returns what went back to the requester, in nano-dollars.
+    /// @dev Books the shares of a use that an agent served. Returns the amount minted back to the account, in
+    /// nano-dollars.
     function _share(Serve calldata serve) internal returns (uint256 mintedBack) {
         (uint256 safe, uint256 back, uint256 treasury) = AgentSplit.split(serve.amountNanoUsd);
         Owed storage owed = owedAgentNanoUsd[serve.agent];
@@ -368,7 +371,7 @@ contract InferenceSettlement is IInferenceSettlement {
         return units * NANO_USD_PER_TOKEN_UNIT;
     }
 
-    /// @dev Pays `amount` token units that were owed, of which `rest` nano-dollars stay owed.
+    /// @dev Pays `amount` token units that were owed; `rest` nano-dollars remain owed.
     function _pay(Payee payee, address agent, address to, uint256 amount, uint256 rest) internal {
         require(amount != 0, NothingOwed());
         _totalOwedNanoUsd -= (amount * NANO_USD_PER_TOKEN_UNIT).toUint128();
@@ -376,7 +379,7 @@ contract InferenceSettlement is IInferenceSettlement {
         MINTER.payOut(to, amount);
     }
 
-    /// @dev Dollars and tokens exist in token units only. What is left of one stays in the books.
+    /// @dev Dollars and tokens can only be moved in whole token units. The remainder stays owed.
     function _wholeUnits(uint256 nanoUsd) internal pure returns (uint256 units, uint128 rest) {
         return (nanoUsd / NANO_USD_PER_TOKEN_UNIT, (nanoUsd % NANO_USD_PER_TOKEN_UNIT).toUint128());
     }

@@ -65,7 +65,7 @@ contract InferenceToken is ERC20Permit, ERC20Bridgeable, IInferenceToken {
 
     /* INTERNAL */
 
-    /// @dev ERC-7802's access rule, for both of its functions.
+    /// @dev The access check of ERC-7802, for both of its functions.
     function _checkTokenBridge(address caller) internal view override {
         require(caller == BRIDGE, OnlyBridge());
     }

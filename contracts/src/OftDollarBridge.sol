@@ -15,29 +15,29 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {IDollarBridge} from "./interfaces/IDollarBridge.sol";
 
 /// @title OftDollarBridge
-/// @notice The adapter for every dollar that travels as a LayerZero OFT. See {IDollarBridge}.
-/// @dev One adapter for both secondary chains, because an OFT carries amounts in shared decimals: chain 2's USDC goes
-/// through USDC's own OFT, chain 1's dollar of 18 decimals through one that locks it there and pays USDC from its
-/// liquidity here.
+/// @notice The adapter for stablecoins that are bridged as a LayerZero OFT. See {IDollarBridge}.
+/// @dev The same contract serves both secondary chains, because an OFT carries amounts in shared decimals. Chain 2
+/// sends USDC through USDC's own OFT. Chain 1 sends its 18-decimal stablecoin through an OFT that locks it there and
+/// pays USDC from its liquidity on the primary chain.
 contract OftDollarBridge is IDollarBridge {
     using SafeERC20 for IERC20Metadata;
 
     /* IMMUTABLES */
 
-    /// @notice The chain's entrance to the bridge.
+    /// @notice The OFT on this chain.
     IOFT public immutable OFT;
-    /// @notice The dollar that it carries.
+    /// @notice The stablecoin that the OFT carries.
     IERC20Metadata public immutable STABLECOIN;
     /// @notice Stablecoin units in one token unit.
     uint256 public immutable SCALE;
-    /// @notice LayerZero's id of the primary chain.
+    /// @notice LayerZero endpoint id of the primary chain.
     uint32 public immutable PRIMARY_EID;
-    /// @notice Where the dollars arrive there.
+    /// @notice The recipient of the dollars on the primary chain.
     address public immutable INBOX;
 
     /* STORAGE */
 
-    /// @notice LayerZero's options beside those that the OFT enforces.
+    /// @notice LayerZero options in addition to those that the OFT enforces.
     bytes public options;
 
     /* CONSTRUCTOR */
@@ -49,7 +49,7 @@ contract OftDollarBridge is IDollarBridge {
         PRIMARY_EID = primaryEid;
         INBOX = inbox;
         options = options_;
-        // For ever, because nothing is ever left here: what comes in goes out in the same call.
+        // An unlimited allowance is safe: this contract holds no dollars between calls.
         if (oft.approvalRequired()) STABLECOIN.forceApprove(address(oft), type(uint256).max);
     }
 
@@ -57,7 +57,8 @@ contract OftDollarBridge is IDollarBridge {
 
     /// @inheritdoc IDollarBridge
     function quote(uint256 amount) external view returns (uint256 nativeFee, uint256 cost) {
-        // A fee is taken of what pays the fee too. Each turn adds what was still missing, until nothing is.
+        // The fee also applies to the dollars added to cover the fee. Each iteration adds the shortfall, until there is
+        // none.
         uint256 missing = _missing(amount, 0);
         while (missing != 0 && cost < amount) {
             cost += missing;
@@ -80,7 +81,7 @@ contract OftDollarBridge is IDollarBridge {
 
     /* INTERNAL */
 
-    /// @dev How much less than `amount` would arrive for `cost`.
+    /// @dev The shortfall: how much less than `amount` arrives if `cost` is added.
     function _missing(uint256 amount, uint256 cost) internal view returns (uint256) {
         SendParam memory params = _params(amount, cost);
         params.minAmountLD = 0;

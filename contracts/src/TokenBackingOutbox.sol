@@ -11,7 +11,7 @@ import {IStablecoin} from "./interfaces/IStablecoin.sol";
 import {ITokenBackingOutbox} from "./interfaces/ITokenBackingOutbox.sol";
 
 /// @title TokenBackingOutbox
-/// @notice The dollars of a secondary chain, on their way. See {ITokenBackingOutbox}.
+/// @notice Holds the dollars of a secondary chain until they are sent to the primary chain. See {ITokenBackingOutbox}.
 contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
     using SafeCast for uint256;
     using SafeERC20 for IStablecoin;
@@ -45,7 +45,7 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
     /// @inheritdoc ITokenBackingOutbox
     IDollarBridge public adapter;
 
-    /// @dev One slot, because a flush changes all and a mint most of them.
+    /// @dev Packed in one slot, because a flush writes all of them and a mint writes most.
     uint88 internal _pending;
     uint88 internal _flushed;
     uint40 internal _pendingSince;
@@ -62,7 +62,7 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
         emit AdapterChanged(IDollarBridge(address(0)), firstAdapter);
     }
 
-    /* IN */
+    /* RECEIVE */
 
     /// @inheritdoc ITokenBackingOutbox
     function onMint(uint256 amount) external {
@@ -72,7 +72,7 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
         _pending = (before + amount).toUint88();
     }
 
-    /* OUT */
+    /* FLUSH AND ADAPTER */
 
     /// @inheritdoc ITokenBackingOutbox
     function flush() external payable nonReentrant returns (bytes32 id) {
@@ -129,7 +129,8 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
 
     /* INTERNAL */
 
-    /// @dev Enough dollars, or old enough, and not too soon after the last batch: dust cannot make anyone pay for bridging.
+    /// @dev A flush is due if the batch is large enough or old enough, and {MIN_INTERVAL} has passed since the last
+    /// one. The minimum batch prevents dust from consuming bridging fees.
     function _checkDue() internal view {
         uint256 readyAt = _lastFlushAt + MIN_INTERVAL;
         require(block.timestamp >= readyAt, TooSoon(readyAt));

@@ -14,7 +14,7 @@ import {MessageCodec} from "./libraries/MessageCodec.sol";
 import {PathwayConfig} from "./libraries/PathwayConfig.sol";
 
 /// @title TokenBridge
-/// @notice The token between chains, and activation from afar. See {ITokenBridge}.
+/// @notice Transfers the token between chains and activates it from secondary chains. See {ITokenBridge}.
 contract TokenBridge is ITokenBridge, OApp {
     using MessageCodec for Message;
     using SafeCast for uint256;
@@ -42,10 +42,10 @@ contract TokenBridge is ITokenBridge, OApp {
 
     /// @inheritdoc ITokenBridge
     address public guardian;
-    /// @dev In the guardian's slot.
+    /// @dev Packed in the guardian's slot.
     uint64 internal _pausedUntil;
 
-    /// @dev What transfers minted on the last day on which they did. Secondary chains only.
+    /// @dev The amount that transfers minted on `_mintDay`, the last day with a mint. Secondary chains only.
     uint64 internal _mintDay;
     uint96 internal _minted;
 
@@ -127,7 +127,7 @@ contract TokenBridge is ITokenBridge, OApp {
         _setGuardian(newGuardian);
     }
 
-    /// @notice Peers never change: always reverts.
+    /// @notice Always reverts, because peers never change.
     function setPeer(uint32, bytes32) public pure override {
         revert PeersAreFixed();
     }
@@ -162,7 +162,7 @@ contract TokenBridge is ITokenBridge, OApp {
         return _send(PRIMARY_EID, Kind.Activation, amount, account, refund);
     }
 
-    /// @dev Refuses here whatever could not be delivered there, because burned tokens do not come back.
+    /// @dev Reverts for any message that the destination could never deliver, because burned tokens cannot be restored.
     function _send(uint32 dstEid, Kind kind, uint256 amount, address to, address refund)
         internal
         whenNotPaused
@@ -182,7 +182,7 @@ contract TokenBridge is ITokenBridge, OApp {
         emit Sent(guid, dstEid, message);
     }
 
-    /// @dev LayerZero hands each verified message over once: its endpoint forgets the message before it calls.
+    /// @dev LayerZero delivers each verified message at most once: the endpoint clears the message before it calls.
     function _lzReceive(Origin calldata origin, bytes32 guid, bytes calldata payload, address, bytes calldata)
         internal
         override
@@ -194,7 +194,8 @@ contract TokenBridge is ITokenBridge, OApp {
         emit Waiting(guid, origin.srcEid, message);
     }
 
-    /// @dev The only way tokens or credit come out of a message. Without cover nothing happens, and the answer is false.
+    /// @dev The only function that mints or credits for a message. Returns false and changes nothing if it is not
+    /// covered.
     function _tryDeliver(bytes32 guid, uint32 srcEid, Message memory message) internal returns (bool) {
         bool isActivation = message.kind == Kind.Activation;
         if (!_cover(srcEid, message.amount, isActivation)) return false;
@@ -204,7 +205,7 @@ contract TokenBridge is ITokenBridge, OApp {
         return true;
     }
 
-    /// @dev On the primary chain by the line of the other chain, on a secondary one by the day's cap.
+    /// @dev Draws on the source chain's line (primary chain) or on the daily mint cap (secondary chain).
     function _cover(uint32 srcEid, uint96 amount, bool isActivation) internal returns (bool) {
         if (PRIMARY_EID == 0) return MINTER.drawLine(srcEid, amount, isActivation);
         uint256 mintedAfter = mintedToday() + amount;
@@ -213,7 +214,7 @@ contract TokenBridge is ITokenBridge, OApp {
         return true;
     }
 
-    /// @dev Nothing is left to LayerZero's defaults, which its owner may change.
+    /// @dev Sets every parameter explicitly, because the owner of LayerZero's defaults may change them.
     function _open(Pathway memory pathway) internal {
         require(pathway.verifiers.length >= 2, TooFewVerifiers(pathway.eid));
         _setPeer(pathway.eid, bytes32(uint256(uint160(pathway.peer))));

@@ -12,7 +12,7 @@ import {ITokenBackingOutbox} from "./interfaces/ITokenBackingOutbox.sol";
 import {ITokenMinter} from "./interfaces/ITokenMinter.sol";
 
 /// @title TokenMinter
-/// @notice The par door and, on the primary chain, the vault. See {ITokenMinter}.
+/// @notice Mints at par and, on the primary chain, holds the backing. See {ITokenMinter}.
 contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
     using SafeCast for uint256;
     using SafeERC20 for IStablecoin;
@@ -32,7 +32,7 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
     /// @inheritdoc ITokenMinter
     uint256 public immutable SCALE;
 
-    /// @dev Who holds the dollars that come in: this contract on the primary chain, the outbox elsewhere.
+    /// @dev The contract that holds incoming dollars: this one on the primary chain, the outbox on a secondary chain.
     address internal immutable CUSTODIAN;
 
     /* STORAGE */
@@ -46,7 +46,7 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
 
     uint32[] internal _secondaryEids;
 
-    /// @dev One slot: all that comes from a chain reads both.
+    /// @dev Packed in one slot, because every message from a secondary chain reads both.
     struct Line {
         uint128 balance;
         uint128 gifted;
@@ -216,15 +216,15 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
 
     /* INTERNAL */
 
-    /// @dev Mints `amount` to `to` for dollars that have arrived.
+    /// @dev Mints `amount` to `to` against dollars that were received.
     function _mint(uint256 amount, address to, address payer) internal {
         uint256 backingAfter = _book(amount);
         emit Minted(payer, to, amount, backingAfter);
         TOKEN.mint(to, amount);
     }
 
-    /// @dev Credits `amount` to `account` for dollars that have arrived. Minting a token only to burn it would give the
-    /// same books for more gas.
+    /// @dev Credits `amount` to `account` against dollars that were received. Minting a token and burning it at once
+    /// would have the same result and cost more gas.
     function _activate(uint256 amount, address account, address payer) internal {
         require(address(SETTLEMENT) != address(0), NoSettlement());
         uint256 backingAfter = _book(amount);
@@ -232,7 +232,7 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
         SETTLEMENT.activateMinted(amount, account, payer);
     }
 
-    /// @dev Books dollars that have arrived, where they are. Returns the backing here.
+    /// @dev Books received dollars at their custodian. Returns the backing on this chain.
     function _book(uint256 amount) internal returns (uint256 backingAfter) {
         if (CUSTODIAN != address(this)) {
             OUTBOX.onMint(amount);
@@ -247,7 +247,7 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
         lineOf[eid].balance = lineAfter.toUint128();
     }
 
-    /// @dev Pulls dollars by their owner's allowance.
+    /// @dev Pulls dollars from `owner` by allowance.
     function _pull(address owner, uint256 amount) internal {
         require(amount != 0, ZeroAmount());
         uint256 expected = amount * SCALE;
@@ -256,7 +256,7 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
         _checkReceived(expected, balanceBefore);
     }
 
-    /// @dev Pulls the dollars from the signer of an authorization, which names this contract as payee.
+    /// @dev Pulls dollars from the signer of an authorization, which names this contract as payee.
     function _pullAuthorized(uint256 amount, Action action, address recipient, Authorization calldata authorization)
         internal
     {
@@ -278,7 +278,8 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
         _checkReceived(expected, balanceBefore);
     }
 
-    /// @dev A permit that somebody else submitted first fails here and has done its work: the allowance decides.
+    /// @dev The permit fails if someone else has already submitted it. The allowance then exists, so the failure is
+    /// ignored.
     function _tryPermit(uint256 amount, Permit calldata permit) internal {
         try STABLECOIN.permit(
             msg.sender, address(this), amount * SCALE, permit.deadline, permit.v, permit.r, permit.s
@@ -286,7 +287,7 @@ contract TokenMinter is ITokenMinter, ReentrancyGuardTransient {
             catch {}
     }
 
-    /// @dev Refuses a dollar that takes a fee, or reports what it did not do.
+    /// @dev Reverts for a stablecoin that takes a transfer fee or reports a transfer that it did not make.
     function _checkReceived(uint256 expected, uint256 balanceBefore) internal view {
         uint256 received = STABLECOIN.balanceOf(CUSTODIAN) - balanceBefore;
         require(received == expected, WrongAmountReceived(expected, received));

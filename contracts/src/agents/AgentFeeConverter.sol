@@ -16,7 +16,7 @@ import {IBackerVault} from "./interfaces/IBackerVault.sol";
 import {IMarkets} from "./interfaces/IMarkets.sol";
 
 /// @title AgentFeeConverter
-/// @notice A fifth of agents' fees, turned into tokens. See {IAgentFeeConverter}.
+/// @notice Takes a fifth of the agents' fees and converts it into tokens. See {IAgentFeeConverter}.
 contract AgentFeeConverter is IAgentFeeConverter, MarketTrader, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
@@ -46,7 +46,7 @@ contract AgentFeeConverter is IAgentFeeConverter, MarketTrader, ReentrancyGuardT
     /// @inheritdoc IAgentFeeConverter
     address public immutable TIMELOCK;
 
-    /// @dev Stablecoin units in one token unit.
+    /// @dev Stablecoin units per token unit.
     uint256 internal immutable SCALE;
 
     /* STORAGE */
@@ -58,8 +58,8 @@ contract AgentFeeConverter is IAgentFeeConverter, MarketTrader, ReentrancyGuardT
 
     /* CONSTRUCTOR */
 
-    /// @param stablecoin the minter's
-    /// @param first what is listed from the start; their pools must stand before
+    /// @param stablecoin the stablecoin of `minter`
+    /// @param first the initial listings; their pools must already be deployed
     constructor(
         IAgentRegistry registry,
         IBackerVault vault,
@@ -79,7 +79,7 @@ contract AgentFeeConverter is IAgentFeeConverter, MarketTrader, ReentrancyGuardT
         for (uint256 i; i < first.length; ++i) {
             _list(first[i]);
         }
-        // The door takes what it is told to mint, from its caller: nothing else can use this.
+        // An unlimited allowance is safe: the minter pulls only from its caller, and only the amount to mint.
         IERC20(stablecoin).forceApprove(address(minter), type(uint256).max);
     }
 

@@ -14,7 +14,7 @@ import {IInferenceStaking} from "./interfaces/IInferenceStaking.sol";
 import {ISafeProxyFactory, ISafeSetup} from "./interfaces/ISafe.sol";
 
 /// @title AgentRegistry
-/// @notice Where agents are born. See {IAgentRegistry} and {IAgentDirectory}.
+/// @notice Creates agents and keeps their payees and signing keys. See {IAgentRegistry} and {IAgentDirectory}.
 contract AgentRegistry is IAgentDirectory, EIP712 {
     /* CONSTANTS */
 
@@ -34,7 +34,7 @@ contract AgentRegistry is IAgentDirectory, EIP712 {
     /// @inheritdoc IAgentDirectory
     address public immutable SAFE_FALLBACK_HANDLER;
 
-    /// @dev What every Safe of the factory is created from.
+    /// @dev Hash of the creation code of every Safe that the factory deploys.
     bytes32 internal immutable SAFE_CODE_HASH;
 
     /* STORAGE */
@@ -54,7 +54,7 @@ contract AgentRegistry is IAgentDirectory, EIP712 {
 
     /* CONSTRUCTOR */
 
-    /// @param converter the treasuries' market; it must stand before the first agent, not before this
+    /// @param converter lists the market on which treasuries buy; must be deployed before the first agent is created
     constructor(
         IInferenceStaking pool,
         IAgentFeeConverter converter,
@@ -77,14 +77,14 @@ contract AgentRegistry is IAgentDirectory, EIP712 {
         _;
     }
 
-    /* BIRTH */
+    /* CREATION */
 
     /// @inheritdoc IAgentDirectory
     function create(string calldata name, string calldata symbol, uint256 supply, address owner)
         external
         returns (address agentToken)
     {
-        // The chain is part of the address: this contract stands at the same one on every chain.
+        // The registry has the same address on every chain, so the salt includes the chain id.
         bytes32 salt = keccak256(abi.encode(block.chainid, ++_agentCount));
         agentToken = address(new AgentToken{salt: salt}(name, symbol, supply, owner, POOL));
         address safe = _createSafe(owner, uint256(uint160(agentToken)));
@@ -138,8 +138,8 @@ contract AgentRegistry is IAgentDirectory, EIP712 {
 
     /* INTERNAL */
 
-    /// @dev Anyone can have the factory deploy the very same Safe first. It then obeys nobody but the owner already, so it
-    /// is taken as it is; refusing it would let a stranger stop every creation.
+    /// @dev Anyone can make the factory deploy the same Safe first. Its address commits to its setup, so the owner is
+    /// its only signer and it is safe to use. Reverting instead would let anyone block the creation of agents.
     function _createSafe(address owner, uint256 saltNonce) internal returns (address safe) {
         address[] memory signers = new address[](1);
         signers[0] = owner;

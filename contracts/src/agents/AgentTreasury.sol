@@ -11,7 +11,7 @@ import {IInferenceStaking} from "./interfaces/IInferenceStaking.sol";
 import {IMarkets} from "./interfaces/IMarkets.sol";
 
 /// @title AgentTreasury
-/// @notice Dollars go in, stake comes of it, nothing goes out. See {IAgentTreasury}.
+/// @notice Converts its dollars into stake of one agent; nothing can be withdrawn. See {IAgentTreasury}.
 contract AgentTreasury is IAgentTreasury, MarketTrader {
     using SafeERC20 for IERC20;
 

@@ -11,13 +11,13 @@ import {IBackerVault} from "./interfaces/IBackerVault.sol";
 import {IInferenceStaking} from "./interfaces/IInferenceStaking.sol";
 
 /// @title BackerVault
-/// @notice Backing of agents, and what it earns. See {IBackerVault}.
+/// @notice Holds the backing of agents and pays rewards to their backers. See {IBackerVault}.
 contract BackerVault is IBackerVault {
     using SafeCast for uint256;
     using SafeERC20 for IERC20;
 
-    /// @dev What the backers of one agent get, in token units. `dripping` is paid out evenly over `day`, and has been until
-    /// `time`; `collected` came in on that day and drips over the next one.
+    /// @dev The rewards of one agent's backers, in token units. `dripping` is paid out linearly over `day` and is
+    /// accounted for until `time`. `collected` was received on `day` and is paid out over the next day.
     struct Drip {
         uint96 dripping;
         uint96 collected;
@@ -28,23 +28,25 @@ contract BackerVault is IBackerVault {
     struct Agent {
         Drip drip;
         uint256 totalBacking;
-        /// @dev What one unit of backing has earned since the beginning, times PRECISION.
+        /// @dev Cumulative reward per unit of backing, times PRECISION.
         uint256 perUnit;
     }
 
     struct Backer {
         uint256 backing;
-        /// @dev The agent's `perUnit` up to which `owed` is counted.
+        /// @dev The value of the agent's `perUnit` up to which `owed` includes rewards.
         uint256 perUnitCounted;
         uint256 owed;
     }
 
     /* CONSTANTS */
 
-    /// @dev Rewards have 6 decimals and backing has 18: with this, what rounding keeps of a day's drip is far below one unit.
+    /// @dev Rewards have 6 decimals and backing has 18. With this factor, the rounding loss of a day's rewards is far
+    /// below one unit.
     uint256 internal constant PRECISION = 1e36;
 
-    /// @dev What a storage word costs more when it changes, from zero or from another value, than when it keeps its value.
+    /// @dev The extra gas of a storage write that changes the value (from zero, or from another value), compared with a
+    /// write that keeps it.
     uint256 internal constant SET_GAS = 20_000;
     uint256 internal constant CHANGE_GAS = 2_900;
 
@@ -80,7 +82,7 @@ contract BackerVault is IBackerVault {
         POOL = pool;
         REGISTRY = registry;
         CONVERTER = converter;
-        // The pool takes what it is told to stake, from its caller: nothing else can use this.
+        // An unlimited allowance is safe: the pool pulls only from its caller, and only the amount to stake.
         if (address(pool) != address(0)) stakingToken.forceApprove(address(pool), type(uint256).max);
     }
 
@@ -143,7 +145,7 @@ contract BackerVault is IBackerVault {
         backer.owed = 0;
         emit Claimed(agent, msg.sender, amount);
         _pay(msg.sender, amount);
-        // With something to pay, two balances would change.
+        // A claim that pays something changes two balances. This one pays nothing, so it uses the same gas here.
         if (amount == 0 && backer.backing != 0 && _isDripping(agent)) _useGas(CHANGE_GAS + SET_GAS);
     }
 
@@ -173,7 +175,8 @@ contract BackerVault is IBackerVault {
 
     /* INTERNAL */
 
-    /// @dev Counts what `backer` has earned until now, before its backing changes. Costs the same gas at every second.
+    /// @dev Accounts for the rewards of `account` until now, before its backing changes. Gas does not depend on the
+    /// second.
     function _count(address agent, address account) internal returns (Backer storage backer) {
         backer = _backers[agent][account];
         uint256 perUnit = _advance(agent);
@@ -191,7 +194,7 @@ contract BackerVault is IBackerVault {
         return backer.owed + backer.backing * (perUnit - backer.perUnitCounted) / PRECISION;
     }
 
-    /// @dev Brings the agent's books up to now. Costs the same gas at every second.
+    /// @dev Brings the agent's rewards up to date. Gas does not depend on the second.
     function _advance(address agent) internal returns (uint256 perUnit) {
         Agent storage books = _agents[agent];
         (uint256 timeBefore, uint256 perUnitBefore) = (books.drip.time, books.perUnit);
@@ -203,26 +206,27 @@ contract BackerVault is IBackerVault {
         if (perUnit == perUnitBefore && _isDripping(agent)) _useGasOfChange(perUnit);
     }
 
-    /// @dev Whether the agent's backers earn more at a later second.
+    /// @dev Whether the agent's backers will earn more in a later second.
     function _isDripping(address agent) internal view returns (bool) {
         return _agents[agent].totalBacking != 0 && _left(_agents[agent].drip) != 0;
     }
 
-    /// @dev Uses what it costs to change a word that has `value`.
+    /// @dev Uses the gas of changing a storage word that holds `value`.
     function _useGasOfChange(uint256 value) internal view {
         _useGas(value == 0 ? SET_GAS : CHANGE_GAS);
     }
 
-    /// @dev A wallet's gas limit is what the call takes when it is estimated, and the call runs later. What changes with time
-    /// keeps its value within a second, which is cheaper: a call that was estimated in the second of the agent's last change
-    /// would run out of gas. So it costs the same then.
+    /// @dev A wallet sets the gas limit by an estimate, and the call runs later. Values that depend on time do not
+    /// change within one second, so writing them again is cheaper. A call estimated in the second of the agent's last
+    /// change would therefore run out of gas later. This function uses the difference, so that the gas is the same in
+    /// both cases.
     function _useGas(uint256 amount) internal view {
         uint256 left = gasleft();
         uint256 end = left > amount ? left - amount : 0;
         while (gasleft() > end) {}
     }
 
-    /// @dev The agent's drip as of now, and what one unit of backing has earned by it.
+    /// @dev The agent's drip and cumulative reward per unit as of now. Does not write.
     function _advanced(address agent) internal view returns (Drip memory drip, uint256 perUnit) {
         drip = _agents[agent].drip;
         perUnit = _agents[agent].perUnit;
@@ -236,11 +240,11 @@ contract BackerVault is IBackerVault {
             drip.day = today;
         }
         drip.time = uint40(block.timestamp);
-        // Without backers there is nothing to drip: the last one left none behind.
+        // Without backers nothing drips: when the last backer left, the remainder was sent to the Safe.
         if (total != 0) perUnit += (before - _left(drip)) * PRECISION / total;
     }
 
-    /// @dev What has not dripped: exact at every moment, because it is computed from the day's whole amount.
+    /// @dev The amount that has not dripped. It is exact at every moment, because it is computed from the day's total.
     function _left(Drip memory drip) internal pure returns (uint256) {
         uint256 elapsed = drip.time - uint256(drip.day) * 1 days;
         return drip.dripping - drip.dripping * elapsed / 1 days + drip.collected;

@@ -11,7 +11,7 @@ import {IInferencePool} from "../interfaces/IInferencePool.sol";
 import {IInferenceStaking} from "./interfaces/IInferenceStaking.sol";
 
 /// @title InferencePool
-/// @notice Staked units, one dollar a day each. See {IInferencePool} and {IInferenceStaking}.
+/// @notice Holds stake; each unit gives one dollar of inference a day. See {IInferencePool} and {IInferenceStaking}.
 contract InferencePool is IInferenceStaking {
     using Checkpoints for Checkpoints.Trace208;
     using SafeCast for uint256;
@@ -28,7 +28,7 @@ contract InferencePool is IInferenceStaking {
     /// @inheritdoc IInferenceStaking
     uint256 public constant COOLDOWN = 1 days;
 
-    /// @dev 18 decimals a dollar, against 9.
+    /// @dev Stake has 18 decimals per dollar, nano-dollars have 9.
     uint256 internal constant STAKE_UNITS_PER_NANO_USD = 1e9;
 
     /* IMMUTABLES */
@@ -45,9 +45,9 @@ contract InferencePool is IInferenceStaking {
 
     uint256 internal _exitCount;
 
-    /// @dev By the first day that they count.
+    /// @dev Keyed by the first day on which the stake counts.
     mapping(address identity => Checkpoints.Trace208) internal _stakes;
-    /// @dev The largest number less the reservation, so that an identity that never set one is not capped.
+    /// @dev The maximum value minus the reservation. The default of 0 therefore means that there is no cap.
     mapping(address identity => Checkpoints.Trace208) internal _unreserved;
 
     /* CONSTRUCTOR */

@@ -11,31 +11,32 @@ import {FixedPointMathLib} from "solady/utils/FixedPointMathLib.sol";
 import {IMarkets} from "./interfaces/IMarkets.sol";
 
 /// @title MarketTrader
-/// @notice Exchanges on a market, at no price beyond its bound. See {IMarkets}.
-/// @dev The bound is given to the pool as the price at which it stops. It holds for every single unit, needs no estimate of
-/// what comes out, and a market too thin for all takes a part: nobody has to choose an amount.
+/// @notice Swaps on a market within a price limit. See {IMarkets}.
+/// @dev The limit is passed to the pool as the price at which the swap stops. It applies to every unit swapped and
+/// needs no estimate of the output. If liquidity is insufficient, the swap is partial, so the caller need not choose an
+/// amount.
 abstract contract MarketTrader is IUniswapV3SwapCallback {
     using SafeCast for int256;
     using SafeCast for uint256;
     using SafeERC20 for IERC20;
 
-    /// @dev ln(1.0001) / 2, with 36 decimals: what one tick adds to the logarithm of the square root of the price.
+    /// @dev ln(1.0001) / 2, with 36 decimals: the change per tick of the logarithm of the square root of the price.
     uint256 private constant LN_TICK_STEP = 49997500166654167666583340475566;
 
-    /// @dev The pool that may ask for payment, within one exchange.
+    /// @dev The pool that may request payment during a swap.
     address private transient _pool;
 
-    /// @notice Only the pool that is exchanging asks for payment.
+    /// @notice The caller is not the pool of the current swap.
     error OnlyPool();
 
-    /// @notice Pays the pool for the exchange that it is making for this contract.
+    /// @notice Pays the pool for the current swap of this contract.
     function uniswapV3SwapCallback(int256 amount0Delta, int256 amount1Delta, bytes calldata tokenIn) external {
         require(msg.sender == _pool, OnlyPool());
         uint256 due = (amount0Delta > 0 ? amount0Delta : amount1Delta).toUint256();
         abi.decode(tokenIn, (IERC20)).safeTransfer(msg.sender, due);
     }
 
-    /// @dev Exchanges at most `amountIn`, as far as the market's bound lets it.
+    /// @dev Swaps at most `amountIn`, up to the price limit of the market.
     function _exchange(IMarkets.Market memory market, address tokenIn, address tokenOut, uint256 amountIn)
         internal
         returns (uint256 sold, uint256 bought)
@@ -48,8 +49,8 @@ abstract contract MarketTrader is IUniswapV3SwapCallback {
         return zeroForOne ? (delta0.toUint256(), (-delta1).toUint256()) : (delta1.toUint256(), (-delta0).toUint256());
     }
 
-    /// @dev The mean price of the window, moved by the slippage against us, as the pool counts prices: a square root with
-    /// 96 binary digits. It reverts with `OLD` if the pool's history is shorter than the window.
+    /// @dev The mean price of the window, made worse for this contract by the slippage, in the format of the pool: a
+    /// square root with 96 fractional bits. Reverts with `OLD` if the pool's price history is shorter than the window.
     function _worstPrice(IMarkets.Market memory market, bool zeroForOne) private view returns (uint160) {
         uint32[] memory secondsAgo = new uint32[](2);
         secondsAgo[0] = market.window;
@@ -59,7 +60,7 @@ abstract contract MarketTrader is IUniswapV3SwapCallback {
         return _sqrtPriceAt(zeroForOne ? meanTick - slippage : meanTick + slippage);
     }
 
-    /// @dev 1.0001^(tick / 2) x 2^96, off by less than a thousandth of a tick.
+    /// @dev 1.0001^(tick / 2) x 2^96, with an error below a thousandth of a tick.
     function _sqrtPriceAt(int256 tick) internal pure returns (uint160) {
         int256 exponent = (SignedMath.abs(tick) * LN_TICK_STEP / 1e18).toInt256();
         uint256 root = FixedPointMathLib.expWad(exponent).toUint256();

@@ -7,22 +7,23 @@ import {IInferenceToken} from "./IInferenceToken.sol";
 import {ITokenMinter} from "./ITokenMinter.sol";
 
 /// @title IInferenceSettlement
-/// @notice The books of the primary chain: what every account may still spend, and how much a day may pay.
-/// @dev Units: `amount` is in token units (1e-6 dollar); everything named `NanoUsd`, and every credit, is in nano-dollars
-/// (1e-9 dollar, token units x 1000), exactly as the gateway charges. Multiplying by 1000 rounds nothing.
+/// @notice Keeps the accounts of the primary chain: the credit of every account, and the daily ceiling on debits.
+/// @dev Units: `amount` is in token units (1e-6 dollar). Everything named `NanoUsd`, and every credit, is in
+/// nano-dollars (1e-9 dollar, token units x 1000), the unit in which the gateway charges. Multiplying by 1000 needs no
+/// rounding.
 /// Days are UTC, numbered by `block.timestamp / 1 days`.
-/// Roles: the timelock raises the ceiling and names settler, provider and guardian; the settler posts batches; the
-/// guardian, at once, lowers the ceiling and revokes the settler; nobody can take, move or block a credit.
-/// Trust: a stolen settler key can debit at most the ceiling of each day it touches and of the day before, cannot choose
-/// who is paid, and every debit is public.
-/// Paying: what a batch debits is owed by role. Anyone may have it paid, in whole token units; the payee is looked up at
-/// that moment, so one that is blocked or replaced blocks nobody.
+/// Roles: the timelock raises the ceiling and appoints settler, provider and guardian. The settler posts batches. The
+/// guardian lowers the ceiling and revokes the settler without delay. No role can take, move or block credit.
+/// Trust: a stolen settler key can debit at most the ceiling of each day on which it is used and of the day before. It
+/// cannot choose the payees, and every debit is public.
+/// Payments: a batch records what is owed to each role. Anyone may trigger a payment, in whole token units. The payee
+/// is read at the time of payment, so a payee that is blocked or replaced does not affect other payments.
 /// Invariants (numbered as in the README of this package), after every transaction:
-/// I1a backing = token supply + credit + owed + lines, in nano-dollars ({books}). I3 the credits, and what is owed, sum to
-/// their totals. I5 what a day paid never exceeds the ceiling at the moment of each batch. I6 what an agent served on a
-/// day never exceeds its capacity of that day.
+/// I1a backing = token supply + credit + owed + lines, in nano-dollars ({books}). I3 the credits and the amounts owed
+/// each sum to their totals. I5 what is debited on a day never exceeds the ceiling at the time of each batch. I6 what
+/// an agent serves on a day never exceeds its capacity of that day.
 interface IInferenceSettlement {
-    /// @notice All that a settlement is built of.
+    /// @notice The constructor arguments of the settlement.
     struct Wiring {
         IInferenceToken token;
         ITokenMinter minter;
@@ -35,13 +36,13 @@ interface IInferenceSettlement {
         address provider;
     }
 
-    /// @notice What an account used through the protocol's account at the provider, all its uses of a batch together.
+    /// @notice What an account used through the protocol's account at the provider: the sum of such uses in the batch.
     struct Debit {
         address account;
         uint96 amountNanoUsd;
     }
 
-    /// @notice What an account used through an agent's allowance of `day`, all such uses of a batch together.
+    /// @notice What an account used through an agent's allowance of `day`: the sum of such uses in the batch.
     struct Serve {
         address agent;
         address account;
@@ -49,13 +50,14 @@ interface IInferenceSettlement {
         uint96 amountNanoUsd;
     }
 
-    /// @notice Uses, posted together.
+    /// @notice Uses that are posted together.
     struct Batch {
-        /// @dev One more than the last.
+        /// @dev The id of the last batch plus one.
         uint256 id;
-        /// @dev Whose ceiling pays: today, or yesterday until 06:00 UTC.
+        /// @dev The day whose ceiling applies: today, or yesterday until 06:00 UTC.
         uint256 day;
-        /// @dev The Merkle root of its uses' leaves ({leafOf}), OpenZeppelin's tree: pairs are sorted before hashing.
+        /// @dev The Merkle root of the leaves of its uses ({leafOf}). As in OpenZeppelin's tree, pairs are sorted
+        /// before hashing.
         bytes32 root;
         Debit[] debits;
         Serve[] serves;
@@ -65,24 +67,24 @@ interface IInferenceSettlement {
     struct Use {
         uint256 batch;
         address account;
-        /// @dev The receipt's id in ASCII, filled with zeros on the right.
+        /// @dev The receipt's id in ASCII, padded with zeros on the right.
         bytes32 receipt;
         uint256 costNanoUsd;
-        /// @dev The agent that served it; `address(0)` if the protocol's account did.
+        /// @dev The agent that served the use; `address(0)` if the protocol's account served it.
         address server;
         uint256 dayServed;
-        /// @dev The hash of the agent's offer; 0 if the protocol's account served.
+        /// @dev The hash of the agent's offer; 0 if the protocol's account served the use.
         bytes32 offerHash;
     }
 
-    /// @notice To whom dollars can be owed.
+    /// @notice The roles to which dollars can be owed.
     enum Payee {
         Provider,
         Safe,
         Treasury
     }
 
-    /// @notice The books, in nano-dollars: `backing` is the sum of the others.
+    /// @notice The balance sheet, in nano-dollars: `backing` is the sum of the other fields.
     struct Books {
         uint256 backing;
         uint256 supply;
@@ -91,15 +93,15 @@ interface IInferenceSettlement {
         uint256 lines;
     }
 
-    /// @notice Credit was raised. This is the instrument by which the gateway knows it.
-    /// @param id contiguous from 1, in order of arrival: a gap or a repetition proves a wrong reader
-    /// @param account whose credit it is
-    /// @param from whose tokens or dollars it was
-    /// @param amount what was activated, in token units
-    /// @param totalActivated all that was ever activated, this included, in token units
-    /// @param creditAfter the credit of `account` after it, in nano-dollars
-    /// @param srcEid the LayerZero endpoint id of the chain it came from; 0 if it happened on this chain
-    /// @param guid the message that brought it; 0 if it happened on this chain
+    /// @notice Credit was raised. The gateway reads activations from this event.
+    /// @param id contiguous from 1, in order of activation: a reader that sees a gap or a repetition is faulty
+    /// @param account the account that was credited
+    /// @param from the owner of the burned tokens or of the dollars
+    /// @param amount the activated amount, in token units
+    /// @param totalActivated the sum of all activations including this one, in token units
+    /// @param creditAfter the credit of `account` after this activation, in nano-dollars
+    /// @param srcEid LayerZero endpoint id of the source chain; 0 for an activation on this chain
+    /// @param guid id of the bridge message; 0 for an activation on this chain
     event Activated(
         uint256 indexed id,
         address indexed account,
@@ -111,11 +113,11 @@ interface IInferenceSettlement {
         bytes32 guid
     );
 
-    /// @notice A batch counted.
-    /// @param root the Merkle root of its uses
-    /// @param amountNanoUsd what it debited
-    /// @param paidAfterNanoUsd what its day has paid, this batch included
-    /// @param totalDebitedNanoUsd all that was ever debited, this batch included
+    /// @notice A batch was settled.
+    /// @param root the Merkle root of the uses
+    /// @param amountNanoUsd the sum of the debits
+    /// @param paidAfterNanoUsd the sum debited on `day`, including this batch
+    /// @param totalDebitedNanoUsd the sum of all debits, including this batch
     event Settled(
         uint256 indexed id,
         uint256 indexed day,
@@ -125,11 +127,11 @@ interface IInferenceSettlement {
         uint256 totalDebitedNanoUsd
     );
 
-    /// @notice Credit was lowered by a batch, whoever served.
+    /// @notice A batch lowered the credit of `account`, whether the protocol's account or an agent served.
     event Debited(uint256 indexed batch, address indexed account, uint256 amountNanoUsd, uint256 creditAfterNanoUsd);
 
-    /// @notice Of a debit, `agent` served `amountNanoUsd` from its allowance of `day`, of which `servedAfterNanoUsd` is
-    /// used now.
+    /// @notice `agent` served `amountNanoUsd` of a debit from its allowance of `day`, of which `servedAfterNanoUsd` is
+    /// now used.
     event Served(
         uint256 indexed batch,
         address indexed account,
@@ -139,7 +141,7 @@ interface IInferenceSettlement {
         uint256 servedAfterNanoUsd
     );
 
-    /// @notice `amount` (token units) of what was owed to `payee` (of `agent`, unless the provider) went to `to`.
+    /// @notice `amount` (token units) owed to `payee` was paid to `to`. `agent` is zero if the payee is the provider.
     event Paid(
         Payee indexed payee, address indexed agent, address indexed to, uint256 amount, uint256 owedAfterNanoUsd
     );
@@ -147,19 +149,19 @@ interface IInferenceSettlement {
     /// @notice The ceiling changed, in nano-dollars a day.
     event CeilingChanged(uint256 beforeNanoUsd, uint256 afterNanoUsd);
 
-    /// @notice The settler changed; `address(0)` is nobody.
+    /// @notice The settler changed; `address(0)` means that there is none.
     event SettlerChanged(address indexed previous, address indexed current);
 
     /// @notice The guardian changed.
     event GuardianChanged(address indexed previous, address indexed current);
 
-    /// @notice Where the provider is paid changed.
+    /// @notice The address at which the provider is paid changed.
     event ProviderChanged(address indexed previous, address indexed current);
 
     /// @notice The amount is zero.
     error ZeroAmount();
 
-    /// @notice Credit cannot belong to the zero address.
+    /// @notice The zero address cannot hold credit.
     error ZeroAccount();
 
     /// @notice The caller is not the minter.
@@ -177,153 +179,155 @@ interface IInferenceSettlement {
     /// @notice The caller is not the guardian.
     error OnlyGuardian();
 
-    /// @notice Raising must raise: `asked` is not above `current`.
+    /// @notice The new ceiling `asked` is not above `current`.
     error CeilingNotHigher(uint256 current, uint256 asked);
 
-    /// @notice Lowering must lower: `asked` is not below `current`.
+    /// @notice The new ceiling `asked` is not below `current`.
     error CeilingNotLower(uint256 current, uint256 asked);
 
-    /// @notice The next batch is `expected`.
+    /// @notice The batch id is not `expected`, the next one.
     error WrongBatch(uint256 expected, uint256 got);
 
-    /// @notice A batch has 1 to 200 entries.
+    /// @notice The batch does not have 1 to 200 entries.
     error WrongBatchSize(uint256 entries);
 
-    /// @notice `day` cannot pay now, or is after the day that pays.
+    /// @notice `day` is outside the period in which it can be settled, or a serve is dated after the day of its batch.
     error WrongDay(uint256 day, uint256 today);
 
-    /// @notice `day` has only `leftNanoUsd` left under its ceiling.
+    /// @notice The batch exceeds the `leftNanoUsd` that remain under the ceiling of `day`.
     error CeilingReached(uint256 day, uint256 askedNanoUsd, uint256 leftNanoUsd);
 
-    /// @notice `account` has only `creditNanoUsd`.
+    /// @notice `account` has only `creditNanoUsd` of credit.
     error InsufficientCredit(address account, uint256 askedNanoUsd, uint256 creditNanoUsd);
 
-    /// @notice No agent was born here with this token.
+    /// @notice The registry of this chain did not create `agent`.
     error NotAnAgent(address agent);
 
-    /// @notice Of the agent's allowance of `day` only `leftNanoUsd` is left.
+    /// @notice Only `leftNanoUsd` of the agent's allowance of `day` remain.
     error CapacityExceeded(address agent, uint256 day, uint256 askedNanoUsd, uint256 leftNanoUsd);
 
-    /// @notice Less than a token unit is owed.
+    /// @notice Less than one token unit is owed.
     error NothingOwed();
 
-    /// @notice The token that is activated here.
+    /// @notice The token that accounts activate.
     function TOKEN() external view returns (IInferenceToken);
 
-    /// @notice The minter that holds the dollars behind every credit.
+    /// @notice The minter, which holds the dollars that back all credit.
     function MINTER() external view returns (ITokenMinter);
 
-    /// @notice The bridge, which brings activations from other chains.
+    /// @notice The bridge, which delivers activations from other chains.
     function BRIDGE() external view returns (address);
 
-    /// @notice Says what an agent could serve on a day.
+    /// @notice The pool, which returns the capacity of an agent on a day.
     function POOL() external view returns (IInferencePool);
 
-    /// @notice Says who is an agent, and who is paid for it.
+    /// @notice The registry, which identifies agents and their payees.
     function REGISTRY() external view returns (IAgentRegistry);
 
-    /// @notice Who raises the ceiling and names settler, provider and guardian, after its delay.
+    /// @notice The timelock, which raises the ceiling and appoints settler, provider and guardian after its delay.
     function TIMELOCK() external view returns (address);
 
-    /// @notice Nano-dollars in one token unit.
+    /// @notice Nano-dollars per token unit.
     function NANO_USD_PER_TOKEN_UNIT() external view returns (uint256);
 
-    /// @notice The ceiling of the first day: 50 dollars.
+    /// @notice The initial ceiling: 50 dollars.
     function FIRST_CEILING_NANO_USD() external view returns (uint96);
 
-    /// @notice The most entries a batch may have: 200.
+    /// @notice The maximum number of entries in a batch: 200.
     function MAX_BATCH_ENTRIES() external view returns (uint256);
 
-    /// @notice For how many seconds after its end a day may still pay: until 06:00 UTC.
+    /// @notice Seconds after the end of a day during which it can still be settled: until 06:00 UTC.
     function GRACE() external view returns (uint256);
 
-    /// @notice Who posts batches of uses; `address(0)` while nobody may.
+    /// @notice The account that posts batches; `address(0)` if there is none.
     function settler() external view returns (address);
 
-    /// @notice Who lowers the ceiling and revokes the settler.
+    /// @notice The account that may lower the ceiling and revoke the settler.
     function guardian() external view returns (address);
 
-    /// @notice Where the provider is paid.
+    /// @notice The address at which the provider is paid.
     function provider() external view returns (address);
 
-    /// @notice What all accounts together may be debited a day.
+    /// @notice The maximum that can be debited from all accounts together in one day.
     function ceilingNanoUsd() external view returns (uint96);
 
-    /// @notice What `day` has paid so far.
+    /// @notice The amount debited on `day` so far.
     function paidNanoUsd(uint256 day) external view returns (uint256);
 
-    /// @notice Today, what is left of its ceiling (zero if it was lowered below what is paid), and when tomorrow begins.
+    /// @notice Today, what remains under its ceiling (zero if the ceiling was lowered below the amount debited), and
+    /// the time at which the next day begins.
     function ceilingToday() external view returns (uint256 day, uint256 leftNanoUsd, uint256 resetsAt);
 
-    /// @notice What `account` may still spend.
+    /// @notice The unspent credit of `account`.
     function creditNanoUsd(address account) external view returns (uint256);
 
     /// @notice The sum of all credits.
     function totalCreditNanoUsd() external view returns (uint256);
 
-    /// @notice How many activations there were: the id of the last one.
+    /// @notice The number of activations, which is the id of the last one.
     function activationCount() external view returns (uint256);
 
-    /// @notice All that was ever activated, in token units.
+    /// @notice The sum of all activations, in token units.
     function totalActivated() external view returns (uint256);
 
-    /// @notice How many batches there were: the id of the last one.
+    /// @notice The number of batches, which is the id of the last one.
     function batchCount() external view returns (uint256);
 
-    /// @notice All that was ever debited.
+    /// @notice The sum of all debits.
     function totalDebitedNanoUsd() external view returns (uint256);
 
-    /// @notice What is owed to the provider.
+    /// @notice The amount owed to the provider.
     function owedProviderNanoUsd() external view returns (uint256);
 
-    /// @notice What is owed to an agent's Safe and treasury.
+    /// @notice The amounts owed to an agent's Safe and treasury.
     function owedAgentNanoUsd(address agent) external view returns (uint128 safe, uint128 treasury);
 
-    /// @notice The part of a token unit that a requester is still owed of the tenths that came back.
+    /// @notice The fraction of a token unit that is owed to `account` from its 10 % shares.
     function owedBackNanoUsd(address account) external view returns (uint256);
 
-    /// @notice The sum of all that is owed.
+    /// @notice The sum of all amounts owed.
     function totalOwedNanoUsd() external view returns (uint256);
 
-    /// @notice What `agent` has served of its allowance of `day`.
+    /// @notice The amount that `agent` has served from its allowance of `day`.
     function servedNanoUsd(address agent, uint256 day) external view returns (uint256);
 
-    /// @notice The books of the primary chain, for invariant I1a.
+    /// @notice The balance sheet of the primary chain, for invariant I1a.
     function books() external view returns (Books memory);
 
-    /// @notice The leaf of a use in its batch's tree:
+    /// @notice The leaf of a use in the Merkle tree of its batch:
     /// keccak256(keccak256(abi.encode(chainId, settlement, batch, account, receipt, costNanoUsd, server, dayServed,
-    /// offerHash))). Hashed twice, so that no inner node can pass for a leaf.
+    /// offerHash))). The double hash prevents an inner node from passing as a leaf.
     function leafOf(Use calldata use) external view returns (bytes32);
 
-    /// @notice Burns `amount` of the caller's tokens and credits their dollars to the caller, for ever.
-    /// @dev Needs no allowance. Reverts with {ZeroAmount}, or the token's `ERC20InsufficientBalance`. Emits {Activated}.
+    /// @notice Burns `amount` of the caller's tokens and credits the caller. Irreversible.
+    /// @dev Needs no allowance. Reverts with {ZeroAmount} or the token's `ERC20InsufficientBalance`. Emits {Activated}.
     function activate(uint256 amount) external;
 
-    /// @notice As {activate}, with the credit to `account`. A gift: the caller keeps no claim.
-    /// @dev Reverts also with {ZeroAccount}.
+    /// @notice Same as {activate}, but credits `account`. This is a gift: the caller keeps no claim.
+    /// @dev Also reverts with {ZeroAccount}.
     function activateFor(uint256 amount, address account) external;
 
-    /// @notice Credits `amount` dollars of `from` to `account`. Called by the minter.
-    /// @dev Trust: the minter has booked as many dollars and minted no token for them. Reverts with {OnlyMinter},
-    /// {ZeroAmount}, {ZeroAccount}. Emits {Activated}.
+    /// @notice Credits `amount` dollars, paid by `from`, to `account`. Called by the minter.
+    /// @dev Trust: the minter has booked the same amount of dollars and has minted no token for them. Reverts with
+    /// {OnlyMinter}, {ZeroAmount} or {ZeroAccount}. Emits {Activated}.
     function activateMinted(uint256 amount, address account, address from) external;
 
     /// @notice Credits `amount` dollars to `account` for tokens of `from` that were burned on the chain `srcEid`.
-    /// @dev Trust: the bridge has drawn as much from that chain's line. Reverts with {OnlyBridge}, {ZeroAmount},
-    /// {ZeroAccount}. Emits {Activated}.
+    /// Called by the bridge.
+    /// @dev Trust: the bridge has drawn the same amount from the line of that chain. Reverts with {OnlyBridge},
+    /// {ZeroAmount} or {ZeroAccount}. Emits {Activated}.
     function activateBridged(uint256 amount, address account, address from, uint32 srcEid, bytes32 guid) external;
 
-    /// @notice Debits the accounts of a batch, whole or not at all. What the protocol's account served is owed to the
-    /// provider. What an agent served is split: 40 % are owed to its Safe, 10 % minted back to the account in whole token
-    /// units (the rest of a unit is kept for its next time), and all that remains is owed to its treasury.
+    /// @notice Debits the accounts of a batch, atomically. Uses served by the protocol's account are owed to the
+    /// provider. Uses served by an agent are split: 40 % is owed to its Safe, 10 % is minted back to the account in
+    /// whole token units (the remainder stays owed until its next use), and the rest is owed to its treasury.
     /// @dev Reverts with {OnlySettler}, {WrongBatch}, {WrongBatchSize}, {WrongDay}, {CeilingReached},
-    /// {InsufficientCredit}, {NotAnAgent}, {CapacityExceeded}. Emits {Debited} for each entry, {Served} for each serve, and
-    /// {Settled}.
+    /// {InsufficientCredit}, {NotAnAgent} or {CapacityExceeded}. Emits {Debited} for each entry, {Served} for each
+    /// serve, and {Settled}.
     function settle(Batch calldata batch) external;
 
-    /// @notice Pays the provider what it is owed, in whole token units. Anyone may call this and the next two.
-    /// @dev Reverts with {NothingOwed}, or as the stablecoin does. Emits {Paid}.
+    /// @notice Pays the provider what it is owed, in whole token units. Anyone may call this function and the next two.
+    /// @dev Reverts with {NothingOwed} or with an error of the stablecoin. Emits {Paid}.
     function payProvider() external;
 
     /// @notice Pays an agent's Safe what it is owed.
@@ -332,27 +336,27 @@ interface IInferenceSettlement {
     /// @notice Pays an agent's treasury what it is owed.
     function payTreasury(address agent) external;
 
-    /// @notice Raises the ceiling, at once: the delay is the timelock's.
-    /// @dev Reverts with {OnlyTimelock}, {CeilingNotHigher}.
+    /// @notice Raises the ceiling with immediate effect. The delay is enforced by the timelock.
+    /// @dev Reverts with {OnlyTimelock} or {CeilingNotHigher}.
     function raiseCeiling(uint96 toNanoUsd) external;
 
-    /// @notice Lowers the ceiling at once, to zero if need be. What is paid stays paid.
-    /// @dev Reverts with {OnlyGuardian}, {CeilingNotLower}.
+    /// @notice Lowers the ceiling with immediate effect, to zero if needed. Earlier debits are unaffected.
+    /// @dev Reverts with {OnlyGuardian} or {CeilingNotLower}.
     function lowerCeiling(uint96 toNanoUsd) external;
 
-    /// @notice Stops settlement at once: nobody may post a batch until the timelock names a settler again.
+    /// @notice Stops settlement immediately: no batch can be posted until the timelock appoints a new settler.
     /// @dev Reverts with {OnlyGuardian}.
     function revokeSettler() external;
 
-    /// @notice Names the settler.
+    /// @notice Appoints the settler.
     /// @dev Reverts with {OnlyTimelock}.
     function setSettler(address newSettler) external;
 
-    /// @notice Names the guardian, so that a lost or hostile one does not stay.
+    /// @notice Appoints the guardian, so that a lost or hostile guardian can be replaced.
     /// @dev Reverts with {OnlyTimelock}.
     function setGuardian(address newGuardian) external;
 
-    /// @notice Names where the provider is paid.
+    /// @notice Sets the address at which the provider is paid.
     /// @dev Reverts with {OnlyTimelock}.
     function setProvider(address newProvider) external;
 }

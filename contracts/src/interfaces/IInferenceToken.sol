@@ -6,12 +6,14 @@ import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC2
 import {IERC7802} from "@openzeppelin/contracts/interfaces/draft-IERC7802.sol";
 
 /// @title IInferenceToken
-/// @notice One token is one dollar of inference. ERC-20 with 6 decimals, EIP-2612 permits and ERC-7802 for its bridge.
+/// @notice The prepaid token: one token is one dollar of inference. ERC-20 with 6 decimals, EIP-2612 permits, and
+/// ERC-7802 for its bridge.
 /// @dev Units: every amount is in token units (1e-6 token).
-/// Trust: nobody owns the token, nobody can pause it, block a holder or change who may mint. Supply is created by the
-/// minter (against dollars) and by the bridge (against tokens burned on another chain), and destroyed by the settlement
-/// (against credit) and by the bridge. There is no public burn, because a burn without credit would lose a dollar.
-/// A role whose contract this chain does not have is `address(0)`, which nobody can call from.
+/// @dev Trust: the token has no owner. No one can pause it, block a holder or change who may mint. Supply is minted by
+/// the minter (against dollars) and by the bridge (against tokens burned on another chain). It is burned by the
+/// settlement (against credit) and by the bridge. There is no public burn, because a burn without credit would lose a
+/// dollar.
+/// A role whose contract does not exist on this chain is `address(0)`, so no caller can have that role.
 interface IInferenceToken is IERC20Metadata, IERC20Permit, IERC7802 {
     /// @notice The caller is not the minter.
     error OnlyMinter();
@@ -25,18 +27,18 @@ interface IInferenceToken is IERC20Metadata, IERC20Permit, IERC7802 {
     /// @notice The contract that mints against dollars.
     function MINTER() external view returns (address);
 
-    /// @notice The contract that moves tokens between chains; `address(0)` where there is none.
+    /// @notice The contract that moves tokens between chains; `address(0)` if this chain has none.
     function BRIDGE() external view returns (address);
 
     /// @notice The contract that turns tokens into credit; `address(0)` off the primary chain.
     function SETTLEMENT() external view returns (address);
 
-    /// @notice Creates `amount` tokens for `to`. Trust: the minter has taken as many dollars before.
-    /// @dev Reverts with {OnlyMinter}, or `ERC20InvalidReceiver` for the zero address.
+    /// @notice Mints `amount` tokens to `to`. Trust: the minter has received the same amount of dollars before.
+    /// @dev Reverts with {OnlyMinter}, or with `ERC20InvalidReceiver` if `to` is the zero address.
     function mint(address to, uint256 amount) external;
 
-    /// @notice Destroys `amount` tokens of `from`, without allowance.
-    /// @dev Trust: the settlement burns only the tokens of its own caller. Reverts with {OnlySettlement}, or
+    /// @notice Burns `amount` tokens of `from` without an allowance.
+    /// @dev Trust: the settlement burns only tokens of its own caller. Reverts with {OnlySettlement} or
     /// `ERC20InsufficientBalance`.
     function burn(address from, uint256 amount) external;
 }

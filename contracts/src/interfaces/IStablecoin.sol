@@ -6,10 +6,11 @@ import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC2
 import {IERC3009} from "@openzeppelin/contracts/interfaces/draft-IERC3009.sol";
 
 /// @title IStablecoin
-/// @notice What the door may use of a chain's dollar: ERC-20, and where the dollar has them EIP-2612 and ERC-3009.
-/// @dev Source: https://eips.ethereum.org/EIPS/eip-2612, https://eips.ethereum.org/EIPS/eip-3009. A dollar without one of
-/// the two lacks the doors that need it, nothing else.
+/// @notice The functions of a stablecoin that the minter may call: ERC-20 and, if the stablecoin has them, EIP-2612 and
+/// ERC-3009.
+/// @dev Source: https://eips.ethereum.org/EIPS/eip-2612, https://eips.ethereum.org/EIPS/eip-3009. If a stablecoin lacks
+/// one of the two, only the mint functions that use it are unavailable.
 interface IStablecoin is IERC20Metadata, IERC20Permit, IERC3009 {
-    /// @notice The version in the dollar's EIP-712 domain, which a signer needs.
+    /// @notice The version in the stablecoin's EIP-712 domain, which signers need.
     function version() external view returns (string memory);
 }

@@ -5,15 +5,16 @@ import {IDollarBridge} from "./IDollarBridge.sol";
 import {IStablecoin} from "./IStablecoin.sol";
 
 /// @title ITokenBackingOutbox
-/// @notice Where the dollars of a secondary chain wait until they are carried to the primary chain, in batches.
+/// @notice Holds the dollars of a secondary chain until they are sent to the primary chain in batches.
 /// @dev Units: amounts are in token units (1e-6 dollar).
-/// Trust: dollars leave only through {flush} and only to the adapter, which the timelock chooses. What a batch costs on
-/// its way is never taken from it but from the cost reserve: the dollars here that are not pending, which anyone fills by
-/// sending dollars here. A dead, dear or lossy bridge makes the dollars wait and stops nothing else.
+/// @dev Trust: dollars leave only through {flush} and only to the adapter, which the timelock chooses. The bridging
+/// cost of a batch is never deducted from the batch. It is paid from the cost reserve: the dollars held here that are
+/// not pending. Anyone can add to the reserve with a plain transfer. If the bridge fails, becomes expensive or loses
+/// amounts, dollars wait here and nothing else is affected.
 interface ITokenBackingOutbox {
-    /// @notice A batch of `amount` left, at a `cost` beside it; `id` is the adapter's for the transfer.
-    /// @param flushedAfter all that has ever left, this batch included
-    /// @param pendingAfter what is still here
+    /// @notice A batch of `amount` was sent at a `cost` in addition; `id` is the adapter's id of the transfer.
+    /// @param flushedAfter the sum of all batches, including this one
+    /// @param pendingAfter the amount that is still pending
     event Flushed(
         bytes32 indexed id,
         address indexed caller,
@@ -32,76 +33,78 @@ interface ITokenBackingOutbox {
     /// @notice The caller is not the timelock.
     error OnlyTimelock();
 
-    /// @notice The last batch left less than {MIN_INTERVAL} ago.
+    /// @notice The last batch was sent less than {MIN_INTERVAL} ago.
     error TooSoon(uint256 readyAt);
 
-    /// @notice Too little is pending, and not long enough: it can leave from `readyAt`, or as {MIN_BATCH}.
+    /// @notice `pending` is below {MIN_BATCH} and not old enough: it can be sent from `readyAt` on, or when it reaches
+    /// {MIN_BATCH}.
     error BatchTooSmall(uint256 pending, uint256 readyAt);
 
-    /// @notice The bridge asks more than {MAX_COST_BPS} of the batch.
+    /// @notice The bridge charges more than {MAX_COST_BPS} of the batch.
     error CostTooHigh(uint256 cost, uint256 limit);
 
-    /// @notice The cost reserve cannot pay the bridge: send dollars here.
+    /// @notice The cost reserve is too small to pay the bridge. Send dollars to this contract to fill it.
     error CostReserveShort(uint256 cost, uint256 reserve);
 
-    /// @notice The contract whose dollars wait here.
+    /// @notice The minter whose dollars are held here.
     function MINTER() external view returns (address);
 
-    /// @notice The chain's dollar.
+    /// @notice The stablecoin of this chain.
     function STABLECOIN() external view returns (IStablecoin);
 
-    /// @notice Who chooses the adapter, after its delay.
+    /// @notice The timelock, which chooses the adapter after its delay.
     function TIMELOCK() external view returns (address);
 
-    /// @notice Stablecoin units in one token unit.
+    /// @notice Stablecoin units per token unit.
     function SCALE() external view returns (uint256);
 
-    /// @notice What a batch needs to leave at once: 10 dollars.
+    /// @notice The smallest batch that can be sent at any age: 10 dollars.
     function MIN_BATCH() external view returns (uint256);
 
-    /// @notice What leaves at most in one batch: 10,000 dollars.
+    /// @notice The largest batch: 10,000 dollars.
     function MAX_BATCH() external view returns (uint256);
 
-    /// @notice After how many seconds a smaller batch may leave too: 24 hours.
+    /// @notice Seconds after which a batch smaller than {MIN_BATCH} can be sent: 24 hours.
     function MAX_AGE() external view returns (uint256);
 
-    /// @notice How many seconds lie at least between two batches: 1 hour.
+    /// @notice The minimum number of seconds between two batches: 1 hour.
     function MIN_INTERVAL() external view returns (uint256);
 
-    /// @notice What a batch may cost at most, in hundredths of a percent: 30.
+    /// @notice The maximum cost of a batch, in basis points: 30.
     function MAX_COST_BPS() external view returns (uint256);
 
-    /// @notice The bridge of today.
+    /// @notice The current bridge adapter.
     function adapter() external view returns (IDollarBridge);
 
-    /// @notice The dollars that wait here.
+    /// @notice The pending dollars: received from the minter and not sent yet.
     function pending() external view returns (uint256);
 
-    /// @notice Since when some of them wait; meaningless while none do.
+    /// @notice The time since when dollars have been pending; meaningless if none are pending.
     function pendingSince() external view returns (uint256);
 
-    /// @notice When the last batch left; 0 if none did.
+    /// @notice The time of the last batch; 0 if there was none.
     function lastFlushAt() external view returns (uint256);
 
-    /// @notice All dollars that ever left. Less what the primary chain has booked, these are in flight.
+    /// @notice The sum of all dollars sent. Subtract what the primary chain has booked to get the dollars in flight.
     function flushed() external view returns (uint256);
 
-    /// @notice The dollars here that are not pending, which pay for bridging.
+    /// @notice The dollars held here that are not pending. They pay for bridging.
     function costReserve() external view returns (uint256);
 
-    /// @notice The batch that would leave now, if its time has come, the native fee to send along, and its cost.
+    /// @notice The batch that {flush} would send now if it is due, the native fee to attach, and the cost.
     function quoteFlush() external view returns (uint256 amount, uint256 nativeFee, uint256 cost);
 
-    /// @notice Books `amount` dollars that the minter has just sent here.
-    /// @dev Trust: called by the minter only, after the outbox's real balance grew by exactly these dollars. Does not
-    /// revert for the minter, or the par door of the chain would be closed. Reverts with {OnlyMinter}.
+    /// @notice Books `amount` dollars that the minter has just transferred here.
+    /// @dev Trust: called by the minter only, after the balance of the outbox grew by exactly `amount`. Must not revert
+    /// for the minter, because that would stop par mints on this chain. Reverts with {OnlyMinter}.
     function onMint(uint256 amount) external;
 
-    /// @notice Sends the next batch. Anyone may; the caller pays the native fee, and gets back what is over.
-    /// @dev Reverts with {TooSoon}, {BatchTooSmall}, {CostTooHigh}, {CostReserveShort}, or as adapter and bridge do.
+    /// @notice Sends the next batch. Anyone may call it. The caller pays the native fee and is refunded any excess.
+    /// @dev Reverts with {TooSoon}, {BatchTooSmall}, {CostTooHigh} or {CostReserveShort}, or with an error of the
+    /// adapter or of the bridge.
     function flush() external payable returns (bytes32 id);
 
-    /// @notice Chooses the adapter.
+    /// @notice Sets the adapter.
     /// @dev Reverts with {OnlyTimelock}.
     function setAdapter(IDollarBridge newAdapter) external;
 }

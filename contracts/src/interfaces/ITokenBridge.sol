@@ -6,23 +6,25 @@ import {IInferenceToken} from "./IInferenceToken.sol";
 import {ITokenMinter} from "./ITokenMinter.sol";
 
 /// @title ITokenBridge
-/// @notice Moves the token between the primary chain and a secondary one, and activates from afar. A LayerZero OApp.
+/// @notice Moves the token between the primary chain and a secondary chain, and activates tokens from a secondary
+/// chain. A LayerZero OApp.
 /// @dev Units: amounts are in token units (1e-6 dollar).
-/// Messages: burned here first, minted or credited there after; each counts once, in any order. On the primary chain a
-/// message is covered by its chain's line (see {ITokenMinter}); into a secondary chain at most {DAILY_MINT_CAP} is minted
-/// a UTC day. What is not covered waits, and anyone may {deliver} it later.
-/// Trust: libraries, verifiers, peers and gas are set at construction and peers never change. The timelock is owner and
-/// delegate: it may replace libraries and verifiers at the endpoint, and remove a forged message. The guardian may pause
-/// for at most 7 days at a time, more than the timelock's delay. Forged messages cost at most their chain's line, or a
-/// day's cap.
+/// @dev Messages: tokens are burned on the source chain, then minted or credited on the destination chain. Each message
+/// takes effect once, in any order. On the primary chain a message must be covered by the line of its source chain (see
+/// {ITokenMinter}). On a secondary chain at most {DAILY_MINT_CAP} is minted per UTC day. A message that is not covered
+/// waits, and anyone may {deliver} it later.
+/// Trust: libraries, verifiers, peers and gas are set at construction, and peers never change. The timelock is owner
+/// and delegate: it may replace libraries and verifiers at the endpoint, and remove a forged message. The guardian may
+/// pause for at most 7 days at a time, which is longer than the timelock's delay. Forged messages can take at most the
+/// line of their source chain, or the daily mint cap.
 interface ITokenBridge {
-    /// @notice What a message does where it arrives.
+    /// @notice What a message does on the destination chain.
     enum Kind {
         Transfer,
         Activation
     }
 
-    /// @notice `amount` burned of `from`, to be minted or credited to `to`.
+    /// @notice `amount` was burned from `from`, to be minted or credited to `to`.
     struct Message {
         Kind kind;
         address from;
@@ -30,54 +32,55 @@ interface ITokenBridge {
         uint96 amount;
     }
 
-    /// @notice The way to another chain and back.
+    /// @notice A connection to another chain, in both directions.
     struct Pathway {
-        /// @dev LayerZero's id of the other chain.
+        /// @dev LayerZero endpoint id of the other chain.
         uint32 eid;
-        /// @dev The bridge there.
+        /// @dev The bridge on the other chain.
         address peer;
-        /// @dev LayerZero's message libraries here.
+        /// @dev LayerZero's message libraries on this chain.
         address sendLibrary;
         address receiveLibrary;
         address executor;
         uint32 maxMessageSize;
-        /// @dev Blocks to wait here before a message is verified there, and the other way round. At least 1: LayerZero
-        /// takes 0 for its default.
+        /// @dev Block confirmations before a message from this chain, and one to this chain, is verified. At least 1,
+        /// because LayerZero reads 0 as its default.
         uint64 sendConfirmations;
         uint64 receiveConfirmations;
-        /// @dev The verifiers' contracts on this chain, ascending; all must verify, and they are at least two.
+        /// @dev The verifiers' contracts on this chain, in ascending order. There are at least two, and all must
+        /// verify.
         address[] verifiers;
     }
 
-    /// @notice All that a bridge is built of.
+    /// @notice The constructor arguments of the bridge.
     struct Wiring {
         address endpoint;
         IInferenceToken token;
-        /// @dev Minter and settlement of the primary chain; `address(0)` on a secondary one.
+        /// @dev The minter and the settlement on the primary chain; `address(0)` on a secondary chain.
         ITokenMinter minter;
         IInferenceSettlement settlement;
         address timelock;
         address guardian;
         uint96 dailyMintCap;
-        /// @dev Gas that an executor on the other side is paid to spend on a message.
+        /// @dev The gas that the executor on the destination chain supplies for a message.
         uint128 receiveGas;
-        /// @dev On a secondary chain exactly one: to the primary.
+        /// @dev On a secondary chain exactly one pathway: to the primary chain.
         Pathway[] pathways;
     }
 
-    /// @notice A message left: `message.amount` is burned here.
+    /// @notice A message was sent: `message.amount` was burned on this chain.
     event Sent(bytes32 indexed guid, uint32 indexed dstEid, Message message);
 
-    /// @notice A message did what it says.
+    /// @notice A message was delivered: its tokens were minted or credited.
     event Delivered(bytes32 indexed guid, uint32 indexed srcEid, Message message);
 
-    /// @notice A message arrived that is not covered yet. {deliver} needs what this event says.
+    /// @notice A message arrived that is not covered yet. {deliver} takes the arguments of this event.
     event Waiting(bytes32 indexed guid, uint32 indexed srcEid, Message message);
 
-    /// @notice A waiting message was removed by the timelock.
+    /// @notice The timelock removed a waiting message.
     event Discarded(bytes32 indexed guid);
 
-    /// @notice Nothing is sent or delivered before `until`.
+    /// @notice The bridge is paused: nothing is sent or delivered before `until`.
     event PausedUntil(uint256 until);
 
     /// @notice The guardian changed.
@@ -86,19 +89,20 @@ interface ITokenBridge {
     /// @notice The amount is zero.
     error ZeroAmount();
 
-    /// @notice The zero address can neither hold tokens nor have credit.
+    /// @notice The zero address cannot hold tokens or credit.
     error ZeroAccount();
 
-    /// @notice Activation from afar is for secondary chains; here the settlement does it.
+    /// @notice Bridged activation is for secondary chains only. On the primary chain, call the settlement.
     error AlreadyOnPrimary();
 
-    /// @notice No day could ever mint so much on a secondary chain: send it in parts.
+    /// @notice The amount exceeds the daily mint cap of a secondary chain, so it could never be delivered. Split it.
     error AboveDailyMintCap(uint256 amount, uint256 cap);
 
     /// @notice A pathway needs at least two verifiers.
     error TooFewVerifiers(uint32 eid);
 
-    /// @notice A bridge has minter, settlement and its pathways (primary chain), or neither of the two and one pathway.
+    /// @notice The wiring fits neither chain: a primary chain has minter, settlement and its pathways; a secondary
+    /// chain has neither of the two and one pathway.
     error AmbiguousChain();
 
     /// @notice Peers never change.
@@ -107,81 +111,84 @@ interface ITokenBridge {
     /// @notice The bridge is paused.
     error Paused(uint256 until);
 
-    /// @notice A pause ends at the latest at `latest`.
+    /// @notice A pause cannot end later than `latest`.
     error PauseTooLong(uint256 latest);
 
     /// @notice The caller is not the guardian.
     error OnlyGuardian();
 
-    /// @notice No such message waits.
+    /// @notice No message with this id is waiting.
     error NotWaiting(bytes32 guid);
 
-    /// @notice The message must wait longer: for its chain's dollars, or for tomorrow's cap.
+    /// @notice The message is still not covered: by the line of its source chain, or by today's mint cap.
     error NotCovered(bytes32 guid);
 
-    /// @notice The token that is moved.
+    /// @notice The token that is bridged.
     function TOKEN() external view returns (IInferenceToken);
 
     /// @notice The minter, which keeps the lines; `address(0)` off the primary chain.
     function MINTER() external view returns (ITokenMinter);
 
-    /// @notice The settlement, which credits; `address(0)` off the primary chain.
+    /// @notice The settlement, which credits activations; `address(0)` off the primary chain.
     function SETTLEMENT() external view returns (IInferenceSettlement);
 
-    /// @notice LayerZero's id of the primary chain; 0 on the primary chain itself.
+    /// @notice LayerZero endpoint id of the primary chain; 0 on the primary chain itself.
     function PRIMARY_EID() external view returns (uint32);
 
-    /// @notice What transfers may mint on a secondary chain in one UTC day. The same on all chains.
+    /// @notice The maximum that transfers may mint on a secondary chain in one UTC day. The same on all chains.
     function DAILY_MINT_CAP() external view returns (uint96);
 
-    /// @notice How long a pause may last: 7 days.
+    /// @notice The maximum duration of a pause: 7 days.
     function MAX_PAUSE() external view returns (uint256);
 
-    /// @notice Who may pause.
+    /// @notice The account that may pause.
     function guardian() external view returns (address);
 
-    /// @notice Until when the bridge is paused.
+    /// @notice The time at which the current or last pause ends.
     function pausedUntil() external view returns (uint256);
 
-    /// @notice What transfers have minted today. Secondary chains only.
+    /// @notice The amount that transfers have minted today. Secondary chains only.
     function mintedToday() external view returns (uint256);
 
-    /// @notice What is kept of a waiting message: the hash of (srcEid, message), or 0.
+    /// @notice The stored hash of a waiting message, keccak256 of (srcEid, message); 0 if it is not waiting.
     function waiting(bytes32 guid) external view returns (bytes32);
 
-    /// @notice LayerZero's options of every message: the gas to spend on it.
+    /// @notice The LayerZero options of every message: the gas for its delivery.
     function options() external view returns (bytes memory);
 
-    /// @notice What LayerZero takes to carry a message to `dstEid`, in the native coin. The same for every message.
+    /// @notice The native fee of LayerZero for a message to `dstEid`. The same for every message.
     function quote(uint32 dstEid) external view returns (uint256 nativeFee);
 
-    /// @notice Burns `amount` of the caller's tokens and mints them to `to` on another chain. Send {quote} along; what is
-    /// over goes to `refund`.
-    /// @dev Reverts with {ZeroAmount}, {ZeroAccount}, {Paused}, {AboveDailyMintCap}, LayerZero's `NoPeer` (secondary
-    /// chains do not speak to each other) or `LZ_InsufficientFee`, or the token's `ERC20InsufficientBalance`.
+    /// @notice Burns `amount` of the caller's tokens and mints them to `to` on another chain. Attach the fee from
+    /// {quote}; any excess is refunded to `refund`.
+    /// @dev Reverts with {ZeroAmount}, {ZeroAccount}, {Paused} or {AboveDailyMintCap}; with LayerZero's `NoPeer`
+    /// (secondary chains are not connected to each other) or `LZ_InsufficientFee`; or with the token's
+    /// `ERC20InsufficientBalance`.
     function bridge(uint32 dstEid, uint256 amount, address to, address refund) external payable returns (bytes32 guid);
 
-    /// @notice Burns `amount` of the caller's tokens and raises the caller's one balance on the primary chain by them.
+    /// @notice Burns `amount` of the caller's tokens and raises the caller's credit on the primary chain by the same
+    /// amount.
     function activateOnBase(uint256 amount) external payable returns (bytes32 guid);
 
-    /// @notice As {activateOnBase}, with the credit to `account` and what is over of the fee to `refund`.
-    /// @dev Secondary chains only. Reverts as {bridge}, or with {AlreadyOnPrimary}.
+    /// @notice Same as {activateOnBase}, but credits `account` and refunds any excess fee to `refund`.
+    /// @dev Secondary chains only. Reverts as {bridge} does, or with {AlreadyOnPrimary}.
     function activateOnBase(uint256 amount, address account, address refund) external payable returns (bytes32 guid);
 
-    /// @notice Does what a waiting message says, now that it is covered. Anyone may.
-    /// @dev Reverts with {NotWaiting}, {NotCovered}, {Paused}.
+    /// @notice Delivers a waiting message that is now covered. Anyone may call it.
+    /// @dev Reverts with {NotWaiting}, {NotCovered} or {Paused}.
     function deliver(bytes32 guid, uint32 srcEid, Message calldata message) external;
 
-    /// @notice Removes a waiting message for ever: a forged one. By the timelock.
-    /// @dev Reverts with {NotWaiting}, or `OwnableUnauthorizedAccount`.
+    /// @notice Removes a waiting message permanently. For forged messages. Only the timelock may call it.
+    /// @dev Reverts with {NotWaiting} or `OwnableUnauthorizedAccount`.
     function discard(bytes32 guid) external;
 
-    /// @notice Stops sending and delivering until `until`, at most {MAX_PAUSE} from now; a time that has passed ends the
-    /// pause. Messages that arrive meanwhile stay with LayerZero, for anyone to deliver afterwards.
-    /// @dev Reverts with {OnlyGuardian}, {PauseTooLong}.
+    /// @notice Stops sending and delivery until `until`, at most {MAX_PAUSE} from now. A time in the past ends the
+    /// pause. Messages that arrive during a pause stay at the LayerZero endpoint, and anyone can deliver them
+    /// afterwards.
+    /// @dev Reverts with {OnlyGuardian} or {PauseTooLong}.
     function pause(uint256 until) external;
 
-    /// @notice Names the guardian. By the timelock.
+    /// @notice Appoints the guardian. Only the timelock may call it.
     /// @dev Reverts with `OwnableUnauthorizedAccount`.
     function setGuardian(address newGuardian) external;
 }

@@ -6,13 +6,13 @@ import {SetConfigParam} from "@layerzerolabs/lz-evm-protocol-v2/contracts/interf
 import {ITokenBridge} from "../interfaces/ITokenBridge.sol";
 
 /// @title PathwayConfig
-/// @notice A pathway in the terms of LayerZero's message libraries (ULN 302).
+/// @notice Encodes a pathway as configuration of LayerZero's message libraries (ULN 302).
 /// @dev Source: https://docs.layerzero.network/v2/developers/evm/configuration/dvn-executor-config
 library PathwayConfig {
-    /// @dev LayerZero's numbers of the two configurations.
+    /// @dev LayerZero's ids of the two configuration types.
     uint32 private constant EXECUTOR_CONFIG = 1;
     uint32 private constant ULN_CONFIG = 2;
-    /// @dev "None", where zero would mean LayerZero's default.
+    /// @dev Means "none"; zero would mean LayerZero's default.
     uint8 private constant NO_OPTIONAL_VERIFIERS = type(uint8).max;
 
     struct ExecutorConfig {
@@ -29,7 +29,7 @@ library PathwayConfig {
         address[] optionalDVNs;
     }
 
-    /// @notice What the two libraries are told: who executes, who verifies, after how many blocks.
+    /// @notice The configuration of both libraries: executor, verifiers and confirmations.
     function configs(ITokenBridge.Pathway memory pathway)
         internal
         pure
@@ -44,7 +44,7 @@ library PathwayConfig {
         receiving[0] = _uln(pathway, pathway.receiveConfirmations);
     }
 
-    /// @notice Options of type 3 with one for the executor: spend `receiveGas` on the message.
+    /// @notice Type 3 options with one executor option: `receiveGas` for the delivery of the message.
     function options(uint128 receiveGas) internal pure returns (bytes memory) {
         uint8 executor = 1;
         uint8 lzReceive = 1;

@@ -7,79 +7,82 @@ import {IInferenceStaking} from "./IInferenceStaking.sol";
 import {ISafeProxyFactory} from "./ISafe.sol";
 
 /// @title IAgentDirectory
-/// @notice How agents are born and named at the registry: everything beside what {IAgentRegistry} says.
-/// @dev Trust: nobody has a role here. Only {create} makes an agent, so its birth on this chain is proven; an agent token's
-/// address depends on its chain too, so no two chains have an agent at the same one.
+/// @notice Creates agents and names their Safe and signing key: the functions beyond those of {IAgentRegistry}.
+/// @dev Trust: no account has a privileged role. Only {create} makes an agent, which proves that the agent was created
+/// on this chain. The address of an agent token depends on its chain, so no two chains have an agent at the same
+/// address.
 interface IAgentDirectory is IAgentRegistry {
-    /// @notice An agent was born. `treasury` is `address(0)` off the primary chain.
+    /// @notice An agent was created. `treasury` is `address(0)` off the primary chain.
     event AgentCreated(address indexed agentToken, address indexed owner, address safe, address treasury);
 
-    /// @notice What the agent earns goes to `safe` from now on.
+    /// @notice The agent's earnings are paid to `safe` from now on.
     event SafeChanged(address indexed agentToken, address indexed safe);
 
-    /// @notice `computer` signs the agent's offers from now on; `address(0)` is nobody.
+    /// @notice `computer` signs the agent's offers from now on; `address(0)` means that there is none.
     event ComputerChanged(address indexed agentToken, address indexed computer);
 
-    /// @notice `agentToken` was not created here.
+    /// @notice This registry did not create `agentToken`.
     error UnknownAgent(address agentToken);
 
-    /// @notice The caller does not own the agent token.
+    /// @notice The caller is not the owner of the agent token.
     error OnlyAgentOwner();
 
     /// @notice The caller is not the agent's Safe.
     error OnlySafe();
 
-    /// @notice The zero address cannot be paid.
+    /// @notice The zero address cannot be a payee.
     error ZeroAddress();
 
-    /// @notice The computer belongs to another agent already.
+    /// @notice The computer is already registered for another agent.
     error ComputerTaken(address computer, address agentToken);
 
-    /// @notice The computer did not sign this.
+    /// @notice The proof is not a valid signature of the computer.
     error InvalidProof();
 
     /// @notice The agents' pool; `address(0)` off the primary chain.
     function POOL() external view returns (IInferenceStaking);
 
-    /// @notice Whose markets the treasuries buy on.
+    /// @notice The converter, which lists the markets on which treasuries buy.
     function CONVERTER() external view returns (IAgentFeeConverter);
 
-    /// @notice What creates the Safes.
+    /// @notice The factory that deploys the agents' Safes.
     function SAFE_FACTORY() external view returns (ISafeProxyFactory);
 
-    /// @notice What the Safes run, version 1.5.0.
+    /// @notice The implementation of the Safes, version 1.5.0.
     function SAFE_SINGLETON() external view returns (address);
 
-    /// @notice What answers for a Safe where it has no function of its own, such as ERC-1271.
+    /// @notice The fallback handler of the Safes, which implements ERC-1271 among others.
     function SAFE_FALLBACK_HANDLER() external view returns (address);
 
-    /// @notice The key that signs the agent's offers, or `address(0)` while it has none.
+    /// @notice The agent's computer, which is the key that signs its offers; `address(0)` if it has none.
     function computerOf(address agentToken) external view returns (address);
 
-    /// @notice The agent whose computer `computer` is, or `address(0)`.
+    /// @notice The agent for which `computer` is registered; `address(0)` if there is none.
     function agentOf(address computer) external view returns (address agentToken);
 
-    /// @notice How often the agent's computer was set: the nonce of the next proof.
+    /// @notice The number of times that the agent's computer was set, which is the nonce of the next proof.
     function computerNonce(address agentToken) external view returns (uint256);
 
-    /// @notice Creates an agent: its token, of which `owner` gets ownership and the whole supply; a Safe with `owner` as
-    /// its one signer; and on the primary chain its treasury. Anyone may call it.
-    /// @dev Reverts as token or Safe do for an owner that they do not take, such as `address(0)`.
+    /// @notice Creates an agent: a token whose ownership and full supply go to `owner`, a Safe with `owner` as its only
+    /// signer, and on the primary chain a treasury. Anyone may call it.
+    /// @dev Reverts if the token or the Safe does not accept `owner`, for example `address(0)`.
     function create(string calldata name, string calldata symbol, uint256 supply, address owner)
         external
         returns (address agentToken);
 
-    /// @notice Names the agent's own computer, one that no other agent has; `address(0)`, with any proof, is none.
-    /// @param proof the computer's signature (ECDSA or ERC-1271) of {computerDigest} with the caller as owner
-    /// @dev Reverts with {UnknownAgent}, {OnlyAgentOwner}, {ComputerTaken}, {InvalidProof}.
+    /// @notice Sets the agent's computer, which no other agent may have. `address(0)` removes it and needs no valid
+    /// proof.
+    /// @param proof the computer's signature (ECDSA or ERC-1271) of {computerDigest}, with the caller as owner
+    /// @dev Reverts with {UnknownAgent}, {OnlyAgentOwner}, {ComputerTaken} or {InvalidProof}.
     function setComputer(address agentToken, address computer, bytes calldata proof) external;
 
-    /// @notice Lets the agent's Safe name its successor: a Safe that the dollar's issuer blocks need not stay the payee.
-    /// @dev Reverts with {OnlySafe}, {ZeroAddress}.
+    /// @notice Lets the agent's Safe name its successor, so that a Safe blocked by the stablecoin's issuer can be
+    /// replaced.
+    /// @dev Reverts with {OnlySafe} or {ZeroAddress}.
     function replaceSafe(address agentToken, address newSafe) external;
 
-    /// @notice What `computer` signs to serve `agentToken` under `owner`, good once: EIP-712 with the domain
-    /// (AgentRegistry, 1, this chain, this contract) and the type
+    /// @notice The digest that `computer` signs to serve `agentToken` under `owner`, valid once. EIP-712 with the
+    /// domain (AgentRegistry, 1, this chain, this contract) and the type
     /// `Computer(address agentToken,address owner,address computer,uint256 nonce)`.
     function computerDigest(address agentToken, address owner, address computer) external view returns (bytes32);
 }

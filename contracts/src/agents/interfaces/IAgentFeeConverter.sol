@@ -10,19 +10,21 @@ import {IBackerVault} from "./IBackerVault.sol";
 import {IMarkets} from "./IMarkets.sol";
 
 /// @title IAgentFeeConverter
-/// @notice Takes a fifth of what an agent earns in the staking-derived token, dollars and listed stocks, turns it into
-/// dollars on the market and into tokens at the par door, and gives them to the agent's backers and Safe.
-/// @dev Units: `fee`, `taken`, `sold` and {pending} are in units of the fee token, `dollars` in units of the stablecoin,
-/// `minted` in token units (1e-6 dollar).
-/// Two steps. {notifyFee} runs within a trade: it only takes and books, so that a fee costs the trader little, a market in
-/// trouble stops no trade, and a pool is never entered twice. {convert} is for anyone, at any time; a keeper calls it.
-/// The caller of {convert} chooses the moment and nothing else: the market's floor (see {IMarkets}) bounds what a trade
-/// before and after it can take, and what the floor does not let through waits.
-/// Trust: the timelock lists tokens: plain ones that move exactly what they are told to, never an agent's own (a fee in
-/// it is refused by name anyway), with pools that are deep over their whole window.
-/// What is not whole token units stays in {pending} of the stablecoin and counts the next time.
+/// @notice Takes a fifth of an agent's fees in the staking-derived token, the stablecoin and listed stocks. It swaps
+/// them for dollars on the market, mints tokens at par, and passes these to the vault for the agent's backers and Safe.
+/// @dev Units: `fee`, `taken`, `sold` and {pending} are in units of the fee token, `dollars` in units of the
+/// stablecoin, `minted` in token units (1e-6 dollar).
+/// Fees are handled in two steps. {notifyFee} runs within a trade and only takes and books the fee. This keeps the gas
+/// cost for the trader low, prevents a market failure from blocking the trade, and prevents reentrancy into a pool.
+/// {convert} can be called by anyone at any time; a keeper calls it.
+/// The caller of {convert} controls only the time of the call. The price limit of the market (see {IMarkets}) bounds
+/// the profit of a sandwich attack. What cannot be swapped within the limit stays pending.
+/// Trust: the timelock lists only plain tokens that transfer the exact amount, with pools that have deep liquidity
+/// throughout the window. It never lists an agent's own token (a fee in that token is rejected in any case).
+/// A remainder below one token unit stays in {pending} of the stablecoin and is included in the next conversion.
 interface IAgentFeeConverter is IMarkets {
-    /// @notice A market as the timelock names it: the pool is the factory's, of this token, the dollar and `feeTier`.
+    /// @notice A market as given by the timelock. The pool is that of the factory for this token, the stablecoin and
+    /// `feeTier`.
     struct Listing {
         address token;
         uint24 feeTier;
@@ -30,84 +32,88 @@ interface IAgentFeeConverter is IMarkets {
         uint24 slippageTicks;
     }
 
-    /// @notice Fees in `token` are taken and exchanged on `pool`; `address(0)`: no more.
+    /// @notice Fees in `token` are taken and swapped on `pool`. If `pool` is `address(0)`, they are no longer taken.
     event MarketChanged(address indexed token, address indexed pool, uint32 window, uint24 slippageTicks);
 
-    /// @notice `taken` of a fee is booked for the agent.
+    /// @notice `taken` of a fee was booked for the agent.
     event FeeTaken(
         address indexed agent, address indexed feeToken, address indexed payer, uint256 taken, uint256 pendingAfter
     );
 
-    /// @notice `sold` of the fee token became `dollars`, and these and what was left of earlier ones became `minted`.
+    /// @notice `sold` of the fee token was swapped for `dollars`. These, with the remainder of earlier conversions,
+    /// minted `minted`.
     event Converted(address indexed agent, address indexed feeToken, uint256 sold, uint256 dollars, uint256 minted);
 
     /// @notice The caller is not the timelock.
     error OnlyTimelock();
 
-    /// @notice There is no such pool.
+    /// @notice The factory has no pool for the token, the stablecoin and this fee tier.
     error NoPool(address token, uint24 feeTier);
 
-    /// @notice A window is {MIN_WINDOW} to {MAX_WINDOW} seconds, a slippage 1 to {MAX_SLIPPAGE_TICKS} ticks.
+    /// @notice The window must be {MIN_WINDOW} to {MAX_WINDOW} seconds, and the slippage 1 to {MAX_SLIPPAGE_TICKS}
+    /// ticks.
     error MarketOutOfBounds(uint32 window, uint24 slippageTicks);
 
-    /// @notice The fee token delivered `received` where `expected` were due.
+    /// @notice The fee token delivered `received` instead of `expected`.
     error WrongAmountReceived(uint256 expected, uint256 received);
 
-    /// @notice What is booked does not make one token unit.
+    /// @notice The booked amount is less than one token unit.
     error NothingToConvert();
 
-    /// @notice What of a fee is taken: 20 %.
+    /// @notice The share of a fee that is taken: 20 %.
     function FEE_SHARE_PERCENT() external view returns (uint256);
 
-    /// @notice The shortest time to average a price over: 10 minutes.
+    /// @notice The shortest averaging window: 10 minutes.
     function MIN_WINDOW() external view returns (uint32);
 
-    /// @notice The longest time to average a price over: a day.
+    /// @notice The longest averaging window: one day.
     function MAX_WINDOW() external view returns (uint32);
 
     /// @notice The largest slippage that can be listed: 500 ticks, 5.1 %.
     function MAX_SLIPPAGE_TICKS() external view returns (uint24);
 
-    /// @notice Knows the agents.
+    /// @notice The registry of agents.
     function REGISTRY() external view returns (IAgentRegistry);
 
-    /// @notice Gets what is minted, and divides it.
+    /// @notice The vault, which receives the minted tokens and divides them.
     function VAULT() external view returns (IBackerVault);
 
-    /// @notice The par door.
+    /// @notice The minter, which mints at par.
     function MINTER() external view returns (ITokenMinter);
 
-    /// @notice The chain's dollar. Fees in it are always taken.
+    /// @notice The stablecoin of this chain. Fees in it are always taken.
     function STABLECOIN() external view returns (IStablecoin);
 
     /// @notice Uniswap v3's factory on this chain.
     function UNISWAP_FACTORY() external view returns (IUniswapV3Factory);
 
-    /// @notice Who lists tokens, after its delay.
+    /// @notice The timelock, which lists tokens after its delay.
     function TIMELOCK() external view returns (address);
 
-    /// @notice What was taken of the agent's fees in `feeToken` and is not converted; for the stablecoin also what the
-    /// last conversions left.
+    /// @notice The fees in `feeToken` that were taken for the agent and are not converted yet. For the stablecoin this
+    /// includes the remainder of earlier conversions.
     function pending(address agent, address feeToken) external view returns (uint256);
 
-    /// @notice Takes {FEE_SHARE_PERCENT} of `fee`, rounded down, from the caller, who needs an allowance, and books it for
-    /// `agent`. Whoever collects an agent's fees calls it with each whole fee; anyone may, because the caller pays.
-    /// @return taken what was taken: 0, and no revert, for the agent's own token, a token that is not listed, and an
-    /// `agent` that was not born here
-    /// @dev Reverts with {WrongAmountReceived}, or as the fee token does. Emits {FeeTaken} unless `taken` is 0.
+    /// @notice Takes {FEE_SHARE_PERCENT} of `fee`, rounded down, from the caller by allowance and books it for `agent`.
+    /// The collector of an agent's fees calls it with the full amount of each fee. Anyone may call it, because the
+    /// caller pays.
+    /// @return taken the amount taken. It is 0, without a revert, for the agent's own token, for a token that is not
+    /// listed, and for an `agent` that was not created on this chain
+    /// @dev Reverts with {WrongAmountReceived} or with an error of the fee token. Emits {FeeTaken} unless `taken` is 0.
     function notifyFee(address agent, address feeToken, uint256 fee) external returns (uint256 taken);
 
-    /// @notice Exchanges what is booked for `agent` in `feeToken`, as far as the market's floor lets it, and mints tokens
-    /// for the dollars, to the vault, which divides them. Anyone may call it.
-    /// @dev Reverts with {NotListed}, {NothingToConvert}; as the pool does if its price is beyond the floor (`SPL`) or its
-    /// history shorter than the window (`OLD`); or as the door does. A revert leaves everything booked.
+    /// @notice Swaps the pending fees of `agent` in `feeToken`, up to the price limit of the market, and mints tokens
+    /// for the dollars to the vault, which divides them. Anyone may call it.
+    /// @dev Reverts with {NotListed} or {NothingToConvert}; with the pool's error if its price is beyond the limit
+    /// (`SPL`) or its history is shorter than the window (`OLD`); or with an error of the minter. After a revert all
+    /// fees stay pending.
     function convert(address agent, address feeToken) external returns (uint256 minted);
 
     /// @notice Lists a token, or changes its market.
-    /// @dev Reverts with {OnlyTimelock}, {MarketOutOfBounds}, {NoPool}.
+    /// @dev Reverts with {OnlyTimelock}, {MarketOutOfBounds} or {NoPool}.
     function list(Listing calldata listing) external;
 
-    /// @notice Takes no more fees in `token`. What is booked in it waits until it is listed again.
-    /// @dev Reverts with {OnlyTimelock}, {NotListed}.
+    /// @notice Stops taking fees in `token`. Fees already booked in it stay pending until it is listed again.
+    /// @dev Reverts with {OnlyTimelock} or {NotListed}.
     function unlist(address token) external;
 }

@@ -7,35 +7,35 @@ import {IInferenceStaking} from "./IInferenceStaking.sol";
 import {IMarkets} from "./IMarkets.sol";
 
 /// @title IAgentTreasury
-/// @notice One agent's permalocked treasury: its dollars buy the staking-derived token, which is staked under the agent
-/// for ever. No function lets anything out.
-/// @dev Primary chain only. Units: `spent` in units of the stablecoin, `bought` and `entered` in units of the
-/// staking-derived token. Trust: nobody has a role here; the price is bounded by the market that the timelock lists.
+/// @notice The permanently locked treasury of one agent. Its dollars buy the staking-derived token, which is staked
+/// under the agent permanently. There is no withdrawal function.
+/// @dev Primary chain only. Units: `spent` is in units of the stablecoin, `bought` and `entered` in units of the
+/// staking-derived token. Trust: no account has a privileged role. The market that the timelock lists bounds the price.
 interface IAgentTreasury {
-    /// @notice `spent` dollars bought `bought`, and all that was here, `entered`, is staked under the agent.
+    /// @notice `spent` dollars bought `bought`, and the full balance, `entered`, was staked under the agent.
     event Bought(uint256 spent, uint256 bought, uint256 entered);
 
     /// @notice There is nothing to stake.
     error NothingToEnter();
 
-    /// @notice The agent that it belongs to.
+    /// @notice The agent that owns this treasury.
     function AGENT() external view returns (address);
 
-    /// @notice The chain's dollar.
+    /// @notice The stablecoin of this chain.
     function STABLECOIN() external view returns (IERC20);
 
-    /// @notice What it buys.
+    /// @notice The token that it buys and stakes.
     function STAKING_TOKEN() external view returns (IERC20);
 
-    /// @notice Where it is staked.
+    /// @notice The pool in which it stakes.
     function POOL() external view returns (IInferenceStaking);
 
-    /// @notice Knows the market, and the worst price to buy at.
+    /// @notice The contract that lists the market and its price limit.
     function MARKETS() external view returns (IMarkets);
 
-    /// @notice Spends the dollars that are here as far as the market's bound lets it, and stakes all staking-derived tokens
-    /// that are here under the agent. Anyone may call it.
-    /// @dev Reverts with `NotListed`, {NothingToEnter}, or as the pool does if its price is beyond the bound (`SPL`) or its
-    /// history shorter than the window (`OLD`).
+    /// @notice Spends the treasury's dollars, up to the price limit of the market, and stakes its full balance of the
+    /// staking-derived token under the agent. Anyone may call it.
+    /// @dev Reverts with `NotListed` or {NothingToEnter}, or with the pool's error if its price is beyond the limit
+    /// (`SPL`) or its history is shorter than the window (`OLD`).
     function buy() external returns (uint256 entered);
 }

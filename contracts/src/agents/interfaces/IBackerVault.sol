@@ -8,88 +8,90 @@ import {IInferenceToken} from "../../interfaces/IInferenceToken.sol";
 import {IInferenceStaking} from "./IInferenceStaking.sol";
 
 /// @title IBackerVault
-/// @notice Back an agent with units of the staking-derived token and get half of the tokens that its fees mint, pro rata.
-/// @dev One vault for all agents of a chain; their books touch nowhere. Units: backing is in units of the staking-derived
-/// token (18 decimals), rewards in token units (1e-6 dollar).
-/// On the primary chain backing is staked in the pool under the agent, so it raises the agent's capacity; its backer keeps
-/// the right to take it out, with the pool's cooldown. Elsewhere there is no pool: backing waits here for rewards only,
-/// and is given back at once.
-/// Division: of what the converter mints, backers get half, rounded down, and the agent's Safe the rest; the Safe gets all
-/// while nobody backs.
-/// The drip: what comes in on a UTC day is paid out evenly over the next one, to whoever backs then. So it does not pay to
-/// come for one conversion, and many small conversions delay nothing.
-/// Rounding: what a backer is owed is rounded down; fractions of a unit stay here. No balance is ever read: tokens that are
-/// sent here plainly are a gift to nobody.
-/// Gas: a call costs the same at every second, within a few thousand, so that a wallet's estimate holds until it runs.
+/// @notice Lets backers stake the staking-derived token behind an agent and receive, pro rata, half of the tokens that
+/// its fees mint.
+/// @dev One vault serves all agents of a chain; each agent is accounted separately. Units: backing is in units of the
+/// staking-derived token (18 decimals), rewards in token units (1e-6 dollar).
+/// Backing on the primary chain is staked in the pool under the agent and raises the agent's capacity. The backer can
+/// withdraw it, subject to the pool's cooldown. A secondary chain has no pool: the vault holds the backing, which earns
+/// rewards only and can be withdrawn at once.
+/// Division: backers get half of what the converter mints, rounded down, and the agent's Safe gets the rest. The Safe
+/// gets everything while the agent has no backer.
+/// Drip: rewards received on a UTC day are paid out linearly over the next day, to the backers of that day. Backing
+/// only around a conversion therefore does not pay, and frequent small conversions do not delay rewards.
+/// Rounding: the reward of a backer is rounded down, and fractions of a unit stay in the vault. No balance is ever
+/// read, so tokens sent here by a plain transfer belong to no one.
+/// Gas: the gas of a call varies by at most a few thousand from second to second, so a wallet's estimate remains valid.
 interface IBackerVault {
-    /// @notice `backer` added `amount`; all backing of the agent is `totalAfter`.
+    /// @notice `backer` added `amount`; the agent's total backing is `totalAfter`.
     event Backed(address indexed agent, address indexed backer, uint256 amount, uint256 totalAfter);
 
-    /// @notice `backer` took `amount` out; all backing of the agent is `totalAfter`.
+    /// @notice `backer` withdrew `amount`; the agent's total backing is `totalAfter`.
     event Unbacked(address indexed agent, address indexed backer, uint256 amount, uint256 totalAfter);
 
-    /// @notice The agent's fees minted `amount`, of which backers get `toBackers` over the next day.
+    /// @notice The agent's fees minted `amount`, of which backers receive `toBackers` over the next day.
     event Rewarded(address indexed agent, uint256 amount, uint256 toBackers);
 
-    /// @notice `backer` was paid.
+    /// @notice `backer` claimed `amount` of rewards.
     event Claimed(address indexed agent, address indexed backer, uint256 amount);
 
-    /// @notice The last backer left: what had not dripped yet went to the agent's Safe.
+    /// @notice The last backer left: the rewards that had not dripped went to the agent's Safe.
     event ReturnedToSafe(address indexed agent, uint256 amount);
 
     /// @notice The amount is zero.
     error ZeroAmount();
 
-    /// @notice `agent` was not born on this chain.
+    /// @notice `agent` was not created on this chain.
     error UnknownAgent(address agent);
 
     /// @notice The caller is not the converter.
     error OnlyConverter();
 
-    /// @notice The caller backs the agent with `backed` only.
+    /// @notice The caller's backing of the agent is only `backed`.
     error InsufficientBacking(uint256 asked, uint256 backed);
 
-    /// @notice The token delivered `received` where `expected` were due.
+    /// @notice The token delivered `received` instead of `expected`.
     error WrongAmountReceived(uint256 expected, uint256 received);
 
-    /// @notice The token that rewards are paid in.
+    /// @notice The token in which rewards are paid.
     function TOKEN() external view returns (IInferenceToken);
 
-    /// @notice The token that agents are backed with.
+    /// @notice The token with which agents are backed.
     function STAKING_TOKEN() external view returns (IERC20);
 
-    /// @notice Where backing is staked; `address(0)` off the primary chain.
+    /// @notice The pool in which backing is staked; `address(0)` off the primary chain.
     function POOL() external view returns (IInferenceStaking);
 
-    /// @notice Knows the agents and their Safes.
+    /// @notice The registry of agents and their Safes.
     function REGISTRY() external view returns (IAgentRegistry);
 
-    /// @notice The only one that brings rewards.
+    /// @notice The converter, the only caller that may add rewards.
     function CONVERTER() external view returns (address);
 
-    /// @notice All backing of `agent`.
+    /// @notice The total backing of `agent`.
     function totalBacking(address agent) external view returns (uint256);
 
-    /// @notice What of it is `backer`'s.
+    /// @notice The backing of `agent` by `backer`.
     function backingOf(address agent, address backer) external view returns (uint256);
 
-    /// @notice What `backer` can claim now.
+    /// @notice The rewards that `backer` can claim now.
     function claimable(address agent, address backer) external view returns (uint256);
 
-    /// @notice What is meant for the agent's backers and has not dripped yet.
+    /// @notice The rewards of the agent's backers that have not dripped yet.
     function undripped(address agent) external view returns (uint256);
 
     /// @notice Backs `agent` with `amount` of the caller's staking-derived tokens, which need an allowance.
-    /// @dev Reverts with {ZeroAmount}, {UnknownAgent}, {WrongAmountReceived}, or as the token does.
+    /// @dev Reverts with {ZeroAmount}, {UnknownAgent} or {WrongAmountReceived}, or with an error of the token.
     function back(address agent, uint256 amount) external;
 
-    /// @notice Takes `amount` of the caller's backing out: on the primary chain as an exit of the pool to the caller, which
-    /// anyone may have paid after a day; elsewhere at once. What dripped until now stays claimable.
-    /// @dev If nobody backs the agent any more, what has not dripped goes to its Safe. Reverts with {ZeroAmount},
-    /// {InsufficientBacking}.
+    /// @notice Withdraws `amount` of the caller's backing. On the primary chain this requests an exit from the pool to
+    /// the caller, which anyone can trigger after the cooldown of one day. On a secondary chain it is immediate.
+    /// Rewards that have dripped stay claimable.
+    /// @dev When the last backer leaves, rewards that have not dripped go to the agent's Safe. Reverts with
+    /// {ZeroAmount} or {InsufficientBacking}.
     function unback(address agent, uint256 amount) external;
 
-    /// @notice Pays the caller what has dripped.
+    /// @notice Pays the caller the rewards that have dripped.
     function claim(address agent) external returns (uint256 amount);
 
     /// @notice Divides `amount` between the backers and the Safe of `agent`.

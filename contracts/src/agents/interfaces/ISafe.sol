@@ -2,20 +2,20 @@
 pragma solidity ^0.8.28;
 
 /// @title ISafeProxyFactory
-/// @notice What is used of Safe's proxy factory, version 1.5.0.
+/// @notice The functions of Safe's proxy factory, version 1.5.0, that are used here.
 /// @dev A Safe's address depends on the factory, the hash of its setup and the nonce, and on the singleton.
 interface ISafeProxyFactory {
-    /// @notice The creation code of every Safe; its constructor's argument is the singleton.
+    /// @notice The creation code of every Safe; its constructor argument is the singleton.
     function proxyCreationCode() external pure returns (bytes memory);
 
-    /// @notice Deploys a Safe and sets it up in one step. Reverts if it stands already.
+    /// @notice Deploys and sets up a Safe in one call. Reverts if it is already deployed.
     function createProxyWithNonce(address singleton, bytes calldata setup, uint256 saltNonce)
         external
         returns (address proxy);
 }
 
 /// @title ISafeSetup
-/// @notice How a Safe, version 1.5.0, is set up, once.
+/// @notice The one-time setup of a Safe, version 1.5.0.
 interface ISafeSetup {
     function setup(
         address[] calldata owners,
