@@ -10,8 +10,8 @@ import {LayerZeroToken, OpenZeppelinToken, RequestSettlement, SoladyToken} from 
 import {PlainDollar} from "./helpers/Dollars.sol";
 import {ThreeChains} from "./helpers/ThreeChains.sol";
 
-/// @notice What the same work costs with code that is not ours, as whole transactions in the same EVM. Recorded in
-/// snapshots/Anchors.json; the README of this package compares.
+/// @notice The gas of the same operations with third-party code, as whole transactions in the same EVM. Recorded in
+/// snapshots/Anchors.json and compared in the README of this package.
 /// forge-config: default.isolate = true
 contract AnchorsGasTest is ThreeChains {
     OpenZeppelinToken internal openZeppelin;

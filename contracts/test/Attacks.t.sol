@@ -12,8 +12,8 @@ import {MessageCodec} from "../src/libraries/MessageCodec.sol";
 import {IUln302, Packet} from "./helpers/LayerZero.sol";
 import {ThreeChains} from "./helpers/ThreeChains.sol";
 
-/// @notice What an attacker would try, each attempt with the most that it can cost. Attacks on one function alone are
-/// tested beside it; test/README.md says where.
+/// @notice Attacks across contracts, each with its maximum loss. An attack on a single function is tested in the test
+/// file of its contract; test/README.md lists them all.
 contract AttacksTest is ThreeChains {
     using SafeCast for uint256;
 
@@ -41,8 +41,8 @@ contract AttacksTest is ThreeChains {
         assertEq(token.totalSupply(), 0);
     }
 
-    /// @dev Both verifiers lie, for hours, as often as they like: they get the line of their chain and not a unit more, of
-    /// no other chain and of no holder on the primary chain.
+    /// @dev Both verifiers attest forged messages for hours without limit. They obtain the line of their chain and
+    /// nothing more: nothing of another chain or of a holder on the primary chain.
     function testBothVerifiersLie_lossIsTheLine() public {
         fundToken(alice, 700e6);
         fundTokenOn(one, alice, 1_000e6);
@@ -64,8 +64,8 @@ contract AttacksTest is ThreeChains {
         assertBooks();
     }
 
-    /// @dev The other way round the loss is a day's cap a day, until the guardian pauses. What the pause holds up is
-    /// removed by the timelock, whose delay is shorter than the longest pause.
+    /// @dev In the other direction the loss is the daily mint cap per day, until the guardian pauses. The timelock then
+    /// removes the messages that wait; its delay is shorter than the longest pause.
     function testBothVerifiersLie_lossOnASecondaryChainIsTheDaysCap() public {
         for (uint256 i; i < 4; ++i) {
             relay(one.lz, forgedFromPrimary(4_000e6));
@@ -85,7 +85,7 @@ contract AttacksTest is ThreeChains {
         assertEq(one.token.totalSupply(), 8_000e6);
     }
 
-    /// @dev Forged tokens of a secondary chain leave it only up to its line: nobody on another chain pays.
+    /// @dev Forged tokens can leave a secondary chain only up to its line, so other chains lose nothing.
     function testForgedTokens_cannotLeaveTheirChain() public {
         fundToken(alice, 900e6);
         relay(one.lz, forgedFromPrimary(5_000e6));
@@ -96,8 +96,8 @@ contract AttacksTest is ThreeChains {
 
     /* A STOLEN SETTLER KEY */
 
-    /// @dev Its best over three days: yesterday's ceiling at once, today's, and one more each midnight. It names neither
-    /// provider nor split, and the guardian ends it in one transaction.
+    /// @dev The maximum over three days: yesterday's ceiling at once, today's, and one more at each midnight. The thief
+    /// controls neither the provider nor the split, and the guardian stops it in one transaction.
     function testStolenSettler_losesFourCeilingsInThreeDays() public {
         uint256 start = (block.timestamp / 1 days + 1) * 1 days;
         vm.warp(start);
@@ -124,8 +124,7 @@ contract AttacksTest is ThreeChains {
         settlement.settle(batch);
     }
 
-    /// @dev With an agent as its accomplice: no more than the agent could have served, nine tenths of it to addresses that
-    /// the registry names.
+    /// @dev With a colluding agent: at most the agent's capacity, nine tenths of it to addresses from the registry.
     function testStolenSettlerAndAgent_getTheCapacity() public {
         fund(alice, 1_000e6);
         vm.prank(alice);
@@ -149,7 +148,7 @@ contract AttacksTest is ThreeChains {
         assertEq(token.balanceOf(alice), 2e6);
     }
 
-    /// @dev The seconds around midnight pay two ceilings, as any fixed window does, and not three.
+    /// @dev Like any fixed window, the seconds around midnight allow two ceilings, and not three.
     function testMidnightEdge_twoCeilings() public {
         fund(alice, 1_000e6);
         vm.prank(alice);
@@ -164,7 +163,7 @@ contract AttacksTest is ThreeChains {
         assertEq(debitAllLeft(day), 0);
     }
 
-    /// @dev A batch that missed its day is refused whole, and can be posted under a later day.
+    /// @dev A batch after its grace period reverts as a whole, and can be posted for a later day.
     function testLateBatch_underALaterDay() public {
         fund(alice, 100e6);
         vm.prank(alice);
@@ -181,7 +180,8 @@ contract AttacksTest is ThreeChains {
         assertEq(settlement.paidNanoUsd(day + 1), 3e9);
     }
 
-    /// @dev A dollar that lost its value mints a million tokens at par: what leaves as inference is the ceilings.
+    /// @dev A stablecoin that lost its peg mints a million tokens at par. The inference sold for them is limited by the
+    /// ceilings.
     function testDepeg_costsTheCeilings() public {
         fund(thief, 1_000_000e6);
         vm.prank(thief);
@@ -197,9 +197,9 @@ contract AttacksTest is ThreeChains {
 
     /* BLOCKED AND PAUSED DOLLARS */
 
-    /// @dev The issuer blocks Safe and provider: batches go on, the treasury is paid, and what is owed waits for a
-    /// replaced payee.
-    function testBlockedPayees_blockNobodyElse() public {
+    /// @dev The issuer blocks the Safe and the provider. Batches continue, the treasury is paid, and what is owed to
+    /// them can be paid once they are replaced.
+    function testBlockedPayees_doNotAffectOthers() public {
         uint256 day = block.timestamp / 1 days;
         pool.setCapacity(agent, day, 20e9);
         fund(alice, 100e6);
@@ -229,8 +229,8 @@ contract AttacksTest is ThreeChains {
         assertBooks();
     }
 
-    /// @dev The issuer blocks the minter itself: no dollar comes in or goes out; tokens, credit, batches and messages go
-    /// on.
+    /// @dev The issuer blocks the minter. No dollars come in or go out; tokens, credit, batches and messages still
+    /// work.
     function testBlockedMinter_stopsOnlyDollars() public {
         fundToken(alice, 20e6);
         fundTokenOn(one, bob, 20e6);
@@ -250,8 +250,8 @@ contract AttacksTest is ThreeChains {
 
     /* DUST, GIFTS, REENTRY, REPLAY */
 
-    /// @dev Many messages of a unit each: each is paid for by its sender and none stands in the way of another.
-    function testDustMessages_blockNobody() public {
+    /// @dev Many messages of one unit each: the sender pays for each, and none blocks another message.
+    function testDustMessages_blockNoOthers() public {
         fundTokenOn(one, thief, 20);
         fundTokenOn(one, alice, 50e6);
         for (uint256 i; i < 20; ++i) {
@@ -262,7 +262,7 @@ contract AttacksTest is ThreeChains {
         assertEq(settlement.creditNanoUsd(alice), 50e9);
     }
 
-    /// @dev A unit a day cannot make an outbox flush each hour, nor make anybody but its caller pay.
+    /// @dev One unit a day cannot force an hourly flush, and its cost falls on the caller only.
     function testDustFlush_oneADay() public {
         uint256 flushes;
         vm.deal(thief, 1 ether);
@@ -277,7 +277,7 @@ contract AttacksTest is ThreeChains {
         assertEq(flushes, 2);
     }
 
-    function testDonations_changeNoBooks() public {
+    function testDonations_areNotBooked() public {
         fundToken(alice, 10);
         fundTokenOn(one, alice, 10);
         usdc.mint(address(minter), 1e12);
@@ -289,7 +289,7 @@ contract AttacksTest is ThreeChains {
         assertBooks();
     }
 
-    /// @dev Whoever gets a refund is called, and can call back: a flush it cannot begin again.
+    /// @dev The recipient of a refund is called and can call back, but it cannot start another flush.
     function testReentry_byTheRefundOfAFlush() public {
         fundTokenOn(two, alice, 30_000e6);
         Reentrant caller = new Reentrant(two.outbox);
@@ -301,7 +301,7 @@ contract AttacksTest is ThreeChains {
         assertEq(two.outbox.flushed(), 10_000e6);
     }
 
-    /// @dev The token has one address on all chains, and a permit is for one chain.
+    /// @dev The token has the same address on all chains; a permit is valid on one chain only.
     function testReplay_permitOfAnotherChain() public {
         bytes32 message = keccak256(abi.encode(PERMIT_TYPEHASH, alice, thief, 1, 0, block.timestamp));
         bytes32 digest = keccak256(abi.encodePacked("\x19\x01", token.DOMAIN_SEPARATOR(), message));
@@ -337,7 +337,7 @@ contract AttacksTest is ThreeChains {
         batch.debits[0] = IInferenceSettlement.Debit(alice, amount);
     }
 
-    /// @dev Takes whatever a day still pays, and proves that a nano-dollar more is refused.
+    /// @dev Debits all that remains for the day, and checks that one nano-dollar more reverts.
     function debitAllLeft(uint256 day) private returns (uint256 left) {
         left = settlement.ceilingNanoUsd() - settlement.paidNanoUsd(day);
         IInferenceSettlement.Batch memory batch = debitOf(day, (left + 1).toUint96());
@@ -355,7 +355,7 @@ contract AttacksTest is ThreeChains {
     }
 }
 
-/// @notice Flushes, and flushes again when it gets its refund.
+/// @notice Flushes, and tries to flush again when it receives its refund.
 contract Reentrant {
     TokenBackingOutbox private immutable OUTBOX;
     bytes public refusal;

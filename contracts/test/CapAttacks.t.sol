@@ -5,12 +5,12 @@ import {ITokenBridge} from "../src/interfaces/ITokenBridge.sol";
 import {Packet} from "./helpers/LayerZero.sol";
 import {ThreeChains} from "./helpers/ThreeChains.sol";
 
-/// @notice What can be done with the day's cap of a secondary chain, without any forged message.
+/// @notice What an attacker can do with the daily mint cap of a secondary chain without a forged message.
 contract CapAttacksTest is ThreeChains {
     address internal thief = makeAddr("thief");
 
-    /// @dev The cap counts what comes in and not what goes out again: a tenth of it, sent to and fro, uses all of it for the
-    /// price of the messages. Others' transfers wait for the next day and nothing of theirs is lost.
+    /// @dev The cap counts mints and is not reduced by burns. A tenth of the cap, sent back and forth, uses all of it
+    /// for the price of the messages. Transfers of others wait for the next day and are not lost.
     function testLoopedTransfers_useUpADaysCap() public {
         fundToken(thief, DAILY_MINT_CAP / 10);
         fundToken(alice, 100e6);
@@ -30,8 +30,8 @@ contract CapAttacksTest is ThreeChains {
         assertEq(one.token.balanceOf(alice), 100e6);
     }
 
-    /// @dev A transfer of the whole cap needs a day of its own: a unit that comes before it each day holds it up. Smaller
-    /// ones are not held up by that.
+    /// @dev A transfer of the full cap needs a day without other transfers: one unit before it delays it, each day.
+    /// Smaller transfers are not delayed.
     function testDustBeforeAFullTransfer_holdsItUpForThatDay() public {
         fundToken(alice, DAILY_MINT_CAP);
         fundToken(thief, 3);

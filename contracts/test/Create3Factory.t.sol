@@ -50,7 +50,7 @@ contract Create3FactoryTest is BaseTest {
         factory.deploy("a", bytes.concat(type(TokenMinter).creationCode, arguments));
     }
 
-    function testSeal_endsDeploymentForEver() public {
+    function testSeal_disablesDeployment() public {
         assertFalse(factory.isSealed());
         vm.expectEmit(address(factory));
         emit ICreate3Factory.Sealed();

@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 import {ITokenMinter} from "../src/interfaces/ITokenMinter.sol";
 import {BaseTest} from "./helpers/BaseTest.sol";
 
-/// @notice What each operation costs as a whole transaction, with real USDC, for holders and accounts that already have
-/// some. Recorded in snapshots/, which a run under FORGE_SNAPSHOT_CHECK compares.
+/// @notice The gas of each operation as a whole transaction, with real USDC, for holders and accounts with a balance.
+/// Recorded in snapshots/; a run with FORGE_SNAPSHOT_CHECK compares.
 /// forge-config: default.isolate = true
 contract GasTest is BaseTest {
     address internal carol = makeAddr("carol");

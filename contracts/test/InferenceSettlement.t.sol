@@ -76,8 +76,8 @@ contract InferenceSettlementTest is BaseTest {
         assertEq(token.totalSupply(), 0);
     }
 
-    /// @dev One sequence of ids over all ways and accounts, with a running total.
-    function testActivate_idsAreContiguousOverAllWays() public {
+    /// @dev All functions and accounts share one sequence of ids, with a running total.
+    function testActivate_idsAreContiguousAcrossFunctions() public {
         fundToken(alice, 10);
         fund(bob, 10);
         vm.prank(alice);
@@ -130,8 +130,8 @@ contract InferenceSettlementTest is BaseTest {
         settlement.activateMinted(1, caller, caller);
     }
 
-    /// @dev Books that cannot hold an amount refuse it whole.
-    function testFuzzActivateMinted_beyondTheBooks(uint256 amount) public {
+    /// @dev An amount that overflows the storage width reverts.
+    function testFuzzActivateMinted_overflow(uint256 amount) public {
         amount = bound(amount, uint256(type(uint192).max) + 1, type(uint256).max);
         vm.expectRevert(abi.encodeWithSelector(SafeCast.SafeCastOverflowedUintDowncast.selector, 192, amount));
         vm.prank(address(minter));
@@ -164,7 +164,7 @@ contract InferenceSettlementTest is BaseTest {
         settlement.raiseCeiling(50e9);
     }
 
-    /// @dev Through the real timelock: nobody can do it before two days have passed, anybody after.
+    /// @dev Through the real timelock: no one can execute before two days have passed, and anyone can afterwards.
     function testRaiseCeiling_afterTheDelayOnly() public {
         bytes memory data = abi.encodeCall(settlement.raiseCeiling, (200e9));
         vm.prank(proposer);

@@ -84,7 +84,7 @@ contract InferenceTokenTest is BaseTest {
         token.crosschainBurn(alice, 0);
     }
 
-    /// @dev The minter cannot burn, the settlement cannot mint, the bridge can neither mint nor burn by their functions.
+    /// @dev The minter cannot burn, the settlement cannot mint, and the bridge cannot call the functions of either.
     function testRoles_areSeparate() public {
         vm.expectRevert(IInferenceToken.OnlySettlement.selector);
         token.burn(alice, 0);
@@ -116,7 +116,7 @@ contract InferenceTokenTest is BaseTest {
         token.permit(alice, bob, value, block.timestamp, v, r, s);
     }
 
-    /// @dev The token has one address on every chain: only the chain id tells its permits apart.
+    /// @dev The token has the same address on every chain, so only the chain id separates its permits.
     function testPermit_ofAnotherChain() public {
         (uint8 v, bytes32 r, bytes32 s) = signTokenPermit(1);
         vm.chainId(block.chainid + 1);

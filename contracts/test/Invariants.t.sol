@@ -6,8 +6,8 @@ import {console} from "forge-std/console.sol";
 import {Checks} from "./helpers/Checks.sol";
 import {Flow} from "./helpers/Observer.sol";
 
-/// @notice The invariants hold after any sequence of calls on the three chains. That the same checks can fail is shown in
-/// Mutants.t.sol. The last run prints what it moved (-vv), forge the calls and reverts of each handler.
+/// @notice The invariants hold after any sequence of calls on the three chains. Mutants.t.sol shows that each check can
+/// fail. The last run prints the amounts moved (-vv); forge prints the calls and reverts of each handler.
 contract InvariantsTest is Checks {
     function setUp() public override {
         super.setUp();
@@ -49,7 +49,7 @@ contract InvariantsTest is Checks {
         selectors[2] = handler.tryWithoutRight.selector;
     }
 
-    /// @dev One campaign for all: each is checked after every call.
+    /// @dev One campaign for all invariants; each is checked after every call.
     function invariant_booksOfThreeChains() public view {
         checkI1a();
         checkI1b();
@@ -64,7 +64,7 @@ contract InvariantsTest is Checks {
     }
 
     function afterInvariant() public view {
-        console.log("moved: door, flushed, sent from and to, delivered from and to, forged from and to");
+        console.log("moved: par mint, flushed, sent from and to, delivered from and to, forged from and to");
         for (uint256 i; i < 3; ++i) {
             Flow memory flow = handler.flowOf(i);
             console.log(i, flow.pulled, flow.flushed);

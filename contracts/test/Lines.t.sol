@@ -6,7 +6,7 @@ import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {ITokenMinter} from "../src/interfaces/ITokenMinter.sol";
 import {BaseTest} from "./helpers/BaseTest.sol";
 
-/// @notice The lines of {TokenMinter}, and what only settlement and bridge may call of it.
+/// @notice The lines of {TokenMinter}, and its functions for settlement and bridge only.
 contract LinesTest is BaseTest {
     uint256 internal constant MAX = type(uint96).max;
 
@@ -40,7 +40,7 @@ contract LinesTest is BaseTest {
         minter.book(7);
     }
 
-    /// @dev Nobody but the minter takes anything out of an inbox, and it does so only in {book}.
+    /// @dev Only the minter can move dollars out of an inbox, and only in {book}.
     function testBook_inboxBlockedLosesNothing() public {
         address inbox = minter.inboxOf(EID_1);
         usdc.mint(inbox, 5);
@@ -97,8 +97,8 @@ contract LinesTest is BaseTest {
         assertLine(EID_1, amount <= left + gifted ? left + gifted - amount : left + gifted, gifted);
     }
 
-    /// @dev A chain whose activations ran ahead of its dollars owes them before its tokens may come.
-    function testDrawLine_activationsAheadOfTheirDollars() public {
+    /// @dev If a chain's activations used the float, their dollars must arrive before its transfers are covered.
+    function testDrawLine_activationsBeforeTheirDollars() public {
         fund(alice, 100);
         vm.prank(alice);
         minter.fundFloat(EID_1, 100);
@@ -120,7 +120,7 @@ contract LinesTest is BaseTest {
         assertFalse(minter.drawLine(7, 1, true));
     }
 
-    function testRaiseLine_unknownChainAndBeyondTheBooks() public {
+    function testRaiseLine_unknownChainAndOverflow() public {
         vm.startPrank(bridge);
         vm.expectRevert(abi.encodeWithSelector(ITokenMinter.UnknownChain.selector, 7));
         minter.raiseLine(7, 1);

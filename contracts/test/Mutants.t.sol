@@ -7,14 +7,14 @@ import {Checks} from "./helpers/Checks.sol";
 import {Held} from "./helpers/Observer.sol";
 import {MutantBridge, MutantMinter, MutantSettlement} from "./helpers/Mutants.sol";
 
-/// @notice Every invariant can fail: each defect is detected by exactly the invariants that it breaks.
+/// @notice Each invariant check can fail: each defect is detected by exactly the invariants that it violates.
 contract MutantsTest is Checks {
     MutantMinter internal mutantMinter;
     MutantSettlement internal mutantSettlement;
     MutantBridge internal mutantBridge;
     address internal actor;
 
-    /// @dev A little of everything has happened before the defect.
+    /// @dev Performs every kind of operation before the defect.
     function setUp() public override {
         (alice, aliceKey) = makeAddrAndKey("alice");
         vm.warp(1_800_000_000);
@@ -87,7 +87,7 @@ contract MutantsTest is Checks {
         assertEq(broken(), "I9 ");
     }
 
-    /// @dev The counts agree again after the next activation; the sequence stays broken.
+    /// @dev After the next activation the counts agree again, but the sequence still has a gap.
     function testDefect_idSkippedAndThenActivated() public {
         handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.skipAnId, ()));
         handler.mintAndActivate(0, 0, 1);
@@ -122,7 +122,7 @@ contract MutantsTest is Checks {
         assertEq(broken(), "I1b I4 ");
     }
 
-    /// @dev In the end each book agrees; only whoever watched every message knows.
+    /// @dev All balances agree in the end. Only an observer of every message detects the defect.
     function testDefect_transferFromGifts() public {
         handler.bridge(0, 0, 0, 5e6, false);
         handler.fundFloat(0, 10e6);
@@ -156,7 +156,7 @@ contract MutantsTest is Checks {
 
     function testDefect_mintedAboveTheCap() public {
         ITokenBridge.Message memory above = message(ITokenBridge.Kind.Transfer, DAILY_MINT_CAP);
-        // On the secondary chain, whose bridge becomes the mutant.
+        // On the secondary chain, whose bridge is replaced by the mutant.
         vm.etch(address(one.bridge), address(new MutantBridge(secondaryWiring())).code);
         bytes memory call = abi.encodeCall(mutantBridge.deliverUncovered, ("guid", EID_0, above));
         handler.callObserved(address(one.bridge), call);
@@ -236,7 +236,7 @@ contract MutantsTest is Checks {
         return bridgeWiring(one, pathways);
     }
 
-    /// @dev The invariants that do not hold, in order.
+    /// @dev The names of the invariants that do not hold, in order.
     function broken() private view returns (string memory names) {
         try this.checkI1a() {}
         catch {

@@ -128,7 +128,7 @@ contract SettleTest is BaseTest {
         }
     }
 
-    function testSettle_theMinuteOfSix() public {
+    function testSettle_graceEndsAtSix() public {
         IInferenceSettlement.Batch memory batch = debit(alice, 1);
         vm.warp((today + 1) * 1 days + 6 hours);
         expectRefusal(batch, abi.encodeWithSelector(IInferenceSettlement.WrongDay.selector, today, today + 1));
@@ -136,7 +136,7 @@ contract SettleTest is BaseTest {
         settle(batch);
     }
 
-    function testSettle_ceilingOfTheMoment() public {
+    function testSettle_currentCeilingApplies() public {
         settle(debit(alice, 30e9));
         expectRefusal(
             debit(bob, 20e9 + 1),
@@ -154,7 +154,7 @@ contract SettleTest is BaseTest {
 
     /* AGENTS */
 
-    /// @dev The parts always sum to the whole, and what is owed back never reaches a token unit.
+    /// @dev The shares always sum to the whole, and the amount owed back stays below one token unit.
     function testFuzzSettle_splitOfAnAgent(uint96 first, uint96 second) public {
         first = uint96(bound(first, 0, 10e9));
         second = uint96(bound(second, 0, 10e9));
@@ -172,8 +172,8 @@ contract SettleTest is BaseTest {
         assertBooks();
     }
 
-    /// @dev What was kept of earlier tenths can fill a unit that is worth more than the batch that fills it.
-    function testSettle_keptTenthsFillAUnit() public {
+    /// @dev Fractions from earlier batches can complete a unit that is worth more than the batch that completes it.
+    function testSettle_earlierFractionsFillAUnit() public {
         settle(serve(alice, 9_990, today));
         assertEq(token.balanceOf(alice), 0);
         settle(serve(alice, 10, today));
@@ -212,7 +212,7 @@ contract SettleTest is BaseTest {
         settle(serve(bob, 8e9, today));
     }
 
-    /// @dev Whatever the pool says later, nothing is left of less than nothing.
+    /// @dev If the pool reports less than was served, the remaining capacity is zero and does not underflow.
     function testSettle_capacityThatShrank() public {
         settle(serve(alice, 10e9, today));
         pool.setCapacity(agent, today, 1e9);
@@ -222,7 +222,7 @@ contract SettleTest is BaseTest {
         );
     }
 
-    function testSettle_servedAfterTheDayThatPays() public {
+    function testSettle_servedAfterTheDayOfTheBatch() public {
         pool.setCapacity(agent, today + 1, 20e9);
         IInferenceSettlement.Batch memory batch = serve(alice, 1, today + 1);
         expectRefusal(batch, abi.encodeWithSelector(IInferenceSettlement.WrongDay.selector, today + 1, today));
@@ -285,7 +285,7 @@ contract SettleTest is BaseTest {
         settlement.payTreasury(agent);
     }
 
-    /// @dev Dollars that were gifted to the minter pay nobody.
+    /// @dev Dollars gifted to the minter cannot be paid out.
     function testPay_neverMoreThanTheBacking() public {
         settle(debit(alice, 10e9));
         usdc.mint(address(minter), 1e6);
@@ -384,7 +384,7 @@ contract SettleTest is BaseTest {
         settlement.raiseCeiling(to);
     }
 
-    /// @dev I1a, which the settlement shows itself.
+    /// @dev I1a, from the settlement's own view.
     function assertBooks() private view {
         IInferenceSettlement.Books memory books = settlement.books();
         assertEq(books.backing, books.supply + books.credit + books.owed + books.lines, "books");

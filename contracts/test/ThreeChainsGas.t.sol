@@ -5,8 +5,8 @@ import {IInferenceSettlement} from "../src/interfaces/IInferenceSettlement.sol";
 import {Packet} from "./helpers/LayerZero.sol";
 import {ThreeChains} from "./helpers/ThreeChains.sol";
 
-/// @notice What the operations between chains, batches and payments cost as whole transactions, with LayerZero's own code
-/// and two verifiers, when everything they touch has been touched before. Recorded in snapshots/.
+/// @notice The gas of bridging, batches and payments as whole transactions, with LayerZero's code and two verifiers,
+/// when all storage they use was written before. Recorded in snapshots/.
 /// forge-config: default.isolate = true
 contract ThreeChainsGasTest is ThreeChains {
     address internal agent = makeAddr("agent");
@@ -18,7 +18,7 @@ contract ThreeChainsGasTest is ThreeChains {
         fundFloat(EID_2, 1_000e6);
         fundTokenOn(two, alice, 100e6);
         fundToken(alice, 100e6);
-        // What a transaction touches for the first time is dearer; this is not the first.
+        // The first write to a storage slot costs more, so it happens before the measurement.
         relay(primary.lz, activateFrom(two, alice, 1e6));
         relay(two.lz, bridgeFrom(primary, two, alice, 1e6));
         land(two);
@@ -41,7 +41,7 @@ contract ThreeChainsGasTest is ThreeChains {
         vm.deal(alice, 1 ether);
     }
 
-    /// @dev LayerZero's own work alone: what workers take differs from chain to chain and day to day.
+    /// @dev Measures LayerZero's own code only. Worker fees differ between chains and change daily.
     function workerFee() internal pure override returns (uint256) {
         return 0;
     }

@@ -11,8 +11,8 @@ import {PlainDollar} from "./helpers/Dollars.sol";
 import {Packet} from "./helpers/LayerZero.sol";
 import {Chain, ThreeChains} from "./helpers/ThreeChains.sol";
 
-/// @notice The outbox with its adapter, a real OFT pool behind it and the inbox it fills: chain 1's dollar has 18
-/// decimals, chain 2's has 6.
+/// @notice The outbox with its adapter, a real OFT pool behind it and the inbox that receives. The stablecoin of chain
+/// 1 has 18 decimals, that of chain 2 has 6.
 contract TokenBackingOutboxTest is ThreeChains {
     function testConstructor_wires() public view {
         assertEq(one.outbox.MINTER(), address(one.minter));
@@ -49,7 +49,7 @@ contract TokenBackingOutboxTest is ThreeChains {
 
     /* OUT */
 
-    /// @dev What arrives equals the batch, whatever the decimals.
+    /// @dev The amount that arrives equals the batch, for any decimals.
     function testFuzzFlush_arrivesWhole(uint256 amount, bool onOne) public {
         Chain memory chain = onOne ? one : two;
         amount = bound(amount, 10e6, 20_000e6);
@@ -79,7 +79,7 @@ contract TokenBackingOutboxTest is ThreeChains {
         assertEq(bob.balance, 1 ether - fee);
     }
 
-    function testFlush_tooSmallUntilItIsADayOld() public {
+    function testFlush_smallBatchAfterADay() public {
         expectRefusal(two, abi.encodeWithSelector(ITokenBackingOutbox.BatchTooSmall.selector, 0, two.outbox.MAX_AGE()));
         uint256 start = block.timestamp;
         fundTokenOn(two, alice, 10e6 - 1);
@@ -105,8 +105,8 @@ contract TokenBackingOutboxTest is ThreeChains {
         assertEq(two.outbox.flushed(), 20_000e6);
     }
 
-    /// @dev What remains of a large batch keeps its age, so that it need not wait another day.
-    function testFlush_theRestKeepsItsAge() public {
+    /// @dev The remainder of a large batch keeps its age, so it need not wait for another day.
+    function testFlush_remainderKeepsItsAge() public {
         uint256 start = block.timestamp;
         fundTokenOn(two, alice, 10_001e6);
         vm.warp(start + 23 hours);
@@ -128,7 +128,7 @@ contract TokenBackingOutboxTest is ThreeChains {
 
     /* COST */
 
-    /// @dev A bridge that keeps a part of what it carries: the reserve pays it, and the batch arrives whole.
+    /// @dev A bridge that takes a fee: the reserve pays it, and the full batch arrives.
     function testFuzzFlush_lossyBridgeIsPaidByTheReserve(uint256 amount, uint256 bps, bool onOne) public {
         Chain memory chain = onOne ? one : two;
         amount = bound(amount, 100e6, 10_000e6);
@@ -144,7 +144,7 @@ contract TokenBackingOutboxTest is ThreeChains {
         assertLe(cost * 10_000, amount * 30);
     }
 
-    function testFlush_dearBridgeMakesTheDollarsWait() public {
+    function testFlush_expensiveBridge() public {
         two.pool.setFee(30, 0);
         fundTokenOn(two, alice, 1_000e6);
         PlainDollar(address(two.dollar)).mint(address(two.outbox), 100e6);
@@ -166,7 +166,7 @@ contract TokenBackingOutboxTest is ThreeChains {
         assertEq(two.outbox.costReserve(), 0);
     }
 
-    /// @dev A bridge that takes another amount than it quoted leaves nothing behind in the adapter: it is refused.
+    /// @dev The adapter reverts if the bridge takes an amount other than quoted, so no dollars stay in the adapter.
     function testFlush_bridgeThatTakesAnotherAmount() public {
         two.pool.setFee(0, 5);
         fundTokenOn(two, alice, 100e6);
@@ -174,7 +174,7 @@ contract TokenBackingOutboxTest is ThreeChains {
         assertEq(two.outbox.pending(), 100e6);
     }
 
-    function testFlush_deadBridge() public {
+    function testFlush_failingBridge() public {
         fundTokenOn(two, alice, 100e6);
         vm.etch(address(two.pool), "");
         vm.expectRevert();
@@ -207,7 +207,7 @@ contract TokenBackingOutboxTest is ThreeChains {
         assertEq(address(one.outbox.adapter()), address(adapter));
     }
 
-    /// @dev Anyone may call an adapter, which has nothing to send.
+    /// @dev Anyone may call an adapter, but it holds nothing to send.
     function testSend_withoutDollars() public {
         IDollarBridge adapter = two.outbox.adapter();
         (uint256 fee,) = adapter.quote(1e6);

@@ -151,7 +151,8 @@ contract TokenBridgeTest is ThreeChains {
         one.bridge.bridge(EID_2, 1, alice, alice);
     }
 
-    /// @dev Tokens minted on a secondary chain cannot come before their dollars, gifts or not.
+    /// @dev Tokens minted on a secondary chain are not covered before their dollars arrive, even if the line holds
+    /// gifts.
     function testBridge_waitsForItsDollars() public {
         fundTokenOn(one, alice, 20e6);
         fundFloat(EID_1, 1_000e6);
@@ -177,7 +178,7 @@ contract TokenBridgeTest is ThreeChains {
         primary.bridge.deliver(packet.guid, EID_1, message);
     }
 
-    /// @dev The dollars of one chain are no cover for another.
+    /// @dev The dollars of one chain do not cover messages of another.
     function testBridge_notCoveredByTheOtherChain() public {
         fundTokenOn(one, alice, 20e6);
         land(one);
@@ -207,7 +208,7 @@ contract TokenBridgeTest is ThreeChains {
 
     /* ACTIVATION */
 
-    function testActivateOnBase_atOnceWithinTheFloat() public {
+    function testActivateOnBase_immediateWithinTheFloat() public {
         fundFloat(EID_1, 100);
         fundTokenOn(one, alice, 70);
         Packet memory packet = activateFrom(one, alice, 70);
@@ -220,7 +221,7 @@ contract TokenBridgeTest is ThreeChains {
         assertLine(EID_1, 30, 100);
     }
 
-    function testActivateOnBase_elseWhenItsDollarsLand() public {
+    function testActivateOnBase_otherwiseWhenItsDollarsArrive() public {
         fundTokenOn(two, alice, 20e6);
         Packet memory packet = activateFrom(two, alice, 20e6);
         relay(primary.lz, packet);
@@ -327,7 +328,7 @@ contract TokenBridgeTest is ThreeChains {
         assertEq(one.token.totalSupply(), 5);
     }
 
-    /// @dev Whatever the order, and whatever is told again in between, the end is the same.
+    /// @dev The final state does not depend on the order of delivery or on replays in between.
     function testFuzzLzReceive_anyOrder(uint256 seed) public {
         fundToken(alice, 15);
         Packet[] memory packets = new Packet[](5);
@@ -359,12 +360,12 @@ contract TokenBridgeTest is ThreeChains {
         primary.bridge.lzReceive(origin, "guid", abi.encode(message), bob, "");
     }
 
-    /// @dev A secondary chain has no credit to raise.
+    /// @dev A secondary chain has no settlement and therefore no credit.
     function testLzReceive_activationOnASecondaryChain() public {
         bytes memory message = MessageCodec.encode(ITokenBridge.Message(ITokenBridge.Kind.Activation, bob, bob, 1));
         Packet memory packet = forgePacket(one.lz, EID_0, address(primary.bridge), address(one.bridge), message);
         verify(one.lz, packet);
-        // There is nothing at the address of the settlement.
+        // The settlement's address has no code.
         vm.expectRevert(bytes(""));
         this.executeOn(EID_1, packet);
         assertEq(one.bridge.mintedToday(), 0);
@@ -440,7 +441,7 @@ contract TokenBridgeTest is ThreeChains {
 
     /* HELPERS */
 
-    /// @dev External, so that a revert can be expected of the whole.
+    /// @dev External, so that expectRevert applies to the whole call.
     function executeOn(uint32 eid, Packet memory packet) external {
         execute(eid == EID_0 ? primary.lz : eid == EID_1 ? one.lz : two.lz, packet);
     }

@@ -34,18 +34,18 @@ contract TokenMinterTest is BaseTest {
         IStablecoin dollar = IStablecoin(address(new PlainDollar(decimals)));
         if (decimals < 6 || decimals > 18) {
             vm.expectRevert(abi.encodeWithSelector(ITokenMinter.UnsupportedDecimals.selector, decimals));
-            newDoor(token, dollar, settlement, ITokenBackingOutbox(address(0)));
+            newMinter(token, dollar, settlement, ITokenBackingOutbox(address(0)));
         } else {
-            TokenMinter door = newDoor(token, dollar, settlement, ITokenBackingOutbox(address(0)));
-            assertEq(door.SCALE() * 1e6, 10 ** decimals);
+            TokenMinter ownMinter = newMinter(token, dollar, settlement, ITokenBackingOutbox(address(0)));
+            assertEq(ownMinter.SCALE() * 1e6, 10 ** decimals);
         }
     }
 
     function testConstructor_neitherOrBothOfSettlementAndOutbox() public {
         vm.expectRevert(ITokenMinter.AmbiguousChain.selector);
-        newDoor(token, usdc, IInferenceSettlement(address(0)), ITokenBackingOutbox(address(0)));
+        newMinter(token, usdc, IInferenceSettlement(address(0)), ITokenBackingOutbox(address(0)));
         vm.expectRevert(ITokenMinter.AmbiguousChain.selector);
-        newDoor(token, usdc, settlement, ITokenBackingOutbox(address(1)));
+        newMinter(token, usdc, settlement, ITokenBackingOutbox(address(1)));
     }
 
     /* MINT */
@@ -57,7 +57,7 @@ contract TokenMinterTest is BaseTest {
         emit ITokenMinter.Minted(alice, alice, amount, amount);
         vm.prank(alice);
         minter.mint(amount);
-        assertDoor(amount, amount, 0);
+        assertBooks(amount, amount, 0);
         assertEq(token.balanceOf(alice), amount);
         assertEq(usdc.balanceOf(alice), 0);
     }
@@ -71,7 +71,7 @@ contract TokenMinterTest is BaseTest {
         vm.expectEmit(address(minter));
         emit ITokenMinter.Minted(alice, bob, second, first + second);
         minter.mint(second, bob);
-        assertDoor(first + second, first + second, 0);
+        assertBooks(first + second, first + second, 0);
         assertEq(token.balanceOf(bob), first + second);
     }
 
@@ -116,7 +116,7 @@ contract TokenMinterTest is BaseTest {
         minter.mint(1);
     }
 
-    /// @dev What the issuer stops is the door; tokens and activation go on.
+    /// @dev If the issuer pauses the stablecoin or blocks the minter, minting stops; tokens and activation still work.
     function testMint_dollarPausedOrMinterBlocked() public {
         fundToken(alice, 10);
         fund(alice, 2);
@@ -134,7 +134,7 @@ contract TokenMinterTest is BaseTest {
         minter.mint(1);
         settlement.activate(5);
         assertEq(token.balanceOf(alice), 0);
-        assertDoor(10, 1, 9_000);
+        assertBooks(10, 1, 9_000);
     }
 
     function testFuzzMint_giftedDollarsAreNotBooked(uint256 gift, uint256 amount) public {
@@ -144,7 +144,7 @@ contract TokenMinterTest is BaseTest {
         fund(alice, amount);
         vm.prank(alice);
         minter.mint(amount);
-        assertDoor(amount, amount, 0);
+        assertBooks(amount, amount, 0);
         assertEq(usdc.balanceOf(address(minter)), amount + gift);
     }
 
@@ -156,7 +156,7 @@ contract TokenMinterTest is BaseTest {
         ITokenMinter.Permit memory permit = signPermit(aliceKey, amount, block.timestamp);
         vm.prank(alice);
         minter.mintWithPermit(amount, bob, permit);
-        assertDoor(amount, amount, 0);
+        assertBooks(amount, amount, 0);
         assertEq(token.balanceOf(bob), amount);
         assertEq(usdc.allowance(alice, address(minter)), 0);
     }
@@ -171,7 +171,7 @@ contract TokenMinterTest is BaseTest {
         assertEq(token.balanceOf(alice), 2);
     }
 
-    /// @dev A permit speaks for the caller only, so a stolen one buys nothing.
+    /// @dev A permit is valid for its caller only, so a stolen permit is useless.
     function testMintWithPermit_ofSomebodyElse() public {
         usdc.mint(alice, 2);
         usdc.mint(bob, 2);
@@ -184,13 +184,13 @@ contract TokenMinterTest is BaseTest {
     }
 
     function testMintWithPermit_dollarWithoutPermit() public {
-        (TokenMinter door, PlainDollar dollar) = deployDoor(new PlainDollar(6));
+        (TokenMinter ownMinter, PlainDollar dollar) = deployMinterFor(new PlainDollar(6));
         dollar.mint(alice, 5);
         ITokenMinter.Permit memory permit;
         vm.startPrank(alice);
-        dollar.approve(address(door), 5);
-        door.mintWithPermit(5, alice, permit);
-        assertEq(door.backing(), 5);
+        dollar.approve(address(ownMinter), 5);
+        ownMinter.mintWithPermit(5, alice, permit);
+        assertEq(ownMinter.backing(), 5);
     }
 
     /* AUTHORIZATION */
@@ -204,7 +204,7 @@ contract TokenMinterTest is BaseTest {
         emit ITokenMinter.Minted(alice, bob, amount, amount);
         vm.prank(submitter);
         minter.mintWithAuthorization(amount, bob, authorization);
-        assertDoor(amount, amount, 0);
+        assertBooks(amount, amount, 0);
         assertEq(token.balanceOf(bob), amount);
     }
 
@@ -274,7 +274,7 @@ contract TokenMinterTest is BaseTest {
         emit IInferenceSettlement.Activated(1, bob, alice, amount, amount, amount * 1000, 0, 0);
         vm.prank(alice);
         minter.mintAndActivate(amount, bob);
-        assertDoor(amount, 0, amount * 1000);
+        assertBooks(amount, 0, amount * 1000);
         assertEq(settlement.creditNanoUsd(bob), amount * 1000);
     }
 
@@ -294,7 +294,7 @@ contract TokenMinterTest is BaseTest {
         usdc.permit(alice, address(minter), 3, permit.deadline, permit.v, permit.r, permit.s);
         vm.prank(alice);
         minter.mintAndActivateWithPermit(3, bob, permit);
-        assertDoor(5, 0, 5_000);
+        assertBooks(5, 0, 5_000);
         assertEq(settlement.creditNanoUsd(bob), 5_000);
     }
 
@@ -310,7 +310,7 @@ contract TokenMinterTest is BaseTest {
         vm.expectEmit(address(settlement));
         emit IInferenceSettlement.Activated(1, alice, alice, 2, 2, 2_000, 0, 0);
         minter.mintAndActivateWithAuthorization(2, alice, authorization);
-        assertDoor(2, 0, 2_000);
+        assertBooks(2, 0, 2_000);
     }
 
     /* PAY OUT */
@@ -354,63 +354,63 @@ contract TokenMinterTest is BaseTest {
 
     function testFuzzMint_eighteenDecimals(uint256 amount) public {
         amount = bound(amount, 1, MAX);
-        (TokenMinter door, PlainDollar dollar) = deployDoor(new PlainDollar(18));
+        (TokenMinter ownMinter, PlainDollar dollar) = deployMinterFor(new PlainDollar(18));
         dollar.mint(alice, amount * 1e12);
         vm.startPrank(alice);
-        dollar.approve(address(door), amount * 1e12);
-        door.mint(amount);
+        dollar.approve(address(ownMinter), amount * 1e12);
+        ownMinter.mint(amount);
         vm.stopPrank();
-        assertEq(door.TOKEN().balanceOf(alice), amount);
-        assertEq(door.backing(), amount);
-        assertEq(dollar.balanceOf(address(door)), amount * 1e12);
+        assertEq(ownMinter.TOKEN().balanceOf(alice), amount);
+        assertEq(ownMinter.backing(), amount);
+        assertEq(dollar.balanceOf(address(ownMinter)), amount * 1e12);
 
         vm.prank(address(settlement));
-        door.payOut(bob, amount);
+        ownMinter.payOut(bob, amount);
         assertEq(dollar.balanceOf(bob), amount * 1e12);
     }
 
     function testMint_feeOnTransfer() public {
-        (TokenMinter door, PlainDollar dollar) = deployDoor(new FeeDollar());
+        (TokenMinter ownMinter, PlainDollar dollar) = deployMinterFor(new FeeDollar());
         dollar.mint(alice, 10);
         vm.startPrank(alice);
-        dollar.approve(address(door), 10);
+        dollar.approve(address(ownMinter), 10);
         vm.expectRevert(abi.encodeWithSelector(ITokenMinter.WrongAmountReceived.selector, 10, 9));
-        door.mint(10);
+        ownMinter.mint(10);
     }
 
-    function testMint_dollarThatSaysFalse() public {
-        (TokenMinter door, PlainDollar dollar) = deployDoor(new FalseDollar());
+    function testMint_stablecoinThatReturnsFalse() public {
+        (TokenMinter ownMinter, PlainDollar dollar) = deployMinterFor(new FalseDollar());
         dollar.mint(alice, 10);
         vm.startPrank(alice);
-        dollar.approve(address(door), 10);
+        dollar.approve(address(ownMinter), 10);
         vm.expectRevert(abi.encodeWithSelector(SafeERC20.SafeERC20FailedOperation.selector, address(dollar)));
-        door.mint(10);
+        ownMinter.mint(10);
     }
 
-    /// @dev Without the guard, the outer call would count the inner call's dollars as its own.
+    /// @dev Without the reentrancy guard, the outer call would count the inner call's dollars as its own.
     function testMint_reentered() public {
         ReentrantDollar dollar = new ReentrantDollar();
-        (TokenMinter door,) = deployDoor(dollar);
+        (TokenMinter ownMinter,) = deployMinterFor(dollar);
         ITokenMinter.Permit memory permit;
         ITokenMinter.Authorization memory authorization;
         dollar.mint(alice, 10);
         vm.startPrank(alice);
-        dollar.approve(address(door), 10);
+        dollar.approve(address(ownMinter), 10);
         bytes[] memory calls = new bytes[](10);
         calls[0] = abi.encodeWithSignature("mint(uint256)", 1);
         calls[1] = abi.encodeWithSignature("mint(uint256,address)", 1, alice);
-        calls[2] = abi.encodeCall(door.mintWithPermit, (1, alice, permit));
-        calls[3] = abi.encodeCall(door.mintWithAuthorization, (1, alice, authorization));
-        calls[4] = abi.encodeCall(door.mintAndActivate, (1, alice));
-        calls[5] = abi.encodeCall(door.mintAndActivateWithPermit, (1, alice, permit));
-        calls[6] = abi.encodeCall(door.mintAndActivateWithAuthorization, (1, alice, authorization));
-        calls[7] = abi.encodeCall(door.payOut, (alice, 1));
-        calls[8] = abi.encodeCall(door.fundFloat, (EID_1, 1));
-        calls[9] = abi.encodeCall(door.book, (EID_1));
+        calls[2] = abi.encodeCall(ownMinter.mintWithPermit, (1, alice, permit));
+        calls[3] = abi.encodeCall(ownMinter.mintWithAuthorization, (1, alice, authorization));
+        calls[4] = abi.encodeCall(ownMinter.mintAndActivate, (1, alice));
+        calls[5] = abi.encodeCall(ownMinter.mintAndActivateWithPermit, (1, alice, permit));
+        calls[6] = abi.encodeCall(ownMinter.mintAndActivateWithAuthorization, (1, alice, authorization));
+        calls[7] = abi.encodeCall(ownMinter.payOut, (alice, 1));
+        calls[8] = abi.encodeCall(ownMinter.fundFloat, (EID_1, 1));
+        calls[9] = abi.encodeCall(ownMinter.book, (EID_1));
         for (uint256 i; i < calls.length; ++i) {
             dollar.setReentry(calls[i]);
             vm.expectRevert(ReentrancyGuardTransient.ReentrancyGuardReentrantCall.selector);
-            door.mint(1);
+            ownMinter.mint(1);
         }
     }
 
@@ -456,34 +456,34 @@ contract TokenMinterTest is BaseTest {
 
     /* HELPERS */
 
-    function assertDoor(uint256 backing, uint256 supply, uint256 creditNanoUsd) private view {
+    function assertBooks(uint256 backing, uint256 supply, uint256 creditNanoUsd) private view {
         assertEq(minter.backing(), backing, "backing");
         assertEq(token.totalSupply(), supply, "supply");
         assertEq(settlement.totalCreditNanoUsd(), creditNanoUsd, "credit");
     }
 
-    /// @dev A door of its own for a dollar that is not USDC.
-    function deployDoor(PlainDollar dollar) private returns (TokenMinter door, PlainDollar) {
+    /// @dev A separate minter, for a stablecoin other than USDC.
+    function deployMinterFor(PlainDollar dollar) private returns (TokenMinter ownMinter, PlainDollar) {
         address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1);
-        InferenceToken doorToken = new InferenceToken(predicted, bridge, address(settlement));
-        door = newDoor(doorToken, IStablecoin(address(dollar)), settlement, ITokenBackingOutbox(address(0)));
-        return (door, dollar);
+        InferenceToken ownToken = new InferenceToken(predicted, bridge, address(settlement));
+        ownMinter = newMinter(ownToken, IStablecoin(address(dollar)), settlement, ITokenBackingOutbox(address(0)));
+        return (ownMinter, dollar);
     }
 
-    /// @dev The same door as a secondary chain has it.
+    /// @dev The minter as it is deployed on a secondary chain.
     function becomeSecondary() private returns (TokenBackingOutbox outbox) {
         address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 2);
         outbox = new TokenBackingOutbox(predicted, usdc, timelock, IDollarBridge(address(0)));
         token = new InferenceToken(predicted, bridge, address(0));
-        minter = newDoor(token, usdc, IInferenceSettlement(address(0)), outbox);
+        minter = newMinter(token, usdc, IInferenceSettlement(address(0)), outbox);
     }
 
-    function newDoor(
-        InferenceToken doorToken,
+    function newMinter(
+        InferenceToken ownToken,
         IStablecoin dollar,
-        IInferenceSettlement doorSettlement,
+        IInferenceSettlement ownSettlement,
         ITokenBackingOutbox outbox
     ) private returns (TokenMinter) {
-        return new TokenMinter(doorToken, dollar, doorSettlement, outbox, bridge, new ITokenMinter.Inbox[](0));
+        return new TokenMinter(ownToken, dollar, ownSettlement, outbox, bridge, new ITokenMinter.Inbox[](0));
     }
 }

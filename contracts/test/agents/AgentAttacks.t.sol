@@ -16,13 +16,13 @@ import {IUsdc} from "../helpers/IUsdc.sol";
 import {AgentsTest} from "./helpers/AgentsTest.sol";
 import {FeeToken} from "./helpers/Tokens.sol";
 
-/// @notice What somebody could try against the agents' contracts, and what it gets them.
+/// @notice Attacks on the agents' contracts, and what each can gain.
 contract AgentAttacksTest is AgentsTest {
     address internal attacker = makeAddr("attacker");
 
     /* CAPACITY */
 
-    /// @notice An agent sells its day and cuts its reserve before the settlement comes: what it served is paid for.
+    /// @notice An agent sells its day and lowers its reservation before the settlement: what it served is still paid.
     function testAttack_agentSellsAndThenCutsItsReserve() public {
         back(bob, address(agent), 9e18);
         warpTo(1, 10 hours);
@@ -45,8 +45,8 @@ contract AgentAttacksTest is AgentsTest {
         settle(2, day + 1, 1);
     }
 
-    /// @notice Identities pass stake around as fast as they can: over a whole day they have, all together, never had more
-    /// capacity than was staked when it began.
+    /// @notice Identities move stake among each other as fast as they can. On no day do they have more capacity in
+    /// total than was staked when the day began.
     function testFuzzAttack_stakeHopping(uint256 seed) public {
         staking.mint(attacker, 10e18);
         vm.prank(attacker);
@@ -69,8 +69,8 @@ contract AgentAttacksTest is AgentsTest {
         }
     }
 
-    /// @notice Tiny exits to a victim, again and again: each has its own time, and the victim's is not delayed.
-    function testAttack_tinyExitsDelayNobody() public {
+    /// @notice Repeated tiny exits to a victim: each exit has its own cooldown, so the victim's exit is not delayed.
+    function testAttack_tinyExitsDelayNoOthers() public {
         enter(alice, 5e18);
         enter(attacker, 1e18);
         vm.prank(alice);
@@ -88,7 +88,7 @@ contract AgentAttacksTest is AgentsTest {
 
     /* CONVERSION */
 
-    /// @notice The spot price is moved by a fifth right before a conversion: nothing is sold.
+    /// @notice The spot price is moved by a fifth immediately before a conversion: nothing is sold.
     function testAttack_priceMovedInTheSameBlock() public {
         notify(address(agent), staking, 5e18);
         staking.mint(attacker, 500e18);
@@ -98,8 +98,8 @@ contract AgentAttacksTest is AgentsTest {
         assertEq(converter.pending(address(agent), address(staking)), 1e18);
     }
 
-    /// @notice The best sandwich stays within the floor: the agent gets at least 1 % less the pool's fee below the mean
-    /// price, and the attacker at most that 1 % of what was sold.
+    /// @notice The best sandwich attack stays within the price limit. The agent gets at least 1 % below the mean price,
+    /// less the pool's fee, and the attacker at most that 1 % of the amount sold.
     function testFuzzAttack_sandwichedConversion(uint256 fee, uint256 frontRun) public {
         fee = bound(fee, 1e18, 500e18);
         frontRun = bound(frontRun, 1e15, 16e18);
@@ -115,7 +115,8 @@ contract AgentAttacksTest is AgentsTest {
         if (after_ > frontRun) assertLe(after_ - frontRun, sold / 100);
     }
 
-    /// @notice What a sandwich can earn: a third of a percent of what it risks, on the largest sale that the floor allows.
+    /// @notice The profit of a sandwich attack: a third of a percent of the capital at risk, on the largest sale within
+    /// the limit.
     function testAttack_sandwichEarnsLittle() public {
         notify(address(agent), staking, 500e18);
         staking.mint(attacker, 1e18);
@@ -126,7 +127,7 @@ contract AgentAttacksTest is AgentsTest {
         assertLt(profit, 0.004e18);
     }
 
-    /// @notice A price held away for a whole block moves the floor of the next by three ticks at most.
+    /// @notice A price manipulated for a whole block moves the price limit of the next block by three ticks at most.
     function testAttack_priceHeldForOneBlock() public {
         int24 honest = tickOf(stakingMarket);
         staking.mint(attacker, 500e18);
@@ -142,7 +143,7 @@ contract AgentAttacksTest is AgentsTest {
         assertLe(distance(honest, tickOf(stakingMarket)), SLIPPAGE_TICKS + 3);
     }
 
-    /// @notice A new market, whose history is shorter than the window, has no mean price to trust.
+    /// @notice A new market, with a history shorter than the window, has no mean price to rely on.
     function testAttack_marketWithoutHistory() public {
         PlainDollar young = new PlainDollar(18);
         IUniswapV3Pool market = deployMarket(young, 10);
@@ -156,8 +157,8 @@ contract AgentAttacksTest is AgentsTest {
         assertGt(market.liquidity(), 0);
     }
 
-    /// @notice The conversions of a market without trade, as of a stock over the weekend, hold its last price.
-    function testAttack_marketThatWasSilent() public {
+    /// @notice In a market without trades, such as a stock at the weekend, conversions use its last price.
+    function testAttack_marketWithoutTrades() public {
         notify(address(agent), stock, 5e18);
         vm.warp(block.timestamp + 5 days);
         assertApproxEqRel(converter.convert(address(agent), address(stock)), STOCK_PRICE_USD * 1e6, 0.004e18);
@@ -165,8 +166,8 @@ contract AgentAttacksTest is AgentsTest {
 
     /* REWARDS */
 
-    /// @notice Backing a thousandfold right before a conversion and leaving right after, at any time of day, earns
-    /// nothing; staying over midnight earns the share of the time that one stayed.
+    /// @notice Backing a thousandfold immediately before a conversion and leaving immediately after it earns nothing,
+    /// at any time of day. Staying over midnight earns in proportion to the time stayed.
     function testFuzzAttack_justInTimeBacking(uint256 time, uint256 stay) public {
         stay = bound(stay, 1, 1 days - 1);
         back(alice, address(agent), 1e18);
@@ -200,8 +201,8 @@ contract AgentAttacksTest is AgentsTest {
         assertEq(vault.claim(address(agent)), 100e6);
     }
 
-    /// @notice Where nobody else backs, one unit takes the backers' half from the Safe, because shares are of what backs. Any
-    /// real backing leaves it nothing.
+    /// @notice If there is no other backer, one unit of backing gets the backers' half, because shares are relative to
+    /// the total backing. Any real backing reduces its share to nothing.
     function testAttack_oneUnitOfBacking() public {
         back(attacker, address(agent), 1);
         notifyDollars(address(agent), 1_000e6);
@@ -218,7 +219,7 @@ contract AgentAttacksTest is AgentsTest {
         assertApproxEqAbs(vault.claimable(address(agent), alice), 100e6, 1);
     }
 
-    /// @notice Many small conversions do not push the drip of a large one into the future.
+    /// @notice Many small conversions do not delay the drip of a large one.
     function testAttack_dustConversionsDelayNothing() public {
         back(alice, address(agent), 1e18);
         notifyDollars(address(agent), 1_000e6);
@@ -234,8 +235,8 @@ contract AgentAttacksTest is AgentsTest {
 
     /* DOLLARS */
 
-    /// @notice The dollar's issuer blocks the agent's Safe: its tokens come all the same, what the settlement owes it
-    /// waits, and the Safe names another.
+    /// @notice The stablecoin's issuer blocks the agent's Safe. Its tokens still arrive, what the settlement owes it
+    /// waits, and the Safe names its successor.
     function testAttack_blocklistedSafe() public {
         back(bob, address(agent), 9e18);
         warpTo(1, 1 hours);
@@ -262,8 +263,8 @@ contract AgentAttacksTest is AgentsTest {
         assertEq(usdc.balanceOf(newSafe), 2e6);
     }
 
-    /// @notice The dollar's issuer blocks the door or the converter, or stops the dollar: what was taken stays booked, and
-    /// backers can leave and claim.
+    /// @notice The stablecoin's issuer blocks the minter or the converter, or pauses the stablecoin. Fees already taken
+    /// stay booked, and backers can withdraw and claim.
     function testAttack_blockedOrStoppedDollar() public {
         back(alice, address(agent), 1e18);
         notifyDollars(address(agent), 10e6);
@@ -287,7 +288,7 @@ contract AgentAttacksTest is AgentsTest {
         }
     }
 
-    /// @notice A dollar that takes a fee of every transfer is refused, by the converter and by the door.
+    /// @notice A stablecoin with a transfer fee is rejected by the converter and by the minter.
     function testAttack_dollarThatTakesAFee() public {
         FeeToken taxed = new FeeToken();
         redeployWith(taxed);
@@ -305,7 +306,7 @@ contract AgentAttacksTest is AgentsTest {
 
     /* HELPERS */
 
-    /// @dev The same system with another dollar.
+    /// @dev Deploys the same system with another stablecoin.
     function redeployWith(PlainDollar dollar) private {
         factory = new Create3Factory(address(this));
         usdc = IUsdc(address(dollar));
@@ -316,7 +317,7 @@ contract AgentAttacksTest is AgentsTest {
         vm.warp(block.timestamp + 1 hours);
     }
 
-    /// @dev Takes every exit that is ready, and then moves some stake in or out.
+    /// @dev Pays every exit that is ready, then enters or exits some stake.
     function hop(uint256 seed) private {
         uint256 amount = seed >> 16;
         vm.startPrank(attacker);
@@ -336,7 +337,7 @@ contract AgentAttacksTest is AgentsTest {
         return [alice, bob, attacker, address(agent), hook][index];
     }
 
-    /// @dev Alice used `amountNanoUsd` of what the agent sold on `day`.
+    /// @dev Settles that alice used `amountNanoUsd` of what the agent sold on `day`.
     function settle(uint256 id, uint256 day, uint96 amountNanoUsd) private {
         IInferenceSettlement.Serve[] memory serves = new IInferenceSettlement.Serve[](1);
         serves[0] = IInferenceSettlement.Serve(address(agent), alice, SafeCast.toUint32(day), amountNanoUsd);

@@ -46,8 +46,8 @@ contract AgentFeeConverterTest is AgentsTest {
         assertEq(converter.pending(address(agent), address(usdc)), 2e6);
     }
 
-    /// @dev Nothing is taken and nothing reverts, whatever the amount, without any allowance.
-    function testFuzzNotifyFee_nothingOfWhatDoesNotCount(uint256 fee) public {
+    /// @dev Takes nothing and does not revert, for any amount and without an allowance.
+    function testFuzzNotifyFee_ignoredFeesTakeNothing(uint256 fee) public {
         PlainDollar unlisted = new PlainDollar(18);
         vm.startPrank(hook);
         assertEq(converter.notifyFee(address(agent), address(agent), fee), 0, "its own");
@@ -56,8 +56,8 @@ contract AgentFeeConverterTest is AgentsTest {
         assertEq(converter.notifyFee(bob, address(staking), fee), 0, "no agent");
     }
 
-    /// @dev Also where the timelock listed an agent's own token by mistake.
-    function testNotifyFee_nothingOfItsOwnTokenThoughListed() public {
+    /// @dev Even if the timelock listed an agent's own token by mistake.
+    function testNotifyFee_ownTokenTakesNothingEvenIfListed() public {
         PlainDollar own = PlainDollar(address(agent));
         createPool(address(own), address(usdc), 3000, 1e18, 1e6);
         vm.prank(timelock);
@@ -124,7 +124,7 @@ contract AgentFeeConverterTest is AgentsTest {
         assertEq(token.balanceOf(address(vault)), 0);
     }
 
-    /// @dev Half to the backers; the Safe's is the half and the odd unit.
+    /// @dev Half goes to the backers; the Safe gets the other half and the odd unit.
     function testFuzzConvert_dollarsSplitToTheUnit(uint64 fee, bool isBacked) public {
         uint256 dollars = bound(fee, 5, type(uint64).max) / 5;
         if (isBacked) back(alice, address(agent), 1);
@@ -135,7 +135,7 @@ contract AgentFeeConverterTest is AgentsTest {
         assertEq(vault.undripped(address(agent)), toBackers);
     }
 
-    /// @dev One agent's fees never become another's.
+    /// @dev The fees of one agent never go to another.
     function testConvert_ofOneAgentOnly() public {
         address second = address(createAgent(bob));
         notify(address(agent), staking, 5e18);
@@ -145,8 +145,9 @@ contract AgentFeeConverterTest is AgentsTest {
         assertEq(token.balanceOf(agentSafe), 0);
     }
 
-    /// @dev More than the market takes above the floor: it takes a part, the rest waits until the price is back.
-    function testConvert_whatTheFloorDoesNotLetThroughWaits() public {
+    /// @dev More than the market can take within the price limit: a part is sold, and the rest waits until the price
+    /// recovers.
+    function testConvert_remainderBeyondTheLimitWaits() public {
         int24 before = tickOf(stakingMarket);
         notify(address(agent), staking, 1_000e18); // 200 to sell: 60,000 dollars, of a million
         uint256 minted = converter.convert(address(agent), address(staking));
@@ -172,7 +173,7 @@ contract AgentFeeConverterTest is AgentsTest {
         converter.convert(address(agent), address(usdc));
     }
 
-    /// @dev A sale that does not make one token unit is undone: nobody can grind the fees away.
+    /// @dev A sale for less than one token unit reverts, so fees cannot be drained by many tiny conversions.
     function testConvert_lessThanAUnitStaysBooked() public {
         notify(address(agent), staking, 5e9);
         vm.expectRevert(IAgentFeeConverter.NothingToConvert.selector);
@@ -220,7 +221,7 @@ contract AgentFeeConverterTest is AgentsTest {
         if (fits) assertEq(converter.marketOf(address(stock)).window, window);
     }
 
-    /// @dev Exactly at the bounds, which a random number misses.
+    /// @dev Exactly at the bounds, which random values miss.
     function testList_atTheBounds() public {
         vm.startPrank(timelock);
         vm.expectEmit(address(converter));
@@ -270,7 +271,7 @@ contract AgentFeeConverterTest is AgentsTest {
         converter.notifyFee(address(agent), address(evil), 10);
     }
 
-    /// @dev The callback pays the pool of the exchange that is going on, and nobody else.
+    /// @dev The callback pays only the pool of the current swap.
     function testFuzzUniswapV3SwapCallback_poolOnly(address caller) public {
         vm.assume(caller != address(0));
         notify(address(agent), staking, 5e18);

@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 import {AgentsChecks} from "./helpers/AgentsChecks.sol";
 import {AgentsHandler} from "./helpers/AgentsHandler.sol";
 
-/// @notice The invariants hold after any sequence of calls of stakers, backers, traders, hooks and the settler. That the
-/// same checks can fail is shown in AgentMutants.t.sol.
+/// @notice The invariants hold after any sequence of calls by stakers, backers, traders, hooks and the settler.
+/// AgentMutants.t.sol shows that each check can fail.
 contract AgentInvariantsTest is AgentsChecks {
     function setUp() public override {
         super.setUp();
@@ -31,7 +31,7 @@ contract AgentInvariantsTest is AgentsChecks {
         targetSelector(FuzzSelector(address(handler), selectors));
     }
 
-    /// @dev One campaign for all: each is checked after every call.
+    /// @dev One campaign for all invariants; each is checked after every call.
     function invariant_agentsBooks() public view {
         checkI2();
         checkI3();
@@ -39,7 +39,7 @@ contract AgentInvariantsTest is AgentsChecks {
         checkI10();
     }
 
-    /// @dev What the last run came to, for whoever looks (-vv): a campaign that moves nothing proves nothing.
+    /// @dev Prints the totals of the last run (-vv): a campaign that moves nothing proves nothing.
     function afterInvariant() public {
         for (uint256 i; i < agents.length; ++i) {
             emit log_named_uint("minted for the agent, in token units", handler.notified(agents[i]));

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {AgentsChecks} from "./helpers/AgentsChecks.sol";
 import {MutantConverter, MutantPool, MutantVault} from "./helpers/AgentMutants.sol";
 
-/// @notice Every invariant can fail: each defect is detected by exactly the invariants that it breaks.
+/// @notice Each invariant check can fail: each defect is detected by exactly the invariants that it violates.
 contract AgentMutantsTest is AgentsChecks {
     MutantPool internal mutantPool;
     MutantVault internal mutantVault;
@@ -120,7 +120,7 @@ contract AgentMutantsTest is AgentsChecks {
         handler.callObserved(target, data);
     }
 
-    /// @dev The invariants that do not hold, in order.
+    /// @dev The names of the invariants that do not hold, in order.
     function broken() private view returns (string memory names) {
         try this.checkI2() {}
         catch {

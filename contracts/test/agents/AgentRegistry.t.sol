@@ -56,7 +56,7 @@ contract AgentRegistryTest is AgentsTest {
         registry.create("Beta", "BETA", 5e18, bob);
     }
 
-    function testCreate_eachIsItsOwn() public {
+    function testCreate_eachHasItsOwnAddresses() public {
         AgentToken first = createAgent(bob);
         AgentToken second = createAgent(bob);
         assertNotEq(address(first), address(second));
@@ -64,14 +64,14 @@ contract AgentRegistryTest is AgentsTest {
         assertNotEq(registry.treasuryOf(address(first)), registry.treasuryOf(address(second)));
     }
 
-    function testCreate_ownerThatNobodyCanBe() public {
+    function testCreate_invalidOwner() public {
         vm.expectRevert(abi.encodeWithSelector(Ownable.OwnableInvalidOwner.selector, address(0)));
         registry.create("Beta", "BETA", 1, address(0));
         vm.expectRevert("GS203");
         registry.create("Beta", "BETA", 1, address(1));
     }
 
-    function testIsAgent_nobodyElse() public {
+    function testIsAgent_onlyCreatedHere() public {
         AgentToken forged = new AgentToken("Forged", "FORGED", 1, bob, pool);
         assertFalse(registry.isAgent(address(forged)));
         assertFalse(registry.isAgent(address(0)));
@@ -79,7 +79,7 @@ contract AgentRegistryTest is AgentsTest {
         assertEq(registry.treasuryOf(address(forged)), address(0));
     }
 
-    /// @dev Registry, counts and arguments alike, on two chains: another token, another Safe.
+    /// @dev The same registry address, count and arguments on two chains give a different token and a different Safe.
     function testCreate_anotherAddressOnAnotherChain() public {
         uint256 here = vm.snapshotState();
         address born = address(createAgent(bob));
@@ -90,7 +90,7 @@ contract AgentRegistryTest is AgentsTest {
         assertFalse(registry.isAgent(born));
     }
 
-    /// @dev Off the primary chain an agent has token and Safe, but neither pool nor treasury.
+    /// @dev Off the primary chain an agent has a token and a Safe, but no pool and no treasury.
     function testCreate_offThePrimaryChain() public {
         AgentRegistry secondary = new AgentRegistry(
             IInferenceStaking(address(0)), converter, ISafeProxyFactory(safeFactory), safeSingleton, safeFallbackHandler
@@ -103,7 +103,7 @@ contract AgentRegistryTest is AgentsTest {
         AgentToken(born).setReserve(1);
     }
 
-    /// @dev A stranger deploys the coming agent's Safe first: it is the same Safe, and no creation is stopped.
+    /// @dev Someone else deploys the future agent's Safe first: it is the same Safe, and the creation succeeds.
     function testCreate_safeDeployedByAStrangerFirst() public {
         uint256 before = vm.snapshotState();
         address coming = address(createAgent(bob));
@@ -186,7 +186,7 @@ contract AgentRegistryTest is AgentsTest {
         registry.setComputer(address(agent), computer, "");
     }
 
-    /// @dev A proof serves one agent, one owner, one chain and one time.
+    /// @dev A proof is valid for one agent, one owner, one chain and one use.
     function testSetComputer_proofIsGoodOnce() public {
         bytes memory proof = prove(computerKey, agent, agentOwner);
         AgentToken second = createAgent(agentOwner);
@@ -233,7 +233,7 @@ contract AgentRegistryTest is AgentsTest {
         assertEq(registry.agentOf(computer), address(second));
     }
 
-    /// @dev A computer may be a contract that signs by ERC-1271: here a Safe whose signer has the key.
+    /// @dev A computer may be a contract that signs by ERC-1271, here a Safe whose signer has the key.
     function testSetComputer_contractThatSigns() public {
         (address signer, uint256 signerKey) = makeAddrAndKey("signer");
         address safe = registry.safeOf(address(createAgent(signer)));
@@ -270,7 +270,7 @@ contract AgentRegistryTest is AgentsTest {
         registry.replaceSafe(address(agent), address(0));
     }
 
-    /// @dev A stranger's unknown agent has no Safe, and nobody can call as the zero address.
+    /// @dev An unknown agent has no Safe, and no one can call from the zero address.
     function testFuzzReplaceSafe_ofAnUnknownAgent(address caller) public {
         vm.assume(caller != address(0));
         vm.expectRevert(IAgentDirectory.OnlySafe.selector);
@@ -302,7 +302,7 @@ contract AgentRegistryTest is AgentsTest {
         assertEq(pool.capacityToday(address(agent)), 9e9);
     }
 
-    /// @dev A real Safe owns the agent and speaks for it.
+    /// @dev A real Safe owns the agent and acts for it.
     function testOwner_mayBeASafe() public {
         vm.prank(agentOwner);
         agent.transferOwnership(agentSafe);

@@ -15,7 +15,7 @@ contract AgentTreasuryTest is AgentsTest {
         assertEq(address(treasury.MARKETS()), address(converter));
     }
 
-    function testBuy_stakesUnderTheAgentForEver() public {
+    function testBuy_stakesUnderTheAgentPermanently() public {
         usdc.mint(address(treasury), STAKE_PRICE_USD * 1e6);
         vm.prank(bob);
         uint256 entered = treasury.buy();
@@ -28,7 +28,7 @@ contract AgentTreasuryTest is AgentsTest {
         assertEq(pool.capacityToday(address(agent)), entered / 1e9);
     }
 
-    /// @dev A random call by anybody that is not {buy} moves nothing.
+    /// @dev A random call by anyone to any other function than {buy} moves nothing.
     function testFuzzBuy_isTheOnlyWay(address caller, bytes4 selector, bytes32 a, bytes32 b, bytes32 c) public {
         vm.assume(selector != treasury.buy.selector);
         usdc.mint(address(treasury), 5e6);
@@ -41,8 +41,8 @@ contract AgentTreasuryTest is AgentsTest {
         assertEq(usdc.allowance(address(treasury), caller), 0);
     }
 
-    /// @dev Staking-derived tokens that were sent here plainly are staked too, without any dollar or market.
-    function testBuy_stakesWhatIsHere() public {
+    /// @dev Staking-derived tokens that were sent by a plain transfer are staked too, without dollars or a market.
+    function testBuy_stakesItsBalance() public {
         staking.mint(address(treasury), 2e18);
         vm.prank(timelock);
         converter.unlist(address(staking));
@@ -51,7 +51,7 @@ contract AgentTreasuryTest is AgentsTest {
         assertEq(treasury.buy(), 2e18);
     }
 
-    function testBuy_nothingHere() public {
+    function testBuy_nothingToStake() public {
         vm.expectRevert(IAgentTreasury.NothingToEnter.selector);
         treasury.buy();
     }
@@ -65,8 +65,8 @@ contract AgentTreasuryTest is AgentsTest {
         assertEq(usdc.balanceOf(address(treasury)), 1e6);
     }
 
-    /// @dev More dollars than the market gives tokens for below the bound: it spends a part, the rest waits.
-    function testBuy_whatTheBoundDoesNotLetThroughWaits() public {
+    /// @dev More dollars than the market can take within the price limit: a part is spent, and the rest waits.
+    function testBuy_remainderBeyondTheLimitWaits() public {
         usdc.mint(address(treasury), 100_000e6);
         uint256 entered = treasury.buy();
         uint256 rest = usdc.balanceOf(address(treasury));

@@ -3,9 +3,9 @@ pragma solidity 0.8.37;
 
 import {AgentsTest} from "./helpers/AgentsTest.sol";
 
-/// @notice What each operation costs as a whole transaction, with real USDC, Uniswap pools and Safes, for agents that have
-/// had fees and backers before, on a market with a trade in every block of two seconds, whose history is searched for the
-/// start of the window. Recorded in snapshots/, which a run under FORGE_SNAPSHOT_CHECK compares.
+/// @notice The gas of each operation as a whole transaction, with real USDC, Uniswap pools and Safes, for agents that
+/// had fees and backers before. The market has a trade in every block of two seconds, so the start of the window is
+/// searched in a long history. Recorded in snapshots/; a run with FORGE_SNAPSHOT_CHECK compares.
 /// forge-config: default.isolate = true
 contract AgentsGasTest is AgentsTest {
     function setUp() public override {
@@ -30,7 +30,7 @@ contract AgentsGasTest is AgentsTest {
         usdc.mint(address(treasury), 100e6);
     }
 
-    /// @dev A thousand observations, more than a window of half an hour holds.
+    /// @dev A thousand observations, more than a window of half an hour contains.
     function fillHistory() private {
         stakingMarket.increaseObservationCardinalityNext(1000);
         staking.mint(bob, 1e18);

@@ -90,8 +90,8 @@ contract BackerVaultTest is AgentsTest {
         vault.unback(id, 1);
     }
 
-    /// @dev Off the primary chain backing waits here and comes back at once.
-    function testUnback_atOnceOffThePrimaryChain() public {
+    /// @dev Off the primary chain the vault holds the backing and returns it at once.
+    function testUnback_immediateOffThePrimaryChain() public {
         BackerVault other = new BackerVault(token, staking, IInferenceStaking(address(0)), registry, address(converter));
         staking.mint(alice, 5e18);
         vm.startPrank(alice);
@@ -121,7 +121,7 @@ contract BackerVaultTest is AgentsTest {
         assertEq(token.balanceOf(agentSafe), 4);
     }
 
-    /// @dev Nothing on the day it came in, all of it evenly over the next, nothing more after.
+    /// @dev Nothing on the day of receipt, all of it linearly over the next day, nothing afterwards.
     function testFuzzClaim_dripsOverTheNextDay(uint48 amount, uint256 time) public {
         time = bound(time, 0, 1 days);
         back(alice, id, 1e18);
@@ -158,7 +158,7 @@ contract BackerVaultTest is AgentsTest {
         assertLe(claim(alice) + claim(bob), toBackers);
     }
 
-    /// @dev Two days' fees, one after the other and both unclaimed, are two days' drips.
+    /// @dev Fees of two consecutive days, both unclaimed, drip over two days.
     function testClaim_daysFollowEachOther() public {
         back(alice, id, 1e18);
         rewardDollars(2_000);
@@ -173,8 +173,8 @@ contract BackerVaultTest is AgentsTest {
         assertEq(claim(alice), 1_100);
     }
 
-    /// @dev Nobody looks for weeks: nothing is lost and nothing doubled.
-    function testClaim_afterALongSilence() public {
+    /// @dev After weeks without a call, nothing is lost and nothing is counted twice.
+    function testClaim_afterWeeksWithoutCalls() public {
         back(alice, id, 1e18);
         rewardDollars(2_000);
         warpTo(1, 6 hours);
@@ -184,8 +184,8 @@ contract BackerVaultTest is AgentsTest {
         assertEq(claim(alice), 1_100);
     }
 
-    /// @dev However often anybody touches the books, no second's share is lost to rounding.
-    function testClaim_touchedEveryMinute() public {
+    /// @dev Frequent updates of the accounting lose nothing to rounding.
+    function testClaim_accountedEveryMinute() public {
         back(alice, id, 1e18);
         back(bob, id, 1e18);
         rewardDollars(200); // 100 units over a day: one in 864 seconds
@@ -212,8 +212,8 @@ contract BackerVaultTest is AgentsTest {
         assertApproxEqAbs(claim(bob), 1_000_000 - 500_000 * time / 1 days, 2);
     }
 
-    /// @dev The last backer leaves: what has not dripped, of today and of tomorrow, goes to the Safe, and to nobody who
-    /// comes later.
+    /// @dev When the last backer leaves, the rewards of today and tomorrow that have not dripped go to the Safe, and
+    /// not to later backers.
     function testFuzzUnback_lastBackerLeavesTheRestToTheSafe(uint256 time, uint48 first, uint48 second) public {
         time = bound(time, 0, 1 days - 1);
         back(alice, id, 1e18);
@@ -260,7 +260,7 @@ contract BackerVaultTest is AgentsTest {
         assertEq(claim(alice), 500_000);
     }
 
-    /// @dev Tokens and stake that are sent here plainly are nobody's.
+    /// @dev Tokens and stake sent by a plain transfer belong to no one.
     function testClaim_giftsChangeNothing() public {
         back(alice, id, 1e18);
         fundToken(bob, 1e6);
@@ -274,7 +274,7 @@ contract BackerVaultTest is AgentsTest {
         vault.unback(id, 1e18 + 1);
     }
 
-    /// @dev A fee of which the agent's backers and Safe get `dollars` token units.
+    /// @dev A fee from which the agent's backers and Safe get `dollars` token units.
     function rewardDollars(uint256 dollars) private returns (uint256) {
         dollars = dollars < 2 ? 2 : dollars;
         notifyDollars(id, dollars * 5);

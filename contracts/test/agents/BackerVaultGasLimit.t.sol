@@ -5,8 +5,8 @@ import {BackerVault} from "../../src/agents/BackerVault.sol";
 import {IInferenceStaking} from "../../src/agents/interfaces/IInferenceStaking.sol";
 import {AgentsTest} from "./helpers/AgentsTest.sol";
 
-/// @notice A wallet asks a node for the least gas limit with which a call succeeds now, and the call runs seconds later.
-/// Each call of the vault must succeed then: however little of the agent's books the estimate has changed.
+/// @notice A wallet asks a node for the smallest gas limit with which a call succeeds now, and the call runs seconds
+/// later. Each call of the vault must then succeed, even if the estimate changed little of the agent's storage.
 /// forge-config: default.isolate = true
 contract BackerVaultGasLimitTest is AgentsTest {
     address internal id;
@@ -44,13 +44,13 @@ contract BackerVaultGasLimitTest is AgentsTest {
 
     function testGasLimit_firstDrip() public {
         startDrip(1);
-        // The day's first change of the agent's books is in this second.
+        // The first change of the agent's storage on this day happens in this second.
         vm.prank(bob);
         vault.back(id, 1e18);
         checkAll();
     }
 
-    /// @dev Seconds pass until the first unit is earned: until then the estimate sees no earnings.
+    /// @dev Seconds pass until the first unit is earned, so the estimate sees no rewards.
     function testGasLimit_slowDrip() public {
         notifyDollars(id, 300);
         converter.convert(id, address(usdc));
@@ -78,7 +78,7 @@ contract BackerVaultGasLimitTest is AgentsTest {
         checkAll();
     }
 
-    /// @dev Of a backer that has never claimed, with earnings that are counted.
+    /// @dev For a backer that never claimed and has rewards that are accounted for.
     function testGasLimit_countedEarnings() public {
         startDrip(1);
         warpTo(1, 6 hours);
@@ -109,7 +109,7 @@ contract BackerVaultGasLimitTest is AgentsTest {
 
     /* THE COST */
 
-    /// @dev In the second of a change a call costs what it costs a second later, and little more.
+    /// @dev In the second of a change, a call costs about the same as a second later.
     function testGasLimit_isNearlyTheSameEverySecond() public {
         startDrip(1);
         vm.prank(bob);
@@ -140,7 +140,7 @@ contract BackerVaultGasLimitTest is AgentsTest {
         checkLaterSeconds(bob, abi.encodeCall(vault.claim, (id)));
     }
 
-    /// @dev Estimates now and runs the same call later, from the same state.
+    /// @dev Estimates now, and runs the same call later from the same state.
     function checkLaterSeconds(address sender, bytes memory call) internal {
         uint256 limit = leastGas(sender, call);
         uint256[4] memory delays = [uint256(0), 1, 2, 3600];
@@ -170,7 +170,7 @@ contract BackerVaultGasLimitTest is AgentsTest {
         (success,) = address(vault).call{gas: gas}(call);
     }
 
-    /// @dev Rewards that came in the day before `day` drip over it; its first second is now.
+    /// @dev Rewards received on the day before `day` drip over `day`; the time is its first second.
     function startDrip(uint256 day) internal {
         notifyDollars(id, 100e6);
         converter.convert(id, address(usdc));

@@ -113,8 +113,8 @@ contract InferencePoolTest is BaseTest {
         feePool.enter(10);
     }
 
-    /// @dev The books hold more than any token can have: what they cannot hold is refused whole.
-    function testEnter_beyondTheBooks() public {
+    /// @dev An amount that overflows the storage width reverts.
+    function testEnter_overflow() public {
         staking.mint(alice, MAX);
         vm.startPrank(alice);
         vm.expectRevert(abi.encodeWithSelector(SafeCast.SafeCastOverflowedUintDowncast.selector, 208, MAX + 1));
@@ -179,7 +179,7 @@ contract InferencePoolTest is BaseTest {
         pool.requestExit(alice, 6, alice);
     }
 
-    function testExit_tokenThatSaysFalse() public {
+    function testExit_tokenThatReturnsFalse() public {
         FalseToken says = new FalseToken();
         InferencePool falsePool = new InferencePool(says);
         says.mint(alice, 1);
@@ -223,7 +223,7 @@ contract InferencePoolTest is BaseTest {
         assertEq(pool.capacityOn(alice, today + 1), 7e9);
     }
 
-    /// @dev Only for itself: nobody caps another.
+    /// @dev The caller caps only itself.
     function testReserve_ofTheCallerOnly() public {
         vm.prank(alice);
         pool.enter(7e18);
@@ -238,8 +238,8 @@ contract InferencePoolTest is BaseTest {
         assertEq(pool.capacityOn(identity, day), 0);
     }
 
-    /// @dev Before it begins a day is as it would be if nothing changed; then it is fixed.
-    function testCapacityOn_aDayToCome() public {
+    /// @dev A future day returns the capacity if nothing changes; once the day begins, its capacity is fixed.
+    function testCapacityOn_futureDay() public {
         vm.startPrank(alice);
         pool.enter(7e18);
         assertEq(pool.capacityOn(alice, today), 0);
@@ -249,7 +249,7 @@ contract InferencePoolTest is BaseTest {
         assertEq(pool.capacityOn(alice, today + 1), 4e9);
     }
 
-    /// @dev However an identity's days went, each keeps its capacity for ever.
+    /// @dev Each past day keeps its capacity, whatever happens later.
     function testFuzzCapacityOn_historyIsKept(uint64[8] calldata amounts, uint64[8] calldata reserved) public {
         uint256[] memory expected = new uint256[](9);
         uint256 staked;

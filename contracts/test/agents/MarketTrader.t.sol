@@ -13,8 +13,9 @@ contract MarketTraderTest is UniswapTest, MarketTrader {
         deployUniswap();
     }
 
-    /// @dev Against the pool's own arithmetic: a thousandth of a tick above the price it is the tick, below it the one
-    /// before. Over every tick that a token with a dollar can have: prices from 1e-30 to 1e30.
+    /// @dev Compared with the pool's own arithmetic: a thousandth of a tick above the price gives the tick, a
+    /// thousandth below gives the previous one. Covers every tick that a token and a stablecoin can have: prices from
+    /// 1e-30 to 1e30.
     function testFuzzSqrtPriceAt_agreesWithThePool(int24 tick) public {
         tick = int24(bound(tick, -690_000, 690_000));
         uint256 price = _sqrtPriceAt(tick);

@@ -12,8 +12,8 @@ import {PlainDollar} from "../helpers/Dollars.sol";
 import {IUsdc} from "../helpers/IUsdc.sol";
 import {AgentsTest} from "./helpers/AgentsTest.sol";
 
-/// @notice Agents off the primary chain, with a dollar of 18 decimals: no pool, no treasury; fees are converted and
-/// backing is rewarded all the same.
+/// @notice Agents off the primary chain, with an 18-decimal stablecoin: no pool and no treasury, but fees are converted
+/// and backing is rewarded.
 contract SecondaryChainTest is AgentsTest {
     TokenBackingOutbox internal outbox;
 
@@ -59,8 +59,8 @@ contract SecondaryChainTest is AgentsTest {
         assertApproxEqAbs(vault.claim(address(agent)), minted / 2, 1);
     }
 
-    /// @notice With a dollar of 18 decimals tokens are minted in whole units, and what is less than one is kept for the
-    /// next time, to the last of its units.
+    /// @notice With an 18-decimal stablecoin, tokens are minted in whole units and the exact remainder is kept for the
+    /// next conversion.
     function testFuzzAttack_dollarOf18Decimals(uint64[4] calldata fees) public {
         uint256 taken;
         uint256 minted;
@@ -77,7 +77,7 @@ contract SecondaryChainTest is AgentsTest {
         assertEq(usdc.balanceOf(address(converter)), converter.pending(address(agent), address(usdc)));
     }
 
-    function testUnback_backingWaitsHereAndComesBackAtOnce() public {
+    function testUnback_immediate() public {
         back(alice, address(agent), 5e18);
         assertEq(staking.balanceOf(address(vault)), 5e18);
         vm.prank(alice);

@@ -5,8 +5,8 @@ import {IUniswapV3Pool} from "@uniswap/v3-core/contracts/interfaces/IUniswapV3Po
 
 import {UniswapTest} from "./helpers/UniswapTest.sol";
 
-/// @notice The market of token and dollar, as it is put up: Uniswap's 0.05 % tier, par at the start, liquidity over all
-/// prices.
+/// @notice The market of token and stablecoin as documented: Uniswap's 0.05 % tier, initialized at par, with liquidity
+/// over all prices.
 contract TokenMarketTest is UniswapTest {
     IUniswapV3Pool internal market;
 
@@ -20,7 +20,7 @@ contract TokenMarketTest is UniswapTest {
         addLiquidity(market, 10_000e6, 10_000e6, -MAX_TICK, MAX_TICK);
     }
 
-    function testSeed_takesBothSidesWholeAtPar() public view {
+    function testSeed_usesBothSidesFullyAtPar() public view {
         (uint160 sqrtPrice, int24 tick,,,,,) = market.slot0();
         assertEq(sqrtPrice, 1 << 96);
         assertEq(tick, 0);
@@ -29,8 +29,9 @@ contract TokenMarketTest is UniswapTest {
         assertApproxEqAbs(usdc.balanceOf(address(market)), 10_000e6, 1);
     }
 
-    /// @dev Holders who sell make the market the cheapest door: more than a token for a dollar, and it activates.
-    function testTrade_belowParTheMarketIsTheCheapestDoor() public {
+    /// @dev When holders sell below par, the market is cheaper than minting: a dollar buys more than one token, and the
+    /// tokens can be activated.
+    function testTrade_belowParTheMarketIsCheaperThanMinting() public {
         fundToken(alice, 500e6);
         trade(alice, market, address(token), 500e6);
         usdc.mint(bob, 100e6);
@@ -41,8 +42,8 @@ contract TokenMarketTest is UniswapTest {
         assertEq(settlement.creditNanoUsd(bob), bought * 1000);
     }
 
-    /// @dev Whoever mints at par and sells brings a price above par down: it does not stay there.
-    function testTrade_aboveParTheDoorBringsItBack() public {
+    /// @dev Minting at par and selling brings a price above par back down.
+    function testTrade_aboveParMintingRestoresPar() public {
         usdc.mint(alice, 500e6);
         trade(alice, market, address(usdc), 500e6);
         fundToken(bob, 400e6);

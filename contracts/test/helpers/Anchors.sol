@@ -8,7 +8,7 @@ import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20P
 import {BitMaps} from "@openzeppelin/contracts/utils/structs/BitMaps.sol";
 import {ERC20 as SoladyERC20} from "solady/tokens/ERC20.sol";
 
-/// @notice OpenZeppelin's token with permits, which one owner mints.
+/// @notice OpenZeppelin's token with permits, minted by its owner.
 contract OpenZeppelinToken is ERC20Permit, Ownable {
     constructor(address owner) ERC20("Token", "T") ERC20Permit("Token") Ownable(owner) {}
 
@@ -17,7 +17,7 @@ contract OpenZeppelinToken is ERC20Permit, Ownable {
     }
 }
 
-/// @notice Solady's token with permits, which one owner mints.
+/// @notice Solady's token with permits, minted by its owner.
 contract SoladyToken is SoladyERC20, Ownable {
     constructor(address owner) Ownable(owner) {}
 
@@ -34,7 +34,7 @@ contract SoladyToken is SoladyERC20, Ownable {
     }
 }
 
-/// @notice LayerZero's token that travels.
+/// @notice LayerZero's omnichain token (OFT).
 contract LayerZeroToken is OFT {
     constructor(address lz, address owner) OFT("Token", "T", lz, owner) Ownable(owner) {}
 
@@ -43,8 +43,8 @@ contract LayerZeroToken is OFT {
     }
 }
 
-/// @notice A settlement that books each request by itself, with the checks that ours has: once (by the hash of its id), within
-/// credit and ceiling.
+/// @notice A settlement that debits one request per transaction, with the same checks as ours: replay (by the hash of
+/// the request's id), credit and ceiling.
 contract RequestSettlement is Ownable {
     using BitMaps for BitMaps.BitMap;
 

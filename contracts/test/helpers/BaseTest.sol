@@ -20,12 +20,12 @@ import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
 import {IUsdc} from "./IUsdc.sol";
 import {QuietUtils} from "./QuietUtils.sol";
 
-/// @notice The primary chain, deployed as it will be: real USDC, a real timelock, everything through the factory.
-/// @dev Not forge-std's Test, which compiles thousands of lines that nothing here uses.
+/// @notice The primary chain as deployed in production: real USDC, a real timelock, all contracts through the factory.
+/// @dev Not forge-std's Test, which compiles thousands of lines that are not used here.
 abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, QuietUtils {
     bool public constant IS_TEST = true;
 
-    /// @dev LayerZero's ids of the secondary chains.
+    /// @dev LayerZero endpoint ids of the secondary chains.
     uint32 internal constant EID_1 = 30_001;
     uint32 internal constant EID_2 = 30_002;
 
@@ -63,7 +63,7 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
         deployPrimary(type(TokenMinter).creationCode, type(InferenceSettlement).creationCode);
     }
 
-    /// @dev The code of minter and settlement is an argument, so that a mutant can take their place.
+    /// @dev The creation codes of minter and settlement are arguments, so that a mutant can replace them.
     function deployPrimary(bytes memory minterCode, bytes memory settlementCode) internal {
         address[] memory proposers = new address[](1);
         proposers[0] = proposer;
@@ -86,7 +86,8 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
         deployInbox("BackingInbox-30002");
     }
 
-    /// @dev All that the settlement knows. The agents' contracts stand, if a test has them, at the factory's addresses.
+    /// @dev The settlement's constructor arguments. If a test deploys the agents' contracts, they are at these
+    /// addresses.
     function settlementWiring() internal view returns (IInferenceSettlement.Wiring memory) {
         return IInferenceSettlement.Wiring({
             token: token,
@@ -117,7 +118,7 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
         address proxy = deployCode(
             string.concat(USDC_ARTIFACTS, "v1/FiatTokenProxy.sol/FiatTokenProxy.json"), abi.encode(implementation)
         );
-        // The proxy's admin cannot use the token, so it must not stay this contract.
+        // The proxy's admin cannot use the token, so the admin must be another address than this contract.
         (bool ok,) = proxy.call(abi.encodeWithSignature("changeAdmin(address)", makeAddr("proxyAdmin")));
         assertTrue(ok);
         deployed = IUsdc(proxy);
@@ -129,7 +130,7 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
         vm.label(proxy, "USDC");
     }
 
-    /// @dev vm.getCode takes no unlinked code: the library's place is filled in the artifact's text.
+    /// @dev vm.getCode rejects unlinked code, so the library's address is inserted into the artifact's text.
     function linkedUsdc(address library_) private view returns (bytes memory) {
         string memory json = vm.readFile(string.concat(USDC_ARTIFACTS, "v2/FiatTokenV2_2.sol/FiatTokenV2_2.json"));
         bytes32 id = keccak256("contracts/util/SignatureChecker.sol:SignatureChecker");
@@ -153,14 +154,14 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
         require(deployed != address(0), "create failed");
     }
 
-    /// @dev Gives `who` dollars and lets the minter take them.
+    /// @dev Gives `who` dollars and approves the minter for them.
     function fund(address who, uint256 amount) internal {
         usdc.mint(who, amount);
         vm.prank(who);
         usdc.approve(address(minter), amount);
     }
 
-    /// @dev Gives `who` tokens, through the door.
+    /// @dev Gives `who` tokens by a par mint.
     function fundToken(address who, uint256 amount) internal {
         fund(who, amount);
         vm.prank(who);
@@ -179,7 +180,7 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
         return ITokenMinter.Permit(deadline, v, r, s);
     }
 
-    /// @dev A first permit of any token.
+    /// @dev A permit with nonce 0 for any token.
     function signTokenPermit(address permitToken, uint256 key, address spender, uint256 value)
         internal
         view

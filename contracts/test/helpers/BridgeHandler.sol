@@ -13,8 +13,8 @@ import {Held} from "./Observer.sol";
 import {PrimaryHandler} from "./PrimaryHandler.sol";
 import {Chain} from "./ThreeChains.sol";
 
-/// @notice What happens between the chains: messages sent, delivered in any order, told twice, forged or never delivered;
-/// dollars that wait, travel and land.
+/// @notice Actions between the chains: messages are sent, delivered in any order, replayed, forged or never delivered;
+/// dollars are pending, in flight or booked.
 abstract contract BridgeHandler is PrimaryHandler {
     using SafeCast for uint256;
 
@@ -23,7 +23,7 @@ abstract contract BridgeHandler is PrimaryHandler {
     uint256 private lies;
     mapping(uint256 packet => bool) private isVerified;
     mapping(uint256 packet => bool) private isDone;
-    /// @dev Paths and nonces that a forged packet has used up: the true packet can never be delivered.
+    /// @dev Paths and nonces that a forged packet used up, so the true packet can never be delivered.
     mapping(bytes32 header => bool) private isTaken;
 
     /* TOKENS */
@@ -65,7 +65,7 @@ abstract contract BridgeHandler is PrimaryHandler {
 
     /* MESSAGES */
 
-    /// @dev Any packets that were ever sent, in any order, the dollar bridge's too.
+    /// @dev Delivers any packets that were sent, in any order, including those of the dollar bridge.
     function relay(uint256 packetSeed, uint256 count) external observed {
         count = bound(count, 1, 3);
         for (uint256 i; i < count; ++i) {
@@ -77,7 +77,7 @@ abstract contract BridgeHandler is PrimaryHandler {
         }
     }
 
-    /// @dev Told again, verified again, executed again: nothing comes of it.
+    /// @dev Verifying and executing a packet again has no effect.
     function relayTwice(uint256 packetSeed) external observed {
         if (packets.length == 0) return;
         uint256 index = packetSeed % packets.length;
@@ -92,7 +92,7 @@ abstract contract BridgeHandler is PrimaryHandler {
         require(!committed, "committed twice");
     }
 
-    /// @dev One verifier alone cannot bring a message through, true or forged.
+    /// @dev One verifier alone cannot get a message delivered, whether true or forged.
     function lieAlone(uint256 chainSeed, uint256 toSeed, uint256 amount, bool out, bool first) external observed {
         Packet memory packet = forged(chainSeed, toSeed, bound(amount, 1, MAX), out, ITokenBridge.Kind.Transfer);
         LayerZero memory lz = lzOf(packet.dstEid);
@@ -101,8 +101,8 @@ abstract contract BridgeHandler is PrimaryHandler {
         commit(lz, packet);
     }
 
-    /// @dev Both verifiers together can: at most what line or cap leaves. Rarely, because every such message is the end of
-    /// a true one.
+    /// @dev Both verifiers together can, up to the line or the cap. Used rarely, because each forged message blocks a
+    /// true one.
     function lieTogether(uint256 chainSeed, uint256 toSeed, uint256 amount, bool out, bool activated)
         external
         observed
@@ -114,7 +114,7 @@ abstract contract BridgeHandler is PrimaryHandler {
         relay(lzOf(packet.dstEid), packet);
     }
 
-    /// @dev A message that waits is delivered as soon as it is covered, once.
+    /// @dev Delivers a waiting message as soon as it is covered, once.
     function deliver(uint256 seed) external observed {
         if (held.length == 0) return;
         Held memory message = held[seed % held.length];
@@ -143,9 +143,9 @@ abstract contract BridgeHandler is PrimaryHandler {
         (uint256 amount, uint256 fee, uint256 cost) = outbox.quoteFlush();
         bool due = amount >= 10e6 || (amount != 0 && block.timestamp >= outbox.pendingSince() + 1 days);
         bool early = block.timestamp < outbox.lastFlushAt() + 1 hours;
-        bool dear = cost > amount * 30 / 10_000 || cost > outbox.costReserve();
+        bool tooExpensive = cost > amount * 30 / 10_000 || cost > outbox.costReserve();
         vm.deal(address(this), fee);
-        if (early || !due || dear) vm.expectRevert();
+        if (early || !due || tooExpensive) vm.expectRevert();
         outbox.flush{value: fee}();
     }
 
@@ -162,7 +162,7 @@ abstract contract BridgeHandler is PrimaryHandler {
         MINTER.fundFloat(chains[secondaryOf(chainSeed)].lz.eid, amount);
     }
 
-    /// @dev Dollars given to minter, inbox or outbox, where a plain transfer means three different things.
+    /// @dev Sends dollars to minter, inbox or outbox. A plain transfer has a different meaning in each.
     function giftDollars(uint256 chainSeed, uint256 amount, uint256 where) external observed {
         uint256 index = secondaryOf(chainSeed);
         amount = bound(amount, 1, 100e6);
@@ -204,7 +204,7 @@ abstract contract BridgeHandler is PrimaryHandler {
         PlainDollar(address(chain.dollar)).mint(to, amount * chain.minter.SCALE());
     }
 
-    /// @dev Somebody who has tokens, if anybody has.
+    /// @dev A holder of tokens, if there is one.
     function holderOf(Chain storage chain, uint256 seed) private view returns (address holder) {
         for (uint256 i; i < actors.length; ++i) {
             holder = actorOf(seed % actors.length + i);
@@ -212,7 +212,7 @@ abstract contract BridgeHandler is PrimaryHandler {
         }
     }
 
-    /// @dev What `who` can send in one message.
+    /// @dev An amount that `who` can send in one message.
     function amountOf(Chain storage from, address who, uint256 amount) private view returns (uint256) {
         uint256 most = from.token.balanceOf(who);
         uint256 cap = from.bridge.DAILY_MINT_CAP();
@@ -234,7 +234,7 @@ abstract contract BridgeHandler is PrimaryHandler {
         bytes memory message =
             MessageCodec.encode(ITokenBridge.Message(kind, actorOf(toSeed), actorOf(toSeed), amount.toUint96()));
         packet = forgePacket(to.lz, from.lz.eid, address(from.bridge), address(to.bridge), message);
-        // No two lies are the same, or two verifiers that lie alone would lie together.
+        // Each forged message is unique; otherwise two separate attestations could verify the same one.
         packet.guid = keccak256(abi.encode(packet.guid, ++lies));
     }
 
@@ -246,7 +246,7 @@ abstract contract BridgeHandler is PrimaryHandler {
         return packets.length;
     }
 
-    /// @dev Packets of one path are delivered in any order, once all before them are verified.
+    /// @dev Packets of one path can be delivered in any order, once all packets before them are verified.
     function verifyUpTo(uint256 last) private {
         for (uint256 i; i <= last; ++i) {
             bool isSamePath = packets[i].receiver == packets[last].receiver && packets[i].sender == packets[last].sender;
@@ -256,7 +256,7 @@ abstract contract BridgeHandler is PrimaryHandler {
         }
     }
 
-    /// @dev A paused bridge refuses the message, which stays with LayerZero.
+    /// @dev A paused bridge rejects the message, which stays at the LayerZero endpoint.
     function isPaused(Packet memory packet) private view returns (bool) {
         TokenBridge to = chains[chainOf(packet.dstEid)].bridge;
         return packet.receiver == address(to) && block.timestamp < to.pausedUntil();

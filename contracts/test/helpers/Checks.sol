@@ -7,7 +7,7 @@ import {IUsdc} from "./IUsdc.sol";
 import {Flow} from "./Observer.sol";
 import {Chain, ThreeChains} from "./ThreeChains.sol";
 
-/// @notice The invariants of the three chains, each stated once. Numbers as in the README of this package.
+/// @notice The invariants of the three chains, each stated once. The numbers are those of the README of this package.
 abstract contract Checks is ThreeChains {
     Handler internal handler;
 
@@ -26,8 +26,8 @@ abstract contract Checks is ThreeChains {
         assertEq(books.backing, books.supply + books.credit + books.owed + books.lines, "I1a");
     }
 
-    /// @notice I1b: for each secondary chain, supply + messages in flight or waiting = line less gifts + outbox + flushed
-    /// and not yet booked. Forged messages and gifts to an inbox are told apart.
+    /// @notice I1b: for each secondary chain, supply + messages in flight or waiting = line less gifts + outbox +
+    /// flushed and not yet booked. Forged messages and gifts to an inbox are accounted for separately.
     function checkI1b() public view {
         checkI1b(1, one);
         checkI1b(2, two);
@@ -43,7 +43,7 @@ abstract contract Checks is ThreeChains {
         assertEq(owed, held, "I1b");
     }
 
-    /// @notice I2: the real dollars cover the books.
+    /// @notice I2: the real dollar balances cover the booked amounts.
     function checkI2() public view {
         assertGe(usdc.balanceOf(address(minter)), minter.backing(), "I2 minter");
         checkOutbox(one);
@@ -55,7 +55,7 @@ abstract contract Checks is ThreeChains {
         assertGe(real, chain.outbox.pending() * chain.outbox.SCALE(), "I2 outbox");
     }
 
-    /// @notice I3: credits, what is owed, and balances sum to their totals.
+    /// @notice I3: credits, amounts owed and balances each sum to their totals.
     function checkI3() public view {
         assertEq(handler.creditSumNanoUsd(), settlement.totalCreditNanoUsd(), "I3 credit");
         assertEq(handler.owedSumNanoUsd(), settlement.totalOwedNanoUsd(), "I3 owed");
@@ -64,8 +64,8 @@ abstract contract Checks is ThreeChains {
         assertEq(handler.tokenSum(2), two.token.totalSupply(), "I3 supply 2");
     }
 
-    /// @notice I4: no line below zero, which is that it is the sum of what came and went; no transfer used a gift; no
-    /// secondary chain was minted into above its cap.
+    /// @notice I4: no line is below zero, and each equals the sum of its changes; no transfer drew on a gift; no
+    /// secondary chain minted more than its daily cap.
     function checkI4() public view {
         checkLine(1, one);
         checkLine(2, two);
@@ -81,7 +81,7 @@ abstract contract Checks is ThreeChains {
         assertEq(flow.booked + usdc.balanceOf(minter.inboxOf(chain.lz.eid)), flow.landed + flow.inboxGifts, "I4 inbox");
     }
 
-    /// @notice I5: what a day paid never exceeded the ceiling at the moment of each batch.
+    /// @notice I5: what was debited on a day never exceeded the ceiling at the time of each batch.
     function checkI5() public view {
         assertEq(handler.ceilingBreaches(), 0, "I5 ceiling");
         assertTrue(handler.booksOfDaysAgree(), "I5 books");
@@ -92,12 +92,12 @@ abstract contract Checks is ThreeChains {
         assertEq(handler.capacityBreaches(), 0, "I6");
     }
 
-    /// @notice I7: what the doors gave, as tokens or credit, is what they took; what went back is a tenth of what agents
-    /// served, less what is kept for the next unit.
+    /// @notice I7: what minters issued, as tokens or credit, equals the dollars they received; what was minted back is
+    /// a tenth of what agents served, less the fractions kept for the next unit.
     function checkI7() public view {
         for (uint256 i; i < 3; ++i) {
             Flow memory flow = handler.flowOf(i);
-            assertEq(flow.doorGave, flow.pulled, "I7 door");
+            assertEq(flow.issued, flow.pulled, "I7 par mint");
         }
         assertEq(handler.mintedBack() + handler.owedBackSumNanoUsd(), handler.backDue(), "I7 back");
         (Flow memory a, Flow memory b) = (handler.flowOf(1), handler.flowOf(2));
@@ -106,8 +106,8 @@ abstract contract Checks is ThreeChains {
         assertEq(token.totalSupply() + settlement.totalActivated() + a.sentTo + b.sentTo, came, "I7 supply");
     }
 
-    /// @notice I8: backing leaves only through the settlement, for what was debited; an outbox's dollars only through its
-    /// adapter.
+    /// @notice I8: backing leaves only through the settlement, for amounts that were debited; an outbox's dollars leave
+    /// only through its adapter.
     function checkI8() public view {
         assertEq(handler.backingLosses(), 0, "I8 backing");
         assertEq(handler.outboxLosses(), 0, "I8 outbox");
@@ -118,7 +118,7 @@ abstract contract Checks is ThreeChains {
         assertEq(used, handler.debited(), "I8 debits");
     }
 
-    /// @notice I9: each activation, batch and message counts once, in order, as announced.
+    /// @notice I9: each activation, batch and message takes effect once, in order, as its event states.
     function checkI9() public view {
         assertEq(handler.wrongAnnouncements(), 0, "I9 activations");
         assertEq(handler.lastId(), settlement.activationCount(), "I9 activation count");

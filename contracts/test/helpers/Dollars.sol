@@ -5,7 +5,7 @@ import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 
 import {ITokenMinter} from "../../src/interfaces/ITokenMinter.sol";
 
-/// @notice A plain dollar of any decimals, with neither permit nor authorizations.
+/// @notice A plain stablecoin with any decimals and without permits or authorizations.
 contract PlainDollar is ERC20("Dollar", "USD") {
     uint8 private immutable DECIMALS;
 
@@ -22,7 +22,7 @@ contract PlainDollar is ERC20("Dollar", "USD") {
     }
 }
 
-/// @notice A dollar that keeps one unit of every transfer.
+/// @notice A stablecoin that keeps one unit of every transfer as a fee.
 contract FeeDollar is PlainDollar(6) {
     function _update(address from, address to, uint256 value) internal override {
         super._update(from, to, value);
@@ -30,14 +30,14 @@ contract FeeDollar is PlainDollar(6) {
     }
 }
 
-/// @notice A dollar that says false and moves nothing.
+/// @notice A stablecoin that returns false and moves nothing.
 contract FalseDollar is PlainDollar(6) {
     function transferFrom(address, address, uint256) public pure override returns (bool) {
         return false;
     }
 }
 
-/// @notice A dollar that calls back into the door whenever it is moved.
+/// @notice A stablecoin that reenters the minter on every transfer.
 contract ReentrantDollar is PlainDollar(6) {
     bytes public reentry;
 

@@ -15,8 +15,8 @@ import {PrimaryHandler} from "./PrimaryHandler.sol";
 import {ScriptedPool, ScriptedRegistry} from "./ScriptedAgents.sol";
 import {Chain} from "./ThreeChains.sol";
 
-/// @notice Everything that happens on the three chains: what anybody does, batches, payments, the ceiling; and what nobody
-/// can do.
+/// @notice All actions on the three chains: those open to anyone, batches, payments and the ceiling; and attempts that
+/// must fail.
 contract Handler is BridgeHandler {
     using SafeCast for uint256;
 
@@ -64,7 +64,7 @@ contract Handler is BridgeHandler {
         post(batch);
     }
 
-    /// @dev A settler that asks for more than a day, an account or an agent has left gets nothing.
+    /// @dev A batch that exceeds what a day, an account or an agent has left reverts.
     function settleTooMuch(uint256 accountSeed, uint256 agentSeed, uint256 excess) external observed {
         IInferenceSettlement.Batch memory batch = newBatch(false);
         address account = actorOf(accountSeed);
@@ -88,7 +88,7 @@ contract Handler is BridgeHandler {
         vm.expectRevert();
         SETTLEMENT.settle(batch);
         vm.stopPrank();
-        // The events of a call that reverted are recorded too, and never happened.
+        // Recorded logs include the events of the call that reverted; discard them.
         vm.getRecordedLogs();
     }
 
@@ -148,7 +148,7 @@ contract Handler is BridgeHandler {
         vm.stopPrank();
     }
 
-    /// @dev Not for fuzzing: lets a mutant act under observation.
+    /// @dev Not for fuzzing: lets a mutant act while the observer records.
     function callObserved(address target, bytes calldata data) external observed {
         (bool ok,) = target.call(data);
         require(ok, "call failed");
@@ -172,7 +172,7 @@ contract Handler is BridgeHandler {
         }
     }
 
-    /// @dev Whether each account has what the events say.
+    /// @dev Whether the credit of each account matches the events.
     function creditsAgree() external view returns (bool agree) {
         agree = true;
         for (uint256 i; i < actors.length; ++i) {
@@ -201,7 +201,7 @@ contract Handler is BridgeHandler {
         }
     }
 
-    /// @dev Whether the books of days and agents are those that the events tell.
+    /// @dev Whether the debits of days and the uses of agents match the events.
     function booksOfDaysAgree() external view returns (bool agree) {
         uint256 today = block.timestamp / 1 days;
         agree = true;
@@ -222,7 +222,7 @@ contract Handler is BridgeHandler {
     }
 
     function post(IInferenceSettlement.Batch memory batch) private {
-        // A ceiling that was lowered below what is paid lets nothing through, not even nothing.
+        // If the ceiling was lowered below the amount already debited, even a batch of zero reverts.
         if (SETTLEMENT.paidNanoUsd(batch.day) > SETTLEMENT.ceilingNanoUsd()) return;
         vm.prank(SETTLEMENT.settler());
         SETTLEMENT.settle(batch);

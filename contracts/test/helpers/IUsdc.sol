@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {IStablecoin} from "../../src/interfaces/IStablecoin.sol";
 
-/// @notice Circle's FiatTokenV2_2, as the tests use it.
+/// @notice The functions of Circle's FiatTokenV2_2 that the tests use.
 interface IUsdc is IStablecoin {
     function initialize(
         string calldata name,

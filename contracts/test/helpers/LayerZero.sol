@@ -11,7 +11,7 @@ import {Vm} from "forge-std/Vm.sol";
 
 import {PathwayConfig} from "../../src/libraries/PathwayConfig.sol";
 
-/// @notice What a test calls of LayerZero's own message libraries.
+/// @notice The functions of LayerZero's message libraries that the tests call.
 interface ISendUln302 {
     struct DefaultExecutor {
         uint32 eid;
@@ -34,8 +34,8 @@ interface IUln302 {
     function commitVerification(bytes calldata packetHeader, bytes32 payloadHash) external;
 }
 
-/// @notice An executor or verifier on the sending side: takes every job for a fixed fee. What verifiers and executors do
-/// on the other side, tests do in their name.
+/// @notice An executor or verifier on the source chain, which takes every job for a fixed fee. On the destination chain
+/// the tests act for it.
 contract Worker {
     uint256 public immutable FEE;
 
@@ -68,18 +68,18 @@ contract Worker {
     }
 }
 
-/// @notice LayerZero on one chain.
+/// @notice LayerZero's contracts on one chain.
 struct LayerZero {
     uint32 eid;
     ILayerZeroEndpointV2 endpoint;
     address sendLibrary;
     address receiveLibrary;
     address executor;
-    /// @dev Ascending.
+    /// @dev In ascending order.
     address[] verifiers;
 }
 
-/// @notice A message on its way, as LayerZero's packet says it.
+/// @notice A message in flight, with the fields of LayerZero's packet.
 struct Packet {
     uint32 srcEid;
     bytes32 sender;
@@ -91,7 +91,7 @@ struct Packet {
     bytes header;
 }
 
-/// @notice LayerZero's endpoint and message libraries from npm, and what relayers do with them.
+/// @notice Deploys LayerZero's endpoint and message libraries from npm, and acts as relayer.
 abstract contract LayerZeroTools is CommonBase, StdCheats {
     uint64 internal constant CONFIRMATIONS = 10;
 
@@ -117,12 +117,12 @@ abstract contract LayerZeroTools is CommonBase, StdCheats {
         }
     }
 
-    /// @dev What an executor and each verifier takes for a message, in wei.
+    /// @dev The fee of an executor, and of each verifier, for a message, in wei.
     function workerFee() internal pure virtual returns (uint256) {
         return 1e12;
     }
 
-    /// @dev The libraries serve only chains that have defaults; the dollar pools use them.
+    /// @dev The libraries serve only chains with default settings, which the dollar pools use.
     function setDefaults(LayerZero memory lz, uint32 other) private {
         IUln302.DefaultUln[] memory ulns = new IUln302.DefaultUln[](1);
         ulns[0].eid = other;
@@ -138,7 +138,7 @@ abstract contract LayerZeroTools is CommonBase, StdCheats {
         lz.endpoint.setDefaultReceiveLibrary(other, lz.receiveLibrary, 0);
     }
 
-    /// @dev One verifier says that it saw the packet on its chain.
+    /// @dev One verifier attests the packet.
     function verifyAs(LayerZero memory lz, uint256 verifier, Packet memory packet) internal {
         vm.prank(lz.verifiers[verifier]);
         IUln302(lz.receiveLibrary).verify(packet.header, payloadHash(packet), CONFIRMATIONS);
@@ -148,13 +148,13 @@ abstract contract LayerZeroTools is CommonBase, StdCheats {
         IUln302(lz.receiveLibrary).commitVerification(packet.header, payloadHash(packet));
     }
 
-    /// @dev What an executor does, or anybody else.
+    /// @dev Executes the packet, as an executor or anyone else may.
     function execute(LayerZero memory lz, Packet memory packet) internal {
         Origin memory origin = Origin(packet.srcEid, packet.sender, packet.nonce);
         lz.endpoint.lzReceive(origin, packet.receiver, packet.guid, packet.message, "");
     }
 
-    /// @dev All that comes before a message can be delivered.
+    /// @dev All steps that are required before a message can be delivered.
     function verify(LayerZero memory lz, Packet memory packet) internal {
         verifyAs(lz, 0, packet);
         verifyAs(lz, 1, packet);
@@ -170,8 +170,8 @@ abstract contract LayerZeroTools is CommonBase, StdCheats {
         return keccak256(bytes.concat(packet.guid, packet.message));
     }
 
-    /// @dev A packet that nobody sent. It takes the next nonce that is not verified, and with it the place of the packet
-    /// that was or will be sent under that nonce.
+    /// @dev A packet that no one sent. It uses the next unverified nonce and so takes the place of the packet that was
+    /// or will be sent with that nonce.
     function forgePacket(LayerZero memory lz, uint32 srcEid, address sender, address receiver, bytes memory message)
         internal
         view
@@ -188,7 +188,7 @@ abstract contract LayerZeroTools is CommonBase, StdCheats {
         packet.header = abi.encodePacked(uint8(1), packet.nonce, srcEid, packet.sender, lz.eid, to);
     }
 
-    /// @dev The packets among these logs, in order. PacketV1: version, nonce, path, guid, message.
+    /// @dev The packets in these logs, in order. PacketV1: version, nonce, path, guid, message.
     function packetsIn(Vm.Log[] memory logs) internal pure returns (Packet[] memory packets) {
         packets = new Packet[](logs.length);
         uint256 count;

@@ -11,7 +11,7 @@ import {IInferenceToken} from "../../src/interfaces/IInferenceToken.sol";
 import {IStablecoin} from "../../src/interfaces/IStablecoin.sol";
 import {ITokenBackingOutbox} from "../../src/interfaces/ITokenBackingOutbox.sol";
 
-/// @notice A minter with a defect behind each function.
+/// @notice A minter in which each function adds one defect.
 contract MutantMinter is TokenMinter {
     constructor(
         IInferenceToken token,
@@ -52,7 +52,7 @@ contract MutantMinter is TokenMinter {
     }
 }
 
-/// @notice A settlement with a defect behind each function.
+/// @notice A settlement in which each function adds one defect.
 contract MutantSettlement is InferenceSettlement {
     using SafeCast for uint256;
 
@@ -94,7 +94,7 @@ contract MutantSettlement is InferenceSettlement {
         _batchCount += 1;
     }
 
-    /// @dev A batch that looks at no ceiling.
+    /// @dev A batch that ignores the ceiling.
     function settleBeyondTheCeiling(uint256 day, Debit[] calldata debits) external {
         uint256 total = _debitAll(_batchCount + 1, debits);
         paidNanoUsd[day] += total;
@@ -108,7 +108,7 @@ contract MutantSettlement is InferenceSettlement {
         paidNanoUsd[day] += amountNanoUsd;
     }
 
-    /// @dev A use of an agent that looks at no capacity.
+    /// @dev A serve that ignores the agent's capacity.
     function serveBeyondCapacity(address agent, uint256 day, uint256 amountNanoUsd) external {
         servedNanoUsd[agent][day] += amountNanoUsd;
         emit Served(_batchCount, agent, agent, day, amountNanoUsd, servedNanoUsd[agent][day]);
@@ -119,7 +119,7 @@ contract MutantSettlement is InferenceSettlement {
     }
 }
 
-/// @notice A bridge with a defect behind each function.
+/// @notice A bridge in which each function adds one defect.
 contract MutantBridge is TokenBridge {
     constructor(Wiring memory wiring) TokenBridge(wiring) {}
 
@@ -127,14 +127,14 @@ contract MutantBridge is TokenBridge {
         require(_tryDeliver(guid, srcEid, message));
     }
 
-    /// @dev Delivers a transfer as if gifts were for transfers.
+    /// @dev Delivers a transfer that draws on gifts.
     function deliverFromGifts(bytes32 guid, uint32 srcEid, Message calldata message) external {
         require(MINTER.drawLine(srcEid, message.amount, true));
         emit Delivered(guid, srcEid, message);
         TOKEN.crosschainMint(message.to, message.amount);
     }
 
-    /// @dev Mints whatever line or cap may leave.
+    /// @dev Mints regardless of line and cap.
     function deliverUncovered(bytes32 guid, uint32 srcEid, Message calldata message) external {
         emit Delivered(guid, srcEid, message);
         TOKEN.crosschainMint(message.to, message.amount);

@@ -18,30 +18,30 @@ import {QuietUtils} from "./QuietUtils.sol";
 import {ScriptedPool, ScriptedRegistry} from "./ScriptedAgents.sol";
 import {Chain} from "./ThreeChains.sol";
 
-/// @notice What went through a chain, in token units.
+/// @notice What passed through a chain, in token units.
 struct Flow {
-    /// @dev Dollars that the handler paid at the door, and what the door says it gave.
+    /// @dev Dollars that the handler paid for par mints, and the amount issued for them.
     uint256 pulled;
-    uint256 doorGave;
-    /// @dev Messages from and to a secondary chain: what is sent and not delivered is in flight or waits.
+    uint256 issued;
+    /// @dev Messages from and to a secondary chain. Sent minus delivered is in flight or waiting.
     uint256 sentFrom;
     uint256 deliveredFrom;
     uint256 sentTo;
     uint256 deliveredTo;
-    /// @dev What forged messages took from its line, and minted on it.
+    /// @dev What forged messages drew from its line, and what they minted on it.
     uint256 forgedFrom;
     uint256 forgedTo;
-    /// @dev Dollars that left its outbox, that arrived in its inbox, that somebody put into its inbox, that were booked.
+    /// @dev Dollars flushed from its outbox, arrived in its inbox, gifted to its inbox, and booked.
     uint256 flushed;
     uint256 landed;
     uint256 inboxGifts;
     uint256 booked;
-    /// @dev Its line, as the events tell it.
+    /// @dev Its line, computed from the events.
     uint256 line;
     uint256 gifted;
 }
 
-/// @notice A message that arrived without cover.
+/// @notice A message that arrived and is not covered yet.
 struct Held {
     bytes32 guid;
     uint256 chain;
@@ -49,7 +49,7 @@ struct Held {
     ITokenBridge.Message message;
 }
 
-/// @notice What somebody who reads every event of the three chains knows, and what they would have found wrong.
+/// @notice The state computed from every event of the three chains, and any error found in them.
 abstract contract Observer is LayerZeroTools, QuietUtils {
     IUsdc internal immutable USDC;
     InferenceToken internal immutable TOKEN;
@@ -58,14 +58,14 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
     ScriptedPool internal immutable POOL;
     ScriptedRegistry internal immutable REGISTRY;
 
-    /// @dev The primary chain, then the two secondary ones.
+    /// @dev The primary chain, followed by the two secondary chains.
     Chain[3] internal chains;
 
     mapping(uint256 chain => Flow) internal flows;
     mapping(bytes32 guid => bool) internal wasSent;
     mapping(bytes32 guid => bool) internal wasDelivered;
     mapping(uint256 chain => mapping(uint256 day => uint256)) internal mintedInto;
-    /// @dev What the events say that an account has.
+    /// @dev The credit of an account, computed from the events.
     mapping(bytes32 account => uint256) internal creditOf;
     mapping(uint256 day => uint256) internal paidOn;
     mapping(address agent => mapping(uint256 day => uint256)) internal servedOn;
@@ -78,13 +78,13 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
     uint256 public lastBatch;
     uint256 public debited;
     uint256 public paidOut;
-    /// @notice What went back to requesters, and the tenths it was made of, in nano-dollars.
+    /// @notice What was minted back to requesters, and the 10 % shares it came from, in nano-dollars.
     uint256 public mintedBack;
     uint256 public backDue;
-    /// @dev What flushes took out of each outbox, cost included, in token units.
+    /// @dev What flushes took from each outbox, cost included, in token units.
     uint256[3] internal takenOut;
 
-    /// @notice What was found wrong.
+    /// @notice The errors found.
     uint256 public backingLosses;
     uint256 public outboxLosses;
     uint256 public wrongAnnouncements;
@@ -120,7 +120,7 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
         return flows[chain];
     }
 
-    /// @dev The dollars of each outbox, and what flushes took out of it: falls only if something else takes any.
+    /// @dev The dollars of each outbox, plus what flushes took from it. Decreases only if something else takes dollars.
     function outboxes() private view returns (uint256[3] memory dollars) {
         for (uint256 i = 1; i < 3; ++i) {
             Chain storage chain = chains[i];
@@ -195,7 +195,7 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
     function readMinter(Vm.Log memory log, uint256 chain) private {
         bytes32 topic = log.topics[0];
         bool isMint = topic == ITokenMinter.Minted.selector || topic == ITokenMinter.MintedAndActivated.selector;
-        if (isMint) flows[chain].doorGave += uint256(word(log.data, 0));
+        if (isMint) flows[chain].issued += uint256(word(log.data, 0));
         else if (topic == ITokenMinter.PaidOut.selector) paidOut += uint256(word(log.data, 0));
         else if (topic == ITokenMinter.MintedBack.selector) mintedBack += uint256(word(log.data, 0)) * 1000;
         else if (topic == ITokenMinter.Booked.selector) readBooked(log);

@@ -4,10 +4,10 @@ pragma solidity 0.8.37;
 import {OFTAdapter} from "@layerzerolabs/oft-evm/contracts/OFTAdapter.sol";
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 
-/// @notice LayerZero's OFT adapter as a pool of liquidity, which keeps a part of what it carries if it is told to.
+/// @notice LayerZero's OFT adapter as a liquidity pool, with an optional fee.
 contract OftPool is OFTAdapter {
     uint256 public feeBps;
-    /// @notice Taken on top of the fee though never quoted, in local decimals.
+    /// @notice Taken in addition to the fee and never quoted, in local decimals.
     uint256 public hiddenFee;
 
     constructor(address dollar, address lz, address owner) OFTAdapter(dollar, lz, owner) Ownable(owner) {}

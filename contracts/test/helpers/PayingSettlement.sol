@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {InferenceSettlement} from "../../src/InferenceSettlement.sol";
 
-/// @notice A settlement whose days can be made to have paid, so that what is left of them can be tested.
+/// @notice A settlement that lets a test set what was debited on a day, to test what remains under the ceiling.
 contract PayingSettlement is InferenceSettlement {
     constructor(Wiring memory wiring) InferenceSettlement(wiring) {}
 

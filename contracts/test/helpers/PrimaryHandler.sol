@@ -7,7 +7,7 @@ import {Observer} from "./Observer.sol";
 import {ScriptedPool, ScriptedRegistry} from "./ScriptedAgents.sol";
 import {Chain} from "./ThreeChains.sol";
 
-/// @notice What anybody can do on the primary chain alone.
+/// @notice The actions that are open to anyone on the primary chain.
 abstract contract PrimaryHandler is Observer {
     uint256 internal constant MAX = 1e15;
     bytes32 private constant PERMIT_TYPEHASH =

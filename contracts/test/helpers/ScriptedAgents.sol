@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice A pool whose answers a test chooses, hostile ones too. The real one is tested in agents/.
+/// @notice A pool that returns what a test sets, including hostile values. The real one is tested in agents/.
 contract ScriptedPool {
     mapping(address identity => mapping(uint256 day => uint256)) public capacityOn;
 
@@ -10,7 +10,7 @@ contract ScriptedPool {
     }
 }
 
-/// @notice A registry whose answers a test chooses. The real one is tested in agents/.
+/// @notice A registry that returns what a test sets. The real one is tested in agents/.
 contract ScriptedRegistry {
     mapping(address agent => address) public safeOf;
     mapping(address agent => address) public treasuryOf;

@@ -31,18 +31,18 @@ struct Chain {
     TokenBridge bridge;
     /// @dev Secondary chains only.
     TokenBackingOutbox outbox;
-    /// @dev The dollar bridge that is not ours.
+    /// @dev The third-party dollar bridge.
     OftPool pool;
 }
 
-/// @notice Three chains in one EVM: the primary chain with USDC, secondary chain 1 with a dollar of 18 decimals, secondary
-/// chain 2 with a USDC of its own; LayerZero between them. Contracts of one name differ in address only because the
-/// chains share an EVM.
+/// @notice Three chains in one EVM with LayerZero between them: the primary chain with USDC, secondary chain 1 with an
+/// 18-decimal stablecoin, secondary chain 2 with its own USDC. A contract has different addresses on these chains only
+/// because they share an EVM.
 abstract contract ThreeChains is BaseTest, LayerZeroTools {
     uint32 internal constant EID_0 = 30_000;
     uint96 internal constant DAILY_MINT_CAP = 10_000e6;
     uint128 internal constant RECEIVE_GAS = 200_000;
-    /// @dev What the dollar bridge can pay out on the primary chain.
+    /// @dev The dollars that the dollar bridge can pay out on the primary chain.
     uint256 internal constant LIQUIDITY = 1e18;
 
     Chain internal primary;
@@ -60,7 +60,7 @@ abstract contract ThreeChains is BaseTest, LayerZeroTools {
         );
     }
 
-    /// @dev The primary chain's code is an argument, so that a mutant can take its place.
+    /// @dev The creation codes of the primary chain's contracts are arguments, so that a mutant can replace them.
     function deployThreeChains(bytes memory minterCode, bytes memory settlementCode, bytes memory bridgeCode) internal {
         usdc = deployUsdc();
         uint32[] memory secondaries = new uint32[](2);
@@ -161,7 +161,7 @@ abstract contract ThreeChains is BaseTest, LayerZeroTools {
 
     /* WHAT TESTS DO */
 
-    /// @dev Gives `who` tokens on a chain, through its door.
+    /// @dev Gives `who` tokens on a chain by a par mint there.
     function fundTokenOn(Chain memory chain, address who, uint256 amount) internal {
         uint256 paid = amount * chain.minter.SCALE();
         PlainDollar(address(chain.dollar)).mint(who, paid);
@@ -171,7 +171,7 @@ abstract contract ThreeChains is BaseTest, LayerZeroTools {
         vm.stopPrank();
     }
 
-    /// @dev Fees are paid to the wei, so that tests see what is refunded.
+    /// @dev Fees are paid exactly, so that tests can check refunds.
     function bridgeFrom(Chain memory chain, Chain memory to, address who, uint256 amount)
         internal
         returns (Packet memory packet)
@@ -191,7 +191,7 @@ abstract contract ThreeChains is BaseTest, LayerZeroTools {
         return sentPacket();
     }
 
-    /// @dev Flushes as `who` and returns the dollar bridge's message.
+    /// @dev Flushes as `who` and returns the message of the dollar bridge.
     function flushFrom(Chain memory chain, address who) internal returns (Packet memory packet) {
         (, uint256 fee,) = chain.outbox.quoteFlush();
         vm.deal(who, fee);
@@ -200,13 +200,13 @@ abstract contract ThreeChains is BaseTest, LayerZeroTools {
         return sentPacket();
     }
 
-    /// @dev Gives the line of a secondary chain dollars that let its activations through.
+    /// @dev Gives the line of a secondary chain dollars that cover its activations.
     function fundFloat(uint32 eid, uint256 amount) internal {
         fund(address(this), amount);
         minter.fundFloat(eid, amount);
     }
 
-    /// @dev Brings the dollars that wait on a chain to its line, all in one batch.
+    /// @dev Flushes the pending dollars of a chain in one batch, delivers them and books them to its line.
     function land(Chain memory chain) internal {
         vm.warp(block.timestamp + 1 days);
         relay(primary.lz, flushFrom(chain, address(this)));
@@ -224,7 +224,7 @@ abstract contract ThreeChains is BaseTest, LayerZeroTools {
         return packets[packets.length - 1];
     }
 
-    /// @dev The one thing of a message that {ITokenBridge.deliver} needs beside its origin.
+    /// @dev The argument of {ITokenBridge.deliver} that is not part of the packet's origin.
     function messageOf(Packet memory packet) internal pure returns (ITokenBridge.Message memory message) {
         message.kind = ITokenBridge.Kind(uint8(packet.message[0]));
         message.from = address(bytes20(word(packet.message, 1)));

@@ -16,7 +16,7 @@ import {IInferenceToken} from "../../../src/interfaces/IInferenceToken.sol";
 import {IStablecoin} from "../../../src/interfaces/IStablecoin.sol";
 import {ITokenMinter} from "../../../src/interfaces/ITokenMinter.sol";
 
-/// @notice A pool with a defect behind each function.
+/// @notice A pool in which each function adds one defect.
 contract MutantPool is InferencePool {
     using Checkpoints for Checkpoints.Trace208;
 
@@ -40,7 +40,7 @@ contract MutantPool is InferencePool {
     }
 }
 
-/// @notice A vault with a defect behind each function.
+/// @notice A vault in which each function adds one defect.
 contract MutantVault is BackerVault {
     constructor(IInferenceToken token, IERC20 stakingToken, IInferenceStaking pool, IAgentRegistry registry, address to)
         BackerVault(token, stakingToken, pool, registry, to)
@@ -67,7 +67,7 @@ contract MutantVault is BackerVault {
     }
 }
 
-/// @notice A converter with a defect behind each function.
+/// @notice A converter in which each function adds one defect.
 contract MutantConverter is AgentFeeConverter {
     constructor(
         IAgentRegistry registry,

@@ -5,7 +5,8 @@ import {AgentsHandler} from "./AgentsHandler.sol";
 import {AgentsTest} from "./AgentsTest.sol";
 import {PlainDollar} from "../../helpers/Dollars.sol";
 
-/// @notice The invariants of the agents' side, each stated once. Numbers as in the README of this package.
+/// @notice The invariants of the agents' contracts, each stated once. The numbers are those of the README of this
+/// package.
 abstract contract AgentsChecks is AgentsTest {
     AgentsHandler internal handler;
     address[] internal agents;
@@ -38,7 +39,8 @@ abstract contract AgentsChecks is AgentsTest {
         minter.mintAndActivate(10_000e6, customer);
     }
 
-    /// @notice I2: real balances cover the books: the pool's stake and exits, the vault's rewards, the converter's fees.
+    /// @notice I2: real balances cover the booked amounts: the pool's stake and exits, the vault's rewards, the
+    /// converter's fees.
     function checkI2() public view {
         uint256 stake;
         for (uint256 i; i < identities.length; ++i) {
@@ -58,7 +60,8 @@ abstract contract AgentsChecks is AgentsTest {
         assertGe(staking.balanceOf(address(converter)), fees, "I2 fees");
     }
 
-    /// @notice I3: stakes sum to the identity's, backings to the agent's, and these are the vault's stake.
+    /// @notice I3: stakes sum to the total of their identity, backings to the total of their agent, and these equal the
+    /// vault's stake.
     function checkI3() public view {
         for (uint256 i; i < identities.length; ++i) {
             address identity = identities[i];
@@ -79,8 +82,8 @@ abstract contract AgentsChecks is AgentsTest {
         }
     }
 
-    /// @notice I6: what an agent served on a day is at most its capacity on that day; no day's capacity changes once it has
-    /// begun; all identities together never have more than is staked.
+    /// @notice I6: what an agent served on a day is at most its capacity of that day; the capacity of a day does not
+    /// change once the day has begun; all identities together never have more capacity than stake.
     function checkI6() public view {
         for (uint256 i; i < agents.length; ++i) {
             for (uint256 day = block.timestamp / 1 days - 2; day <= block.timestamp / 1 days; ++day) {
@@ -91,8 +94,8 @@ abstract contract AgentsChecks is AgentsTest {
         assertEq(handler.overcommittedDays(), 0, "I6 overcommitted");
     }
 
-    /// @notice I10: what was minted for an agent is claimed, claimable, undripped, at its Safe, or dust of at most a unit
-    /// for each time that somebody's reward was rounded down. What its fees brought is minted, or waits.
+    /// @notice I10: what was minted for an agent is claimed, claimable, not dripped yet, at its Safe, or dust of at
+    /// most one unit per rounding of a reward. The proceeds of its fees are minted or pending.
     function checkI10() public view {
         for (uint256 i; i < agents.length; ++i) {
             address id = agents[i];

@@ -21,7 +21,7 @@ import {PlainDollar} from "../../helpers/Dollars.sol";
 import {QuietUtils} from "../../helpers/QuietUtils.sol";
 import {IRouter} from "./IUniswap.sol";
 
-/// @notice Everything that anybody can do with agents, and what an observer of it must have seen.
+/// @notice All actions that are open to anyone with agents, and the totals that an observer computes from them.
 contract AgentsHandler is TestBase, QuietUtils {
     using SafeCast for uint256;
 
@@ -49,14 +49,14 @@ contract AgentsHandler is TestBase, QuietUtils {
     address private immutable HOOK = makeAddress("hook");
     address private immutable TRADER = makeAddress("trader");
 
-    /// @notice By agent: token units that were minted for it, and what its backers claimed.
+    /// @notice By agent: token units minted for it, and what its backers claimed.
     mapping(address agent => uint256) public notified;
     mapping(address agent => uint256) public claimed;
-    /// @notice By agent: how often a backer's account was rounded down.
+    /// @notice By agent: how often a backer's reward was rounded down.
     mapping(address agent => uint256) public roundings;
-    /// @notice By agent: dollars taken of fees, and dollars that the market paid for fees.
+    /// @notice By agent: dollars taken as fees, and dollars that the market paid for fees.
     mapping(address agent => uint256) public dollarsIn;
-    /// @notice Capacities that changed after their day had begun, and days with more capacity than stake.
+    /// @notice Capacities that changed after their day had begun, and days on which capacity exceeded stake.
     uint256 public changedCapacities;
     uint256 public overcommittedDays;
     mapping(address identity => mapping(uint256 day => uint256)) private seenCapacity;
@@ -140,7 +140,7 @@ contract AgentsHandler is TestBase, QuietUtils {
 
     /* FEES */
 
-    /// @dev A fee that is large enough, and its conversion, which alone would seldom follow each other.
+    /// @dev A sufficiently large fee followed by its conversion. Random calls alone would rarely combine them.
     function earn(uint256 agentSeed, uint256 amount, bool inDollars) external observed {
         notifyFee(agentSeed, inDollars ? bound(amount, 1e6, 1_000e6) : bound(amount, 1e16, 100e18), inDollars);
         convert(agentSeed, inDollars);
@@ -228,7 +228,7 @@ contract AgentsHandler is TestBase, QuietUtils {
         vm.stopPrank();
     }
 
-    /// @dev Not for fuzzing: lets a mutant act under observation.
+    /// @dev Not for fuzzing: lets a mutant act while the observer records.
     function callObserved(address target, bytes calldata data) external observed {
         (bool ok,) = target.call(data);
         require(ok, "call failed");
@@ -240,7 +240,7 @@ contract AgentsHandler is TestBase, QuietUtils {
         return people;
     }
 
-    /// @notice What the exits still have to be paid.
+    /// @notice The sum of the exits that are not paid yet.
     function unpaidExits() external view returns (uint256 sum) {
         for (uint256 id = 1; id <= lastExit; ++id) {
             (,, uint256 due) = s.pool.exits(id);
@@ -270,14 +270,14 @@ contract AgentsHandler is TestBase, QuietUtils {
 
     /* HELPERS */
 
-    /// @dev There was nothing to do, or the price was beyond the floor; nothing else may stop it.
+    /// @dev The only accepted errors: nothing to do, or a price beyond the limit.
     function requireExpected(bytes memory reason, bytes4 nothingToDo) private pure {
         bool isExpected = keccak256(reason) == keccak256(abi.encodeWithSelector(nothingToDo))
             || keccak256(reason) == keccak256(abi.encodeWithSignature("Error(string)", "SPL"));
         require(isExpected, "unexpected revert");
     }
 
-    /// @dev Gives `who` up to `most` of `token` and lets `spender` take it.
+    /// @dev Gives `who` up to `most` of `token` and approves `spender` for it.
     function supply(PlainDollar token, address who, uint256 amount, uint256 most, address spender)
         private
         returns (uint256)

@@ -14,8 +14,8 @@ import {PlainDollar} from "../../helpers/Dollars.sol";
 import {ISafe} from "./ISafe.sol";
 import {UniswapTest} from "./UniswapTest.sol";
 
-/// @notice The agents' side of the primary chain, deployed as it will be: real Uniswap pools, real Safes, everything of
-/// ours through the factory.
+/// @notice The agents' contracts on the primary chain as deployed in production: real Uniswap pools, real Safes, all
+/// contracts through the factory.
 abstract contract AgentsTest is UniswapTest {
     string internal constant SAFE = "../node_modules/@safe-global/safe-smart-account/build/artifacts/contracts/";
     uint256 internal constant STAKE_PRICE_USD = 300;
@@ -56,7 +56,7 @@ abstract contract AgentsTest is UniswapTest {
         vm.warp(block.timestamp + 1 hours);
     }
 
-    /// @dev Both tokens have 18 decimals. A million dollars on each side, over the whole range.
+    /// @dev Both tokens have 18 decimals. A million dollars on each side, over the full price range.
     function deployMarkets() internal {
         deployUniswap();
         staking = new PlainDollar(18);
@@ -84,7 +84,7 @@ abstract contract AgentsTest is UniswapTest {
         );
     }
 
-    /// @dev A mutant can take the place of three.
+    /// @dev A mutant can replace pool, vault or converter.
     function poolCode() internal pure virtual returns (bytes memory) {
         return type(InferencePool).creationCode;
     }
@@ -133,7 +133,7 @@ abstract contract AgentsTest is UniswapTest {
         return AgentToken(registry.create("Agent", "AGENT", 1e24, owner));
     }
 
-    /// @dev The hook collects a fee and tells the converter.
+    /// @dev The hook collects a fee and notifies the converter.
     function notify(address agent_, PlainDollar feeToken, uint256 fee) internal returns (uint256 taken) {
         feeToken.mint(hook, fee);
         vm.startPrank(hook);
@@ -162,12 +162,12 @@ abstract contract AgentsTest is UniswapTest {
         vm.stopPrank();
     }
 
-    /// @dev To `time` within the day that is `days_` from today.
+    /// @dev Warps to `time` within the day that is `days_` after today.
     function warpTo(uint256 days_, uint256 time) internal {
         vm.warp((block.timestamp / 1 days + days_) * 1 days + time);
     }
 
-    /// @dev Has the Safe, whose one signer has `key`, call `to`.
+    /// @dev Makes the Safe, whose only signer has `key`, call `to`.
     function safeCall(address safe, uint256 key, address to, bytes memory data) internal {
         bytes32 hash =
             ISafe(safe).getTransactionHash(to, 0, data, 0, 0, 0, 0, address(0), address(0), ISafe(safe).nonce());

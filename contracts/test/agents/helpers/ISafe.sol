@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice A Safe, as the tests use it.
+/// @notice The functions of a Safe that the tests use.
 interface ISafe {
     function getOwners() external view returns (address[] memory);
     function getThreshold() external view returns (uint256);

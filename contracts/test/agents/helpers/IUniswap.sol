@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice Uniswap's position manager, as the tests use it. Its own interface needs an older OpenZeppelin.
+/// @notice The functions of Uniswap's position manager that the tests use. Its own interface needs an older
+/// OpenZeppelin.
 interface IPositionManager {
     struct MintParams {
         address token0;
@@ -25,7 +26,7 @@ interface IPositionManager {
         returns (uint256 tokenId, uint128 liquidity, uint256 amount0, uint256 amount1);
 }
 
-/// @notice Uniswap's router, as the tests use it.
+/// @notice The functions of Uniswap's router that the tests use.
 interface IRouter {
     struct ExactInputSingleParams {
         address tokenIn;

@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {PlainDollar} from "../../helpers/Dollars.sol";
 
-/// @notice A token that keeps one unit of every transfer, once it is told to.
+/// @notice A token that keeps one unit of every transfer as a fee, once enabled.
 contract FeeToken is PlainDollar(18) {
     bool public takesFee;
 
@@ -17,14 +17,14 @@ contract FeeToken is PlainDollar(18) {
     }
 }
 
-/// @notice A token whose transfers say false and move nothing; transfers by allowance work.
+/// @notice A token whose transfers return false and move nothing; transfers by allowance work.
 contract FalseToken is PlainDollar(18) {
     function transfer(address, uint256) public pure override returns (bool) {
         return false;
     }
 }
 
-/// @notice A token that calls its target, once, when it is moved by an allowance.
+/// @notice A token that calls its target, once, when it is transferred by allowance.
 contract ReentrantToken is PlainDollar(18) {
     address public target;
     bytes public reentry;

@@ -9,7 +9,7 @@ import {IUniswapV3Pool} from "@uniswap/v3-core/contracts/interfaces/IUniswapV3Po
 import {BaseTest} from "../../helpers/BaseTest.sol";
 import {IPositionManager, IRouter} from "./IUniswap.sol";
 
-/// @notice Uniswap v3 as it is deployed everywhere: its own bytecode, from npm.
+/// @notice Uniswap v3 as deployed in production: its own bytecode, from npm.
 abstract contract UniswapTest is BaseTest {
     string private constant UNISWAP = "../node_modules/@uniswap/";
     int24 internal constant MAX_TICK = 887_220; // the largest that both spacings, 10 and 60, divide
@@ -35,7 +35,7 @@ abstract contract UniswapTest is BaseTest {
         );
     }
 
-    /// @dev A pool in which `amountA` of `a` is worth `amountB` of `b`.
+    /// @dev A pool with a price at which `amountA` of `a` is worth `amountB` of `b`.
     function createPool(address a, address b, uint24 fee, uint256 amountA, uint256 amountB)
         internal
         returns (IUniswapV3Pool)
@@ -46,7 +46,7 @@ abstract contract UniswapTest is BaseTest {
         return IUniswapV3Pool(positions.createAndInitializePoolIfNecessary(token0, token1, fee, sqrtPrice));
     }
 
-    /// @dev Gives the pool at most these amounts of this contract, between two ticks.
+    /// @dev Adds at most these amounts of this contract as liquidity between two ticks.
     function addLiquidity(IUniswapV3Pool pool, uint256 amount0, uint256 amount1, int24 tickLower, int24 tickUpper)
         internal
         returns (uint256 added0, uint256 added1)
@@ -61,7 +61,7 @@ abstract contract UniswapTest is BaseTest {
         );
     }
 
-    /// @dev What `trader` does on the pool of the two tokens.
+    /// @dev A swap by `trader` on the pool of the two tokens.
     function trade(address trader, IUniswapV3Pool pool, address tokenIn, uint256 amountIn) internal returns (uint256) {
         address tokenOut = tokenIn == pool.token0() ? pool.token1() : pool.token0();
         vm.startPrank(trader);

@@ -5,9 +5,9 @@ import {TokenMinter} from "../../src/TokenMinter.sol";
 import {AgentsTest} from "./helpers/AgentsTest.sol";
 import {ISafe} from "./helpers/ISafe.sol";
 
-/// @notice A Safe at the par door. It cannot sign a permit with v, r and s, and needs none: it approves and mints in one
-/// transaction of several calls.
-contract SafeAtTheDoorTest is AgentsTest {
+/// @notice A Safe mints at par. It cannot sign a permit with v, r and s, so it approves and mints in one transaction of
+/// several calls.
+contract SafeMintTest is AgentsTest {
     uint8 private constant DELEGATE_CALL = 1;
     address private multiSend;
 
@@ -27,7 +27,7 @@ contract SafeAtTheDoorTest is AgentsTest {
         assertEq(usdc.allowance(agentSafe, address(minter)), 0);
     }
 
-    /// @dev One call of several, as Safe's library takes it.
+    /// @dev One call, encoded for Safe's MultiSend library.
     function callOf(address to, bytes memory data) private pure returns (bytes memory) {
         return abi.encodePacked(uint8(0), to, uint256(0), data.length, data);
     }
