@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Answers forge as a native solc would, with the compiler from npm: no download, the same compiler on every machine.
+// Runs the compiler from npm with the interface of a native solc: no download, and the same compiler on every machine.
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
@@ -11,7 +11,7 @@ const args = process.argv.slice(2);
 if (args.includes("--standard-json")) {
   const at = args.indexOf("--base-path");
   const base = at < 0 ? process.cwd() : args[at + 1];
-  // forge inlines the sources it found; only names that start with ../ (hoisted packages) come here.
+  // forge inlines the sources it found; only names that start with ../ (hoisted packages) reach this function.
   const read = (name) => {
     try {
       return { contents: fs.readFileSync(path.resolve(base, name), "utf8") };
@@ -19,12 +19,13 @@ if (args.includes("--standard-json")) {
       return { error: error.message };
     }
   };
-  // Sources outside the folder come with absolute names, but are imported by relative ones: left in, each is compiled twice.
+  // Sources outside the folder have absolute names but are imported by relative ones. Without this, each is compiled
+  // twice.
   const input = JSON.parse(fs.readFileSync(0, "utf8"));
   for (const name of Object.keys(input.sources)) if (path.isAbsolute(name)) delete input.sources[name];
   process.stdout.write(load("solc").compile(JSON.stringify(input), { import: read }));
 } else if (args.includes("--version")) {
-  // Starting the wasm takes half a second, and forge asks often.
+  // Starting the wasm takes half a second, and forge calls this often.
   const memo = path.join(os.tmpdir(), `solc-version-${load("solc/package.json").version}-${process.getuid()}`);
   let version;
   try {

@@ -1,4 +1,4 @@
-/** A local chain: empty, or a copy of another. */
+/** A local chain: empty, or a fork of another. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
@@ -10,7 +10,7 @@ export interface Anvil extends AsyncDisposable {
 }
 
 export interface AnvilOptions {
-  /** A node whose chain it begins as a copy of. */
+  /** The node of the chain to fork. */
   readonly forkUrl?: string;
 }
 

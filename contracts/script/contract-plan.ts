@@ -1,4 +1,4 @@
-/** What is to stand where: each contract with its address and creation code, before anything is sent. */
+/** The deployment plan: each contract with its address and creation code, before anything is sent. */
 import {
   type Address,
   concatHex,
@@ -26,24 +26,26 @@ import type { AgentsConfig, ChainConfig, DeploymentConfig } from "./deployment-c
 import { ascending } from "./layerzero.ts";
 import { npmCreationCode } from "./npm-artifact.ts";
 
-/** The keyless CREATE2 deployer that stands at one address on every chain. */
+/** The keyless CREATE2 deployer, which has the same address on every chain. */
 export const CREATE2_DEPLOYER: Address = "0x4e59b44847b379578588920cA78FbF26c0B4956C";
 
 export interface ChainPlan {
   readonly name: string;
   readonly chain: ChainConfig;
   readonly factory: Address;
-  /** What the CREATE2 deployer is sent to make the factory. */
+  /** The call data with which the CREATE2 deployer creates the factory. */
   readonly factoryData: Hex;
   /** In the order of deployment. */
   readonly contracts: readonly PlannedContract[];
 }
 
 export interface PlannedContract {
-  /** The contract's name, and its salt. Where a chain has one of several, the name ends with an endpoint id. */
+  /**
+   * The contract's name, which is also its salt. If a chain has several of a kind, the name ends with an endpoint id.
+   */
   readonly name: string;
   readonly address: Address;
-  /** With its arguments. */
+  /** Including the constructor arguments. */
   readonly creationCode: Hex;
 }
 
@@ -52,12 +54,12 @@ export function planDeployment(config: DeploymentConfig): ChainPlan[] {
   return Object.entries(config.chains).map(([name, chain]) => planChain(config, name, chain));
 }
 
-/** Where a planned contract stands; `address(0)` if the chain does not have it. */
+/** The address of a planned contract; `address(0)` if the chain does not have it. */
 export function addressIn({ contracts }: Pick<ChainPlan, "contracts">, name: string): Address {
   return contracts.find((contract) => contract.name === name)?.address ?? zeroAddress;
 }
 
-/** All addresses of a chain by the names that programs use: `inferenceToken`, `backingInbox31338`. */
+/** All addresses of a chain, by the names that programs use: `inferenceToken`, `backingInbox31338`. */
 export function addressesOf({ factory, contracts, chain }: ChainPlan): Record<string, Address> {
   const key = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1).replace("-", "");
   return {
@@ -67,9 +69,9 @@ export function addressesOf({ factory, contracts, chain }: ChainPlan): Record<st
   };
 }
 
-/** The way from a chain to another, and back. */
+/** The pathways of a chain: each connects it with another chain, in both directions. */
 export function pathwaysOf(config: DeploymentConfig, chain: ChainConfig): { there: ChainConfig; eid: number }[] {
-  // Secondary chains speak to the primary chain alone.
+  // Secondary chains are connected to the primary chain only.
   return Object.values(config.chains).flatMap((there) =>
     there === chain || there.layerZero === undefined || (there.primary === undefined && chain.primary === undefined)
       ? []
@@ -97,7 +99,7 @@ function planChain(config: DeploymentConfig, name: string, chain: ChainConfig): 
   return { name, chain, factory, factoryData: concatHex([zeroHash, factoryCode]), contracts };
 }
 
-/** In the order of deployment: a contract that another's constructor calls stands before it. */
+/** In the order of deployment: a contract that another's constructor calls comes first. */
 function contractNames(config: DeploymentConfig, chain: ChainConfig): string[] {
   const isPrimary = chain.primary !== undefined;
   const inboxes = isPrimary ? pathwaysOf(config, chain).map(({ eid }) => inboxName(eid)) : [];
@@ -133,7 +135,7 @@ function everywhere(config: DeploymentConfig, chain: ChainConfig, at: At): Recor
     TimelockController: encodeDeployData({
       abi: timelockConstructorAbi,
       bytecode: npmCreationCode("@openzeppelin/contracts/build/contracts/TimelockController.json"),
-      // Anybody may execute what has waited; nobody but the timelock itself administers it.
+      // Anyone may execute an operation whose delay has passed; only the timelock administers itself.
       args: [config.timelockDelaySeconds, [proposer], [zeroAddress], zeroAddress],
     }),
     InferenceToken: encodeDeployData({
@@ -169,7 +171,7 @@ function bridgeWiring(config: DeploymentConfig, chain: ChainConfig, at: At) {
     receiveGas: config.messageGas,
     pathways: pathwaysOf(config, chain).map(({ there, eid }) => ({
       eid,
-      // At the same address on every chain.
+      // The same address on every chain.
       peer: at("TokenBridge"),
       sendLibrary: layerZero?.sendLibrary ?? zeroAddress,
       receiveLibrary: layerZero?.receiveLibrary ?? zeroAddress,
@@ -182,7 +184,7 @@ function bridgeWiring(config: DeploymentConfig, chain: ChainConfig, at: At) {
   };
 }
 
-/** Inboxes on the primary chain; the outbox and its bridge on a secondary one. */
+/** The inboxes on the primary chain; the outbox and its adapter on a secondary chain. */
 function onOneSide(config: DeploymentConfig, chain: ChainConfig, factory: Address): Record<string, Hex> {
   const at = (contract: string): Address => create3Address(factory, contract);
   const { stablecoin, dollarOft } = chain;
@@ -251,7 +253,7 @@ export function salt(contract: string): Hex {
   return stringToHex(contract, { size: 32 });
 }
 
-/** Where a factory puts a contract, on whatever chain. */
+/** The address at which a factory deploys a contract, the same on every chain. */
 export function create3Address(factory: Address, contract: string): Address {
   const proxy = getContractAddress({
     opcode: "CREATE2",

@@ -148,7 +148,7 @@ test("a dollar's way that is another on the secondary chain than in the file is 
   const config = { ...world.config, chains: { ...world.config.chains, secondary1 } };
   const plan = planDeployment(config).find(({ name }) => name === "secondary1");
   const reader = createPublicClient({ transport: http(rpcUrls.secondary1) });
-  // The stranger answers nothing, as a pool that knows no peers, and so nothing is said of his.
+  // The stranger answers nothing, like a pool without peers, so its peer is not checked.
   await rejects(plan === undefined ? Promise.resolve() : verifyChain(config, plan, reader), (error: WiringError) => {
     deepEqual(error.wrong.length, 1);
     match(String(error.wrong), /^OFT\(\)/);
@@ -232,7 +232,7 @@ test("the ceiling is raised by the protocol's Safe through the timelock, after i
     address: world.sites.primary.protocolSafe,
     abi: safeAbi,
     functionName: "execTransaction",
-    // The owner who sends it needs no signature but its name.
+    // The owner sends the transaction itself, so its address suffices in place of a signature.
     args: [timelock, 0n, encodeFunctionData(proposal), 0, 0n, 0n, 0n, zeroAddress, zeroAddress, ownerIsSender],
   });
   equal((await receiptOf(client, scheduled)).status, "success");
@@ -260,7 +260,7 @@ function roleId(role: string): Hex {
   return keccak256(stringToHex(role));
 }
 
-/** Who may change the bridge's configuration at the endpoint. */
+/** The account that may change the bridge's configuration at the endpoint. */
 function delegateOf(reader: PublicClient, address: Address, bridge: Address): Promise<Address> {
   const abi = parseAbi(["function delegates(address oapp) view returns (address)"]);
   return reader.readContract({ address, abi, functionName: "delegates", args: [bridge] });

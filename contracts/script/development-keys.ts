@@ -1,4 +1,4 @@
-/** Keys that everybody knows may hold power only over chains that nobody else uses. */
+/** Public development keys may hold roles only on local development chains. */
 import type { Address } from "viem";
 
 /** The chain ids of local development chains. */

@@ -1,6 +1,6 @@
 /**
- * The dollars between local chains: a pool of each chain's own dollar, and LayerZero messages between the pools. On
- * real chains others run such a bridge.
+ * The dollar bridge between local chains: a pool of each chain's stablecoin, and LayerZero messages between the pools.
+ * On real chains third parties run such a bridge.
  */
 import { type Account, type Address, concatHex, encodeDeployData, type Hex, numberToHex, pad } from "viem";
 import { dollarPool } from "../generated/dollar-pool.ts";
@@ -14,9 +14,9 @@ export interface DollarPoolSite {
   readonly dollar: Address;
 }
 
-/** Gas for a payment out of a pool, with a dollar like USDC. */
+/** Gas for a payment from a pool, with a stablecoin like USDC. */
 const PAY_GAS = 200_000n;
-/** A message that carries dollars and nothing else, in the enumeration of LayerZero's tokens. */
+/** A message that transfers dollars and nothing else, in the enumeration of LayerZero's tokens. */
 const SEND = 1;
 
 /** Deploys a pool on each local chain and makes each the peer of all others. In the order of `sites`. */
@@ -50,7 +50,7 @@ export async function deployDollarPools(owner: Account, sites: readonly DollarPo
   return placed.map(({ pool }) => pool);
 }
 
-/** The options of a message that is to be received with `gas`: type 3, one option for the executor. */
+/** The options of a message whose delivery gets `gas`: type 3, one option for the executor. */
 export function receiveOptions(gas: bigint): Hex {
   const executor = "0x01";
   const size = numberToHex(17, { size: 2 });

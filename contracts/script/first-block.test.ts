@@ -58,7 +58,7 @@ test("a node that does not know an old state is told from one where nothing stoo
   });
 });
 
-/** The chain as a node told it when `head` was its last block, with no state from before `oldest`. */
+/** The chain as a node reports it with `head` as last block, without states older than `oldest`. */
 function nodeAt(head: bigint, oldest = 0n) {
   const chain = createPublicClient({ transport: http(anvil.rpcUrl) });
   let asked = 0;

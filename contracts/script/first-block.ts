@@ -1,14 +1,14 @@
-/** The block in which a contract came to be: none of its events lies before it. */
+/** The block in which a contract was deployed: none of its events is older. */
 import { type Address, BaseError, type PublicClient } from "viem";
 import { DeploymentError } from "./deployer.ts";
 
 type Reader = Pick<PublicClient, "getBlockNumber" | "getCode">;
 
 /**
- * Asks whether code stood at the address, back from the head in steps that double, then by halves. The contract's
- * events would tell too, but most nodes search some thousands of blocks at a time, and a chain has millions. What was
- * deployed of late is found on a node that keeps the states of late alone.
- * Throws {@link DeploymentError} if the node does not know a state that is needed.
+ * Checks whether the address has code, first backwards from the head in doubling steps, then by bisection. The
+ * contract's events would also tell, but most nodes search only some thousands of blocks at a time, and a chain has
+ * millions. A recent deployment is found even on a node that keeps only recent states.
+ * Throws {@link DeploymentError} if the node does not have a state that is needed.
  */
 export async function firstBlockOf(reader: Reader, address: Address): Promise<bigint> {
   let standing = await reader.getBlockNumber();

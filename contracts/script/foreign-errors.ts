@@ -24,10 +24,10 @@ const LAYERZERO = [
   "@layerzerolabs/lz-evm-messagelib-v2/artifacts/contracts/ExecutorFeeLib.sol/ExecutorFeeLib.json",
   "@layerzerolabs/lz-evm-messagelib-v2/artifacts/contracts/uln/dvn/DVNFeeLib.sol/DVNFeeLib.json",
 ];
-/** Dollars and other tokens: most revert with these errors, older ones with text that needs no ABI. */
+/** Stablecoins and other tokens: most revert with these errors, older ones with text that needs no ABI. */
 const ERC20 = ["@openzeppelin/contracts/build/contracts/ERC20Permit.json"];
 
-/** Artifacts of contracts by others, by the interface or base contract through which ours call them. */
+/** Artifacts of third-party contracts, by the interface or base contract through which ours call them. */
 const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   IERC20: ERC20,
   IERC20Metadata: ERC20,
@@ -35,14 +35,14 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   OApp: LAYERZERO,
   IOFT: ["@layerzerolabs/oft-evm/artifacts/OFTCore.sol/OFTCore.json", ...ERC20, ...LAYERZERO],
 };
-/** Our contracts behind interfaces that are not named after them. */
+/** Our contracts behind interfaces with a different name. */
 const OURS: Readonly<Record<string, string>> = {
   IAgentDirectory: "AgentRegistry",
   IDollarBridge: "OftDollarBridge",
   IInferenceStaking: "InferencePool",
 };
 
-/** The ABI of `contract`, followed by the errors that it lacks of the contracts that it calls, directly or not. */
+/** The ABI of `contract`, followed by the missing errors of the contracts that it calls, directly or indirectly. */
 export function withForeignErrors(contract: string, built: BuiltContracts): readonly AbiEntry[] {
   const abi = built.abiOf(contract);
   const own = new Set(errorsIn(abi).map(signatureOf));

@@ -1,4 +1,4 @@
-/** Runs forge with the given arguments: the pinned one from npm (Linux x64), or the one on the PATH elsewhere. */
+/** Runs forge with the given arguments: the pinned one from npm (Linux x64), otherwise the one on the PATH. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const FORGE_VERSION = "1.7.1";
 const contractsFolder = fileURLToPath(new URL("..", import.meta.url));
 
-/** Runs forge in the contracts' folder and returns its exit status; its output is ours. */
+/** Runs forge in the contracts' folder with inherited output, and returns its exit status. */
 export function runForge(args: readonly string[]): number {
   const result = spawnSync(forgePath(), args, { cwd: contractsFolder, stdio: "inherit" });
   if (result.error !== undefined) {

@@ -75,7 +75,7 @@ function settlementOf(size: string): Row {
   return [`settle ${size} accounts`, `InferenceSettlement: settle ${size} accounts`, size, [anchor]];
 }
 
-/** As the table writes it. An entry begins with its contract. */
+/** In the table's format. An entry begins with its contract. */
 function sumOf(entries: readonly string[]): string {
   return entries
     .map((entry) => /^(\w+): (.*)$/.exec(entry) ?? [])

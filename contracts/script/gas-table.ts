@@ -1,4 +1,4 @@
-/** `npm run bench:gas`: measures gas anew and prints our operations beside the same work with code that is not ours. */
+/** `npm run bench:gas`: measures gas and prints our operations next to the same operations with third-party code. */
 import { readFileSync } from "node:fs";
 import { runForge } from "./forge.ts";
 
@@ -30,7 +30,7 @@ const ROWS: readonly {
   { ours: ["AgentFeeConverter", "convert, with its swap"], anchors: [] },
 ];
 
-/** What an operation took when it was last measured. Throws if it is not in the snapshots. */
+/** The last measured gas of an operation. Throws if it is not in the snapshots. */
 export function gasOf(contract: string, entry: string): number {
   const snapshot: Record<string, string> = JSON.parse(
     readFileSync(new URL(`../snapshots/${contract}.json`, import.meta.url), "utf8"),

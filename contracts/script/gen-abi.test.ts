@@ -23,7 +23,7 @@ test("bytecode names no machine: it contains no path and no metadata", () => {
   }
 });
 
-/** Reverts that come from another contract than the one that was called. */
+/** Errors of a contract that the called contract calls in turn. */
 const passedOn: [called: string, selector: Hex, error: string][] = [
   ["token-minter", "0xe450d38c", "ERC20InsufficientBalance"],
   ["token-minter", "0xfb8f41b2", "ERC20InsufficientAllowance"],

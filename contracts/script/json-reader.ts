@@ -1,12 +1,12 @@
-/** Reads the fields of a JSON object, noting what is wrong instead of throwing, so that all of it is told together. */
+/** Reads the fields of a JSON object and collects all errors instead of throwing at the first. */
 import { type Address, getAddress, isAddress } from "viem";
 
 export interface JsonReader {
   has(name: string): boolean;
   text(name: string): string;
-  /** A whole number, not below zero; `absent` if there is none. */
+  /** A non-negative integer; `absent` if the field is missing. */
   count(name: string, absent?: number): number;
-  /** An amount too large for a JSON number: decimal digits in a text. */
+  /** An amount too large for a JSON number: a string of decimal digits. */
   amount(name: string): bigint;
   address(name: string): Address;
   url(name: string): string;
@@ -14,11 +14,11 @@ export interface JsonReader {
   /** The values of an object, by their names. */
   record<T>(name: string, read: (reader: JsonReader, name: string) => T): Record<string, T>;
   inside<T>(name: string, read: (reader: JsonReader) => T): T;
-  /** As {@link inside}, or undefined if it is absent. */
+  /** Same as {@link inside}, or undefined if the field is missing. */
   optional<T>(name: string, read: (reader: JsonReader) => T): T | undefined;
 }
 
-/** @param wrong gets a sentence for each field that is missing, unknown or not what it must be */
+/** @param wrong receives a sentence for each field that is missing, unknown or invalid */
 export function readJson<T>(value: unknown, wrong: string[], read: (reader: JsonReader) => T): T {
   return readFields(value, "", wrong, read);
 }

@@ -1,6 +1,6 @@
 /**
- * LayerZero V2 as it stands on real chains (endpoint, message libraries, fee contracts, executor and two verifiers), on
- * a local chain that has none.
+ * Deploys LayerZero V2 as on real chains (endpoint, message libraries, fee contracts, executor and two verifiers) on a
+ * local chain.
  */
 import { type Account, type Address, concatHex, encodeAbiParameters, type Hex, parseAbi, zeroAddress } from "viem";
 import { confirm, connectDeployer, createContract, type Deployer, DeploymentError } from "./deployer.ts";
@@ -21,14 +21,14 @@ export interface LayerZeroAddresses {
 
 export interface DeployLayerZeroOptions {
   readonly rpcUrl: string;
-  /** Pays for everything and owns it afterwards. */
+  /** Pays for the deployment and owns the contracts. */
   readonly deployer: Account;
   readonly eid: number;
   /** The endpoint ids of all other chains. */
   readonly remoteEids: readonly number[];
-  /** The key of each verifier: it signs what it has seen, and submits it. */
+  /** The key of each verifier, with which it signs and submits its attestations. */
   readonly verifierKeys: readonly [Address, Address];
-  /** Blocks that must lie upon a message before it is verified. */
+  /** Block confirmations of a message before it is verified. */
   readonly confirmations: bigint;
 }
 
@@ -75,15 +75,15 @@ type Create = (path: string, parameters?: Hex) => Promise<Address>;
 
 const TREASURY_GAS = 100_000n;
 const ETHER = 10n ** 18n;
-/** The price feed's unit: the other chain's coin is worth as much as this one's. */
+/** The unit of the price feed: the native coins of both chains have the same value. */
 const EQUAL_VALUE = 10n ** 20n;
 const GAS_PRICE_WEI = 1_000_000_000n;
 const GAS_PER_BYTE = 16;
-/** What a verification costs, and what an execution costs beside the message's own gas. */
+/** The gas of a verification, and of an execution in addition to the message's own gas. */
 const VERIFY_GAS = 110_000n;
 const EXECUTE_GAS = 90_000n;
 const MAX_MESSAGE_BYTES = 10_000;
-/** LayerZero's fee contracts fold the ids of all its generations into one range. */
+/** LayerZero's fee contracts map the ids of all its versions into one range. */
 const EID_RANGE = 30_000;
 
 async function setPrices(deployer: Deployer, { priceFeed, remoteEids }: LocalLayerZero): Promise<void> {
@@ -176,7 +176,7 @@ async function setFeeLibrary(deployer: Deployer, worker: Address, feeLibrary: Ad
   await confirm(deployer, "setWorkerFeeLib", hash);
 }
 
-/** What a contract uses that chooses nothing itself; the libraries refuse a path that has no defaults. */
+/** The defaults for contracts without their own configuration; the libraries reject a path without defaults. */
 async function setDefaults(
   deployer: Deployer,
   { endpoint, sendLibrary, receiveLibrary, treasury, remoteEids, confirmations }: LocalLayerZero,
@@ -216,7 +216,7 @@ async function setDefaults(
   for (const step of steps) await confirm(deployer, "LayerZero's defaults", await step());
 }
 
-/** The order in which the libraries take verifiers. */
+/** The order in which the libraries require verifiers. */
 export function ascending(addresses: readonly Address[]): Address[] {
   return addresses.toSorted((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1));
 }

@@ -1,6 +1,6 @@
 /**
- * What real chains have and local ones lack (dollars, LayerZero, a dollar bridge with its liquidity, Uniswap, Safe, the
- * staking-derived token), on a primary and two secondary chains, and the configuration that fits.
+ * Deploys what real chains have and local ones lack (stablecoins, LayerZero, a dollar bridge with liquidity, Uniswap,
+ * Safe, the staking-derived token) on a primary and two secondary chains, and returns the matching configuration.
  */
 import { type Account, type Address, parseEther } from "viem";
 import { TIMELOCK_DELAY_SECONDS } from "./deploy.ts";
@@ -22,7 +22,7 @@ export interface LocalChain {
 }
 
 export interface LocalRoles {
-  /** Deploys everything, issues the dollars, and owns what is not ours. */
+  /** Deploys everything, mints the stablecoins, and owns the third-party contracts. */
   readonly deployer: Account;
   readonly proxyAdmin: Address;
   /** Owns the protocol's Safe on each chain. */
@@ -35,7 +35,7 @@ export interface LocalRoles {
 export interface PrepareLocalChainsOptions {
   readonly chains: Readonly<Record<LocalChainName, LocalChain>>;
   readonly roles: LocalRoles;
-  /** Blocks that must lie upon a message. */
+  /** Block confirmations of a message. */
   readonly confirmations: number;
 }
 
@@ -44,10 +44,10 @@ export interface LocalWorld {
   readonly sites: Readonly<Record<LocalChainName, LocalSite>>;
 }
 
-/** What stands on a chain beside our contracts. */
+/** The third-party contracts of a chain. */
 export interface LocalSite extends UniswapContracts, SafeContracts {
   readonly chain: LocalChain;
-  /** LayerZero's; a local chain's is its chain id. */
+  /** LayerZero's id; on a local chain it is the chain id. */
   readonly eid: number;
   readonly stablecoin: Address;
   readonly stablecoinDecimals: 6 | 18;
@@ -57,7 +57,7 @@ export interface LocalSite extends UniswapContracts, SafeContracts {
   readonly dollarPool: Address;
 }
 
-/** Dollars that the bridge's pool on the primary chain can pay out before it is filled again. */
+/** Dollars that the bridge's pool on the primary chain can pay before it must be refilled. */
 const LIQUIDITY_DOLLARS = 1_000_000n;
 /** The market of the staking-derived token: 1,000 of it at 300 dollars. */
 const MARKET = { tokens: 1_000n, dollars: 300_000n, feeTier: 3000, observations: 200 } as const;
@@ -96,7 +96,7 @@ export interface FundDollarsOptions {
   readonly dollars: bigint;
 }
 
-/** Whole dollars of a local chain's own kind, out of nothing. */
+/** Mints whole dollars of a local chain's stablecoin. */
 export async function fundDollars(
   { chain: { rpcUrl }, stablecoin, stablecoinDecimals }: Omit<LocalSite, "dollarPool">,
   { issuer, to, dollars }: FundDollarsOptions,

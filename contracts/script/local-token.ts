@@ -1,17 +1,17 @@
-/** Tokens that others issue on real chains, on local ones that have none. */
+/** Deploys, on local chains, tokens that third parties issue on real chains. */
 import { type Account, type Address, encodeDeployData } from "viem";
 import { localToken } from "../generated/local-token.ts";
 import { confirm, connectDeployer, createContract } from "./deployer.ts";
 
 export interface DeployLocalTokenOptions {
   readonly rpcUrl: string;
-  /** Pays for it, and mints. */
+  /** Pays for the deployment, and may mint. */
   readonly issuer: Account;
   readonly name: string;
   readonly symbol: string;
 }
 
-/** Deploys a token of 18 decimals. */
+/** Deploys a token with 18 decimals. */
 export async function deployLocalToken({ rpcUrl, issuer, name, symbol }: DeployLocalTokenOptions): Promise<Address> {
   const deployer = await connectDeployer({ rpcUrl, account: issuer });
   const args = [name, symbol, issuer.address] as const;
@@ -28,7 +28,7 @@ export interface FundLocalTokenOptions {
   readonly amount: bigint;
 }
 
-/** Mints tokens of {@link deployLocalToken} to anybody. */
+/** Mints tokens of {@link deployLocalToken} to any account. */
 export async function fundLocalToken({ rpcUrl, token, issuer, to, amount }: FundLocalTokenOptions): Promise<void> {
   const deployer = await connectDeployer({ rpcUrl, account: issuer });
   const hash = await deployer.writer.writeContract({

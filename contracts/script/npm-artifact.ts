@@ -1,4 +1,4 @@
-/** Contracts that others compiled and published on npm. */
+/** Contracts that third parties compiled and published on npm. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Address, type Hex, isHex } from "viem";
@@ -13,8 +13,8 @@ interface NpmArtifact {
 }
 
 /**
- * The creation code in a Hardhat artifact, named as an import would, with its `libraries` (name to address) linked in.
- * Throws if the package is not installed or a library is missing.
+ * The creation code in a Hardhat artifact, named like an import, with its `libraries` (name to address) linked. Throws
+ * if the package is not installed or a library is missing.
  */
 export function npmCreationCode(specifier: string, libraries: Readonly<Record<string, Address>> = {}): Hex {
   const artifact = readArtifact(specifier);
@@ -31,12 +31,12 @@ export function npmCreationCode(specifier: string, libraries: Readonly<Record<st
   return code;
 }
 
-/** The ABI in a Hardhat artifact, named as an import would. Throws if the package is not installed. */
+/** The ABI in a Hardhat artifact, named like an import. Throws if the package is not installed. */
 export function npmAbi(specifier: string): NpmArtifact["abi"] {
   return readArtifact(specifier).abi;
 }
 
 function readArtifact(specifier: string): NpmArtifact {
-  // Some packages export their artifacts to `require` alone.
+  // Some packages export their artifacts to `require` only.
   return JSON.parse(readFileSync(createRequire(import.meta.url).resolve(specifier), "utf8"));
 }

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Hex, type PublicClient, type TransactionReceipt, TransactionReceiptNotFoundError } from "viem";
 
 /**
- * A transaction's receipt, once it is in a block. viem's own wait looks again only at the next block, and on a chain
- * that makes blocks for transactions alone there may be none. Throws if it takes longer than `withinMs`.
+ * A transaction's receipt, once it is in a block. viem's own wait checks again only at the next block, and a chain that
+ * makes blocks for transactions only may have none. Throws if it takes longer than `withinMs`.
  */
 export async function receiptOf(
   reader: Pick<PublicClient, "getTransactionReceipt" | "pollingInterval">,

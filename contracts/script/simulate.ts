@@ -1,4 +1,4 @@
-/** A deployment carried out on copies of the chains: everything happens as it would, and nothing is sent. */
+/** Runs a deployment on forks of the chains; nothing is sent. */
 import { createTestClient, http } from "viem";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import { type ChainDeployment, deploy } from "./deploy.ts";
@@ -11,8 +11,8 @@ export interface SimulateOptions {
 }
 
 /**
- * Deploys on a local copy of each chain as it is now, as the configuration's deployer but without its key, with the
- * coins that it really has, and reads everything back. Throws as {@link deploy} does.
+ * Deploys on a fork of each chain in its current state, as the configuration's deployer but without its key, with its
+ * real balance, and checks everything. Throws like {@link deploy}.
  */
 export async function simulate(config: DeploymentConfig, options: SimulateOptions): Promise<ChainDeployment[]> {
   const copies: Record<string, Anvil> = {};

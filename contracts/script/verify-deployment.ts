@@ -1,4 +1,4 @@
-/** Reads back every wire, library, verifier set, peer, role and owner of a chain's contracts. */
+/** Checks every contract reference, library, verifier set, peer, role and owner of a chain's contracts. */
 import { BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError, type PublicClient } from "viem";
 import type { ChainPlan } from "./contract-plan.ts";
 import type { DeploymentConfig } from "./deployment-config.ts";
@@ -9,7 +9,7 @@ import { coreWires } from "./wires-core.ts";
 
 type Reader = Pick<PublicClient, "readContract">;
 
-/** Throws {@link WiringError}, naming all that is wrong, unless the contracts are as a new deployment leaves them. */
+/** Throws {@link WiringError} with all differences, unless the contracts are as a new deployment leaves them. */
 export async function verifyChain(config: DeploymentConfig, plan: ChainPlan, reader: Reader): Promise<void> {
   const wires = [...coreWires(config, plan), ...bridgeWires(config, plan), ...agentWires(plan)];
   const wrong = (await Promise.all(wires.map((wire) => mismatch(reader, wire)))).filter((line) => line !== undefined);
@@ -30,14 +30,14 @@ async function mismatch(reader: Reader, wire: Wire): Promise<string | undefined>
   return plain(actual) === plain(expected) ? undefined : `${what} is ${plain(actual)}, not ${plain(expected)}`;
 }
 
-/** Whether the node has answered that the contract, if there is one, does not. */
+/** Whether the node answered that the contract does not exist or the call reverted. */
 function hasReverted(error: unknown): boolean {
   const isRefusal = (cause: unknown) =>
     cause instanceof ContractFunctionRevertedError || cause instanceof ContractFunctionZeroDataError;
   return error instanceof BaseError && error.walk(isRefusal) !== null;
 }
 
-/** The same text for the same value, whatever the letters of an address. */
+/** The same text for the same value, whatever the case of an address. */
 function plain(value: unknown): string {
   const text = JSON.stringify(value, (_, each) => (typeof each === "bigint" ? String(each) : each));
   return (typeof value === "object" ? text : String(value)).toLowerCase();

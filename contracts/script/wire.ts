@@ -1,14 +1,14 @@
 import type { Abi, Address } from "viem";
 
-/** What a call must answer if the contracts are wired as the configuration says. */
+/** The expected answer of a call if the contracts are wired as configured. */
 export interface Wire {
   readonly address: Address;
   readonly abi: Abi;
   readonly functionName: string;
   readonly args?: readonly unknown[];
-  /** Of an answer with several parts, the one that is meant. */
+  /** The relevant part of an answer with several parts. */
   readonly part?: string | number;
   readonly expected: unknown;
-  /** Of a contract of others, which need not have the function: a call that reverts says nothing then. */
+  /** For a third-party contract that may lack the function: a revert is then ignored. */
   readonly mayRevert?: true;
 }

@@ -1,4 +1,4 @@
-/** The wires between the agents' contracts. */
+/** The references between the agents' contracts. */
 import type { Address } from "viem";
 import { agentFeeConverter } from "../generated/agent-fee-converter.ts";
 import { agentRegistry } from "../generated/agent-registry.ts";

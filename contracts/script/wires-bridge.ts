@@ -1,4 +1,4 @@
-/** What the bridge and LayerZero's endpoint and libraries must say of each pathway. Nothing may be left to defaults. */
+/** The expected configuration of the bridge and of LayerZero's endpoint and libraries. No pathway may use defaults. */
 import { type Address, encodePacked, type Hex, pad, parseAbi, zeroAddress } from "viem";
 import { tokenBridge } from "../generated/token-bridge.ts";
 import { addressIn, type ChainPlan, pathwaysOf } from "./contract-plan.ts";
@@ -21,7 +21,7 @@ const libraryAbi = parseAbi([
   "function executorConfigs(address oapp, uint32 eid) view returns (uint32 maxMessageSize, address executor)",
 ]);
 
-/** "None", in place of LayerZero's default. */
+/** Means "none", in place of LayerZero's default. */
 const NO_OPTIONAL_VERIFIERS = 255;
 
 export function bridgeWires(config: DeploymentConfig, plan: ChainPlan): Wire[] {
@@ -50,7 +50,7 @@ export function bridgeWires(config: DeploymentConfig, plan: ChainPlan): Wire[] {
   ];
 }
 
-/** LayerZero's options of type 3 with one of them: the executor (1) spends gas on receiving (1). */
+/** LayerZero's options of type 3 with one option: gas that the executor (1) spends on lzReceive (1). */
 function optionsOf(messageGas: bigint): Hex {
   return encodePacked(["uint16", "uint8", "uint16", "uint8", "uint128"], [3, 1, 17, 1, messageGas]);
 }

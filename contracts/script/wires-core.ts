@@ -1,4 +1,4 @@
-/** The wires and roles of factory, timelock, token, door, outbox and settlement. */
+/** The references and roles of factory, timelock, token, minter, outbox and settlement. */
 import { type Address, keccak256, pad, parseAbi, stringToHex, zeroAddress, zeroHash } from "viem";
 import { create3Factory } from "../generated/create3-factory.ts";
 import { inferenceSettlement } from "../generated/inference-settlement.ts";
@@ -106,13 +106,16 @@ function outbox(config: DeploymentConfig, plan: ChainPlan): Wire[] {
   ];
 }
 
-/** Of others: what is wrong there strands the dollars of a batch, or pays the inbox in a dollar that nobody takes. */
+/**
+ * Third-party contracts. An error here strands the dollars of a batch, or pays the inbox in a token that the minter
+ * does not take.
+ */
 const oftAbi = parseAbi([
   "function token() view returns (address)",
   "function peers(uint32 eid) view returns (bytes32)",
 ]);
 
-/** Where the dollars of the secondary chains come out. */
+/** The contracts from which the dollars of the secondary chains are paid out. */
 function dollarsIn(config: DeploymentConfig, plan: ChainPlan): Wire[] {
   return pathwaysOf(config, plan.chain).flatMap(({ there: { dollarOft, dollarOftOnPrimary }, eid }): Wire[] => {
     const carrier = { address: dollarOftOnPrimary ?? zeroAddress, abi: oftAbi };
@@ -123,7 +126,7 @@ function dollarsIn(config: DeploymentConfig, plan: ChainPlan): Wire[] {
   });
 }
 
-/** An OFT knows its peers itself; Stargate's pools leave that to a contract of their own. */
+/** An OFT stores its peers; Stargate's pools leave that to a separate contract. */
 function peer(eid: number | undefined, address: Address | undefined): Omit<Wire, "address" | "abi"> {
   return { functionName: "peers", args: [eid], expected: pad(address ?? zeroAddress), mayRevert: true };
 }
