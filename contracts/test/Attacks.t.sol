@@ -248,7 +248,7 @@ contract AttacksTest is ThreeChains {
         assertBooks();
     }
 
-    /* DUST, GIFTS, REENTRY, REPLAY */
+    /* DUST, GIFTS, REENTRANCY, REPLAY */
 
     /// @dev Many messages of one unit each: the sender pays for each, and none blocks another message.
     function testDustMessages_blockNoOthers() public {

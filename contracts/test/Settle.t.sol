@@ -307,7 +307,7 @@ contract SettleTest is BaseTest {
         assertEq(settlement.provider(), newProvider);
     }
 
-    /* ACTIVATION FROM AFAR */
+    /* BRIDGED ACTIVATION */
 
     function testFuzzActivateBridged_bridgeOnly(address caller) public {
         vm.assume(caller != bridge);

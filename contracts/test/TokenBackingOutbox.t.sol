@@ -27,7 +27,7 @@ contract TokenBackingOutboxTest is ThreeChains {
         assertEq(OftDollarBridge(address(two.outbox.adapter())).INBOX(), minter.inboxOf(EID_2));
     }
 
-    /* IN */
+    /* RECEIVE */
 
     function testFuzzOnMint_minterOnly(address caller) public {
         vm.assume(caller != address(one.minter));
@@ -47,7 +47,7 @@ contract TokenBackingOutboxTest is ThreeChains {
         assertEq(one.outbox.costReserve(), 0);
     }
 
-    /* OUT */
+    /* FLUSH */
 
     /// @dev The amount that arrives equals the batch, for any decimals.
     function testFuzzFlush_arrivesWhole(uint256 amount, bool onOne) public {

@@ -105,7 +105,7 @@ contract TokenBridgeTest is ThreeChains {
         assertEq(settlement.books().backing, amount * 1000);
     }
 
-    function testBridge_toSomebodyElseAndRefundsTheRest() public {
+    function testBridge_toAnotherRecipientAndRefundsTheRest() public {
         fundToken(alice, 5);
         uint256 fee = primary.bridge.quote(EID_2);
         assertEq(fee, 3 * Worker(primary.lz.executor).FEE());
@@ -232,7 +232,7 @@ contract TokenBridgeTest is ThreeChains {
         assertLine(EID_2, 0, 0);
     }
 
-    function testActivateOnBase_forSomebodyElse() public {
+    function testActivateOnBase_forAnotherAccount() public {
         fundFloat(EID_1, 100);
         fundTokenOn(one, alice, 70);
         uint256 fee = one.bridge.quote(EID_0);

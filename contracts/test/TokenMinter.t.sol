@@ -62,7 +62,7 @@ contract TokenMinterTest is BaseTest {
         assertEq(usdc.balanceOf(alice), 0);
     }
 
-    function testFuzzMint_toSomebodyElse(uint256 first, uint256 second) public {
+    function testFuzzMint_toAnotherRecipient(uint256 first, uint256 second) public {
         first = bound(first, 1, MAX);
         second = bound(second, 1, MAX);
         fund(alice, first + second);
@@ -161,7 +161,7 @@ contract TokenMinterTest is BaseTest {
         assertEq(usdc.allowance(alice, address(minter)), 0);
     }
 
-    function testMintWithPermit_submittedFirstBySomebodyElse() public {
+    function testMintWithPermit_submittedFirstByAnother() public {
         usdc.mint(alice, 2);
         ITokenMinter.Permit memory permit = signPermit(aliceKey, 2, block.timestamp);
         vm.prank(bob);
@@ -172,7 +172,7 @@ contract TokenMinterTest is BaseTest {
     }
 
     /// @dev A permit is valid for its caller only, so a stolen permit is useless.
-    function testMintWithPermit_ofSomebodyElse() public {
+    function testMintWithPermit_ofAnotherOwner() public {
         usdc.mint(alice, 2);
         usdc.mint(bob, 2);
         ITokenMinter.Permit memory permit = signPermit(aliceKey, 2, block.timestamp);

@@ -117,7 +117,7 @@ contract AgentFeeConverterTest is AgentsTest {
         converter.convert(address(agent), address(usdc));
     }
 
-    function testConvert_allToTheSafeWhileNobodyBacks() public {
+    function testConvert_allToTheSafeWithoutBackers() public {
         notify(address(agent), stock, 5e18);
         uint256 minted = converter.convert(address(agent), address(stock));
         assertEq(token.balanceOf(agentSafe), minted);

@@ -29,25 +29,25 @@ contract AgentRegistryTest is AgentsTest {
         assertEq(registry.SAFE_FALLBACK_HANDLER(), safeFallbackHandler);
     }
 
-    /* BIRTH */
+    /* CREATION */
 
     function testCreate_tokenSafeAndTreasury() public {
-        AgentToken born = AgentToken(registry.create("Beta", "BETA", 5e18, bob));
-        address safe = registry.safeOf(address(born));
-        address bornTreasury = registry.treasuryOf(address(born));
-        assertTrue(registry.isAgent(address(born)));
-        assertEq(born.name(), "Beta");
-        assertEq(born.symbol(), "BETA");
-        assertEq(born.decimals(), 18);
-        assertEq(born.owner(), bob);
-        assertEq(born.totalSupply(), 5e18);
-        assertEq(born.balanceOf(bob), 5e18);
-        assertEq(address(born.POOL()), address(pool));
+        AgentToken created = AgentToken(registry.create("Beta", "BETA", 5e18, bob));
+        address safe = registry.safeOf(address(created));
+        address createdTreasury = registry.treasuryOf(address(created));
+        assertTrue(registry.isAgent(address(created)));
+        assertEq(created.name(), "Beta");
+        assertEq(created.symbol(), "BETA");
+        assertEq(created.decimals(), 18);
+        assertEq(created.owner(), bob);
+        assertEq(created.totalSupply(), 5e18);
+        assertEq(created.balanceOf(bob), 5e18);
+        assertEq(address(created.POOL()), address(pool));
         assertEq(ISafe(safe).getOwners().length, 1);
         assertEq(ISafe(safe).getOwners()[0], bob);
         assertEq(ISafe(safe).getThreshold(), 1);
-        assertGt(bornTreasury.code.length, 0);
-        assertEq(registry.computerOf(address(born)), address(0));
+        assertGt(createdTreasury.code.length, 0);
+        assertEq(registry.computerOf(address(created)), address(0));
     }
 
     function testCreate_announces() public {
@@ -82,12 +82,12 @@ contract AgentRegistryTest is AgentsTest {
     /// @dev The same registry address, count and arguments on two chains give a different token and a different Safe.
     function testCreate_anotherAddressOnAnotherChain() public {
         uint256 here = vm.snapshotState();
-        address born = address(createAgent(bob));
+        address created = address(createAgent(bob));
         vm.revertToState(here);
         vm.chainId(42_161);
         address elsewhere = address(createAgent(bob));
-        assertNotEq(born, elsewhere);
-        assertFalse(registry.isAgent(born));
+        assertNotEq(created, elsewhere);
+        assertFalse(registry.isAgent(created));
     }
 
     /// @dev Off the primary chain an agent has a token and a Safe, but no pool and no treasury.
@@ -95,12 +95,12 @@ contract AgentRegistryTest is AgentsTest {
         AgentRegistry secondary = new AgentRegistry(
             IInferenceStaking(address(0)), converter, ISafeProxyFactory(safeFactory), safeSingleton, safeFallbackHandler
         );
-        address born = secondary.create("Beta", "BETA", 1, bob);
-        assertTrue(secondary.isAgent(born));
-        assertEq(secondary.treasuryOf(born), address(0));
+        address created = secondary.create("Beta", "BETA", 1, bob);
+        assertTrue(secondary.isAgent(created));
+        assertEq(secondary.treasuryOf(created), address(0));
         vm.expectRevert(IAgentToken.NoPool.selector);
         vm.prank(bob);
-        AgentToken(born).setReserve(1);
+        AgentToken(created).setReserve(1);
     }
 
     /// @dev Someone else deploys the future agent's Safe first: it is the same Safe, and the creation succeeds.

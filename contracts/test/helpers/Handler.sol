@@ -111,7 +111,7 @@ contract Handler is BridgeHandler {
         }
     }
 
-    /* WHAT NOBODY CAN DO */
+    /* ATTEMPTS THAT MUST FAIL */
 
     function tryWithoutRight(uint256 callerSeed, uint256 amount, uint256 chainSeed) external observed {
         address caller = actorOf(callerSeed);
@@ -154,7 +154,7 @@ contract Handler is BridgeHandler {
         require(ok, "call failed");
     }
 
-    /* WHAT WAS SEEN */
+    /* OBSERVED STATE */
 
     function heldAt(uint256 index) external view returns (Held memory) {
         return held[index];

@@ -29,7 +29,7 @@ abstract contract PrimaryHandler is Observer {
         }
     }
 
-    /* WHAT ANYBODY CAN DO */
+    /* ACTIONS OPEN TO ANYONE */
 
     function mint(uint256 payerSeed, uint256 toSeed, uint256 amount) external observed {
         (address payer, uint256 paid) = fund(payerSeed, amount);

@@ -159,7 +159,7 @@ abstract contract ThreeChains is BaseTest, LayerZeroTools {
         });
     }
 
-    /* WHAT TESTS DO */
+    /* TEST ACTIONS */
 
     /// @dev Gives `who` tokens on a chain by a par mint there.
     function fundTokenOn(Chain memory chain, address who, uint256 amount) internal {

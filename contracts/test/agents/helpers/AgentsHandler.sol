@@ -190,7 +190,7 @@ contract AgentsHandler is TestBase, QuietUtils {
             );
     }
 
-    /* THE REST */
+    /* OTHER */
 
     function serve(uint256 agentSeed, uint256 amount) external observed {
         address agent = agentOf(agentSeed);
