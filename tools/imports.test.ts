@@ -15,7 +15,7 @@ const mayImport: Record<string, readonly string[]> = {
   chain: ["protocol", "ledger"],
   "hosts/node": ["protocol", "ledger", "gateway", "chain"],
   "hosts/cloudflare": ["protocol", "ledger", "gateway", "chain"],
-  relayer: ["contracts"],
+  keeper: ["protocol", "contracts"],
   "test/devnet": ["protocol", "contracts"],
   "test/provider-simulator": [],
   "test/conformance": [],
@@ -39,7 +39,7 @@ const mayDepend: Record<string, readonly string[]> = {
   chain: ["viem"],
   "hosts/node": ["@hono/node-server", "undici", "zod"],
   "hosts/cloudflare": ["esbuild", "viem"],
-  relayer: ["viem"],
+  keeper: ["viem"],
   "test/devnet": ["viem"],
   "test/conformance": [
     "@ai-sdk/openai",

@@ -29,7 +29,7 @@ test("a flag is given as it was written, once, and none that was switched off", 
   assert.deepEqual(flagsTakenByNpm("test/bench/src/main.ts", environment), ["--rounds=5", "--quick"]);
   assert.deepEqual(flagsTakenByNpm("test/devnet/src/main.ts", environment), ["--fresh"]);
   assert.deepEqual(flagsTakenByNpm("test/devnet/src/main.ts", { npm_config_fresh: "false" }), []);
-  assert.deepEqual(flagsTakenByNpm("relayer/src/main.ts", environment), []);
+  assert.deepEqual(flagsTakenByNpm("keeper/src/main.ts", environment), []);
 });
 
 test("the list of flags is that of the programs", () => {

@@ -22,7 +22,7 @@ export async function startKeeper(crew: Crew, options: RelayerOptions): Promise<
   });
   const child = crew.start({
     name: "keeper",
-    script: new URL("../../../relayer/src/keeper/main.ts", import.meta.url),
+    script: new URL("../../../keeper/src/main.ts", import.meta.url),
     environment: {
       ...environment,
       KEEPER_FILE: folder.file("keeper.json"),

@@ -93,8 +93,8 @@ test("a child that dies is one line with its name, and ends everything", async (
     ["hosts/node/src/main.ts", "gateway"],
     ["test/provider-simulator/src/main.ts", "provider simulator"],
     ["--chain-id 31337", "primary chain"],
-    ["relayer/src/main.ts", "relayer"],
-    ["relayer/src/keeper/main.ts", "keeper"],
+    ["test/devnet/src/relayer/main.ts", "relayer"],
+    ["keeper/src/main.ts", "keeper"],
   ] as const) {
     const started = launch(folder.path);
     await started.ready();

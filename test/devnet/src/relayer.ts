@@ -34,7 +34,7 @@ export async function startRelayer(crew: Crew, options: RelayerOptions): Promise
   });
   const child = crew.start({
     name: "relayer",
-    script: new URL("../../../relayer/src/main.ts", import.meta.url),
+    script: new URL("relayer/main.ts", import.meta.url),
     environment: {
       ...environment,
       RELAYER_FILE: folder.file("relayer.json"),

@@ -1,5 +1,5 @@
 import type { Account, Address } from "viem";
-import { type Connection, connect } from "../connection.ts";
+import { type Connection, connect } from "./connection.ts";
 import type { KeeperChainSettings } from "./settings.ts";
 
 export type KeeperChain = Connection & { settings: KeeperChainSettings };

@@ -1,6 +1,6 @@
-import { log } from "../log.ts";
-import { announce, runProcess } from "../process.ts";
 import { startKeeper } from "./keeper.ts";
+import { log } from "./log.ts";
+import { announce, runProcess } from "./process.ts";
 import { readKeeperSettings } from "./settings.ts";
 
 /** The keeper as a process, told by its environment. */

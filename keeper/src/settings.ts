@@ -1,8 +1,8 @@
+import { readFileSync } from "node:fs";
 import { refuseDevelopmentKeys } from "@inference/contracts/development-keys";
 import { type JsonReader, readJson } from "@inference/contracts/json-reader";
 import { type Address, type Hex, isHex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
-import { readJsonFile, SettingsError } from "../settings.ts";
 
 /** What the keeper is told: a JSON file named by KEEPER_FILE, and its key in the environment. */
 export type KeeperSettings = {
@@ -69,5 +69,13 @@ function readChain(at: JsonReader): KeeperChainSettings {
 
 function readFile(name: string | undefined): unknown {
   if (name === undefined || name === "") throw new SettingsError("KEEPER_FILE must name the keeper's JSON file.");
-  return readJsonFile("KEEPER_FILE", name);
+  try {
+    return JSON.parse(readFileSync(name, "utf8"));
+  } catch (error) {
+    throw new SettingsError(`KEEPER_FILE: ${name} cannot be read: ${String(error)}`);
+  }
+}
+
+export class SettingsError extends Error {
+  override readonly name = "SettingsError";
 }

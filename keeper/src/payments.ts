@@ -1,4 +1,4 @@
-import { inferenceSettlement } from "@inference/contracts/generated/inference-settlement";
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Chore, Duty } from "./chore.ts";
 import { createEventReader } from "./event-reader.ts";
 import { contractOn, type KeeperChain } from "./keeper-chain.ts";
@@ -9,7 +9,7 @@ const NOT_DUE = ["NothingOwed"];
 
 /** What the settlement owes: to the provider's payee, and to agents' Safes and treasuries. */
 export function paymentDuty(primary: KeeperChain, minPayment: bigint): Duty {
-  const settlement = { address: contractOn(primary, "inferenceSettlement"), abi: inferenceSettlement.abi } as const;
+  const settlement = { address: contractOn(primary, "inferenceSettlement"), abi: inferenceSettlementAbi } as const;
   const served = createEventReader(primary, { ...settlement, eventName: "Served" });
   const chore = (functionName: string, args: readonly unknown[]): Chore => {
     return { name: functionName, chain: primary, call: { ...settlement, functionName, args }, notDue: NOT_DUE };

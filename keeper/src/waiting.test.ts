@@ -1,15 +1,15 @@
 import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { tokenBridge } from "@inference/contracts/generated/token-bridge";
+import { startNodeProxy } from "@inference/devnet/relayer/testing/node-proxy";
+import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { getAbiItem, toFunctionSelector, zeroHash } from "viem";
-import { startNodeProxy } from "../testing/node-proxy.ts";
-import { activateFromAfar, keeper, startThreeChains } from "../testing/three-chains.ts";
 import { connectKeeperChain } from "./keeper-chain.ts";
+import { activateFromAfar, keeper, startThreeChains } from "./testing/three-chains.ts";
 import { waitingDuty } from "./waiting.ts";
 
 /** So many blocks lower, nothing is read anew. */
 const DEPTH_BLOCKS = 64;
-const WAITING = toFunctionSelector(getAbiItem({ abi: tokenBridge.abi, name: "waiting" }));
+const WAITING = toFunctionSelector(getAbiItem({ abi: tokenBridgeAbi, name: "waiting" }));
 
 test("a message that a node behind the one that told of it denies is delivered; one that is over is asked for no more", async () => {
   await using chains = await startThreeChains();

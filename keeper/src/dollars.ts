@@ -1,5 +1,5 @@
-import { tokenBackingOutbox } from "@inference/contracts/generated/token-backing-outbox";
-import { tokenMinter } from "@inference/contracts/generated/token-minter";
+import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
+import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { erc20Abi } from "viem";
 import type { Delay, Duty } from "./chore.ts";
 import { createEventReader } from "./event-reader.ts";
@@ -79,9 +79,9 @@ export function transitDuty({ primary, secondary }: Route): Duty {
 }
 
 function outboxOn(chain: KeeperChain) {
-  return { address: contractOn(chain, "tokenBackingOutbox"), abi: tokenBackingOutbox.abi } as const;
+  return { address: contractOn(chain, "tokenBackingOutbox"), abi: tokenBackingOutboxAbi } as const;
 }
 
 function minterOn(chain: KeeperChain) {
-  return { address: contractOn(chain, "tokenMinter"), abi: tokenMinter.abi } as const;
+  return { address: contractOn(chain, "tokenMinter"), abi: tokenMinterAbi } as const;
 }

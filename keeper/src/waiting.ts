@@ -1,4 +1,4 @@
-import { tokenBridge } from "@inference/contracts/generated/token-bridge";
+import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { zeroHash } from "viem";
 import type { Duty, Survey } from "./chore.ts";
 import { createEventReader } from "./event-reader.ts";
@@ -9,7 +9,7 @@ const WAITING_LATE = 3_600n;
 
 /** Messages that arrived without cover: delivers them when they have it. */
 export function waitingDuty(chain: KeeperChain): Duty {
-  const bridge = { address: contractOn(chain, "tokenBridge"), abi: tokenBridge.abi } as const;
+  const bridge = { address: contractOn(chain, "tokenBridge"), abi: tokenBridgeAbi } as const;
   const arrivals = createEventReader(chain, { ...bridge, eventName: "Waiting" });
   /** Events as they were read. One of late is read anew each time, and asked about: a node may be behind its block. */
   const over = new WeakSet<object>();

@@ -104,15 +104,10 @@ function readFile(name: string | undefined, wrong: string[]): unknown {
     wrong.push("RELAYER_FILE must name the relayer's JSON file.");
     return { databaseFile: "unknown", chains: [] };
   }
-  return readJsonFile("RELAYER_FILE", name);
-}
-
-/** The JSON in the file that a variable names. Throws `SettingsError`. */
-export function readJsonFile(variable: string, name: string): unknown {
   try {
     return JSON.parse(readFileSync(name, "utf8"));
   } catch (error) {
-    throw new SettingsError(`${variable}: ${name} cannot be read: ${String(error)}`);
+    throw new SettingsError(`RELAYER_FILE: ${name} cannot be read: ${String(error)}`);
   }
 }
 

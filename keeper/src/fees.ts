@@ -1,6 +1,6 @@
-import { agentFeeConverter } from "@inference/contracts/generated/agent-fee-converter";
-import { agentRegistry } from "@inference/contracts/generated/agent-registry";
-import { agentTreasury } from "@inference/contracts/generated/agent-treasury";
+import { agentFeeConverterAbi } from "@inference/protocol/abi/agent-fee-converter";
+import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
+import { agentTreasuryAbi } from "@inference/protocol/abi/agent-treasury";
 import { type Address, erc20Abi, zeroAddress } from "viem";
 import type { Chore, Duty } from "./chore.ts";
 import { createEventReader } from "./event-reader.ts";
@@ -11,7 +11,7 @@ const MARKET_NOT_DUE = ["SPL", "OLD"];
 
 /** Agents' fees: converts what was taken of them. Anyone can be an agent and have a fee: dust is not worth the gas. */
 export function conversionDuty(chain: KeeperChain, minPayment: bigint): Duty {
-  const converter = { address: contractOn(chain, "agentFeeConverter"), abi: agentFeeConverter.abi } as const;
+  const converter = { address: contractOn(chain, "agentFeeConverter"), abi: agentFeeConverterAbi } as const;
   const taken = createEventReader(chain, { ...converter, eventName: "FeeTaken" });
 
   return async () => {
@@ -30,14 +30,14 @@ export function conversionDuty(chain: KeeperChain, minPayment: bigint): Duty {
 
 /** Agents' treasuries: buys the staking-derived token with their dollars. */
 export function purchaseDuty(primary: KeeperChain, minPayment: bigint): Duty {
-  const registry = { address: contractOn(primary, "agentRegistry"), abi: agentRegistry.abi } as const;
+  const registry = { address: contractOn(primary, "agentRegistry"), abi: agentRegistryAbi } as const;
   const births = createEventReader(primary, { ...registry, eventName: "AgentCreated" });
 
   return async () => {
     const chores: Chore[] = [];
     for (const { args } of await births()) {
       if (args.treasury === zeroAddress || !(await hasEnough(primary, args.treasury, minPayment))) continue;
-      const call = { address: args.treasury, abi: agentTreasury.abi, functionName: "buy", args: [] };
+      const call = { address: args.treasury, abi: agentTreasuryAbi, functionName: "buy", args: [] };
       chores.push({ name: "buy", chain: primary, call, notDue: ["NothingToEnter", "NotListed", ...MARKET_NOT_DUE] });
     }
     return { chores, delays: [] };
@@ -45,7 +45,7 @@ export function purchaseDuty(primary: KeeperChain, minPayment: bigint): Duty {
 }
 
 async function hasEnough({ reader }: KeeperChain, treasury: Address, minPayment: bigint): Promise<boolean> {
-  const contract = { address: treasury, abi: agentTreasury.abi } as const;
+  const contract = { address: treasury, abi: agentTreasuryAbi } as const;
   const address = await reader.readContract({ ...contract, functionName: "STABLECOIN" });
   const decimals = await reader.readContract({ address, abi: erc20Abi, functionName: "decimals" });
   const dollars = { address, abi: erc20Abi, functionName: "balanceOf", args: [treasury] } as const;

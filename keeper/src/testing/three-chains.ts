@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Anvil, startAnvil } from "@inference/contracts/anvil";
 import { deploy } from "@inference/contracts/deploy";
-import { tokenBridge } from "@inference/contracts/generated/token-bridge";
 import {
   LOCAL_CHAIN_NAMES,
   type LocalChainName,
@@ -11,6 +10,7 @@ import {
   prepareLocalChains,
 } from "@inference/contracts/local-chains";
 import { receiptOf } from "@inference/contracts/receipt";
+import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import {
   type Address,
   createTestClient,
@@ -26,7 +26,7 @@ import {
 } from "viem";
 import { type HDAccount, mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
-import type { KeeperSettings } from "../keeper/settings.ts";
+import type { KeeperSettings } from "../settings.ts";
 
 /** Three local chains with everything deployed, and nobody who carries messages. */
 export type ThreeChains = AsyncDisposable & {
@@ -104,7 +104,7 @@ export async function activateFromAfar(
   const { client, layerZero } = site;
   await client.impersonateAccount({ address: layerZero.endpoint });
   await client.setBalance({ address: layerZero.endpoint, value: 10n ** 18n });
-  const bridge = { address: site.at("tokenBridge"), abi: tokenBridge.abi } as const;
+  const bridge = { address: site.at("tokenBridge"), abi: tokenBridgeAbi } as const;
   const message = encodePacked(
     ["uint8", "address", "address", "uint96"],
     [ACTIVATION, settler.address, settler.address, amount],

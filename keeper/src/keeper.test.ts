@@ -1,18 +1,20 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { after, afterEach, before, test } from "node:test";
-import { agentFeeConverter } from "@inference/contracts/generated/agent-fee-converter";
-import { agentRegistry } from "@inference/contracts/generated/agent-registry";
 import { dollarPool } from "@inference/contracts/generated/dollar-pool";
-import { inferencePool } from "@inference/contracts/generated/inference-pool";
-import { inferenceSettlement } from "@inference/contracts/generated/inference-settlement";
-import { tokenBackingOutbox } from "@inference/contracts/generated/token-backing-outbox";
-import { tokenMinter } from "@inference/contracts/generated/token-minter";
 import { fundDollars } from "@inference/contracts/local-chains";
 import { fundLocalToken } from "@inference/contracts/local-token";
+import { until } from "@inference/devnet/relayer/testing/network";
+import { agentFeeConverterAbi } from "@inference/protocol/abi/agent-fee-converter";
+import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
+import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
+import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { type Address, erc20Abi, pad, parseEventLogs, zeroHash } from "viem";
-import type { Log } from "../log.ts";
-import { until } from "../testing/network.ts";
+import { type Keeper, startKeeper } from "./keeper.ts";
+import type { Log } from "./log.ts";
+import type { KeeperSettings } from "./settings.ts";
 import {
   activateFromAfar,
   alice,
@@ -22,9 +24,7 @@ import {
   settler,
   startThreeChains,
   type ThreeChains,
-} from "../testing/three-chains.ts";
-import { type Keeper, startKeeper } from "./keeper.ts";
-import type { KeeperSettings } from "./settings.ts";
+} from "./testing/three-chains.ts";
 
 const DOLLAR = 1_000_000n;
 const DAY_SECONDS = 86_400;
@@ -60,7 +60,7 @@ test("dollars that left a day ago and have not arrived are told of; when they ar
   equal(told("late").length, 0);
   await passTime(secondary1, DAY_SECONDS + 60);
   await until(() => told("late").some(({ what, chain }) => what === "in flight" && chain === "secondary1"));
-  const minter = { address: primary.at("tokenMinter"), abi: tokenMinter.abi } as const;
+  const minter = { address: primary.at("tokenMinter"), abi: tokenMinterAbi } as const;
   const args = [secondary1.eid] as const;
   const inbox = await primary.client.readContract({ ...minter, functionName: "inboxOf", args });
   await fundDollars(primary, { issuer: deployer, to: inbox, dollars: 10n });
@@ -160,7 +160,7 @@ test("agents' fees are converted and their treasuries' dollars spent, when the m
     to: alice.address,
     amount: units,
   });
-  const converter = { address: site.at("agentFeeConverter"), abi: agentFeeConverter.abi } as const;
+  const converter = { address: site.at("agentFeeConverter"), abi: agentFeeConverterAbi } as const;
   await approve(site, site.stakingToken, converter.address, units);
   const fee = {
     ...converter,
@@ -177,7 +177,7 @@ test("agents' fees are converted and their treasuries' dollars spent, when the m
   await passTime(site, 3_600);
   // A fifth of a unit at about 300 dollars, all of it to the Safe while nobody backs.
   await until(async () => (await balanceOf(site, site.at("inferenceToken"), safe)) > 55n * DOLLAR);
-  const pool = { address: site.at("inferencePool"), abi: inferencePool.abi } as const;
+  const pool = { address: site.at("inferencePool"), abi: inferencePoolAbi } as const;
   const staked = () => site.client.readContract({ ...pool, functionName: "totalStakeOf", args: [agent] });
   await until(async () => (await staked()) > units / 11n);
   equal(await balanceOf(site, site.stablecoin, treasury), 0n);
@@ -188,7 +188,7 @@ test("dust costs the keeper nothing: fees of a unit stay, and a unit in an inbox
   const { agent } = await createAgent(site);
   await fundDollars(site, { issuer: deployer, to: alice.address, dollars: 1n });
   const dollar = { address: site.stablecoin, abi: erc20Abi, account: alice } as const;
-  const converter = { address: site.at("agentFeeConverter"), abi: agentFeeConverter.abi } as const;
+  const converter = { address: site.at("agentFeeConverter"), abi: agentFeeConverterAbi } as const;
   await approve(site, site.stablecoin, converter.address, 5n);
   const fee = { ...converter, account: alice, functionName: "notifyFee", args: [agent, site.stablecoin, 5n] } as const;
   await site.sent(await site.client.writeContract(fee));
@@ -213,12 +213,12 @@ test("a message without cover is told of after an hour, and delivered when it ha
   const { primary, secondary1 } = chains.sites;
   const credit = () =>
     primary.client.readContract({
-      ...{ address: primary.at("inferenceSettlement"), abi: inferenceSettlement.abi },
+      ...{ address: primary.at("inferenceSettlement"), abi: inferenceSettlementAbi },
       functionName: "creditNanoUsd",
       args: [settler.address],
     });
   const eid = secondary1.eid;
-  const minter = { address: primary.at("tokenMinter"), abi: tokenMinter.abi } as const;
+  const minter = { address: primary.at("tokenMinter"), abi: tokenMinterAbi } as const;
   const [line] = await primary.client.readContract({ ...minter, functionName: "lineOf", args: [eid] });
   await activateFromAfar(primary, { eid, amount: line + 1n });
   start();
@@ -301,7 +301,7 @@ async function payMinter(
   const minter = site.at("tokenMinter");
   await fundDollars(site, { issuer: deployer, to: alice.address, dollars: amount / DOLLAR });
   await approve(site, site.stablecoin, minter, amount * 10n ** BigInt(site.stablecoinDecimals - 6));
-  const write = { address: minter, abi: tokenMinter.abi, account: alice } as const;
+  const write = { address: minter, abi: tokenMinterAbi, account: alice } as const;
   await site.sent(
     call.functionName === "mint"
       ? await site.client.writeContract({ ...write, functionName: call.functionName, args: call.args })
@@ -324,24 +324,24 @@ async function settle(site: ChainSite, { id, amountNanoUsd }: { id: bigint; amou
   const { timestamp } = await site.client.getBlock();
   const debits = [{ account: alice.address, amountNanoUsd }];
   const batch = { id, day: timestamp / BigInt(DAY_SECONDS), root: zeroHash, debits, serves: [] };
-  const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlement.abi } as const;
+  const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
   const call = { ...settlement, account: settler, functionName: "settle", args: [batch] } as const;
   await site.sent(await site.client.writeContract(call));
 }
 
 async function createAgent(site: ChainSite): Promise<{ agent: Address; treasury: Address; safe: Address }> {
-  const registry = { address: site.at("agentRegistry"), abi: agentRegistry.abi } as const;
+  const registry = { address: site.at("agentRegistry"), abi: agentRegistryAbi } as const;
   const args = ["Agent", "AGENT", 10n ** 24n, alice.address] as const;
   const hash = await site.client.writeContract({ ...registry, account: alice, functionName: "create", args });
   await site.sent(hash);
   const { logs } = await site.client.getTransactionReceipt({ hash });
-  const [born] = parseEventLogs({ abi: agentRegistry.abi, eventName: "AgentCreated", logs });
+  const [born] = parseEventLogs({ abi: agentRegistryAbi, eventName: "AgentCreated", logs });
   ok(born !== undefined);
   return { agent: born.args.agentToken, treasury: born.args.treasury, safe: born.args.safe };
 }
 
 function pending(site: ChainSite): Promise<bigint> {
-  const outbox = { address: site.at("tokenBackingOutbox"), abi: tokenBackingOutbox.abi } as const;
+  const outbox = { address: site.at("tokenBackingOutbox"), abi: tokenBackingOutboxAbi } as const;
   return site.client.readContract({ ...outbox, functionName: "pending" });
 }
 
