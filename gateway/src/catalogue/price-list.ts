@@ -2,7 +2,6 @@ import { fail } from "@inference/protocol/errors";
 import type { PriceSnapshot } from "@inference/protocol/model";
 import { type GatewayConfig, limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
-import type { Provider } from "../upstream/provider.ts";
 import { type CatalogueShape, parseCatalogue } from "./catalogue.ts";
 
 /**
@@ -26,6 +25,9 @@ export type PriceList = {
   modelGone(): Promise<void>;
 };
 
+/** Whose catalogue it is: reads a path as text; null where there is none. Throws `UpstreamFailure`. */
+type CatalogueSource = { read(path: string, signal: AbortSignal): Promise<string | null> };
+
 const READ_MS = 20_000;
 const KEEP_MS = 7 * 24 * 3_600_000;
 const KEEP_AGAIN_MS = 24 * 3_600_000;
@@ -33,7 +35,7 @@ const KEEP_AGAIN_MS = 24 * 3_600_000;
 export function makePriceList(
   config: Pick<GatewayConfig, "upstream">,
   environment: Pick<Environment, "clock" | "keyValue" | "log" | "timers">,
-  provider: Provider,
+  provider: CatalogueSource,
 ): PriceList {
   const { clock, keyValue, log, timers } = environment;
   const { pricesFile, aliases } = config.upstream;

@@ -1,6 +1,6 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
-import type { RequestBody } from "../inference/inference.ts";
+import type { RequestBody } from "../inference/request.ts";
 import { parseJsonBody, parseObject } from "../inference/requests/parse-json-body.ts";
 import { readLargeJson } from "../inference/requests/read-large-json.ts";
 import { makeBlocks } from "../inference/requests/write-json.ts";

@@ -2,11 +2,11 @@ import { accountPartition, type Partition } from "@inference/ledger/partition";
 import type { SessionRow } from "@inference/ledger/tables";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { errorTable, fail, GatewayError } from "@inference/protocol/errors";
-import { requireCredential, type Wanted } from "../auth/credential.ts";
 import type { VerifiedCredential } from "../auth/credentials.ts";
 import { type KnownCredential, readCredential } from "../inference/means.ts";
 import { credentialError } from "../inference/refusal.ts";
 import type { GatewayContext } from "./context.ts";
+import { requireCredential, type Wanted } from "./credential.ts";
 
 /** Who a request is from, looked up in the partition that knows: a revoked or expired credential ends here. */
 export type KeyHolder = { account: Address; partition: Partition; keyId: string };

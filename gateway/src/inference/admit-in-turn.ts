@@ -2,9 +2,9 @@ import type { Claim } from "@inference/ledger/commands";
 import type { Gateway } from "../gateway.ts";
 import type { Spender } from "../upstream/key-records.ts";
 import { admit } from "./admit.ts";
-import type { InferenceRequest } from "./inference.ts";
 import { exhausted, readSessionMeans } from "./means.ts";
 import { refusalError } from "./refusal.ts";
+import type { InferenceRequest } from "./request.ts";
 import type { Order } from "./requests/order.ts";
 
 /**

@@ -5,9 +5,9 @@ import { reserveRequest } from "@inference/ledger/reservation";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import { type Exchange, holdDetail } from "./exchange.ts";
-import type { InferenceRequest } from "./inference.ts";
 import type { Means } from "./means.ts";
 import { credentialError, refusalError } from "./refusal.ts";
+import type { InferenceRequest } from "./request.ts";
 import type { Order } from "./requests/order.ts";
 
 /**

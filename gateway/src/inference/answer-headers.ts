@@ -1,4 +1,4 @@
-import type { InferenceRequest } from "./inference.ts";
+import type { InferenceRequest } from "./request.ts";
 import type { Order } from "./requests/order.ts";
 
 /** The headers of an answer: ours, and nothing of the provider's. */

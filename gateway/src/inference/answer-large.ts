@@ -6,7 +6,7 @@ import { checkModel } from "./check-model.ts";
 import type { Conclusion } from "./conclusion.ts";
 import { checkpointExchange, durableOrLate, type Exchange, endExchange, keptId } from "./exchange.ts";
 import { giveUp } from "./give-up.ts";
-import type { InferenceRequest } from "./inference.ts";
+import type { InferenceRequest } from "./request.ts";
 import { countBacklog } from "./stream/backlog.ts";
 import { type Outlet, openOutlet, writeInPieces } from "./stream/outlet.ts";
 import type { WholeTap } from "./stream/whole-tap.ts";

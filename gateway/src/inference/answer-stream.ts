@@ -9,7 +9,7 @@ import { checkModel } from "./check-model.ts";
 import { checkpointExchange, type Exchange, endExchange, keptId } from "./exchange.ts";
 import { receiptHint } from "./failure.ts";
 import { giveUp, whyGivenUp } from "./give-up.ts";
-import type { InferenceRequest } from "./inference.ts";
+import type { InferenceRequest } from "./request.ts";
 import { countBacklog } from "./stream/backlog.ts";
 import { eventTap } from "./stream/event-tap.ts";
 import { type Outlet, openOutlet } from "./stream/outlet.ts";

@@ -12,7 +12,7 @@ import { conclude, type Ending } from "./conclusion.ts";
 import { durableOrLate, type Exchange, endExchange, keptId } from "./exchange.ts";
 import { giveUp } from "./give-up.ts";
 import { keepAnswer } from "./idempotency.ts";
-import type { InferenceRequest } from "./inference.ts";
+import type { InferenceRequest } from "./request.ts";
 import { readJsonAnswer } from "./stream/json-answer.ts";
 import type { JsonTap, JsonTapOptions } from "./stream/json-tap.ts";
 import { BrokenAnswer, UnusableAnswer } from "./stream/unusable-answer.ts";

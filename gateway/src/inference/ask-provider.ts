@@ -14,7 +14,11 @@ export async function askProvider(
   const model = order.model.id;
   breaker.admit(model, owner, askedAt);
   try {
-    const response = await provider.infer(order, upstreamKey, abort.signal);
+    const response = await provider.infer(
+      { path: order.upstreamPath, body: order.upstreamBody, stream: order.stream },
+      upstreamKey,
+      abort.signal,
+    );
     // The provider has it, and a stream may go on for minutes.
     order.upstreamBody = "";
     metrics.upstreamAnswered(response.status, clock.now() - askedAt);

@@ -7,7 +7,7 @@ import { nothingReported } from "../pricing/usage.ts";
 import type { AnswerKind, Conclusion, Ending } from "./conclusion.ts";
 import type { Exchange } from "./exchange.ts";
 import { whyGivenUp } from "./give-up.ts";
-import type { InferenceRequest } from "./inference.ts";
+import type { InferenceRequest } from "./request.ts";
 import { BrokenAnswer, UnusableAnswer } from "./stream/unusable-answer.ts";
 
 /** How a forwarded request ended of which nothing was sent to its client. */

@@ -5,8 +5,8 @@ import { fail } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import { inTurn } from "../limits/in-turn.ts";
-import type { InferenceRequest } from "./inference.ts";
 import { credentialError } from "./refusal.ts";
+import type { InferenceRequest } from "./request.ts";
 import type { LongTexts } from "./requests/long-text.ts";
 import { writeJson } from "./requests/write-json.ts";
 

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/protocol/errors";
-import { requireCredential } from "../auth/credential.ts";
 import { readJsonBody } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
+import { requireCredential } from "../http/credential.ts";
 import { commonHeaders } from "../http/every-request.ts";
 import { isRefusal, lookUpCredential } from "../http/identify.ts";
 import { serveInference } from "../inference/inference.ts";

@@ -1,9 +1,9 @@
 import { fail } from "@inference/protocol/errors";
 import type { Model } from "@inference/protocol/model";
-import { presentedCredential } from "../auth/credential.ts";
 import { toModelObject } from "../catalogue/model-object.ts";
 import type { Gateway } from "../gateway.ts";
 import type { GatewayContext } from "../http/context.ts";
+import { presentedCredential } from "../http/credential.ts";
 import { lookUpCredential } from "../http/identify.ts";
 
 /**

@@ -1,6 +1,5 @@
 import type { UpstreamConfig } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse, type UpstreamTransport } from "../environment.ts";
-import type { Order } from "../inference/requests/order.ts";
 import { joinBytes } from "../join-bytes.ts";
 import { fillRecordUrl, type RecordedAnswer } from "./record-url.ts";
 
@@ -10,7 +9,7 @@ import { fillRecordUrl, type RecordedAnswer } from "./record-url.ts";
  */
 export type Provider = {
   /** @param key The upstream key to use: the master key, or one that was made under it. */
-  infer(order: Order, key: string, signal: AbortSignal): Promise<UpstreamResponse>;
+  infer(call: ProviderCall, key: string, signal: AbortSignal): Promise<UpstreamResponse>;
   /** One of the provider's free reads, as text; null if it has none such. Throws `UpstreamFailure` if it is not told. */
   read(path: string, signal: AbortSignal): Promise<string | null>;
   /**
@@ -20,6 +19,15 @@ export type Provider = {
   tryKey(signal: AbortSignal): Promise<number>;
   /** The provider's record of an answer; null while it has none. */
   record(answer: RecordedAnswer, signal: AbortSignal): Promise<string | null>;
+};
+
+/** A request that costs money. */
+export type ProviderCall = {
+  /** Below the provider's base URL, from our table of routes. */
+  path: string;
+  body: string | readonly Uint8Array[];
+  /** The answer is an event stream. */
+  stream: boolean;
 };
 
 const MAX_READ_BYTES = 32 * 1024 * 1024;
@@ -37,15 +45,15 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
     return { status: response.status, text };
   }
   return {
-    async infer(order, key, signal) {
+    async infer(call, key, signal) {
       const request = {
         method: "POST" as const,
-        url: `${config.baseUrl}${order.upstreamPath}`,
+        url: `${config.baseUrl}${call.path}`,
         headers: {
-          ...headers(order.stream ? "text/event-stream" : "*/*", key),
+          ...headers(call.stream ? "text/event-stream" : "*/*", key),
           "content-type": "application/json",
         },
-        body: order.upstreamBody,
+        body: call.body,
         signal,
       };
       try {

@@ -1,5 +1,4 @@
 import type { HeldAnswer } from "../../limits/held-answers.ts";
-import type { InferenceRequest } from "../inference.ts";
 
 /** What an outlet tells of the bytes that wait in it. */
 export type Backlog = {
@@ -10,7 +9,10 @@ export type Backlog = {
 };
 
 /** Counts the bytes that wait for a client as memory that its answer takes, until they have left. */
-export function countBacklog(held: HeldAnswer, { whenSent }: Pick<InferenceRequest, "whenSent">): Backlog {
+export function countBacklog(
+  held: HeldAnswer,
+  { whenSent }: { whenSent: ((callback: () => void) => void) | undefined },
+): Backlog {
   let isSent = false;
   whenSent?.(() => {
     isSent = true;

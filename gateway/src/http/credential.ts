@@ -1,6 +1,6 @@
 import { fail } from "@inference/protocol/errors";
-import type { GatewayContext } from "../http/context.ts";
-import type { VerifiedCredential } from "./credentials.ts";
+import type { VerifiedCredential } from "../auth/credentials.ts";
+import type { GatewayContext } from "./context.ts";
 
 /** What to send where nothing came: an API key, also where a session would do, or a session where no key does. */
 export type Wanted = "key" | "session";
