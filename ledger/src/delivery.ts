@@ -1,5 +1,4 @@
 import type { Command } from "./commands.ts";
-import type { Draft } from "./draft.ts";
 import type { Partition } from "./partition.ts";
 import type { Change } from "./tables.ts";
 
@@ -9,7 +8,13 @@ import type { Change } from "./tables.ts";
  */
 export type Delivery = { id: string; target: Partition; command: Command };
 
-export function deliver(draft: Draft, cause: string, target: Partition, command: Command): void {
+/** @param draft Of the command that caused it. */
+export function deliver(
+  draft: { readonly deliveries: Delivery[] },
+  cause: string,
+  target: Partition,
+  command: Command,
+): void {
   draft.deliveries.push({ id: deliveryId(cause, target), target, command });
 }
 

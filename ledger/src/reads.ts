@@ -5,8 +5,16 @@ import { type Claimed, earlierClaim } from "./claim.ts";
 import type { Claim, CredentialFault, Payer } from "./commands.ts";
 import { type KeyUsage, keyUsage } from "./key-usage.ts";
 import { authenticate } from "./payer.ts";
-import { answeredReceipt, receiptPage, totalPage } from "./receipts.ts";
-import type { CreditRow, CursorRow, KeyRow, ReadRows, ReceiptRow, SessionRow, TotalRow } from "./tables.ts";
+import {
+  answeredReceipt,
+  type ReceiptPage,
+  type ReceiptQuery,
+  receiptPage,
+  type TotalPage,
+  type TotalQuery,
+  totalPage,
+} from "./receipts.ts";
+import type { CreditRow, CursorRow, KeyRow, ReadRows, ReceiptRow, SessionRow } from "./tables.ts";
 
 /** The read side: questions to one partition, each with its answer. */
 export type BudgetView = {
@@ -40,33 +48,15 @@ export type Queries = {
   /** The newest receipt of an answer that its provider calls so, among the last thousand. */
   answered: { query: { type: "answered"; upstreamId: string }; answer: ReceiptRow | null };
   /** Receipts, the newest first. A page may be short, or empty, and not be the last. */
-  receipts: { query: ReceiptQuery; answer: { receipts: ReceiptRow[]; next: string | null } };
+  receipts: { query: ReceiptQuery; answer: ReceiptPage };
   /** What receipts come to, in the order of their days. As with receipts, a page may be short and not be the last. */
-  totals: { query: TotalQuery; answer: { totals: TotalRow[]; next: string | null } };
+  totals: { query: TotalQuery; answer: TotalPage };
   credits: { query: { type: "credits"; after?: string; limit: number }; answer: CreditRow[] };
   cursor: { query: { type: "cursor" }; answer: CursorRow | null };
   /** The total of a day's journal. */
   journal: { query: { type: "journal" }; answer: { settledNanoUsd: NanoUsd } };
 };
 
-/** Null takes all. */
-type Filter = { keyId: string | null; model: string | null };
-export type ReceiptQuery = Filter & {
-  type: "receipts";
-  /** Ids of requests, the later one first: those between are read, without either. */
-  before: string;
-  after: string;
-  limit: number;
-};
-export type TotalQuery = Filter & {
-  type: "totals";
-  /** UTC days, both included. */
-  from: string;
-  to: string;
-  /** The `next` of the page before. */
-  after: string | null;
-  limit: number;
-};
 export type QueryType = keyof Queries;
 export type Query = Queries[QueryType]["query"];
 export type AnswerOf<Q extends Query> = Queries[Q["type"]]["answer"];

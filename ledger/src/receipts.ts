@@ -1,5 +1,4 @@
-import type { Queries, ReceiptQuery, TotalQuery } from "./reads.ts";
-import type { ReadRows, ReceiptRow, Tables } from "./tables.ts";
+import type { ReadRows, ReceiptRow, TotalRow } from "./tables.ts";
 import { totalTerms } from "./totals.ts";
 
 /**
@@ -8,13 +7,35 @@ import { totalTerms } from "./totals.ts";
  */
 const ROWS_A_PAGE = 1_000;
 
+/** Null takes all. */
+type Filter = { keyId: string | null; model: string | null };
+export type ReceiptQuery = Filter & {
+  type: "receipts";
+  /** Ids of requests, the later one first: those between are read, without either. */
+  before: string;
+  after: string;
+  limit: number;
+};
+export type TotalQuery = Filter & {
+  type: "totals";
+  /** UTC days, both included. */
+  from: string;
+  to: string;
+  /** The `next` of the page before. */
+  after: string | null;
+  limit: number;
+};
+/** `next` is where the next page begins; null if this is the last. */
+export type ReceiptPage = { receipts: ReceiptRow[]; next: string | null };
+export type TotalPage = { totals: TotalRow[]; next: string | null };
+
 /** The newest receipt whose answer the provider calls so. */
 export function answeredReceipt(rows: ReadRows, upstreamId: string): ReceiptRow | null {
   const latest = rows.newest("receipt", { before: AFTER_ALL, limit: ROWS_A_PAGE });
   return latest.find(whoseDetail("upstreamId", upstreamId)) ?? null;
 }
 
-export function receiptPage(rows: ReadRows, query: ReceiptQuery): Queries["receipts"]["answer"] {
+export function receiptPage(rows: ReadRows, query: ReceiptQuery): ReceiptPage {
   const read = rows.newest("receipt", { before: query.before, limit: ROWS_A_PAGE });
   const isIn = ({ id }: ReceiptRow): boolean => id > query.after;
   const isOfModel = query.model === null ? () => true : whoseDetail("model", query.model);
@@ -24,11 +45,11 @@ export function receiptPage(rows: ReadRows, query: ReceiptQuery): Queries["recei
   return { receipts: page, next };
 }
 
-export function totalPage(rows: ReadRows, query: TotalQuery): Queries["totals"]["answer"] {
+export function totalPage(rows: ReadRows, query: TotalQuery): TotalPage {
   // A day is the beginning of its totals' ids, and so before all of them.
   const read = rows.list("total", { after: query.after ?? query.from, limit: ROWS_A_PAGE });
-  const isIn = (total: Tables["total"]): boolean => totalTerms(total).day <= query.to;
-  const matches = (total: Tables["total"]): boolean => {
+  const isIn = (total: TotalRow): boolean => totalTerms(total).day <= query.to;
+  const matches = (total: TotalRow): boolean => {
     const { keyId, model } = totalTerms(total);
     return (query.keyId === null || keyId === query.keyId) && (query.model === null || model === query.model);
   };

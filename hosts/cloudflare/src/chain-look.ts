@@ -1,11 +1,17 @@
 import type { ActivationWatcher, WatcherStatus } from "@inference/chain/activation-watcher";
 import { createPending } from "@inference/chain/pending";
 import { type ChainClient, createChainClient } from "@inference/chain/rpc";
+import type { Activation } from "@inference/ledger/commands";
 import { chainPartition } from "@inference/ledger/partition";
 import type { Bindings } from "./bindings.ts";
-import type { ChainLook } from "./chain-object.ts";
 import { log } from "./log.ts";
 import { timers } from "./timers.ts";
+
+/** How far the chain was read, and what is on it and not final. */
+export type ChainLook = { status: WatcherStatus; pending: readonly Activation[] };
+
+/** The chain's object as it is called. */
+export type ChainCalls = { look(): Promise<ChainLook> };
 
 /** What the chain's object saw, as it was told here last: for display, and to keep the object going. */
 export type FollowedChain = Pick<ActivationWatcher, "status" | "pendingActivations"> & {
@@ -22,8 +28,8 @@ export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain
       if (Date.now() - lookedAt < afterMs) return;
       lookedAt = Date.now();
       try {
-        const object = CHAIN.get(CHAIN.idFromName(chainPartition(chainId)));
-        const seen = (await object.look()) as ChainLook;
+        const object = CHAIN.get(CHAIN.idFromName(chainPartition(chainId))) as unknown as ChainCalls;
+        const seen = await object.look();
         status = seen.status;
         pending.replace(seen.pending);
       } catch (error) {

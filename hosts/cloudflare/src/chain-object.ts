@@ -1,26 +1,17 @@
 import { DurableObject } from "cloudflare:workers";
 import type { DurableObjectState } from "@cloudflare/workers-types";
-import {
-  type ActivationWatcher,
-  createActivationWatcher,
-  type PollResult,
-  type WatcherStatus,
-} from "@inference/chain/activation-watcher";
-import type { Activation } from "@inference/ledger/commands";
+import { type ActivationWatcher, createActivationWatcher, type PollResult } from "@inference/chain/activation-watcher";
 import type { Bindings } from "./bindings.ts";
-import { chainClientOf } from "./chain-look.ts";
+import { type ChainCalls, type ChainLook, chainClientOf } from "./chain-look.ts";
 import { makeEdgeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
 import { settingsOf } from "./settings.ts";
-
-/** How far the chain was read, and what is on it and not final. */
-export type ChainLook = { status: WatcherStatus; pending: readonly Activation[] };
 
 /**
  * Who watches the primary chain: one object, polling from its alarm. What it read lies in the ledger, so that nothing
  * is lost with it. The alarm never fails and always sets the next one; every look sets one that is missing.
  */
-export class ChainObject extends DurableObject<Bindings> {
+export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
   readonly #watcher: ActivationWatcher;
   readonly #pollMs: number;
 

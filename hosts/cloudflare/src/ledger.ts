@@ -10,7 +10,7 @@ import type { OwnRows } from "./own-rows.ts";
 import { timers } from "./timers.ts";
 
 /** A partition as it is called: an object, from afar or from within itself. */
-type PartitionCalls = {
+export type PartitionCalls = {
   execute(partition: Partition, command: Command): Promise<Reply>;
   executeAll(partition: Partition, commands: readonly Command[]): Promise<readonly Outcome[]>;
   read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>>;

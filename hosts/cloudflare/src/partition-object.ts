@@ -16,7 +16,7 @@ import type { Bindings } from "./bindings.ts";
 import { makeDeliveries, type Outcome } from "./deliveries.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
 import { type GroupCommit, makeGroupCommit } from "./group-commit.ts";
-import { type EdgeLedger, makeEdgeLedger } from "./ledger.ts";
+import { type EdgeLedger, makeEdgeLedger, type PartitionCalls } from "./ledger.ts";
 import { log } from "./log.ts";
 import { MOST_UNDELIVERED, type OwnRows, openOwnRows } from "./own-rows.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
@@ -34,7 +34,7 @@ import { timers } from "./timers.ts";
  * when they fail too often, so none ever fails, each sets the next one, and a call that finds none where there should
  * be one sets it.
  */
-export class PartitionObject extends DurableObject<Bindings> {
+export class PartitionObject extends DurableObject<Bindings> implements PartitionCalls {
   /** Of the instance, for what is of the class can be called from afar. */
   protected readonly ownRows: OwnRows;
   readonly #commits: GroupCommit;

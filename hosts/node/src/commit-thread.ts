@@ -1,7 +1,8 @@
 import { serialize } from "node:v8";
 import { Worker } from "node:worker_threads";
-import { fileOf, type Synchronous } from "./database.ts";
+import { fileOf } from "./database.ts";
 import type { EncodedRows } from "./encoded-rows.ts";
+import type { Synchronous } from "./row-log.ts";
 
 /**
  * A thread that writes: it owns the file's lock and the connection that commits. While it waits for the disk,

@@ -1,9 +1,7 @@
 import { closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { isReadableSchema, missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
-import { CREATE_LOG, openRowLog } from "./row-log.ts";
-
-export type Synchronous = "FULL" | "NORMAL";
+import { CREATE_LOG, openRowLog, type Synchronous } from "./row-log.ts";
 
 /**
  * Opens the ledger's file. `FULL` makes every commit survive a power cut; `NORMAL` survives the death of the process

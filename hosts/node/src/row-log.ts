@@ -1,6 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
 import { deserialize } from "node:v8";
-import type { Synchronous } from "./database.ts";
 import type { EncodedRows } from "./encoded-rows.ts";
 import { type RowWrite, RowWrites, writeRow } from "./row-writes.ts";
 import { prepareStatements, prepareTransaction } from "./statements.ts";
@@ -26,6 +25,9 @@ export type RowLog = {
   /** So much has gathered that nothing should be appended before some of it is folded. */
   readonly isBehind: boolean;
 };
+
+/** `FULL`: a commit survives a power cut. `NORMAL`: it survives the death of the process. */
+export type Synchronous = "FULL" | "NORMAL";
 
 export const CREATE_LOG = "CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, rows BLOB NOT NULL) STRICT";
 

@@ -1,5 +1,3 @@
-import type { Exchange } from "./exchange.ts";
-
 /** What may stand before a gateway, and answers by itself to what is no HTTP. */
 export type Front = keyof typeof fronts;
 
@@ -26,7 +24,10 @@ export function frontNamed(name: string): Front {
 }
 
 /** Such an answer is plain text and has no header but those of its framing, so none of the gateway's. */
-export function isOfFront({ status, headers, body }: Exchange, front: Front | null): boolean {
+export function isOfFront(
+  { status, headers, body }: { status: number; headers: Headers; body: Uint8Array },
+  front: Front | null,
+): boolean {
   if (front === null) return false;
   const isFraming = [...headers.keys()].every((name) => /^(connection|content-length|content-type)$/.test(name));
   const isText = (headers.get("content-type") ?? "text/plain") === "text/plain";
