@@ -1,14 +1,13 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import type { Gateway } from "../gateway.ts";
 import type { HeldAnswer } from "../limits/held-answers.ts";
-import { startProof, startWatch } from "./answer-stream.ts";
+import { respond, startProof, startWatch } from "./answer-watch.ts";
 import { checkModel } from "./check-model.ts";
 import type { Conclusion } from "./conclusion.ts";
 import { checkpointExchange, durableOrLate, type Exchange, endExchange, keptId } from "./exchange.ts";
 import { giveUp } from "./give-up.ts";
 import type { InferenceRequest } from "./request.ts";
-import { countBacklog } from "./stream/backlog.ts";
-import { type Outlet, openOutlet, writeInPieces } from "./stream/outlet.ts";
+import { type Outlet, writeInPieces } from "./stream/outlet.ts";
 import type { WholeTap } from "./stream/whole-tap.ts";
 
 /** A whole answer that is too large to be gathered, of which nothing was sent. */
@@ -44,15 +43,10 @@ export async function answerLarge(
     throw new LedgerUnavailable("the first checkpoint could not be written down");
   }
   exchange.streams = true;
-  const { stalledReaderMs } = gateway.config.request;
-  const backlog = countBacklog(large.held, request);
-  const { breakOff } = request;
-  const outlet = openOutlet(gateway.environment, { keepsAlive: false, stalledReaderMs, backlog, breakOff });
-  gateway.environment.background(relay(gateway, exchange, large, outlet).finally(() => deadline.cancel()));
-  const gone = request.clientGone;
-  if (gone?.aborted === true) outlet.leave();
-  else gone?.addEventListener("abort", () => outlet.leave(), { once: true });
-  return new Response(outlet.readable, { status: 200, headers: large.headers });
+  const { headers, held } = large;
+  return respond(gateway, request, { headers, held, keepsAlive: false }, (outlet) =>
+    relay(gateway, exchange, large, outlet).finally(() => deadline.cancel()),
+  );
 }
 
 /** From the provider to the client and to the ledger. Never throws. */

@@ -2,17 +2,16 @@ import { type ErrorBody, errorBody } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
-import { isNothingDelivered, nothingDelivered } from "../pricing/quote.ts";
-import { nothingReported } from "../pricing/usage.ts";
+import { isNothingDelivered } from "../pricing/quote.ts";
 import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
+import { respond, startProof, startWatch } from "./answer-watch.ts";
 import { checkModel } from "./check-model.ts";
-import { checkpointExchange, type Exchange, endExchange, keptId } from "./exchange.ts";
+import { type Exchange, endExchange } from "./exchange.ts";
 import { receiptHint } from "./failure.ts";
 import { giveUp, whyGivenUp } from "./give-up.ts";
 import type { InferenceRequest } from "./request.ts";
-import { countBacklog } from "./stream/backlog.ts";
 import { eventTap } from "./stream/event-tap.ts";
-import { type Outlet, openOutlet } from "./stream/outlet.ts";
+import type { Outlet } from "./stream/outlet.ts";
 import { audioTap, type Tap } from "./stream/tap.ts";
 import { UnusableAnswer } from "./stream/unusable-answer.ts";
 
@@ -35,21 +34,11 @@ export async function answerStream(
   if (!isExpected || contentType === null) throw new UnusableAnswer("has an unexpected content type");
   const tap = exchange.order.stream ? eventTap(exchange.order, gateway.secrets(exchange.upstreamKey)) : audioTap();
   exchange.streams = true;
-  const { stalledReaderMs } = gateway.config.request;
-  const backlog = countBacklog(gateway.heldAnswers.open(request.credential.partition), request);
-  const { breakOff } = request;
-  const outlet = openOutlet(gateway.environment, {
-    keepsAlive: exchange.order.stream,
-    stalledReaderMs,
-    backlog,
-    breakOff,
-  });
-  gateway.environment.background(relay(gateway, exchange, response, tap, outlet).finally(() => deadline.cancel()));
-  const gone = request.clientGone;
-  if (gone?.aborted === true) outlet.leave();
-  else gone?.addEventListener("abort", () => outlet.leave(), { once: true });
-  const headers = answerHeaders(request, exchange.order, contentType);
-  return new Response(outlet.readable, { status: 200, headers: { ...headers, "x-accel-buffering": "no" } });
+  const held = gateway.heldAnswers.open(request.credential.partition);
+  const headers = { ...answerHeaders(request, exchange.order, contentType), "x-accel-buffering": "no" };
+  return respond(gateway, request, { headers, held, keepsAlive: exchange.order.stream }, (outlet) =>
+    relay(gateway, exchange, response, tap, outlet).finally(() => deadline.cancel()),
+  );
 }
 
 /** From the provider to the client and to the ledger. Never throws. */
@@ -98,62 +87,6 @@ async function relay(
   }
 }
 
-type Proof = {
-  /** What came last must not leave before `write`. */
-  isDue(): boolean;
-  /** False: it could not be written down, and the answer has ended. */
-  write(): Promise<boolean>;
-};
-
-/**
- * A checkpoint before anything is delivered, and as soon as the provider names the answer: should this process die, its
- * record of the answer is found by that name. Nothing leaves, and nothing is charged, unless it is durable.
- *
- * @param writtenBefore The name in the first checkpoint, where that is durable.
- */
-export function startProof(
-  gateway: Gateway,
-  exchange: Exchange,
-  tap: WatchedTap,
-  outlet: Outlet,
-  writtenBefore?: string | null,
-): Proof {
-  /** The name as it was written down; undefined before that. */
-  let written = writtenBefore;
-  return {
-    isDue() {
-      exchange.upstreamId ??= keptId(gateway, exchange, tap.upstreamId());
-      if (written !== undefined) return exchange.upstreamId !== written;
-      return exchange.upstreamId !== null || !isNothingDelivered(tap.delivered());
-    },
-    async write() {
-      const isFirst = written === undefined;
-      written = exchange.upstreamId;
-      try {
-        await checkpointExchange(gateway, exchange, outlet.delivered());
-        return true;
-      } catch (error) {
-        gateway.environment.log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) });
-        // What is delivered already is proved, if not by this name.
-        if (isFirst) await refuseToBegin(gateway, exchange, outlet);
-        return !isFirst;
-      }
-    },
-  };
-}
-
-async function refuseToBegin(gateway: Gateway, exchange: Exchange, outlet: Outlet): Promise<void> {
-  const why = "its first checkpoint could not be written down";
-  endExchange(gateway, exchange, { kind: "nothing", why, ...nothingReported, mayBill: "stream" });
-  exchange.abort.abort();
-  if (exchange.order.stream) {
-    const message = "The ledger is unavailable. Nothing was charged. Retry in a few seconds.";
-    const body = errorBody({ code: "ledger_unavailable", message });
-    await outlet.write(new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`), nothingDelivered);
-    outlet.close();
-  } else outlet.fail();
-}
-
 /** Call it before the tap's last bytes are written: they are counted as delivered to a client that is still there. */
 function end(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet, complete: boolean): void {
   const reported = tap.reported();
@@ -186,56 +119,4 @@ function cutError({ id, abort: { signal } }: Exchange): ErrorBody {
 function isRunaway(exchange: Exchange, tap: Tap): boolean {
   const { bound } = exchange.order.quote;
   return bound !== undefined && tap.delivered().events > 2 * bound.completionTokens + limits.checkpointTokens;
-}
-
-/** What is looked at of a tap while an answer runs through it. */
-type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId">;
-
-type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
-
-/** Looks after a stream every few seconds: checkpoints, keeps an idle one alive, gives up one that stands still. */
-export function startWatch(gateway: Gateway, exchange: Exchange, tap: WatchedTap, outlet: Outlet): Watch {
-  const { clock, timers, log } = gateway.environment;
-  let lastBytesAt = clock.now();
-  let checkpointed = outlet.delivered();
-  let drain: { cancel(): void } | undefined;
-  let timer = timers.after(limits.checkpointMs, tick);
-  outlet.onLeave(() => {
-    drain = timers.after(gateway.config.drainMs, () => exchange.abort.abort());
-  });
-
-  function tick(): void {
-    timer = timers.after(limits.checkpointMs, tick);
-    const now = clock.now();
-    // Over for the client, and the provider still sends: nothing of it is wanted any more.
-    const isOver = exchange.ended || tap.state() !== "open";
-    if (isOver) giveUp(exchange, "The answer was over");
-    else if (now - lastBytesAt >= gateway.config.request.streamIdleMs)
-      giveUp(exchange, "The provider sent nothing for too long");
-    outlet.keepAlive(now);
-    checkpoint();
-  }
-
-  function checkpoint(): void {
-    const delivered = outlet.delivered();
-    // A choice of a whole answer is an event only at its end.
-    if (delivered.events === checkpointed.events && delivered.bytes === checkpointed.bytes) return;
-    checkpointed = delivered;
-    checkpointExchange(gateway, exchange, delivered).catch((error: unknown) =>
-      log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) }),
-    );
-  }
-
-  return {
-    sawBytes() {
-      lastBytesAt = clock.now();
-    },
-    checkpointIfDue() {
-      if (outlet.delivered().events - checkpointed.events >= limits.checkpointTokens) checkpoint();
-    },
-    stop() {
-      timer.cancel();
-      drain?.cancel();
-    },
-  };
 }

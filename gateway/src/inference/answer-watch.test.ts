@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openFixture } from "../../test/identity-fixture.ts";
 import type { Delivered } from "../pricing/quote.ts";
-import { startWatch } from "./answer-stream.ts";
+import { startWatch } from "./answer-watch.ts";
 import type { Exchange } from "./exchange.ts";
 import { openOutlet } from "./stream/outlet.ts";
 
@@ -18,7 +18,7 @@ test("a checkpoint is written for more bytes of a choice that has not ended, and
   const written: number[] = [];
   const quote = { chargeForDelivered: ({ bytes }: Delivered) => written.push(bytes) };
   const exchange = { order: { quote }, abort: new AbortController() } as unknown as Exchange;
-  const backlog = { is: () => undefined, isLast: () => undefined };
+  const backlog = { waits: () => undefined, ends: () => undefined };
   const outlet = openOutlet(gateway.environment, { keepsAlive: false, stalledReaderMs: 1, backlog });
   let delivered: Delivered = { bytes: 0, events: 0 };
   const tap = { state: () => "open" as const, delivered: () => delivered, upstreamId: () => null };

@@ -3,27 +3,24 @@ import type { HeldAnswer } from "../../limits/held-answers.ts";
 /** What an outlet tells of the bytes that wait in it. */
 export type Backlog = {
   /** So many wait now, while the client is behind. */
-  is(bytes: number): void;
+  waits(bytes: number): void;
   /** Nothing more is written; so many wait yet. */
-  isLast(bytes: number): void;
+  ends(bytes: number): void;
 };
 
 /** Counts the bytes that wait for a client as memory that its answer takes, until they have left. */
-export function countBacklog(
-  held: HeldAnswer,
-  { whenSent }: { whenSent: ((callback: () => void) => void) | undefined },
-): Backlog {
+export function countBacklog(held: HeldAnswer, whenSent: ((callback: () => void) => void) | undefined): Backlog {
   let isSent = false;
   whenSent?.(() => {
     isSent = true;
     held.set(0);
   });
   return {
-    is(bytes) {
+    waits(bytes) {
       if (!isSent) held.set(bytes);
     },
     // Where the host does not say when the last byte has left, it is the host's from here on.
-    isLast(bytes) {
+    ends(bytes) {
       if (!isSent) held.set(whenSent === undefined ? 0 : bytes);
     },
   };

@@ -12,10 +12,10 @@ const environment = {
 test("a client that has caught up has no bytes waiting, while its answer goes on", async () => {
   let waiting = 0;
   const backlog = {
-    is(bytes: number) {
+    waits(bytes: number) {
       waiting = bytes;
     },
-    isLast: () => undefined,
+    ends: () => undefined,
   };
   const outlet = openOutlet(environment, { keepsAlive: false, stalledReaderMs: 1_000, backlog });
   const chunk = new Uint8Array(100_000);
@@ -31,10 +31,10 @@ test("a client that has caught up has no bytes waiting, while its answer goes on
 test("of many bytes no more wait than a slow client has time for", async () => {
   let most = 0;
   const backlog = {
-    is(bytes: number) {
+    waits(bytes: number) {
       most = Math.max(most, bytes);
     },
-    isLast: () => undefined,
+    ends: () => undefined,
   };
   const outlet = openOutlet(environment, { keepsAlive: false, stalledReaderMs: 1_000, backlog });
   const written = writeInPieces(outlet, new Uint8Array(1024 * 1024), nothingDelivered).then(() => outlet.close());

@@ -70,7 +70,7 @@ export function openOutlet(
       },
       cancel() {
         leave();
-        options.backlog.isLast(0);
+        options.backlog.ends(0);
       },
     },
     { highWaterMark: MAX_BACKLOG_BYTES, size: (chunk) => chunk.byteLength },
@@ -90,7 +90,7 @@ export function openOutlet(
   function countBacklog(): void {
     const bytes = left ? 0 : waiting();
     isBehind = bytes > 0;
-    options.backlog.is(bytes);
+    options.backlog.waits(bytes);
   }
 
   function room(): Promise<void> {
@@ -123,7 +123,7 @@ export function openOutlet(
   function closeController(how: (open: ReadableStreamDefaultController<Uint8Array>) => void): void {
     if (closed || controller === undefined) return;
     closed = true;
-    options.backlog.isLast(left ? 0 : waiting());
+    options.backlog.ends(left ? 0 : waiting());
     try {
       how(controller);
     } catch {

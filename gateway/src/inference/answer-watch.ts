@@ -1,0 +1,135 @@
+import { errorBody } from "@inference/protocol/errors";
+import { limits } from "../config.ts";
+import type { Gateway } from "../gateway.ts";
+import type { HeldAnswer } from "../limits/held-answers.ts";
+import { isNothingDelivered, nothingDelivered } from "../pricing/quote.ts";
+import { nothingReported } from "../pricing/usage.ts";
+import { checkpointExchange, type Exchange, endExchange, keptId } from "./exchange.ts";
+import { giveUp } from "./give-up.ts";
+import type { InferenceRequest } from "./request.ts";
+import { countBacklog } from "./stream/backlog.ts";
+import { type Outlet, openOutlet } from "./stream/outlet.ts";
+import type { Tap } from "./stream/tap.ts";
+
+/** The response of an answer that is sent as it comes; `relay` writes it, in the background. */
+export function respond(
+  { config, environment }: Gateway,
+  { whenSent, breakOff, clientGone }: InferenceRequest,
+  { headers, held, keepsAlive }: { headers: Record<string, string>; held: HeldAnswer; keepsAlive: boolean },
+  relay: (outlet: Outlet) => Promise<void>,
+): Response {
+  const { stalledReaderMs } = config.request;
+  const backlog = countBacklog(held, whenSent);
+  const outlet = openOutlet(environment, { keepsAlive, stalledReaderMs, backlog, breakOff });
+  environment.background(relay(outlet));
+  if (clientGone?.aborted === true) outlet.leave();
+  else clientGone?.addEventListener("abort", () => outlet.leave(), { once: true });
+  return new Response(outlet.readable, { status: 200, headers });
+}
+
+/** What is looked at of a tap while an answer runs through it. */
+type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId">;
+
+type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
+
+/** Looks after a stream every few seconds: checkpoints, keeps an idle one alive, gives up one that stands still. */
+export function startWatch(gateway: Gateway, exchange: Exchange, tap: WatchedTap, outlet: Outlet): Watch {
+  const { clock, timers, log } = gateway.environment;
+  let lastBytesAt = clock.now();
+  let checkpointed = outlet.delivered();
+  let drain: { cancel(): void } | undefined;
+  let timer = timers.after(limits.checkpointMs, tick);
+  outlet.onLeave(() => {
+    drain = timers.after(gateway.config.drainMs, () => exchange.abort.abort());
+  });
+
+  function tick(): void {
+    timer = timers.after(limits.checkpointMs, tick);
+    const now = clock.now();
+    // Over for the client, and the provider still sends: nothing of it is wanted any more.
+    const isOver = exchange.ended || tap.state() !== "open";
+    if (isOver) giveUp(exchange, "The answer was over");
+    else if (now - lastBytesAt >= gateway.config.request.streamIdleMs) giveUp(exchange, "The provider sent nothing for too long");
+    outlet.keepAlive(now);
+    checkpoint();
+  }
+
+  function checkpoint(): void {
+    const delivered = outlet.delivered();
+    // A choice of a whole answer is an event only at its end.
+    if (delivered.events === checkpointed.events && delivered.bytes === checkpointed.bytes) return;
+    checkpointed = delivered;
+    checkpointExchange(gateway, exchange, delivered).catch((error: unknown) =>
+      log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) }),
+    );
+  }
+
+  return {
+    sawBytes() {
+      lastBytesAt = clock.now();
+    },
+    checkpointIfDue() {
+      if (outlet.delivered().events - checkpointed.events >= limits.checkpointTokens) checkpoint();
+    },
+    stop() {
+      timer.cancel();
+      drain?.cancel();
+    },
+  };
+}
+
+export type Proof = {
+  /** What came last must not leave before `write`. */
+  isDue(): boolean;
+  /** False: it could not be written down, and the answer has ended. */
+  write(): Promise<boolean>;
+};
+
+/**
+ * A checkpoint before anything is delivered, and as soon as the provider names the answer: should this process die, its
+ * record of the answer is found by that name. Nothing leaves, and nothing is charged, unless it is durable.
+ *
+ * @param writtenBefore The name in the first checkpoint, where that is durable.
+ */
+export function startProof(
+  gateway: Gateway,
+  exchange: Exchange,
+  tap: WatchedTap,
+  outlet: Outlet,
+  writtenBefore?: string | null,
+): Proof {
+  /** The name as it was written down; undefined before that. */
+  let written = writtenBefore;
+  return {
+    isDue() {
+      exchange.upstreamId ??= keptId(gateway, exchange, tap.upstreamId());
+      if (written !== undefined) return exchange.upstreamId !== written;
+      return exchange.upstreamId !== null || !isNothingDelivered(tap.delivered());
+    },
+    async write() {
+      const isFirst = written === undefined;
+      written = exchange.upstreamId;
+      try {
+        await checkpointExchange(gateway, exchange, outlet.delivered());
+        return true;
+      } catch (error) {
+        gateway.environment.log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) });
+        // What is delivered already is proved, if not by this name.
+        if (isFirst) await refuseToBegin(gateway, exchange, outlet);
+        return !isFirst;
+      }
+    },
+  };
+}
+
+async function refuseToBegin(gateway: Gateway, exchange: Exchange, outlet: Outlet): Promise<void> {
+  const why = "its first checkpoint could not be written down";
+  endExchange(gateway, exchange, { kind: "nothing", why, ...nothingReported, mayBill: "stream" });
+  exchange.abort.abort();
+  if (exchange.order.stream) {
+    const message = "The ledger is unavailable. Nothing was charged. Retry in a few seconds.";
+    const body = errorBody({ code: "ledger_unavailable", message });
+    await outlet.write(new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`), nothingDelivered);
+    outlet.close();
+  } else outlet.fail();
+}
