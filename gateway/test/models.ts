@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ErrorCode, GatewayError } from "@inference/protocol/errors";
 import type { Model, ModelFeatures, Price } from "@inference/protocol/model";
-import type { Order } from "../src/inference/requests/order.ts";
+import type { WrittenOrder } from "../src/inference/requests/order.ts";
 import type { OrderContext } from "../src/inference/requests/order-context.ts";
 import { complete } from "../src/limits/sliced-work.ts";
 
@@ -64,7 +64,7 @@ export const context: OrderContext = {
 };
 
 /** Parses an order in one piece, of a body that is small. */
-export function atOnce<T extends Order>(parse: (body: unknown, context: OrderContext) => Generator<void, T>) {
+export function atOnce<T extends WrittenOrder>(parse: (body: unknown, context: OrderContext) => Generator<void, T>) {
   return (body: unknown, orderContext: OrderContext): T & { upstreamBody: string } => {
     const order = complete(parse(body, orderContext));
     const { upstreamBody } = order;

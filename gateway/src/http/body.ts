@@ -7,19 +7,22 @@ import { makeBlocks } from "../inference/requests/write-json.ts";
 import { joinBytes } from "../join-bytes.ts";
 import type { Sender } from "../limits/held-bodies.ts";
 import type { GatewayContext } from "./context.ts";
-
-type Prove = (mustPay: boolean) => Promise<unknown>;
+import type { SenderProof } from "./sender-proof.ts";
 
 /**
  * A request's body as JSON, read within a limit and a time. Above `parsedBodyBytes` it is parsed in a turn of its own,
  * above `smallBodyBytes` in pieces. Errors: 415 for another media type or an encoded body, 413 above the limit, 408 for
  * a body that does not come, 503 where memory is short, 400 for what is not JSON in UTF-8.
  *
- * @param prove Called before a body of more than `unprovenBodyBytes` is parsed, and before anything is read while memory
- *   is scarce: throws if nobody vouches for the sender, or they could not pay where that is what it takes.
+ * @param proof Asked for before a body of more than `unprovenBodyBytes` is parsed, and before anything is read while
+ *   memory is scarce.
  */
-export async function readJsonBody(context: GatewayContext, maxBytes: number, prove: Prove): Promise<RequestBody> {
-  const chunks = await readBytes(context, maxBytes, prove);
+export async function readJsonBody(
+  context: GatewayContext,
+  maxBytes: number,
+  proof: SenderProof,
+): Promise<RequestBody> {
+  const chunks = await readBytes(context, maxBytes, proof);
   const { credential, gateway } = context.var;
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   const owner = credential?.partition ?? "";
@@ -32,10 +35,10 @@ export async function readJsonBody(context: GatewayContext, maxBytes: number, pr
 
 /** The text of a small one, which is not parsed. */
 export async function readJsonText(context: GatewayContext, maxBytes: number): Promise<string> {
-  return decode(joinBytes(await readBytes(context, maxBytes)));
+  return decode(joinBytes(await readBytes(context, maxBytes, null)));
 }
 
-async function readBytes(context: GatewayContext, maxBytes: number, prove?: Prove): Promise<Uint8Array[]> {
+async function readBytes(context: GatewayContext, maxBytes: number, proof: SenderProof | null): Promise<Uint8Array[]> {
   const { req } = context;
   const mediaType = req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (mediaType !== "application/json") {
@@ -47,17 +50,10 @@ async function readBytes(context: GatewayContext, maxBytes: number, prove?: Prov
   }
   const announced = Number(req.header("content-length") ?? Number.NaN);
   if (announced > maxBytes) tooLarge(maxBytes);
-  if (!(announced <= limits.smallBodyBytes)) return readCounting(context, maxBytes, prove);
-  const { heldBodies, config } = context.get("gateway");
-  if (heldBodies.isScarce()) await prove?.(true);
-  else if (announced > config.request.unprovenBodyBytes && !isProven(context)) await prove?.(false);
+  if (!(announced <= limits.smallBodyBytes)) return readCounting(context, maxBytes, proof);
+  const proven = proof?.require(announced);
+  if (proven !== undefined) await proven;
   return [new Uint8Array(await readAnnounced(context, announced))];
-}
-
-/** A moment ago its partition said that the credential is good. */
-function isProven(context: GatewayContext): boolean {
-  const { credential, gateway, at } = context.var;
-  return credential !== undefined && gateway.seen.wasGoodSince(credential.payer.digest, at - limits.provenMs);
 }
 
 function decode(bytes: Uint8Array): string {
@@ -72,7 +68,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A small body of known length. */
 function readAnnounced(context: GatewayContext, length: number): Promise<ArrayBuffer> {
-  context.get("gateway").heldBodies.take(context.get("held"), length, senderOf(context));
+  context.get("held").take(length, senderOf(context));
   // Read past the router, which would keep the bytes for as long as the request takes.
   return withinTime(context, context.req.raw.arrayBuffer().catch(brokenOff));
 }
@@ -84,39 +80,29 @@ function readAnnounced(context: GatewayContext, length: number): Promise<ArrayBu
 async function readCounting(
   context: GatewayContext,
   maxBytes: number,
-  prove: Prove | undefined,
+  proof: SenderProof | null,
 ): Promise<Uint8Array[]> {
   const reader = context.req.raw.body?.getReader();
   if (reader === undefined) return [];
   const held = context.get("held");
-  const { heldBodies, config } = context.get("gateway");
 
   async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array[]> {
     const blocks = makeBlocks();
     let length = 0;
-    let proven = isProven(context);
-    let pays = prove === undefined;
     for (;;) {
-      if (!pays && heldBodies.isScarce()) {
-        await proveSender(true);
-        pays = true;
+      const proven = proof?.require(length);
+      if (proven !== undefined) {
+        await proven;
+        // What was read so far counts as whose it is seen to be.
+        held.take(0, senderOf(context));
       }
       const { done, value } = await reader.read().catch(brokenOff);
       if (done) return blocks.end();
       length += value.length;
       if (length > maxBytes) tooLarge(maxBytes);
-      heldBodies.take(held, value.length, senderOf(context));
+      held.take(value.length, senderOf(context));
       blocks.append(value);
-      if (proven || pays || length <= config.request.unprovenBodyBytes) continue;
-      await proveSender(false);
-      proven = true;
     }
-  }
-
-  /** What was read so far counts as whose it is seen to be. */
-  async function proveSender(mustPay: boolean): Promise<void> {
-    await prove?.(mustPay);
-    heldBodies.take(held, 0, senderOf(context));
   }
 
   try {

@@ -1,6 +1,5 @@
 import { makeRequestId } from "@inference/protocol/id";
 import type { Gateway } from "../gateway.ts";
-import type { HeldBody } from "../limits/held-bodies.ts";
 import { clientName } from "./client-address.ts";
 import type { GatewayContext, Handler } from "./context.ts";
 import { errorResponse } from "./errors.ts";
@@ -26,7 +25,7 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
       if (context.req.method === "OPTIONS") {
         response = preflight(context.req.header("access-control-request-headers"));
       } else {
-        const held: HeldBody = { bytes: 0, sender: null };
+        const held = gateway.heldBodies.open();
         context.set("held", held);
         try {
           admitAddress(context);
@@ -34,7 +33,7 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
         } catch (error) {
           response = errorResponse(context, error);
         } finally {
-          gateway.heldBodies.keep(held, 0);
+          held.release();
         }
       }
       gateway.metrics.answered(context.get("route"), response.status, clock.now() - at);

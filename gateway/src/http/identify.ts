@@ -3,7 +3,7 @@ import type { SessionRow } from "@inference/ledger/tables";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { errorTable, fail, GatewayError } from "@inference/protocol/errors";
 import type { VerifiedCredential } from "../auth/credentials.ts";
-import { type KnownCredential, readCredential } from "../inference/means.ts";
+import { type KnownCredential, readCredential } from "../inference/funding.ts";
 import { credentialError } from "../inference/refusal.ts";
 import type { GatewayContext } from "./context.ts";
 import { requireCredential, type Wanted } from "./credential.ts";

@@ -2,10 +2,8 @@ import { LedgerUnavailable } from "@inference/ledger/client";
 import type { Gateway } from "../gateway.ts";
 import type { HeldAnswer } from "../limits/held-answers.ts";
 import { respond, startProof, startWatch } from "./answer-watch.ts";
+import type { Call, Ended } from "./call.ts";
 import { checkModel } from "./check-model.ts";
-import type { Conclusion } from "./conclusion.ts";
-import { checkpointExchange, durableOrLate, type Exchange, endExchange, keptId } from "./exchange.ts";
-import { giveUp } from "./give-up.ts";
 import type { InferenceRequest } from "./request.ts";
 import { type Outlet, writeInPieces } from "./stream/outlet.ts";
 import type { WholeTap } from "./stream/whole-tap.ts";
@@ -30,30 +28,29 @@ export type LargeAnswer = {
  */
 export async function answerLarge(
   gateway: Gateway,
-  exchange: Exchange,
+  call: Call,
   request: InferenceRequest,
   large: LargeAnswer,
-  deadline: { cancel(): void },
 ): Promise<Response> {
-  exchange.upstreamId = keptId(gateway, exchange, large.tap.upstreamId());
+  call.noteUpstreamId(large.tap.upstreamId());
   try {
-    await checkpointExchange(gateway, exchange, large.tap.delivered());
+    await call.checkpoint(large.tap.delivered());
   } catch (error) {
-    gateway.environment.log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) });
+    gateway.environment.log("warn", "checkpoint_failed", { request: call.id, error: String(error) });
     throw new LedgerUnavailable("the first checkpoint could not be written down");
   }
-  exchange.streams = true;
+  call.startStreaming();
   const { headers, held } = large;
   return respond(gateway, request, { headers, held, keepsAlive: false }, (outlet) =>
-    relay(gateway, exchange, large, outlet).finally(() => deadline.cancel()),
+    relay(gateway, call, large, outlet).finally(() => call.close()),
   );
 }
 
 /** From the provider to the client and to the ledger. Never throws. */
-async function relay(gateway: Gateway, exchange: Exchange, large: LargeAnswer, outlet: Outlet): Promise<void> {
+async function relay(gateway: Gateway, call: Call, large: LargeAnswer, outlet: Outlet): Promise<void> {
   const { tap, body } = large;
-  const watch = startWatch(gateway, exchange, tap, outlet);
-  const proof = startProof(gateway, exchange, tap, outlet, exchange.upstreamId);
+  const watch = startWatch(gateway, call, tap, outlet);
+  const proof = startProof(gateway, call, tap, outlet, call.upstreamId);
   let { received } = large;
   try {
     await writeInPieces(outlet, large.passed, tap.delivered());
@@ -63,10 +60,10 @@ async function relay(gateway: Gateway, exchange: Exchange, large: LargeAnswer, o
       const passed = tap.push(chunk);
       if (proof.isDue()) await proof.write();
       if (passed !== undefined && tap.fault() === null) await outlet.write(passed, tap.delivered());
-      if (tap.state() === "done") await finish(gateway, exchange, large, outlet);
+      if (tap.state() === "done") await finish(gateway, call, large, outlet);
       else if (tap.state() === "failed") outlet.fail();
       watch.checkpointIfDue();
-      if (received > gateway.config.request.answerBytes) throw giveUp(exchange, "The answer was too large");
+      if (received > gateway.config.request.answerBytes) throw call.giveUp("The answer was too large");
     }
     tap.end();
   } catch {
@@ -74,36 +71,30 @@ async function relay(gateway: Gateway, exchange: Exchange, large: LargeAnswer, o
   } finally {
     watch.stop();
   }
-  if (tap.state() === "done") await finish(gateway, exchange, large, outlet);
+  if (tap.state() === "done") await finish(gateway, call, large, outlet);
   else {
-    end(gateway, exchange, large, outlet, false);
+    end(call, large, outlet, false);
     outlet.fail();
   }
 }
 
 /** The end of the answer, once its charge is durable. */
-async function finish(gateway: Gateway, exchange: Exchange, large: LargeAnswer, outlet: Outlet): Promise<void> {
-  if (exchange.ended) return;
-  checkModel(gateway, exchange, large.tap.model());
-  const { conclusion, durable } = end(gateway, exchange, large, outlet, true);
-  if (await durableOrLate(gateway, durable)) {
-    await outlet.write(large.tap.last(conclusion.chargeNanoUsd), large.tap.delivered());
+async function finish(gateway: Gateway, call: Call, large: LargeAnswer, outlet: Outlet): Promise<void> {
+  if (call.hasEnded) return;
+  checkModel(gateway, call, large.tap.model());
+  const ended = end(call, large, outlet, true);
+  if (await ended.whenDurable()) {
+    await outlet.write(large.tap.last(ended.conclusion.chargeNanoUsd), large.tap.delivered());
     outlet.close();
   } else outlet.fail();
 }
 
-function end(
-  gateway: Gateway,
-  exchange: Exchange,
-  { tap }: LargeAnswer,
-  outlet: Outlet,
-  complete: boolean,
-): { conclusion: Conclusion; durable: Promise<boolean> } {
+function end(call: Call, { tap }: LargeAnswer, outlet: Outlet, complete: boolean): Ended {
   const reported = tap.reported();
   const clientGone = outlet.hasLeft();
   // Its own failure is its own, also where we stopped reading what came after it.
-  const isCutByUs = exchange.abort.signal.aborted && tap.state() === "open";
+  const isCutByUs = call.isAborted && tap.state() === "open";
   const givenUp = isCutByUs && !clientGone;
   const rest = { delivered: tap.delivered(), complete, clientGone, givenUp };
-  return endExchange(gateway, exchange, { kind: "answer", ...reported, ...rest, as: "whole" });
+  return call.end({ kind: "answer", ...reported, ...rest, as: "whole" });
 }

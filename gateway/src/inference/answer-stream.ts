@@ -5,10 +5,9 @@ import type { Gateway } from "../gateway.ts";
 import { isNothingDelivered } from "../pricing/quote.ts";
 import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
 import { respond, startProof, startWatch } from "./answer-watch.ts";
+import type { Call } from "./call.ts";
 import { checkModel } from "./check-model.ts";
-import { type Exchange, endExchange } from "./exchange.ts";
 import { receiptHint } from "./failure.ts";
-import { giveUp, whyGivenUp } from "./give-up.ts";
 import type { InferenceRequest } from "./request.ts";
 import { eventTap } from "./stream/event-tap.ts";
 import type { Outlet } from "./stream/outlet.ts";
@@ -23,34 +22,33 @@ import { UnusableAnswer } from "./stream/unusable-answer.ts";
  */
 export async function answerStream(
   gateway: Gateway,
-  exchange: Exchange,
+  call: Call,
   request: InferenceRequest,
   response: UpstreamResponse,
-  deadline: { cancel(): void },
 ): Promise<Response> {
   const type = mediaType(response.header("content-type"));
-  const contentType = exchange.order.stream ? type : binaryType(type);
-  const isExpected = exchange.order.stream ? type === "text/event-stream" : type.startsWith("audio/");
+  const contentType = call.order.stream ? type : binaryType(type);
+  const isExpected = call.order.stream ? type === "text/event-stream" : type.startsWith("audio/");
   if (!isExpected || contentType === null) throw new UnusableAnswer("has an unexpected content type");
-  const tap = exchange.order.stream ? eventTap(exchange.order, gateway.secrets(exchange.upstreamKey)) : audioTap();
-  exchange.streams = true;
+  const tap = call.order.stream ? eventTap(call.order, gateway.secrets(call.upstreamKey)) : audioTap();
+  call.startStreaming();
   const held = gateway.heldAnswers.open(request.credential.partition);
-  const headers = { ...answerHeaders(request, exchange.order, contentType), "x-accel-buffering": "no" };
-  return respond(gateway, request, { headers, held, keepsAlive: exchange.order.stream }, (outlet) =>
-    relay(gateway, exchange, response, tap, outlet).finally(() => deadline.cancel()),
+  const headers = { ...answerHeaders(request, call.order, contentType), "x-accel-buffering": "no" };
+  return respond(gateway, request, { headers, held, keepsAlive: call.order.stream }, (outlet) =>
+    relay(gateway, call, response, tap, outlet).finally(() => call.close()),
   );
 }
 
 /** From the provider to the client and to the ledger. Never throws. */
 async function relay(
   gateway: Gateway,
-  exchange: Exchange,
+  call: Call,
   response: UpstreamResponse,
   tap: Tap,
   outlet: Outlet,
 ): Promise<void> {
-  const watch = startWatch(gateway, exchange, tap, outlet);
-  const proof = startProof(gateway, exchange, tap, outlet);
+  const watch = startWatch(gateway, call, tap, outlet);
+  const proof = startProof(gateway, call, tap, outlet);
   try {
     for await (const chunk of response.body) {
       watch.sawBytes();
@@ -59,64 +57,62 @@ async function relay(
       const state = tap.state();
       // The charge is on its way into the ledger before the client can know that the answer is whole.
       // After an error event the usage may still come: the stream is read to its end, for a few seconds at most.
-      if (state === "done") end(gateway, exchange, tap, outlet, true);
+      if (state === "done") end(call, tap, outlet, true);
       if (passed !== undefined) {
         const room = outlet.write(passed, tap.delivered());
         if (room !== undefined) await room;
       }
       if (state !== "open") outlet.close();
       watch.checkpointIfDue();
-      if (isRunaway(exchange, tap)) throw giveUp(exchange, "The answer was far longer than requested");
+      if (isRunaway(call, tap)) throw call.giveUp("The answer was far longer than requested");
     }
-    const rest = tap.end(cutError(exchange));
+    const rest = tap.end(cutError(call));
     if (proof.isDue() && !(await proof.write())) return;
-    end(gateway, exchange, tap, outlet, tap.state() === "done");
+    end(call, tap, outlet, tap.state() === "done");
     if (rest !== undefined) await outlet.write(rest, tap.delivered());
     outlet.close();
   } catch {
-    const rest = tap.end(cutError(exchange));
+    const rest = tap.end(cutError(call));
     if (proof.isDue() && !(await proof.write())) return;
-    end(gateway, exchange, tap, outlet, false);
+    end(call, tap, outlet, false);
     if (rest !== undefined) await outlet.write(rest, tap.delivered());
     // A stream of events ends in an error event; other bytes can only be cut off.
-    if (exchange.order.stream) outlet.close();
+    if (call.order.stream) outlet.close();
     else outlet.fail();
   } finally {
     watch.stop();
-    checkModel(gateway, exchange, tap.model());
+    checkModel(gateway, call, tap.model());
   }
 }
 
 /** Call it before the tap's last bytes are written: they are counted as delivered to a client that is still there. */
-function end(gateway: Gateway, exchange: Exchange, tap: Tap, outlet: Outlet, complete: boolean): void {
+function end(call: Call, tap: Tap, outlet: Outlet, complete: boolean): void {
   const reported = tap.reported();
   // What has a flat price was made for who left as well.
-  const isByDelivery = exchange.order.quote.flatNanoUsd === null;
+  const isByDelivery = call.order.quote.flatNanoUsd === null;
   const delivered = outlet.hasLeft() && isByDelivery ? outlet.delivered() : tap.delivered();
   // Its own failure is its own. What we stopped reading it may bill, also if nothing had come.
-  const isCutByUs = exchange.abort.signal.aborted && tap.state() === "open";
+  const isCutByUs = call.isAborted && tap.state() === "open";
   const clientGone = outlet.hasLeft();
   const isEmpty = isNothingDelivered(tap.delivered()) && tap.state() !== "done" && !isCutByUs;
   const mayBill = tap.saysError() ? null : "stream";
   const rest = { delivered, read: tap.delivered(), complete, clientGone, givenUp: isCutByUs && !clientGone };
-  endExchange(
-    gateway,
-    exchange,
+  call.end(
     isEmpty
       ? { kind: "nothing", why: "no content came", ...reported, mayBill }
       : { kind: "answer", ...reported, ...rest, as: "stream" },
   );
 }
 
-function cutError({ id, abort: { signal } }: Exchange): ErrorBody {
-  if (!signal.aborted) return errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
-  const why = whyGivenUp(signal) ?? "The answer took too long";
-  const message = `${why}. The request was aborted. For its charge, ${receiptHint(id)}.`;
+function cutError(call: Call): ErrorBody {
+  if (!call.isAborted) return errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
+  const why = call.whyGivenUp ?? "The answer took too long";
+  const message = `${why}, and was given up. What was charged for it: ${receiptHint(call.id)}.`;
   return errorBody({ code: "upstream_timeout", message });
 }
 
 /** Far more came than was asked for: the customer owes the hold at most, and we would owe the rest. */
-function isRunaway(exchange: Exchange, tap: Tap): boolean {
-  const { bound } = exchange.order.quote;
+function isRunaway(call: Call, tap: Tap): boolean {
+  const { bound } = call.order.quote;
   return bound !== undefined && tap.delivered().events > 2 * bound.completionTokens + limits.checkpointTokens;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { openFixture } from "../../test/identity-fixture.ts";
 import type { Delivered } from "../pricing/quote.ts";
 import { startWatch } from "./answer-watch.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Call } from "./call.ts";
 import { openOutlet } from "./stream/outlet.ts";
 
 test("a checkpoint is written for more bytes of a choice that has not ended, and for nothing new none is", async () => {
@@ -16,13 +16,16 @@ test("a checkpoint is written for more bytes of a choice that has not ended, and
     },
   };
   const written: number[] = [];
-  const quote = { chargeForDelivered: ({ bytes }: Delivered) => written.push(bytes) };
-  const exchange = { order: { quote }, abort: new AbortController() } as unknown as Exchange;
+  const call = {
+    async checkpoint({ bytes }: Delivered) {
+      written.push(bytes);
+    },
+  } as Call;
   const backlog = { waits: () => undefined, ends: () => undefined };
   const outlet = openOutlet(gateway.environment, { keepsAlive: false, stalledReaderMs: 1, backlog });
   let delivered: Delivered = { bytes: 0, events: 0 };
   const tap = { state: () => "open" as const, delivered: () => delivered, upstreamId: () => null };
-  startWatch(gateway, exchange, tap, outlet);
+  startWatch(gateway, call, tap, outlet);
   for (const bytes of [5, 5, 9]) {
     delivered = { bytes, events: 0 };
     void outlet.write(new Uint8Array(bytes), delivered);

@@ -4,8 +4,7 @@ import type { Gateway } from "../gateway.ts";
 import type { HeldAnswer } from "../limits/held-answers.ts";
 import { isNothingDelivered, nothingDelivered } from "../pricing/quote.ts";
 import { nothingReported } from "../pricing/usage.ts";
-import { checkpointExchange, type Exchange, endExchange, keptId } from "./exchange.ts";
-import { giveUp } from "./give-up.ts";
+import type { Call } from "./call.ts";
 import type { InferenceRequest } from "./request.ts";
 import { countBacklog } from "./stream/backlog.ts";
 import { type Outlet, openOutlet } from "./stream/outlet.ts";
@@ -33,23 +32,23 @@ type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId">;
 type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
 
 /** Looks after a stream every few seconds: checkpoints, keeps an idle one alive, gives up one that stands still. */
-export function startWatch(gateway: Gateway, exchange: Exchange, tap: WatchedTap, outlet: Outlet): Watch {
+export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, outlet: Outlet): Watch {
   const { clock, timers, log } = gateway.environment;
   let lastBytesAt = clock.now();
   let checkpointed = outlet.delivered();
   let drain: { cancel(): void } | undefined;
   let timer = timers.after(limits.checkpointMs, tick);
   outlet.onLeave(() => {
-    drain = timers.after(gateway.config.drainMs, () => exchange.abort.abort());
+    drain = timers.after(gateway.config.drainMs, () => call.abort());
   });
 
   function tick(): void {
     timer = timers.after(limits.checkpointMs, tick);
     const now = clock.now();
     // Over for the client, and the provider still sends: nothing of it is wanted any more.
-    const isOver = exchange.ended || tap.state() !== "open";
-    if (isOver) giveUp(exchange, "The answer was over");
-    else if (now - lastBytesAt >= gateway.config.request.streamIdleMs) giveUp(exchange, "The provider sent nothing for too long");
+    const isOver = call.hasEnded || tap.state() !== "open";
+    if (isOver) call.giveUp("The answer was over");
+    else if (now - lastBytesAt >= gateway.config.request.streamIdleMs) call.giveUp("The provider sent nothing for too long");
     outlet.keepAlive(now);
     checkpoint();
   }
@@ -59,9 +58,9 @@ export function startWatch(gateway: Gateway, exchange: Exchange, tap: WatchedTap
     // A choice of a whole answer is an event only at its end.
     if (delivered.events === checkpointed.events && delivered.bytes === checkpointed.bytes) return;
     checkpointed = delivered;
-    checkpointExchange(gateway, exchange, delivered).catch((error: unknown) =>
-      log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) }),
-    );
+    call
+      .checkpoint(delivered)
+      .catch((error: unknown) => log("warn", "checkpoint_failed", { request: call.id, error: String(error) }));
   }
 
   return {
@@ -93,7 +92,7 @@ export type Proof = {
  */
 export function startProof(
   gateway: Gateway,
-  exchange: Exchange,
+  call: Call,
   tap: WatchedTap,
   outlet: Outlet,
   writtenBefore?: string | null,
@@ -102,31 +101,31 @@ export function startProof(
   let written = writtenBefore;
   return {
     isDue() {
-      exchange.upstreamId ??= keptId(gateway, exchange, tap.upstreamId());
-      if (written !== undefined) return exchange.upstreamId !== written;
-      return exchange.upstreamId !== null || !isNothingDelivered(tap.delivered());
+      call.noteUpstreamId(tap.upstreamId());
+      if (written !== undefined) return call.upstreamId !== written;
+      return call.upstreamId !== null || !isNothingDelivered(tap.delivered());
     },
     async write() {
       const isFirst = written === undefined;
-      written = exchange.upstreamId;
+      written = call.upstreamId;
       try {
-        await checkpointExchange(gateway, exchange, outlet.delivered());
+        await call.checkpoint(outlet.delivered());
         return true;
       } catch (error) {
-        gateway.environment.log("warn", "checkpoint_failed", { request: exchange.id, error: String(error) });
+        gateway.environment.log("warn", "checkpoint_failed", { request: call.id, error: String(error) });
         // What is delivered already is proved, if not by this name.
-        if (isFirst) await refuseToBegin(gateway, exchange, outlet);
+        if (isFirst) await refuseToBegin(call, outlet);
         return !isFirst;
       }
     },
   };
 }
 
-async function refuseToBegin(gateway: Gateway, exchange: Exchange, outlet: Outlet): Promise<void> {
+async function refuseToBegin(call: Call, outlet: Outlet): Promise<void> {
   const why = "its first checkpoint could not be written down";
-  endExchange(gateway, exchange, { kind: "nothing", why, ...nothingReported, mayBill: "stream" });
-  exchange.abort.abort();
-  if (exchange.order.stream) {
+  call.end({ kind: "nothing", why, ...nothingReported, mayBill: "stream" });
+  call.abort();
+  if (call.order.stream) {
     const message = "The ledger is unavailable. Nothing was charged. Retry in a few seconds.";
     const body = errorBody({ code: "ledger_unavailable", message });
     await outlet.write(new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`), nothingDelivered);

@@ -7,10 +7,9 @@ import type { HeldAnswer } from "../limits/held-answers.ts";
 import type { Delivered } from "../pricing/quote.ts";
 import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
 import { answerLarge } from "./answer-large.ts";
+import type { Call } from "./call.ts";
 import { checkModel } from "./check-model.ts";
 import { conclude, type Ending } from "./conclusion.ts";
-import { durableOrLate, type Exchange, endExchange, keptId } from "./exchange.ts";
-import { giveUp } from "./give-up.ts";
 import { keepAnswer } from "./idempotency.ts";
 import type { InferenceRequest } from "./request.ts";
 import { readJsonAnswer } from "./stream/json-answer.ts";
@@ -27,17 +26,16 @@ import { bytesTap, jsonTap, type WholeTap } from "./stream/whole-tap.ts";
  */
 export async function answerWhole(
   gateway: Gateway,
-  exchange: Exchange,
+  call: Call,
   request: InferenceRequest,
   response: UpstreamResponse,
-  deadline: { cancel(): void },
 ): Promise<Response> {
   const held = gateway.heldAnswers.open(request.credential.partition);
   let isLarge = false;
   try {
     const { blockedHeader } = gateway.config.upstream;
     // Images alone are blocked so: what tokens are billed for is told by their usage.
-    const isImage = exchange.order.quote.flatNanoUsd !== null;
+    const isImage = call.order.quote.flatNanoUsd !== null;
     const isBlocked = isImage && blockedHeader !== null && response.header(blockedHeader) === "true";
     const type = mediaType(response.header("content-type"));
     const isJson = type === "application/json";
@@ -45,8 +43,8 @@ export async function answerWhole(
     if (contentType === null || (!isJson && !isImage)) {
       throw new UnusableAnswer("has an unexpected content type");
     }
-    const headers = answerHeaders(request, exchange.order, contentType);
-    const gathered = gather(gateway, exchange, request, isJson);
+    const headers = answerHeaders(request, call.order, contentType);
+    const gathered = gather(gateway, call, request, isJson);
     const body = response.body[Symbol.asyncIterator]();
     const mayGoOn: MayGoOn = (bytes, received) => {
       if (!held.set(bytes)) return bytes <= limits.parsedAnswerBytes;
@@ -54,22 +52,22 @@ export async function answerWhole(
       return request.idempotencyKey === null ? bytes <= limits.gatheredAnswerBytes : received <= limits.replayedBytes;
     };
     const { answerBytes } = gateway.config.request;
-    if (await readInto(exchange, gathered, body, { mayGoOn, answerBytes })) {
+    if (await readInto(call, gathered, body, { mayGoOn, answerBytes })) {
       const answer = isBlocked ? markBlocked(gathered.whole()) : gathered.whole();
-      const ending = wholeEnding(gateway, exchange, request, answer);
-      return await settleAndSend(gateway, exchange, request, { answer, ending, headers, held });
+      const ending = wholeEnding(gateway, call, request, answer);
+      return await settleAndSend(gateway, call, request, { answer, ending, headers, held });
     }
     const begun = gathered.begun();
-    if (begun.tap.fault() !== null) throw unusable(gateway, exchange, begun.tap);
+    if (begun.tap.fault() !== null) throw unusable(call, begun.tap);
     const tap = isBlocked ? markBlocked(begun.tap) : begun.tap;
-    const sent = await answerLarge(gateway, exchange, request, { ...begun, tap, body, headers, held }, deadline);
+    const sent = await answerLarge(gateway, call, request, { ...begun, tap, body, headers, held });
     isLarge = true;
     return sent;
   } catch (error) {
     held.set(0);
     throw error;
   } finally {
-    if (!isLarge) deadline.cancel();
+    if (!isLarge) call.close();
   }
 }
 
@@ -94,8 +92,8 @@ type Gathered = {
 };
 
 /** A small JSON answer is read at once, for that is faster; a larger one runs through the tap, in pieces. */
-function gather(gateway: Gateway, exchange: Exchange, request: InferenceRequest, isJson: boolean): Gathered {
-  const options = tapOptions(gateway, exchange, request);
+function gather(gateway: Gateway, call: Call, request: InferenceRequest, isJson: boolean): Gathered {
+  const options = tapOptions(gateway, call, request);
   let chunks: Uint8Array[] = [];
   let bytes = 0;
   let received = 0;
@@ -129,7 +127,7 @@ function gather(gateway: Gateway, exchange: Exchange, request: InferenceRequest,
       if (small !== undefined) return { ...small, body: small.text };
       const read = startTap();
       read.end();
-      if (read.state() !== "done") throw unusable(gateway, exchange, read);
+      if (read.state() !== "done") throw unusable(call, read);
       return { ...read, body: (chargeNanoUsd) => joinBytes([...chunks, read.last(chargeNanoUsd)]) };
     },
     begun() {
@@ -139,8 +137,8 @@ function gather(gateway: Gateway, exchange: Exchange, request: InferenceRequest,
   };
 }
 
-function unusable(gateway: Gateway, exchange: Exchange, tap: WholeTap): UnusableAnswer {
-  exchange.upstreamId = keptId(gateway, exchange, tap.upstreamId());
+function unusable(call: Call, tap: WholeTap): UnusableAnswer {
+  call.noteUpstreamId(tap.upstreamId());
   const reported = tap.reported();
   if (tap.fault() === "error") return new UnusableAnswer("was an error", { reported, mayBill: false });
   return new UnusableAnswer("cannot be read", { reported });
@@ -151,7 +149,7 @@ type MayGoOn = (bytes: number, received: number) => boolean;
 
 /** Reads an answer to its end. False as soon as it is not to be gathered further. Throws `BrokenAnswer`. */
 async function readInto(
-  exchange: Exchange,
+  call: Call,
   gathered: Gathered,
   body: AsyncIterator<Uint8Array>,
   { mayGoOn, answerBytes }: { mayGoOn: MayGoOn; answerBytes: number },
@@ -171,33 +169,33 @@ async function readInto(
     gathered.push(next.value);
     received += next.value.length;
     if (received > answerBytes) {
-      throw new BrokenAnswer(giveUp(exchange, "The answer was too large"), gathered.begun().tap.reported());
+      throw new BrokenAnswer(call.giveUp("The answer was too large"), gathered.begun().tap.reported());
     }
     if (!mayGoOn(gathered.bytes(), received)) return false;
   }
 }
 
-function tapOptions(gateway: Gateway, exchange: Exchange, { route }: InferenceRequest): JsonTapOptions {
-  const { bound } = exchange.order.quote;
+function tapOptions(gateway: Gateway, call: Call, { route }: InferenceRequest): JsonTapOptions {
+  const { bound } = call.order.quote;
   return {
     shown: route.answerFields,
     content: route.content?.field ?? "",
     elements: route.content?.elements ?? "choices",
-    secrets: gateway.secrets(exchange.upstreamKey),
+    secrets: gateway.secrets(call.upstreamKey),
     ...(bound === undefined ? {} : { bound }),
   };
 }
 
 /** Throws `UnusableAnswer` where nothing of what was asked for is in it. */
-function wholeEnding(gateway: Gateway, exchange: Exchange, request: InferenceRequest, answer: Answer): Ending {
-  exchange.upstreamId = keptId(gateway, exchange, answer.upstreamId());
+function wholeEnding(gateway: Gateway, call: Call, request: InferenceRequest, answer: Answer): Ending {
+  call.noteUpstreamId(answer.upstreamId());
   const reported = answer.reported();
   const delivered = answer.delivered();
   // A chat may come to nothing and have used tokens all the same.
   const isChat = request.route.content?.elements === "choices";
   const isSomething = isChat ? answer.elements() > 0 || typeof reported.usage === "object" : delivered.events > 0;
   if (!isSomething && delivered.isBlocked !== true) throw new UnusableAnswer("is empty", { reported });
-  checkModel(gateway, exchange, answer.model());
+  checkModel(gateway, call, answer.model());
   const clientGone = request.clientGone?.aborted ?? false;
   return { kind: "answer", ...reported, delivered, complete: true, as: "whole", clientGone, givenUp: false };
 }
@@ -205,7 +203,7 @@ function wholeEnding(gateway: Gateway, exchange: Exchange, request: InferenceReq
 /** An answer whose charge was lost with the ledger is not sent. */
 async function settleAndSend(
   gateway: Gateway,
-  exchange: Exchange,
+  call: Call,
   request: InferenceRequest,
   {
     answer,
@@ -214,14 +212,13 @@ async function settleAndSend(
     held,
   }: { answer: Answer; ending: Ending; headers: Record<string, string>; held: HeldAnswer },
 ): Promise<Response> {
-  const { outcome, chargeNanoUsd } = conclude(exchange.order.quote, ending);
+  const { outcome, chargeNanoUsd } = conclude(call.order.quote, ending);
   const body = answer.body(chargeNanoUsd);
   held.set(body.length);
   // Before it is settled: who asks again finds it served only when its answer is there.
   const mayBeAskedAgain = request.idempotencyKey !== null && outcome === "settle";
   if (mayBeAskedAgain) await keepAnswer(gateway, request, { headers, body });
-  const { durable } = endExchange(gateway, exchange, ending);
-  if (!(await durableOrLate(gateway, durable))) throw new LedgerUnavailable("the charge could not be written down");
+  if (!(await call.end(ending).whenDurable())) throw new LedgerUnavailable("the charge could not be written down");
   // Where the host does not say when the last byte has left, it is the host's from here on.
   if (request.whenSent === undefined) held.set(0);
   else request.whenSent(() => held.set(0));

@@ -4,15 +4,14 @@ import { formatUsd } from "@inference/protocol/money";
 import { UpstreamFailure } from "../environment.ts";
 import { nothingDelivered } from "../pricing/quote.ts";
 import { nothingReported } from "../pricing/usage.ts";
+import type { Call } from "./call.ts";
 import type { AnswerKind, Conclusion, Ending } from "./conclusion.ts";
-import type { Exchange } from "./exchange.ts";
-import { whyGivenUp } from "./give-up.ts";
 import type { InferenceRequest } from "./request.ts";
 import { BrokenAnswer, UnusableAnswer } from "./stream/unusable-answer.ts";
 
 /** How a forwarded request ended of which nothing was sent to its client. */
-export function failureEnding(error: unknown, { order, abort }: Exchange, request: InferenceRequest): Ending {
-  const as: AnswerKind = order.stream || request.route.passesThrough ? "stream" : "whole";
+export function failureEnding(error: unknown, call: Call, request: InferenceRequest): Ending {
+  const as: AnswerKind = call.order.stream || call.route.passesThrough ? "stream" : "whole";
   const why = String(error);
   if (error instanceof UnusableAnswer) {
     return { kind: "nothing", why, ...error.reported, mayBill: error.mayBill ? as : null };
@@ -24,14 +23,14 @@ export function failureEnding(error: unknown, { order, abort }: Exchange, reques
   }
   const reported = error instanceof BrokenAnswer ? error.reported : nothingReported;
   const clientGone = request.clientGone?.aborted ?? false;
-  const isWalkedAwayFrom = abort.signal.aborted || (clientGone && error.stage === "body");
+  const isWalkedAwayFrom = call.isAborted || (clientGone && error.stage === "body");
   if (!isWalkedAwayFrom) return { kind: "nothing", why, ...reported, mayBill: as };
   const rest = { delivered: nothingDelivered, complete: false, as };
   return { kind: "answer", ...reported, ...rest, clientGone, givenUp: !clientGone };
 }
 
 /** What went wrong between us and the provider, as the client is told it. */
-export function failureError(error: unknown, { id, abort }: Exchange, { chargeNanoUsd }: Conclusion): unknown {
+export function failureError(error: unknown, call: Call, { chargeNanoUsd }: Conclusion): unknown {
   if (!(error instanceof UpstreamFailure)) return error;
   if (error.stage === "not_sent") {
     const message = "The provider cannot be reached. Nothing was charged. Retry in a few seconds.";
@@ -40,9 +39,9 @@ export function failureError(error: unknown, { id, abort }: Exchange, { chargeNa
   const charged =
     chargeNanoUsd === 0
       ? "Nothing was charged."
-      : `The provider may bill it, so $${formatUsd(chargeNanoUsd)} was charged: ${receiptHint(id)}.`;
-  if (abort.signal.aborted) {
-    const given = whyGivenUp(abort.signal);
+      : `The provider may bill it, so $${formatUsd(chargeNanoUsd)} was charged: ${receiptHint(call.id)}.`;
+  if (call.isAborted) {
+    const given = call.whyGivenUp;
     const why = given === null ? "The provider took too long." : `${given}. The request was aborted.`;
     return new GatewayError({ code: "upstream_timeout", message: `${why} ${charged}` });
   }

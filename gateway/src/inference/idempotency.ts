@@ -6,7 +6,7 @@ import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import { inTurn } from "../limits/in-turn.ts";
 import { credentialError } from "./refusal.ts";
-import type { InferenceRequest } from "./request.ts";
+import type { InferenceRequest, RequestBody } from "./request.ts";
 import type { LongTexts } from "./requests/long-text.ts";
 import { writeJson } from "./requests/write-json.ts";
 
@@ -15,15 +15,18 @@ import { writeJson } from "./requests/write-json.ts";
  * day. Its key is claimed in the commit that takes its hold (`ledger/src/claim.ts`); a whole answer that is not too
  * large is kept beside it, sealed, and sent again to whoever asks the same again.
  */
-export async function claimOf({ slicedWork }: Gateway, request: InferenceRequest): Promise<Claim | null> {
-  const { at, route, body, credential, idempotencyKey } = request;
+export async function claimOf(
+  { slicedWork }: Gateway,
+  request: InferenceRequest,
+  { value, texts }: RequestBody,
+): Promise<Claim | null> {
+  const { at, route, credential, idempotencyKey } = request;
   if (idempotencyKey === null) return null;
-  const { value, texts } = body;
   return {
     id: digest(`${route.name} ${idempotencyKey}`),
     fingerprint:
       texts === null
-        ? digest(JSON.stringify(value, sortFields))
+        ? digest(JSON.stringify(value, withSortedFields))
         : await slicedWork.run(credential.partition, digestOf(value, texts)),
     expiresAt: at + limits.idempotencyMs,
   };
@@ -150,7 +153,7 @@ function sortedKeys(object: object): string[] {
 }
 
 /** Of two bodies that differ in the order of their fields, the same text. */
-function sortFields(_key: string, value: unknown): unknown {
+function withSortedFields(_key: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -3,10 +3,10 @@ import type { HeldBody } from "../limits/held-bodies.ts";
 import type { LongTexts } from "./requests/long-text.ts";
 import type { InferenceRoute } from "./routes.ts";
 
-/** A request's body, parsed; `value` is null once it was read into an order, for it may be large. */
+/** A request's body, parsed. `texts` are null where it is small: see `read-large-json.ts`. */
 export type RequestBody = { value: unknown; texts: LongTexts | null };
 
-/** An authenticated request whose body was read and parsed as JSON, and not looked at yet. */
+/** An authenticated request. */
 export type InferenceRequest = {
   id: string;
   at: number;
@@ -14,8 +14,9 @@ export type InferenceRequest = {
   credential: VerifiedCredential;
   /** Who it comes from, as far as an address tells. */
   client: string | undefined;
-  body: RequestBody;
-  /** What it takes of the memory for all of them. */
+  /** Reads and parses its body, once: it may be large, and nobody keeps it longer than it is needed. */
+  readBody(): Promise<RequestBody>;
+  /** What its body takes of the memory for all of them. */
   held: HeldBody;
   /** The client's name for the request, under which it is served once. */
   idempotencyKey: string | null;

@@ -2,7 +2,7 @@ import { parseChatOrder } from "./requests/chat.ts";
 import { parseEmbeddingsOrder } from "./requests/embeddings.ts";
 import { parseImageGenerateOrder } from "./requests/image-generate.ts";
 import { parseImagesOrder } from "./requests/images.ts";
-import type { Order } from "./requests/order.ts";
+import type { WrittenOrder } from "./requests/order.ts";
 import type { OrderContext } from "./requests/order-context.ts";
 import { parseSpeechOrder } from "./requests/speech.ts";
 import type { ElementKind } from "./stream/json-elements.ts";
@@ -22,7 +22,7 @@ export type InferenceRoute = {
   /** The fields of a whole JSON answer that a client gets to see. */
   answerFields: readonly string[];
   /** The order, in pieces of work where the body is large. Throws `GatewayError` for what cannot be priced or served. */
-  parse(body: unknown, context: OrderContext): Generator<void, Order>;
+  parse(body: unknown, context: OrderContext): Generator<void, WrittenOrder>;
 };
 
 export const inferenceRoutes: readonly InferenceRoute[] = [

@@ -8,7 +8,7 @@ import type { Model, PriceSnapshot } from "@inference/protocol/model";
 import { type Fixture, NOW, openFixture } from "../../test/identity-fixture.ts";
 import { makePriceList } from "../catalogue/price-list.ts";
 import { limits } from "../config.ts";
-import type { HoldDetail } from "../inference/exchange.ts";
+import type { HoldDetail } from "../inference/receipt-detail.ts";
 import { sweep } from "./sweep.ts";
 
 const USD = 1_000_000_000;

@@ -7,7 +7,7 @@ import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { CatalogueError } from "../catalogue/catalogue.ts";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import { type AnswerDetail, type HoldDetail, type ReceiptDetail, tallyOf } from "../inference/exchange.ts";
+import { type AnswerDetail, type HoldDetail, type ReceiptDetail, tallyOf } from "../inference/receipt-detail.ts";
 import { openRecords, type Records } from "../inference/records.ts";
 import type { TokenBound } from "../pricing/bound.ts";
 import { chargeForUsage } from "../pricing/charge.ts";

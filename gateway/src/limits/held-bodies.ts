@@ -9,19 +9,22 @@ import { fail } from "@inference/protocol/errors";
  * - an eighth is the most of all together that come without a credential, and an eighth of that the most of one of them
  */
 export type HeldBodies = {
-  /**
-   * Counts so many more bytes of a body, and all of it as this sender's, who is better known by now perhaps. Throws 503
-   * `overloaded` if it does not fit at the moment: then it counts as before.
-   */
-  take(body: HeldBody, bytes: number, sender: Sender): void;
-  /** What a body takes from now on. More than it had is there already, and counts whether it fits or not. */
-  keep(body: HeldBody, bytes: number): void;
+  /** One request's part of it, from nothing on. Whoever opens it releases it. */
+  open(): HeldBody;
   /** Half of it is taken: the rest is for those who are seen to pay. */
   isScarce(): boolean;
 };
 
-/** One request's part of it. */
-export type HeldBody = { bytes: number; sender: Sender | null };
+export type HeldBody = {
+  /**
+   * Counts so many more bytes of the body, and all of it as this sender's, who is better known by now perhaps. Throws
+   * 503 `overloaded` if it does not fit at the moment: then it counts as before.
+   */
+  take(bytes: number, sender: Sender): void;
+  /** What the body takes from now on. More than it had is there already, and counts whether it fits or not. */
+  keep(bytes: number): void;
+  release(): void;
+};
 
 /** An account or identity, or a credential of which nobody knows yet; where there is none, a client's address. */
 export type Sender = { name: string; hasCredential: boolean };
@@ -55,31 +58,42 @@ export function makeHeldBodies({ all, small }: HeldLimits): HeldBodies {
     return hasCredential || (anonymous + bytes <= share && ofSender <= Math.floor(share / SHARES));
   }
 
-  function change(body: HeldBody, bytes: number, sender: Sender): void {
-    const more = bytes - body.bytes;
-    total += more;
-    large += largeOf(bytes) - largeOf(body.bytes);
-    if (!sender.hasCredential) anonymous += more;
-    const ofSender = (bySender.get(sender.name) ?? 0) + more;
-    if (ofSender > 0) bySender.set(sender.name, ofSender);
-    else bySender.delete(sender.name);
-    body.bytes = bytes;
+  /** A class, because one is made for every request: its methods are made once. */
+  class Body implements HeldBody {
+    #bytes = 0;
+    #sender: Sender | null = null;
+
+    take(bytes: number, sender: Sender): void {
+      const had = this.#bytes;
+      this.keep(0);
+      if (!fits(had + bytes, sender)) {
+        this.keep(had);
+        fail("overloaded", "Too many large requests are in flight. Retry in 2 s.", { retryAfterS: 2 });
+      }
+      this.#sender = sender;
+      this.keep(had + bytes);
+    }
+
+    keep(bytes: number): void {
+      const sender = this.#sender;
+      if (sender === null) return;
+      const more = bytes - this.#bytes;
+      total += more;
+      large += largeOf(bytes) - largeOf(this.#bytes);
+      if (!sender.hasCredential) anonymous += more;
+      const ofSender = (bySender.get(sender.name) ?? 0) + more;
+      if (ofSender > 0) bySender.set(sender.name, ofSender);
+      else bySender.delete(sender.name);
+      this.#bytes = bytes;
+    }
+
+    release(): void {
+      this.keep(0);
+    }
   }
 
   return {
-    take(body, bytes, sender) {
-      const { bytes: had, sender: before } = body;
-      if (before !== null) change(body, 0, before);
-      if (!fits(had + bytes, sender)) {
-        if (before !== null) change(body, had, before);
-        fail("overloaded", "Too many large requests are in flight. Retry in 2 s.", { retryAfterS: 2 });
-      }
-      body.sender = sender;
-      change(body, had + bytes, sender);
-    },
-    keep(body, bytes) {
-      if (body.sender !== null) change(body, bytes, body.sender);
-    },
+    open: () => new Body(),
     isScarce: () => total >= all / 2,
   };
 }

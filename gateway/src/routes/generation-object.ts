@@ -1,6 +1,6 @@
 import type { ReceiptRow } from "@inference/ledger/tables";
 import { type ExactNumber, usd } from "../http/money.ts";
-import type { ReceiptDetail } from "../inference/exchange.ts";
+import type { ReceiptDetail } from "../inference/receipt-detail.ts";
 
 /** A receipt under OpenRouter's names where it has them; what is not known of a request is null. */
 export type GenerationObject = {

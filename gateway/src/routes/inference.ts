@@ -3,10 +3,10 @@ import { readJsonBody } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { requireCredential } from "../http/credential.ts";
 import { commonHeaders } from "../http/every-request.ts";
-import { isRefusal, lookUpCredential } from "../http/identify.ts";
-import { serveInference } from "../inference/inference.ts";
-import { requirePayer } from "../inference/means.ts";
+import { isRefusal } from "../http/identify.ts";
+import { makeSenderProof } from "../http/sender-proof.ts";
 import type { InferenceRoute } from "../inference/routes.ts";
+import { serveInference } from "../inference/serve.ts";
 
 /** POST to one of the metered routes: the credential decides who pays. */
 export function handleInference(route: InferenceRoute) {
@@ -14,14 +14,11 @@ export function handleInference(route: InferenceRoute) {
   return async function inference(context: GatewayContext): Promise<Response> {
     const gateway = context.get("gateway");
     const credential = requireCredential(context);
-    const prove = async (mustPay = false): Promise<void> => {
-      await lookUpCredential(context, credential);
-      if (mustPay) await requirePayer(gateway, credential, context.var);
-    };
+    const proof = makeSenderProof(context, credential);
     try {
       const idempotencyKey = readIdempotencyKey(context);
       // An answer kept for an agent is its owner's of today.
-      if (idempotencyKey !== null && credential.payer.kind === "session") await prove();
+      if (idempotencyKey !== null && credential.payer.kind === "session") await proof.prove();
       const id = context.get("requestId");
       const response = await serveInference(gateway, {
         id,
@@ -29,7 +26,7 @@ export function handleInference(route: InferenceRoute) {
         route,
         credential,
         client: context.get("client"),
-        body: await readJsonBody(context, gateway.config.request[maxBytes], prove),
+        readBody: () => readJsonBody(context, gateway.config.request[maxBytes], proof),
         held: context.get("held"),
         idempotencyKey,
         clientGone: context.req.raw.signal,
@@ -43,8 +40,8 @@ export function handleInference(route: InferenceRoute) {
     } catch (error) {
       // The partition may not have been asked yet, and what is wrong with a request is told to whom it knows. A body
       // that came late is told in any case: its connection is to be closed.
-      const proof = mayBeUnproven(error) ? prove() : undefined;
-      await (isLate(error) ? proof?.catch(() => undefined) : proof);
+      const proving = mayBeUnproven(error) ? proof.prove() : undefined;
+      await (isLate(error) ? proving?.catch(() => undefined) : proving);
       throw error;
     }
   };

@@ -5,7 +5,7 @@ import type { HoldRow, ReceiptRow, UseRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import { utcDay } from "@inference/protocol/window";
 import type { Simulator } from "@inference/provider-simulator/server";
-import type { ReceiptDetail } from "../../src/inference/exchange.ts";
+import type { ReceiptDetail } from "../../src/inference/receipt-detail.ts";
 import type { HostUnderTest } from "./host-under-test.ts";
 
 /** What the books say of requests that are over, held against one another. */

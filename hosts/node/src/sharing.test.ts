@@ -124,12 +124,12 @@ describe("the memory for bodies", () => {
       /** Half of all there is, with this body, if it has so many bytes. */
       const has = (least: number): boolean => {
         const fillers = [32 * MIB, 32 * MIB, 32 * MIB, 32 * MIB - least].map((size, index) => {
-          const filler = { bytes: 0, sender: null };
-          heldBodies.take(filler, size, { name: `filler ${index}`, hasCredential: true });
+          const filler = heldBodies.open();
+          filler.take(size, { name: `filler ${index}`, hasCredential: true });
           return filler;
         });
         const isScarce = heldBodies.isScarce();
-        for (const filler of fillers) heldBodies.keep(filler, 0);
+        for (const filler of fillers) filler.release();
         return isScarce;
       };
       assert.deepEqual([has(100_000), has(101_000)], [true, false]);
@@ -140,8 +140,11 @@ describe("the memory for bodies", () => {
   test("is kept for who can pay once half of it is taken", async () => {
     const { heldBodies } = stack.gateway;
     const others = Array.from({ length: 4 }, (_, index) => ({ name: `other ${index}`, hasCredential: true }));
-    const bodies = others.map((sender) => ({ bytes: 0, sender }));
-    for (const body of bodies) heldBodies.take(body, 32 * MIB, body.sender);
+    const bodies = others.map((sender) => {
+      const body = heldBodies.open();
+      body.take(32 * MIB, sender);
+      return body;
+    });
     try {
       const [free, empty, paying] = [await freeSession(stack), await stack.account(0), await stack.account(USD)];
       for (const { key } of [free, empty]) {
@@ -153,7 +156,7 @@ describe("the memory for bodies", () => {
       assert.equal((await ask(stack, paying, bodyOf("hello"))).status, 200);
       assert.equal((await ask(stack, paying, bodyOf("x".repeat(10_000)))).status, 200);
     } finally {
-      for (const body of bodies) heldBodies.keep(body, 0);
+      for (const body of bodies) body.release();
     }
   });
 
@@ -192,8 +195,7 @@ describe("the memory for bodies", () => {
     await until("everything to be over", () => (stack.gateway.live.size === 0 ? true : undefined));
     // All that large bodies may have, to the byte.
     for (let sender = 1; sender <= 7; sender++) {
-      const body = { bytes: 0, sender: null };
-      stack.gateway.heldBodies.take(body, 32 * MIB, { name: `sender ${sender}`, hasCredential: true });
+      stack.gateway.heldBodies.open().take(32 * MIB, { name: `sender ${sender}`, hasCredential: true });
     }
   });
 });

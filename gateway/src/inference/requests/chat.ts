@@ -6,7 +6,7 @@ import { chatRefusals, chatRules } from "./chat-fields.ts";
 import { readMessages } from "./chat-messages.ts";
 import { findModel, type ModelOf } from "./find-model.ts";
 import { readMaxTokens } from "./max-tokens.ts";
-import type { Order } from "./order.ts";
+import type { WrittenOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { type JsonObject, sortFields } from "./sort-fields.ts";
 import { fieldValidator } from "./validate.ts";
@@ -14,7 +14,7 @@ import { writeBody } from "./write-json.ts";
 
 const validate = fieldValidator(chatRequest, chatRefusals);
 
-export type TokenOrder = Order & { quote: TokenQuote };
+export type TokenOrder = WrittenOrder & { quote: TokenQuote };
 
 /** POST /chat/completions. */
 export function* parseChatOrder(body: unknown, context: OrderContext): Generator<void, TokenOrder> {

@@ -4,7 +4,7 @@ import { quoteImage } from "../../pricing/quote-image.ts";
 import { checkListed } from "./check-listed.ts";
 import { findModel, type ModelOf } from "./find-model.ts";
 import { checkPrompt, defaultResolution, resolutionsOf } from "./image-options.ts";
-import type { Order } from "./order.ts";
+import type { WrittenOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
 import { validate } from "./validate.ts";
@@ -26,7 +26,7 @@ const rules: ReadonlyMap<string, FieldRule> = new Map([
 ]);
 
 /** POST /image/generate. */
-export function* parseImageGenerateOrder(body: unknown, context: OrderContext): Generator<void, Order> {
+export function* parseImageGenerateOrder(body: unknown, context: OrderContext): Generator<void, WrittenOrder> {
   const { known, ignored } = sortFields(body, imageGenerateRequest.shape, rules);
   const model = findModel(known.model, "image", context);
   const request = validate(imageGenerateRequest, known);

@@ -3,7 +3,7 @@ import { imagesRequest } from "@inference/protocol/wire/images";
 import { quoteImage } from "../../pricing/quote-image.ts";
 import { findModel, type ModelOf } from "./find-model.ts";
 import { checkPrompt, resolutionOfSize } from "./image-options.ts";
-import type { Order } from "./order.ts";
+import type { WrittenOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, nothing, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
 import { type Refusal, validate } from "./validate.ts";
@@ -36,7 +36,7 @@ const refusals: readonly Refusal[] = [
 ];
 
 /** POST /images/generations: one image, in the model's default quality. */
-export function* parseImagesOrder(body: unknown, context: OrderContext): Generator<void, Order> {
+export function* parseImagesOrder(body: unknown, context: OrderContext): Generator<void, WrittenOrder> {
   const { known, ignored } = sortFields(body, imagesRequest.shape, rules);
   const model = findModel(known.model, "image", context);
   const { quality, ...request } = validate(imagesRequest, known, refusals);

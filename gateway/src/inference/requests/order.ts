@@ -6,8 +6,6 @@ import type { WrittenBody } from "./write-json.ts";
 export type Order = {
   /** The path below the provider's base URL, from our table of routes. */
   upstreamPath: string;
-  /** The body to send: JSON, written anew from what was parsed. Empty once it was sent. */
-  upstreamBody: WrittenBody;
   model: Model;
   /** The answer is an event stream. */
   stream: boolean;
@@ -17,3 +15,6 @@ export type Order = {
   ignored: readonly string[];
   quote: Quote;
 };
+
+/** An order, with the body to send: JSON, written anew from what was parsed. */
+export type WrittenOrder = Order & { upstreamBody: WrittenBody };

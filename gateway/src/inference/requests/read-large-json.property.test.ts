@@ -10,7 +10,7 @@ import { parseEmbeddingsOrder } from "./embeddings.ts";
 import { parseImageGenerateOrder } from "./image-generate.ts";
 import { parseImagesOrder } from "./images.ts";
 import { charactersOfText, SHORT_TEXT_CHARACTERS, unitsOfText } from "./long-text.ts";
-import type { Order } from "./order.ts";
+import type { WrittenOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { parseJsonBody } from "./parse-json-body.ts";
 import { type ParsedBody, readLargeJson } from "./read-large-json.ts";
@@ -84,7 +84,7 @@ function outcome<T>(read: () => T): T | { code: string } {
   }
 }
 
-function textOf({ upstreamBody }: Pick<Order, "upstreamBody">): string {
+function textOf({ upstreamBody }: Pick<WrittenOrder, "upstreamBody">): string {
   return typeof upstreamBody === "string" ? upstreamBody : Buffer.concat(upstreamBody).toString();
 }
 
@@ -200,9 +200,9 @@ test("an order of a body that is read in pieces is that of the body at once, and
 });
 
 function orderOf(
-  parse: (body: unknown, context: OrderContext) => Generator<void, Order>,
+  parse: (body: unknown, context: OrderContext) => Generator<void, WrittenOrder>,
   { value, texts }: Pick<OrderContext, "texts"> & { value: unknown },
-): { order: Order } | { detail: unknown } {
+): { order: WrittenOrder } | { detail: unknown } {
   try {
     return { order: complete(parse(value, { ...context, texts })) };
   } catch (error) {

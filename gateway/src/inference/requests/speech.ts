@@ -4,7 +4,7 @@ import { quoteSpeech } from "../../pricing/quote-speech.ts";
 import { checkListed } from "./check-listed.ts";
 import { findModel } from "./find-model.ts";
 import { charactersOfText, unitsOfText } from "./long-text.ts";
-import type { Order } from "./order.ts";
+import type { WrittenOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, oneOf, sortFields, unsupported } from "./sort-fields.ts";
 import { type Refusal, validate } from "./validate.ts";
@@ -26,7 +26,7 @@ const refusals: readonly Refusal[] = [
 ];
 
 /** POST /audio/speech. The answer is bytes, billed by the characters of the input. */
-export function* parseSpeechOrder(body: unknown, context: OrderContext): Generator<void, Order> {
+export function* parseSpeechOrder(body: unknown, context: OrderContext): Generator<void, WrittenOrder> {
   const { known, ignored } = sortFields(body, speechRequest.shape, rules);
   const model = findModel(known.model, "speech", context);
   const request = validate(speechRequest, known, refusals);

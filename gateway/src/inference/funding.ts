@@ -5,11 +5,13 @@ import { fail } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { Gateway } from "../gateway.ts";
+import type { Quote } from "../pricing/quote.ts";
 import { type Spender, spenderOf, spenderPartition } from "../upstream/key-records.ts";
-import { credentialError } from "./refusal.ts";
+import { credentialError, refusalError } from "./refusal.ts";
+import type { InferenceRequest } from "./request.ts";
 
-/** What a request is paid and sent with. */
-export type Means = {
+/** How a request is paid and sent. */
+export type Funding = {
   /** Whose capacity pays; null for an account's balance. */
   spender: Spender | null;
   /** The key at the provider that the request is sent with. */
@@ -19,15 +21,34 @@ export type Means = {
 /** When a request came, and from whom as far as its address tells. */
 type Asker = { at: number; client: string | undefined };
 
+/** An API key's is known. For a session see `readSessionFunding`. */
+export async function fundingOf(gateway: Gateway, request: InferenceRequest): Promise<Funding> {
+  const { credential } = request;
+  if (credential.payer.kind === "session") return readSessionFunding(gateway, credential, request);
+  return { spender: null, upstreamKey: gateway.config.upstream.apiKey };
+}
+
+/** Throws the refusal of a request that its payer could not pay, however those end that are in flight. */
+export async function requireFunds(
+  gateway: Gateway,
+  { credential, at }: InferenceRequest,
+  quote: Quote,
+  spender: Spender | null,
+): Promise<void> {
+  const refusal = await exhausted(gateway, credential, { at, neededNanoUsd: quote.maxNanoUsd });
+  // Nothing that heals in seconds, whose retries would have to be spread.
+  if (refusal !== null) throw refusalError(refusal, quote, 0, spender);
+}
+
 /**
- * The means of a session, whose capacity the chain decides: as of now, that is what its identity's budget has. Throws
+ * The funding of a session, whose capacity the chain decides: as of now, that is what its identity's budget has. Throws
  * 401 for a session that is not good now, and whatever keeps its capacity from being known.
  */
-export async function readSessionMeans(
+async function readSessionFunding(
   gateway: Gateway,
   credential: VerifiedCredential,
   { at, client }: Asker,
-): Promise<Means> {
+): Promise<Funding> {
   const { session } = await readCredential(gateway, credential, at);
   if (session === null) throw credentialError(credential.payer, "unknown");
   const spender = spenderOf(session);
@@ -38,7 +59,7 @@ export async function readSessionMeans(
  * The budget that a request of this cost is beyond, however those end that are in flight; null if none is. Nothing is
  * held: the reserve decides. Throws 401 for a credential that is not good now.
  */
-export async function exhausted(
+async function exhausted(
   gateway: Gateway,
   credential: VerifiedCredential,
   { at, neededNanoUsd }: { at: number; neededNanoUsd: NanoUsd },
@@ -65,7 +86,7 @@ export async function requirePayer(
   credential: VerifiedCredential,
   { at, client }: Asker,
 ): Promise<void> {
-  if (credential.payer.kind === "session") await readSessionMeans(gateway, credential, { at, client });
+  if (credential.payer.kind === "session") await readSessionFunding(gateway, credential, { at, client });
   if ((await exhausted(gateway, credential, { at, neededNanoUsd: 1 })) === null) return;
   const message = "The gateway is overloaded. Retry in 5 s.";
   fail("overloaded", message, { retryAfterS: 5 });

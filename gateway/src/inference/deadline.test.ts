@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NOW, openFixture } from "../../test/identity-fixture.ts";
 import { defaultRequestLimits, limits } from "../config.ts";
-import { startDeadline } from "./exchange.ts";
+import { startDeadline } from "./deadline.ts";
 
 /** What a request's deadline waits for, one after the other, when so much of its time has gone. */
 function waitsFor(goneMs: number, { streams = false, fires = 0 } = {}): { waits: number[]; isOver: boolean } {
@@ -15,10 +15,17 @@ function waitsFor(goneMs: number, { streams = false, fires = 0 } = {}): { waits:
     },
   };
   time.now = NOW + goneMs;
-  const abort = new AbortController();
-  startDeadline(gateway, { at: NOW, abort, streams }, null);
+  let isOver = false;
+  startDeadline(gateway, {
+    at: NOW,
+    clientGone: null,
+    isStreaming: () => streams,
+    abort() {
+      isOver = true;
+    },
+  });
   for (let index = 0; index < fires; index += 1) waits[index]?.callback();
-  return { waits: waits.map(({ ms }) => ms), isOver: abort.signal.aborted };
+  return { waits: waits.map(({ ms }) => ms), isOver };
 }
 
 const { answerMs } = defaultRequestLimits;

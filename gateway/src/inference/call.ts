@@ -1,0 +1,326 @@
+import type { Claimed } from "@inference/ledger/claim";
+import { LedgerUnavailable } from "@inference/ledger/client";
+import type { Claim } from "@inference/ledger/commands";
+import { reserveRequest } from "@inference/ledger/reservation";
+import { send } from "@inference/ledger/saga";
+import { limits } from "../config.ts";
+import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
+import type { Gateway } from "../gateway.ts";
+import type { Delivered } from "../pricing/quote.ts";
+import type { Spender } from "../upstream/key-records.ts";
+import { type Conclusion, conclude, type Ending } from "./conclusion.ts";
+import { startDeadline } from "./deadline.ts";
+import { type Funding, fundingOf, requireFunds } from "./funding.ts";
+import { holdDetail, type ReceiptDetail, receiptDetail, tallyOf } from "./receipt-detail.ts";
+import { credentialError, refusalError } from "./refusal.ts";
+import type { InferenceRequest } from "./request.ts";
+import type { Order, WrittenOrder } from "./requests/order.ts";
+import type { WrittenBody } from "./requests/write-json.ts";
+import type { InferenceRoute } from "./routes.ts";
+
+/**
+ * One admitted request. It owns all that the request takes, and gives it back:
+ *
+ * | taken | by | given back by |
+ * |---|---|---|
+ * | its turn at the model, its hold, its place among the live requests | `admit` | `end` |
+ * | the body to send | `admit` | `send` |
+ * | its try at the breaker | `send` | `send` |
+ * | its deadline | `admit` | `close` |
+ *
+ * Whoever admits a call ends it once and closes it once nothing more of the provider's answer is read.
+ */
+export class Call {
+  readonly id: string;
+  /** The time of admission: every window of the request comes from it. */
+  readonly at: number;
+  readonly route: InferenceRoute;
+  readonly order: Order;
+  /** Whose capacity pays; null for an account's balance. */
+  readonly spender: Spender | null;
+  /** The key at the provider that the request is sent with. */
+  readonly upstreamKey: string;
+  readonly #gateway: Gateway;
+  readonly #owner: InferenceRequest["credential"]["partition"];
+  /** Aborts what is between us and the provider. */
+  readonly #abort = new AbortController();
+  readonly #deadline: { cancel(): void };
+  #body: WrittenBody;
+  #upstreamId: string | null = null;
+  #isStreaming = false;
+  #hasEnded = false;
+
+  private constructor(gateway: Gateway, request: InferenceRequest, written: WrittenOrder, funding: Funding) {
+    const { upstreamBody, ...order } = written;
+    this.id = request.id;
+    this.at = request.at;
+    this.route = request.route;
+    this.order = order;
+    this.spender = funding.spender;
+    this.upstreamKey = funding.upstreamKey;
+    this.#gateway = gateway;
+    this.#owner = request.credential.partition;
+    this.#body = upstreamBody;
+    this.#deadline = startDeadline(gateway, {
+      at: request.at,
+      clientGone: request.clientGone,
+      isStreaming: () => this.#isStreaming,
+      abort: () => this.abort(),
+    });
+  }
+
+  /**
+   * Admits a request when there is room for it at the provider, and takes its hold in every budget that binds who pays
+   * for it. An API key spends its account's balance and never waits for a chain. A session spends its identity's
+   * capacity, which the chain decides: that is asked first, so that nobody's turn passes meanwhile. Who could not pay
+   * does not wait, and who waits holds nothing.
+   *
+   * Throws `GatewayError` for whatever is refused. Admits none where another request has the same `Idempotency-Key`.
+   * Where it admits none, it has given back what it took.
+   */
+  static async admit(
+    gateway: Gateway,
+    request: InferenceRequest,
+    order: WrittenOrder,
+    claim: Claim | null,
+  ): Promise<Call | { claimed: Claimed }> {
+    const { breaker, environment, heldAnswers, live, queue } = gateway;
+    const { partition } = request.credential;
+    const model = order.model.id;
+    heldAnswers.admit(partition);
+    breaker.check(model, partition, environment.clock.now());
+    const funding = await fundingOf(gateway, request);
+    if (queue.isFull(model)) await requireFunds(gateway, request, order.quote, funding.spender);
+    const turn = queue.enter(model, partition, request.clientGone);
+    if (turn !== undefined) await turn;
+    let isAdmitted = false;
+    try {
+      const claimed = await takeHold(gateway, request, order, { spender: funding.spender, claim });
+      if (claimed !== null) return { claimed };
+      isAdmitted = true;
+      live.add(request.id);
+      return new Call(gateway, request, order, funding);
+    } finally {
+      if (!isAdmitted) queue.leave(model);
+    }
+  }
+
+  /** The provider's id of the answer, once it is known. */
+  get upstreamId(): string | null {
+    return this.#upstreamId;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  get isAborted(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  /** Why its answer was given up, as the client is told; null where its time was over, or it was not given up. */
+  get whyGivenUp(): string | null {
+    const { reason } = this.#abort.signal;
+    return reason instanceof GivenUp ? reason.message : null;
+  }
+
+  /**
+   * Sends the request to the provider, once, and keeps count of how the provider does. Throws `UpstreamFailure`, and
+   * 503 while the provider fails for the model: that is looked at once more here, for a request may have waited for its
+   * turn.
+   */
+  async send(): Promise<UpstreamResponse> {
+    const { provider, keyCheck, breaker, metrics, environment } = this.#gateway;
+    const { clock } = environment;
+    const { upstreamPath: path, stream, model } = this.order;
+    const askedAt = clock.now();
+    breaker.admit(model.id, this.#owner, askedAt);
+    try {
+      const response = await provider.infer({ path, body: this.#body, stream }, this.upstreamKey, this.#abort.signal);
+      // The provider has it, and a stream may go on for minutes.
+      this.#body = "";
+      metrics.upstreamAnswered(response.status, clock.now() - askedAt);
+      keyCheck.answered(this.upstreamKey, response.status);
+      if (isDown.has(response.status)) breaker.failed(model.id, this.#owner, clock.now());
+      else breaker.succeeded(model.id);
+      return response;
+    } catch (error) {
+      if (error instanceof UpstreamFailure) metrics.upstreamFailed(error.stage);
+      // What we broke off ourselves says nothing about the provider.
+      if (error instanceof UpstreamFailure && !this.isAborted) {
+        // A request that was not sent has no part in it; one that was may be what broke the connection.
+        breaker.failed(model.id, error.stage === "not_sent" ? null : this.#owner, clock.now());
+      } else breaker.gaveUp(model.id, askedAt);
+      throw error;
+    }
+  }
+
+  /** The answer is sent as it comes from here on: it has until the lease ends. */
+  startStreaming(): void {
+    this.#isStreaming = true;
+  }
+
+  /**
+   * Keeps the provider's id of the answer, which is shown in the receipt. Nothing of one that repeats a key of ours;
+   * the first one stays.
+   */
+  noteUpstreamId(id: string | null): void {
+    if (id === null || this.#upstreamId !== null) return;
+    if (this.#gateway.secrets(this.upstreamKey).remove(id) === id) this.#upstreamId = id.slice(0, MAX_ID_CHARACTERS);
+  }
+
+  /**
+   * Writes down what had been delivered by now, and how the provider knows the answer. Throws if the ledger does not
+   * have it.
+   */
+  async checkpoint(delivered: Delivered): Promise<void> {
+    if (this.#hasEnded) return;
+    const deliveredNanoUsd = this.order.quote.chargeForDelivered(delivered);
+    const command = { type: "checkpoint", id: this.id, deliveredNanoUsd, upstreamId: this.#upstreamId } as const;
+    const { status } = await this.#gateway.environment.ledger.run(() => send(this.#owner, command));
+    if (status !== "written") throw new Error(`the ledger answered a checkpoint with ${status}`);
+  }
+
+  /** Stops reading an answer. */
+  abort(): void {
+    this.#abort.abort();
+  }
+
+  /** The same, for a reason that its client is told. */
+  giveUp(why: string): Error {
+    const reason = new GivenUp(why);
+    this.#abort.abort(reason);
+    return reason;
+  }
+
+  /** Ends the request in the ledger, once, and gives back its turn. */
+  end(ending: Ending): Ended {
+    const gateway = this.#gateway;
+    const conclusion = conclude(this.order.quote, ending);
+    if (this.#hasEnded) return new Ended(gateway, conclusion, Promise.resolve(true));
+    this.#hasEnded = true;
+    gateway.queue.leave(this.order.model.id);
+    const { environment } = gateway;
+    if (conclusion.alert !== null) environment.log("alert", "usage", { request: this.id, alert: conclusion.alert });
+    const durable = this.#resolveHold(conclusion, receiptDetail(this, ending, conclusion));
+    environment.background(durable);
+    return new Ended(gateway, conclusion, durable);
+  }
+
+  /** Nothing more of the answer is read. */
+  close(): void {
+    this.#deadline.cancel();
+  }
+
+  /**
+   * Whether the hold ended as it was to. Only then is the end counted, and its loss told: one that was lost is the
+   * sweeper's to end, count and tell. Never throws.
+   */
+  async #resolveHold(conclusion: Conclusion, receipt: ReceiptDetail): Promise<boolean> {
+    const { environment, live, metrics } = this.#gateway;
+    const { ledger, clock, log } = environment;
+    const { id } = this;
+    const owner = this.#owner;
+    const { outcome, chargeNanoUsd, lossNanoUsd } = conclusion;
+    const at = clock.now();
+    const common = { id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
+    try {
+      const { status } = await ledger.run(
+        () =>
+          outcome === "settle"
+            ? send(owner, { type: "settle", ...common, chargeNanoUsd })
+            : send(owner, { type: "release", ...common }),
+        { untilDurable: true },
+      );
+      const isResolved = status === (outcome === "settle" ? "settled" : "released");
+      if (!isResolved) throw new Error(`the ledger answered ${outcome} with ${status}`);
+      metrics.ended(conclusion, at - this.at);
+      if (lossNanoUsd > 0) log("alert", "loss", { request: id, lossNanoUsd, why: receipt.why ?? "" });
+      return true;
+    } catch (error) {
+      // A hold that is still open is ended by the sweeper, by what is known then.
+      log("alert", "settle_failed", { request: id, error: String(error) });
+      return false;
+    } finally {
+      // Until its end is durable the sweeper leaves it alone: a full disk can delay a settle beyond the lease.
+      live.delete(id);
+    }
+  }
+}
+
+/** What was charged, and whether that is in the ledger. */
+export class Ended {
+  readonly conclusion: Conclusion;
+  readonly #gateway: Gateway;
+  readonly #durable: Promise<boolean>;
+
+  constructor(gateway: Gateway, conclusion: Conclusion, durable: Promise<boolean>) {
+    this.conclusion = conclusion;
+    this.#gateway = gateway;
+    this.#durable = durable;
+  }
+
+  /**
+   * Waits a while for it to be durable. A full disk delays the settle, not the answer: the hold is durable, and stays
+   * until the settle is. False if the settle was lost.
+   */
+  whenDurable(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = this.#gateway.environment.timers.after(MAX_SETTLE_WAIT_MS, () => resolve(true));
+      void this.#durable.then((kept) => {
+        timer.cancel();
+        resolve(kept);
+      });
+    });
+  }
+}
+
+/**
+ * Takes the hold of a request, unless another request has the same `Idempotency-Key`: answers with that one, else with
+ * null. Throws `GatewayError` for whatever is refused.
+ */
+async function takeHold(
+  gateway: Gateway,
+  { id, at, credential, route }: InferenceRequest,
+  order: Order,
+  { spender, claim }: { spender: Spender | null; claim: Claim | null },
+): Promise<Claimed | null> {
+  const { ledger, random } = gateway.environment;
+  const { partition: owner, payer } = credential;
+  const reservation = {
+    id,
+    at,
+    owner,
+    payer,
+    amountNanoUsd: order.quote.maxNanoUsd,
+    leaseMs: limits.leaseMs,
+    detail: JSON.stringify(holdDetail(route, order)),
+    ...(claim === null ? {} : { claim }),
+  };
+  const admission = await ledger.run(() => reserveRequest(reservation));
+  switch (admission.status) {
+    case "reserved":
+      return null;
+    case "claimed":
+      return admission;
+    case "refused":
+      throw refusalError(admission.refusal, order.quote, (random.bytes(1)[0] ?? 0) / 255, spender);
+    case "unauthenticated":
+      throw credentialError(payer, admission.fault);
+    case "clock_skew":
+      throw new LedgerUnavailable("the ledger's clock is not ours");
+    case "conflict":
+      throw new Error(`request id ${id} came twice`);
+  }
+}
+
+/** Why we stopped reading an answer, as its client is told. */
+class GivenUp extends Error {
+  override name = "GivenUp";
+}
+
+/** A longer one is no id that a record would be found by. */
+const MAX_ID_CHARACTERS = 200;
+const MAX_SETTLE_WAIT_MS = 2_000;
+/** It is not there. A 500 may be about the one request, a 429 is about us, and any other answer is one. */
+const isDown = new Set([502, 503, 504]);

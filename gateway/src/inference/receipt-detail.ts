@@ -1,0 +1,63 @@
+import type { Tally } from "@inference/ledger/commands";
+import type { NanoUsd } from "@inference/protocol/money";
+import type { TokenUsage } from "../pricing/quote.ts";
+import { type Conclusion, type Ending, unknownBill } from "./conclusion.ts";
+import type { Order } from "./requests/order.ts";
+import type { InferenceRoute } from "./routes.ts";
+
+/** What a hold and its receipt say of the request. */
+export type AnswerDetail = { route: string; model: string; snapshot: string; stream: boolean };
+
+/** What a hold remembers, so that another process could settle it. */
+export type HoldDetail = AnswerDetail & {
+  /** What the provider may bill once the request was forwarded, while nothing more is known of it. */
+  mayBillNanoUsd: NanoUsd;
+};
+
+/** What a receipt says of a request, beside its amounts. */
+export type ReceiptDetail = AnswerDetail & {
+  basis: Conclusion["basis"] | "record" | "checkpoint";
+  usage: TokenUsage | null;
+  upstreamId: string | null;
+  cancelled: boolean;
+  why: string | null;
+};
+
+export function holdDetail(route: InferenceRoute, order: Order): HoldDetail {
+  const isSentAsItComes = order.stream || route.passesThrough;
+  return {
+    ...answerDetail(route, order),
+    mayBillNanoUsd: unknownBill(order.quote, isSentAsItComes ? "stream" : "whole"),
+  };
+}
+
+/** @param upstreamId The provider's id of the answer, as far as it is known. */
+export function receiptDetail(
+  { route, order, upstreamId }: { route: InferenceRoute; order: Order; upstreamId: string | null },
+  ending: Ending,
+  { basis }: Conclusion,
+): ReceiptDetail {
+  return {
+    ...answerDetail(route, order),
+    basis,
+    usage: ending.kind === "answer" && typeof ending.usage === "object" ? ending.usage : null,
+    upstreamId,
+    cancelled: ending.kind === "answer" && ending.clientGone,
+    why: whyOf(ending),
+  };
+}
+
+function answerDetail(route: InferenceRoute, { model, quote, stream }: Order): AnswerDetail {
+  return { route: route.name, model: model.id, snapshot: quote.snapshotId, stream };
+}
+
+function whyOf(ending: Ending): string | null {
+  if (ending.kind === "nothing") return ending.why;
+  if (ending.delivered.isBlocked === true) return "blocked by the provider";
+  return ending.givenUp ? "the answer took too long or was too large, and was aborted" : null;
+}
+
+/** What a receipt adds to the totals of its day. */
+export function tallyOf({ model, usage }: ReceiptDetail): Tally {
+  return { model, promptTokens: usage?.promptTokens ?? 0, completionTokens: usage?.completionTokens ?? 0 };
+}
