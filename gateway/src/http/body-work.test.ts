@@ -76,7 +76,7 @@ async function post(path: string, body: Uint8Array, headers: Record<string, stri
 async function longestTurnOf(send: () => Promise<string>): Promise<{ ms: number; answer: string }> {
   let answer = "";
   let ms = Number.POSITIVE_INFINITY;
-  for (let left = MAX_TRIES; left > 0 && ms > MAX_TURN_MS / 2; left--) {
+  for (let left = MAX_TRIES; left > 0 && ms > MAX_TURN_MS; left--) {
     const turn = await longestTurnMs(async () => {
       answer = await send();
     });

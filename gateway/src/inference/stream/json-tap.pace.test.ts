@@ -26,8 +26,9 @@ for (const { name, path, contentType, body } of worstAnswers(4)) {
     };
     const bytes = Buffer.from([...body()].join(""));
     const steps: number[] = [];
+    const slowest = () => Math.max(...steps);
     // A step may collect the garbage of others: the fastest of each counts.
-    for (let repeat = 0; repeat < REPEATS; repeat++) {
+    for (let repeat = 0; repeat < REPEATS && (repeat === 0 || slowest() >= MOST_MS); repeat++) {
       const tap = createJsonTap(options);
       // What was gathered is read in the step in which it becomes too large for that, with the chunk that came then.
       for (let at = 0, step = 0, size = GATHERED + CHUNK; at < bytes.length; at += size, size = CHUNK, step++) {
@@ -39,7 +40,7 @@ for (const { name, path, contentType, body } of worstAnswers(4)) {
       const tookMs = processorMs(() => readJsonAnswer(bytes, options)?.text(1));
       steps[1] = Math.min(steps[1] ?? Number.POSITIVE_INFINITY, tookMs);
     }
-    assert.ok(Math.max(...steps) < MOST_MS, `${Math.max(...steps)} ms`);
+    assert.ok(slowest() < MOST_MS, `${slowest()} ms`);
   });
 }
 
