@@ -89,7 +89,8 @@ export function openFixture(settings: Partial<GatewayConfig> = {}): Fixture {
     following: () => ({ state: "following", block: 0, lagBlocks: 0 }),
   };
   const gateway = makeGateway(
-    { ...config, ...settings },
+    // A test may change it.
+    { ...structuredClone(config), ...settings },
     {
       clock: { now: () => time.now },
       random: { bytes: (length) => new Uint8Array(randomBytes(length)) },
