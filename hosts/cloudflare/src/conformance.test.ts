@@ -19,8 +19,9 @@ const suite = fileURLToPath(new URL("../../../test/conformance/src/", import.met
 const files = readdirSync(suite, { recursive: true, encoding: "utf8" }).filter(
   (name) => name.endsWith(".test.ts") && name !== "table.test.ts",
 );
+const isDeep = process.env.DEEP === "1";
 /** Random requests. 20,000 take two minutes here. */
-const fuzzRequests = process.env.DEEP === "1" ? 20_000 : 4_000;
+const fuzzRequests = isDeep ? 20_000 : 4_000;
 
 const wallets = Array.from({ length: 8 }, (_, index) => `0x${(index + 1).toString(16).padStart(64, "0")}` as const);
 const [first = "0x"] = wallets;
@@ -65,12 +66,14 @@ test("the conformance suite passes, and leaves nothing of it out", async (contex
     {
       env: {
         PATH: process.env.PATH,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
         NODE_NO_WARNINGS: "1",
         CONFORMANCE_URL: edge.url,
         CONFORMANCE_WALLETS: wallets.join(","),
         CONFORMANCE_AGENT: agentToken,
         CONFORMANCE_FRONT: "workerd",
         FUZZ_REQUESTS: String(fuzzRequests),
+        ...(isDeep ? { SIWE_REPLAYS: "10000" } : {}),
       },
     },
   );
