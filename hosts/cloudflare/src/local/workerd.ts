@@ -38,13 +38,22 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { settings, folder, port = 0, entry = WORKER, keyValue = KEY_VALUE, signal } = options;
   mkdirSync(join(folder, "objects"), { recursive: true });
   for (const [file, from] of Object.entries({ "worker.js": entry, "key-value.js": keyValue })) {
-    writeFileSync(join(folder, file), (await bundleWorker(from)).code);
+    writeFileSync(join(folder, file), await codeOf(from));
   }
   const chosen = await takePort(port);
   const url = `http://127.0.0.1:${chosen}`;
   // It holds secrets.
   writeFileSync(join(folder, "config.capnp"), capnp({ BASE_URL: url, ...settings }, chosen), { mode: 0o600 });
   return serveWorkerd(folder, url, signal);
+}
+
+/** What was bundled: a process that starts the same Worker again need not bundle it again. */
+const bundled = new Map<string, Promise<Uint8Array>>();
+
+function codeOf(entry: URL): Promise<Uint8Array> {
+  const code = bundled.get(entry.href) ?? bundleWorker(entry).then((bundle) => bundle.code);
+  bundled.set(entry.href, code);
+  return code;
 }
 
 /** Runs `workerd serve` with the `config.capnp` of a folder, which says that it listens at a URL. */
