@@ -151,7 +151,7 @@ async function run(
   const main = fileURLToPath(new URL("deploy-main.ts", import.meta.url));
   const child = spawn(process.execPath, [main, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: process.env.PATH, ...environment, ...settings },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...environment, ...settings },
   });
   const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {

@@ -51,7 +51,11 @@ describe("each example, as it is printed, on a key of its own", () => {
         snippets({ baseUrl: stack.url, model: "sim-small" }).find((snippet) => snippet.id === id) ?? assert.fail();
       const [program, args] =
         language === "sh" ? ["/bin/sh", ["-c", code]] : [process.execPath, ["--input-type=module", "-e", code]];
-      const env = { PATH: process.env.PATH ?? "", INFERENCE_API_KEY: own.key };
+      const env = {
+        PATH: process.env.PATH,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+        INFERENCE_API_KEY: own.key,
+      };
       const { stdout } = await run(program, args, { cwd: root, env, timeout: 60_000 });
       const [settled, ...others] = await settledOf(stack, own.address);
       assert.deepEqual([settled?.detail.basis, settled?.detail.model, others], ["usage", "sim-small", []]);

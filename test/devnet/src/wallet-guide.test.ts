@@ -98,7 +98,8 @@ const named: Record<string, string> = { quot: '"', "#39": "'", lt: "<", gt: ">",
 async function run(code: string, { wallet, chainId }: { wallet: number; chainId?: number }): Promise<string> {
   const { privateKey = "" } = devnet.ready.wallets[wallet] ?? {};
   const env = {
-    PATH: process.env.PATH ?? "",
+    PATH: process.env.PATH,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
     PRIVATE_KEY: privateKey,
     ...(chainId === undefined ? {} : { CHAIN_ID: `${chainId}` }),
   };

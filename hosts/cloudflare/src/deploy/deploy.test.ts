@@ -54,7 +54,7 @@ test("a dry run sends nothing, writes both files, and says what is missing befor
   const run = (environment: Record<string, string>, ...flags: string[]) =>
     spawnSync(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url)), ...flags], {
       encoding: "utf8",
-      env: { PATH: "", NODE_NO_WARNINGS: "1", ...environment },
+      env: { PATH: "", NODE_NO_WARNINGS: "1", NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...environment },
     });
   const bare = run({});
   assert.equal(bare.status, 0, bare.stderr);

@@ -30,7 +30,7 @@ export function launch({ script, args = [], env = {} }: Program): Launched {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", path, ...args], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    env: { PATH: process.env.PATH ?? "", ...env },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
   });
   let stdout = "";
   let stderr = "";

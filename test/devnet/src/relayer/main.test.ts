@@ -81,7 +81,7 @@ function received(): Promise<bigint> {
 function launch(environment: Record<string, string>): { child: ChildProcess; says(): string } {
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", main], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: process.env.PATH, ...environment },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...environment },
   });
   let text = "";
   for (const stream of [child.stdout, child.stderr]) {
