@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { creditOnChain, keepActivating } from "./testing/activity.ts";
 import { readCredits } from "./testing/api.ts";
-import { launch, processesOf, stopLaunched, temporaryFolder, until } from "./testing/launch.ts";
+import { deployedFolder, launch, processesOf, stopLaunched, temporaryFolder, until } from "./testing/launch.ts";
 import { walletOn } from "./testing/wallet.ts";
 
 after(stopLaunched);
@@ -88,7 +88,7 @@ test("an unknown flag is one line", async () => {
 });
 
 test("a child that dies is one line with its name, and ends everything", async () => {
-  const folder = temporaryFolder();
+  const folder = deployedFolder();
   for (const [script, name] of [
     ["hosts/node/src/main.ts", "gateway"],
     ["test/provider-simulator/src/main.ts", "provider simulator"],
@@ -114,7 +114,7 @@ test("a child that dies is one line with its name, and ends everything", async (
 });
 
 test("nothing outlives a devnet that was killed amid transactions, and the next start continues", async () => {
-  const folder = temporaryFolder();
+  const folder = deployedFolder();
   const started = launch(folder.path);
   const ready = await started.ready();
   const expected = "the devnet, three chains each on its leash, the provider, the relayer, the keeper and the gateway";
@@ -155,7 +155,7 @@ test("a start can be stopped before it is ready", async () => {
 });
 
 test("--fresh removes what a devnet wrote and nothing else", async () => {
-  const folder = temporaryFolder();
+  const folder = deployedFolder();
   const own = join(folder.path, "notes.txt");
   writeFileSync(own, "mine");
   const started = launch(folder.path, {}, "--fresh");
@@ -189,7 +189,7 @@ test("a fresh start begins with the saved deployment, and deploys again if that 
 });
 
 test("tokens on their way between chains arrive, each once, though the devnet is killed meanwhile", async () => {
-  const folder = temporaryFolder();
+  const folder = deployedFolder();
   const started = launch(folder.path);
   const ready = await started.ready();
   const before = walletOn(ready, "secondary2", 1);

@@ -7,10 +7,10 @@ import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import type { Address } from "viem";
 import { type Devnet, startDevnet } from "./devnet.ts";
 import { readCredits } from "./testing/api.ts";
-import { anyPorts, temporaryFolder, until } from "./testing/launch.ts";
+import { anyPorts, deployedFolder, until } from "./testing/launch.ts";
 import { walletOn } from "./testing/wallet.ts";
 
-const folder = temporaryFolder();
+const folder = deployedFolder();
 const DOLLAR = 1_000_000n;
 /** What the first deployment lets activations run ahead of a chain's dollars. */
 const FLOAT = 100n * DOLLAR;

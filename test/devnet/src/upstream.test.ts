@@ -3,11 +3,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
-import { launch, stopLaunched, temporaryFolder } from "./testing/launch.ts";
+import { deployedFolder, launch, stopLaunched } from "./testing/launch.ts";
 
 /** A provider of the user's own, played by the simulator in this process. */
 let provider: Awaited<ReturnType<typeof startProviderSimulator>>;
-const folder = temporaryFolder();
+const folder = deployedFolder();
 const key = "my-own-key";
 
 before(async () => {

@@ -5,10 +5,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Devnet, startDevnet } from "./devnet.ts";
 import { readCredits } from "./testing/api.ts";
-import { anyPorts, temporaryFolder } from "./testing/launch.ts";
+import { anyPorts, deployedFolder } from "./testing/launch.ts";
 
 /** What the gateway's page tells the owner of a wallet works, as it is printed, on every chain. */
-const folder = temporaryFolder();
+const folder = deployedFolder();
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const DOLLAR = 1_000_000_000;
 let devnet: Devnet;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { ReadyFile } from "../ready.ts";
+import { beginWithDeployment, keepDeployment } from "./kept-deployment.ts";
 
 /** A devnet in a process of its own, as `npm start` runs it, on free ports and in a folder of its own. */
 export type Launched = {
@@ -18,9 +19,24 @@ export type Launched = {
 
 export const anyPorts = { GATEWAY_PORT: "0", CHAIN_PORT: "0", PROVIDER_PORT: "0" };
 
-export function temporaryFolder(): { path: string; remove(): void } {
+export type TemporaryFolder = { path: string; remove(): void };
+
+export function temporaryFolder(): TemporaryFolder {
   const path = mkdtempSync(join(tmpdir(), "devnet-"));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** With the deployment that another test has saved, if there is one: for tests that do not look at deploying. */
+export function deployedFolder(): TemporaryFolder {
+  const { path, remove } = temporaryFolder();
+  beginWithDeployment(path);
+  return {
+    path,
+    remove() {
+      keepDeployment(path);
+      remove();
+    },
+  };
 }
 
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
