@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { startCommitThread } from "./commit-thread.ts";
 import { type EncodedRows, encodeRow } from "./encoded-rows.ts";
 
@@ -55,6 +57,26 @@ test("commits that are under way together are each told of their own end", async
   await thread.fold();
   assert.deepEqual(nonces(file), ["a", "b"]);
   await thread.close();
+});
+
+test("light steady traffic is folded while it lasts, so what is not yet in its tables stays bounded", async () => {
+  const thread = await startCommitThread(newFile(), "NORMAL");
+  let folded = 0;
+  let folds = 0;
+  let mostUnfolded = 0;
+  thread.onFolded((number) => {
+    folded = number;
+    folds += 1;
+  });
+  const until = performance.now() + 3_000;
+  while (performance.now() < until) {
+    const number = await thread.commit(nonce(randomUUID()));
+    mostUnfolded = Math.max(mostUnfolded, number - folded);
+    await sleep(2);
+  }
+  await thread.close();
+  assert.ok(folds >= 3, `${folds} folds in 3 s`);
+  assert.ok(mostUnfolded <= 500, `${mostUnfolded} commits were in the log and not in their tables`);
 });
 
 test("closing waits for the commits before it, takes none after it, and may be asked for twice", async () => {

@@ -7,8 +7,8 @@ import { openRowLog, type RowLog } from "./row-log.ts";
 /** What runs in the commit thread: one message, one transaction, one answer. In between it folds what it has logged. */
 const { file, synchronous } = workerData as CommitThreadData;
 
-/** Where little comes, the tables are behind by no more than this. */
-const FOLD_AFTER_MS = 50;
+/** The tables are behind by no more than this, and what is in memory because of it grows no longer. */
+const FOLD_AFTER_MS = 250;
 const FOLD_AGAIN_MS = 250;
 
 function say(message: CommitThreadMessage): void {
@@ -72,6 +72,7 @@ answer(() => {
 
 /** Folds while nothing is asked, in parts as small as who asks can wait for. */
 function foldInBetween(rows: RowLog): { soon(): void; keepUp(): void; finish(): void; stop(): void } {
+  /** Starts the next fold. An append neither clears nor postpones it: under steady traffic there is always another. */
   let timer: NodeJS.Timeout | undefined;
   let isNext = false;
   let told = rows.folded;
@@ -82,26 +83,33 @@ function foldInBetween(rows: RowLog): { soon(): void; keepUp(): void; finish(): 
   }
 
   function soon(): void {
-    if (isNext || rows.isEmpty) return;
-    if (rows.isDue) {
-      clearTimeout(timer);
-      timer = undefined;
-      isNext = true;
-      setImmediate(part);
-    } else timer ??= setTimeout(part, FOLD_AFTER_MS);
+    if (rows.isEmpty) return;
+    timer ??= setTimeout(startFold, FOLD_AFTER_MS);
+    if (isNext || !rows.isDue) return;
+    isNext = true;
+    setImmediate(part);
+  }
+
+  function startFold(): void {
+    timer = undefined;
+    inBetween(rows.fold);
   }
 
   function part(): void {
     isNext = false;
-    timer = undefined;
+    inBetween(() => rows.read() || rows.fold());
+  }
+
+  function inBetween(work: () => void): void {
     try {
-      if (!rows.read()) rows.fold();
+      work();
       tell();
       soon();
     } catch (error) {
       // Anything else ends the thread, and with it the process: who opens the file next folds.
       if (!mayPass(error)) throw error;
-      timer = setTimeout(part, FOLD_AGAIN_MS);
+      clearTimeout(timer);
+      timer = setTimeout(startFold, FOLD_AGAIN_MS);
     }
   }
 

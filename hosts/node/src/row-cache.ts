@@ -206,9 +206,14 @@ export function openRowCache(database: DatabaseSync): RowCache {
 
   function folded(until: number): void {
     foldedUntil = until;
-    const known = unfolded.filter(({ number }) => number <= until);
-    unfolded = unfolded.filter(({ number }) => number > until);
-    for (const { batch } of known) written(batch);
+    // They are in the order of their numbers.
+    let known = 0;
+    for (const { batch, number } of unfolded) {
+      if (number > until) break;
+      written(batch);
+      known += 1;
+    }
+    if (known > 0) unfolded = unfolded.slice(known);
   }
 
   function discard(): void {
