@@ -19,7 +19,7 @@ export function openDatabase(
   try {
     database.exec(locking === "exclusive" ? "PRAGMA locking_mode = EXCLUSIVE" : "PRAGMA busy_timeout = 10000");
     database.exec("PRAGMA journal_mode = WAL");
-    database.exec("PRAGMA cache_size = -131072");
+    database.exec("PRAGMA cache_size = -16384");
     // 16 MB of them: the log's own pages, and those of a busy account, are copied back once for many commits.
     database.exec("PRAGMA wal_autocheckpoint = 4000");
     database.exec("PRAGMA temp_store = MEMORY");
