@@ -1,8 +1,9 @@
-import type { LedgerClient } from "@inference/ledger/client";
+import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Activation } from "@inference/ledger/commands";
 import { chainPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { CursorRow } from "@inference/ledger/tables";
+import { ChainUnavailable, type PendingActivation } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { createAlarm } from "./alarm.ts";
 import { createCeilingWatcher } from "./ceiling-watcher.ts";
@@ -10,7 +11,7 @@ import { type ChainIdentity, createIdentityCheck } from "./chain-identity.ts";
 import type { Block } from "./chain-view.ts";
 import { createContinuityCheck } from "./continuity.ts";
 import { type Confirmations, type Heads, readHeads } from "./heads.ts";
-import { createPending, type PendingActivation } from "./pending.ts";
+import { createPending } from "./pending.ts";
 import { contradictionOf, createRangeReader } from "./range.ts";
 import { type ChainClient, ChainContradiction, RpcError } from "./rpc.ts";
 import { readActivations } from "./settlement-view.ts";
@@ -213,5 +214,5 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
 }
 
 function isUnavailable(error: unknown): error is Error {
-  return error instanceof Error && (error.name === "ChainUnavailable" || error.name === "LedgerUnavailable");
+  return error instanceof ChainUnavailable || error instanceof LedgerUnavailable;
 }

@@ -1,9 +1,10 @@
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Books } from "@inference/protocol/books";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { encodeFunctionData } from "viem";
 import { callAt, quantity, readBlock } from "./chain-view.ts";
-import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
+import { type ChainClient, RpcError } from "./rpc.ts";
 
 const GAS = 500_000;
 const WORD_LETTERS = 64;

@@ -1,6 +1,7 @@
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { readBlock, readChainId } from "./chain-view.ts";
-import { type ChainClient, ChainUnavailable } from "./rpc.ts";
+import type { ChainClient } from "./rpc.ts";
 import { PARTS, readPart, readStablecoin, type SaidContracts } from "./settlement-parts.ts";
 
 /** Which chain and which contracts are ours, as the settings say. */

@@ -1,5 +1,6 @@
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import { type ChainClient, ChainContradiction, ChainUnavailable, RpcError } from "./rpc.ts";
+import { type ChainClient, ChainContradiction, RpcError } from "./rpc.ts";
 
 /** What can be asked of a chain, each answer parsed strictly: a node is a stranger. */
 export type Hex = `0x${string}`;

@@ -1,16 +1,10 @@
-import type { Address } from "@inference/protocol/credential";
+import { ChainUnavailable, type SignatureQuery } from "@inference/protocol/chain-reader";
+import type { Timers } from "@inference/protocol/timers";
 import { createClient, custom } from "viem";
 import { verifyMessage } from "viem/actions";
 import { quantity } from "./chain-view.ts";
-import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
-import { type Timers, within } from "./timers.ts";
-
-export type SignatureQuery = {
-  chainId: number;
-  address: Address;
-  message: string;
-  signature: `0x${string}`;
-};
+import { type ChainClient, RpcError } from "./rpc.ts";
+import { within } from "./timers.ts";
 
 const TIMEOUT_MS = 2_000;
 /** Enough to deploy a wallet and to check a curve in Solidity; a contract that never ends ends here. */

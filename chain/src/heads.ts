@@ -1,5 +1,6 @@
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { type Block, readBlock } from "./chain-view.ts";
-import { type ChainClient, ChainUnavailable } from "./rpc.ts";
+import type { ChainClient } from "./rpc.ts";
 
 /** How far a chain has come, and how far we may believe it. */
 export type Heads = { latest: Block; final: Block };

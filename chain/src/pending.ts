@@ -1,8 +1,7 @@
 import type { Activation } from "@inference/ledger/commands";
+import type { PendingActivation } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { MAX_NANO_USD, NANO_USD_PER_TOKEN_UNIT, type NanoUsd } from "@inference/protocol/money";
-
-export type PendingActivation = { amountNanoUsd: NanoUsd; block: number; transaction: string };
 
 /** Activations that are on the chain and not final: to be shown, never to be counted. */
 export type Pending = {

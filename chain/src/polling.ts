@@ -1,5 +1,5 @@
+import type { Timers } from "@inference/protocol/timers";
 import type { PollResult } from "./activation-watcher.ts";
-import type { Timers } from "./timers.ts";
 
 /**
  * Polls now and then every `intervalMs`; at once again while there is more to read. Ends by itself when a poll halts.

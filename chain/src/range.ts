@@ -1,8 +1,9 @@
 import type { Activation } from "@inference/ledger/commands";
 import type { CursorRow } from "@inference/ledger/tables";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { type Block, readBlock } from "./chain-view.ts";
-import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
+import { type ChainClient, RpcError } from "./rpc.ts";
 import { readActivations, readTotals, type Totals } from "./settlement-view.ts";
 
 /** All that was activated in some blocks, and what the contract says of it at the last of them. */

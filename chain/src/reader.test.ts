@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { createChainReader } from "./reader.ts";
 import { type Anvil, startAnvil } from "./testing/anvil.ts";
@@ -30,7 +31,7 @@ beforeEach(() => {
 const token: Address = "0x00000000000000000000000000000000000a9e47";
 const contract: Address = "0x0000000000000000000000000000000000c0de01";
 const word = (value: string) => value.replace("0x", "").padStart(64, "0");
-const isUnavailable = { name: "ChainUnavailable" };
+const isUnavailable = ChainUnavailable;
 
 function reader(settlement = bare, contracts = {}) {
   const clients = new Map([[31337, clientOf(node.url)]]);

@@ -1,35 +1,17 @@
 import { agentTokenAbi } from "@inference/protocol/abi/agent-token";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
-import type { Books } from "@inference/protocol/books";
+import { type ChainReader, ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import { MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
+import { MAX_NANO_USD } from "@inference/protocol/money";
+import type { Timers } from "@inference/protocol/timers";
 import { encodeFunctionData } from "viem";
-import type { ActivationWatcher, WatcherStatus } from "./activation-watcher.ts";
+import type { ActivationWatcher } from "./activation-watcher.ts";
 import { readBooks } from "./books.ts";
 import { type Block, callAt, type Hex, parseAddress, parseWord, quantity, readBlock } from "./chain-view.ts";
-import { acceptsSignature, type SignatureQuery } from "./contract-signature.ts";
-import type { PendingActivation } from "./pending.ts";
-import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
+import { acceptsSignature } from "./contract-signature.ts";
+import { type ChainClient, RpcError } from "./rpc.ts";
 import { type Part, readPart, type SaidContracts } from "./settlement-parts.ts";
-import { type Timers, within } from "./timers.ts";
-
-/**
- * What the gateway asks of a chain. Every call ends within two seconds, and may throw `ChainUnavailable`, which is
- * never an answer.
- */
-export type ChainReader = {
-  /** What `owner()` of any contract on the primary chain answers; null if that is no address, or nobody's. */
-  agentOwner(agentToken: Address): Promise<Address | null>;
-  /** An identity's dollars for the UTC day of the latest block; nothing where the settlement has no pool. */
-  capacityToday(identity: Address): Promise<Capacity>;
-  acceptsSignature(query: SignatureQuery): Promise<boolean>;
-  books(): Promise<Books>;
-  pendingActivations(account: Address): PendingActivation[];
-  following(): Pick<WatcherStatus, "state" | "block" | "lagBlocks">;
-};
-
-/** `at` is the block's own time, in ms since the epoch: of its day it is the capacity, and of no other. */
-export type Capacity = { capacityNanoUsd: NanoUsd; at: number };
+import { within } from "./timers.ts";
 
 export type ChainReaderOptions = {
   clients: ReadonlyMap<number, ChainClient>;

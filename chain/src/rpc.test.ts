@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { type ChainClientOptions, ChainUnavailable, createChainClient, RpcError } from "./rpc.ts";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
+import type { Timers } from "@inference/protocol/timers";
+import { type ChainClientOptions, createChainClient, RpcError } from "./rpc.ts";
 import { type Liar, startLiar } from "./testing/liar.ts";
 import { timers } from "./testing/timers.ts";
-import type { Timers } from "./timers.ts";
 
 let node: Liar;
 before(async () => {
@@ -17,7 +18,7 @@ beforeEach(() => {
 function client(options: Partial<ChainClientOptions> = {}) {
   return createChainClient({ url: node.url, fetch, random: () => 0, timers, timeoutMs: 150, pauseMs: 1, ...options });
 }
-const isUnavailable = (error: unknown) => error instanceof ChainUnavailable && error.name === "ChainUnavailable";
+const isUnavailable = (error: unknown) => error instanceof ChainUnavailable;
 
 test("an answer is given as it came", async () => {
   node.lie = ({ method, params }) => ({ result: { method, params } });

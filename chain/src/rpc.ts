@@ -1,4 +1,6 @@
-import { pause, type Timers, within } from "./timers.ts";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
+import type { Timers } from "@inference/protocol/timers";
+import { pause, within } from "./timers.ts";
 
 /**
  * The only way to a chain: JSON-RPC over `fetch`, with a limit on everything a node can do to us. No error's text
@@ -64,11 +66,6 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
       }
     },
   };
-}
-
-/** No answer came from the chain, or none that could be believed. Never to be taken for an answer. */
-export class ChainUnavailable extends Error {
-  override name = "ChainUnavailable";
 }
 
 /** The node answered, and what it said cannot be true. */

@@ -1,9 +1,10 @@
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { encodeFunctionData } from "viem";
 import { callAt, type Hex, parseAddress, quantity } from "./chain-view.ts";
-import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
+import { type ChainClient, RpcError } from "./rpc.ts";
 
 /** The contracts that the settlement contract was made with, for ever. */
 export const PARTS = ["TOKEN", "MINTER", "BRIDGE", "POOL", "REGISTRY"] as const;

@@ -1,5 +1,6 @@
 import type { Activation } from "@inference/ledger/commands";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { decodeEventLog, encodeFunctionData, type Hex, toEventSelector } from "viem";
 import {
@@ -12,7 +13,7 @@ import {
   parseWord,
   quantity,
 } from "./chain-view.ts";
-import { type ChainClient, ChainContradiction, ChainUnavailable, RpcError } from "./rpc.ts";
+import { type ChainClient, ChainContradiction, RpcError } from "./rpc.ts";
 
 /** The settlement contract as it is read: its events, and the sums it keeps of them. */
 const ACTIVATED = toEventSelector("Activated(uint256,address,address,uint256,uint256,uint256,uint32,bytes32)");

@@ -1,5 +1,6 @@
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { type ChainIdentity, strangerOf } from "./chain-identity.ts";
-import { type ChainClient, ChainUnavailable } from "./rpc.ts";
+import type { ChainClient } from "./rpc.ts";
 import { NoSettlement } from "./settlement-parts.ts";
 
 /**

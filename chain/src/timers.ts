@@ -1,7 +1,4 @@
-export type Timers = {
-  /** Calls back once, unless cancelled. */
-  after(ms: number, callback: () => void): { cancel(): void };
-};
+import type { Timers } from "@inference/protocol/timers";
 
 /** Work that is told by its signal when it has taken so long, and whose timer is over when it is. */
 export async function within<T>(timers: Timers, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -1,8 +1,9 @@
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { readBlock } from "./chain-view.ts";
 import { type Confirmations, readHeads } from "./heads.ts";
 import { type Range, readRange } from "./range.ts";
-import { type ChainClient, ChainUnavailable, RpcError } from "./rpc.ts";
+import { type ChainClient, RpcError } from "./rpc.ts";
 
 /**
  * What a second node says differently of a range; undefined if it says the same. One node that lies consistently, in

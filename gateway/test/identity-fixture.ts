@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { type MemoryHost, openMemoryHost } from "@inference/ledger/testing/memory-host";
+import type { ChainReader } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { formatSiweMessage, type SiweMessage } from "@inference/protocol/siwe";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { makeApp } from "../src/app.ts";
 import { defaultRequestLimits, type GatewayConfig } from "../src/config.ts";
-import { type ChainReader, UpstreamFailure } from "../src/environment.ts";
+import { UpstreamFailure } from "../src/environment.ts";
 import { type Gateway, makeGateway } from "../src/gateway.ts";
 import { noLimits } from "./no-limits.ts";
 

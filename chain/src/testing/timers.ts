@@ -1,4 +1,4 @@
-import type { Timers } from "../timers.ts";
+import type { Timers } from "@inference/protocol/timers";
 
 /** As hosts have them. */
 export const timers: Timers = {

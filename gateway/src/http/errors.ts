@@ -1,6 +1,6 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { type ErrorDetail, errorBody, errorHeaders, errorTable, GatewayError } from "@inference/protocol/errors";
-import { isChainUnavailable } from "../environment.ts";
 import type { GatewayContext } from "./context.ts";
 
 /** The one place where an error becomes a response. */
@@ -25,7 +25,7 @@ export function errorDetail(error: unknown): ErrorDetail {
     const message = "The ledger is unavailable. Retry in a few seconds.";
     return { code: "ledger_unavailable", message, retryAfterS: 2 };
   }
-  if (isChainUnavailable(error)) {
+  if (error instanceof ChainUnavailable) {
     const message = "The chain cannot be read. Nothing was charged. Retry in a few seconds.";
     return { code: "chain_unavailable", message, retryAfterS: 2 };
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "@inference/protocol/errors";
-import type { Timers } from "../environment.ts";
+import type { Timers } from "@inference/protocol/timers";
 import { makeFairQueue } from "./fair-queue.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { fail } from "@inference/protocol/errors";
-import type { Timers } from "../environment.ts";
+import type { Timers } from "@inference/protocol/timers";
 
 /**
  * The provider serves so many requests of a model at once, whoever they are from. Those that would be more wait here,

@@ -1,4 +1,4 @@
-import type { Timers } from "../environment.ts";
+import type { Timers } from "@inference/protocol/timers";
 
 /**
  * Long computations in pieces, so that no request holds the event loop: of all of them together one piece runs in each

@@ -1,6 +1,7 @@
 import type { Books } from "@inference/protocol/books";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { limits } from "../config.ts";
-import { type Environment, isChainUnavailable } from "../environment.ts";
+import type { Environment } from "../environment.ts";
 import { makeShared } from "../limits/shared.ts";
 
 /** The contracts' books of a few seconds ago: the chain is asked once for all who want to see them. */
@@ -16,7 +17,7 @@ export function makeRecentBooks(environment: Environment): RecentBooks {
 
   async function ask(): Promise<Books | null> {
     const books = await chain.books().catch((error: unknown) => {
-      if (isChainUnavailable(error)) return null;
+      if (error instanceof ChainUnavailable) return null;
       throw error;
     });
     latest = { books, readAt: clock.now() };

@@ -3,9 +3,9 @@ import { describe, test } from "node:test";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { accountPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { makeRequestId } from "@inference/protocol/id";
 import { type Answer, type Fixture, makeWallet, NOW, openFixture, type Wallet } from "../../test/identity-fixture.ts";
-import { ChainUnavailable } from "../environment.ts";
 
 const USD = 1_000_000_000;
 const REQUEST = makeRequestId(NOW, new Uint8Array(10));

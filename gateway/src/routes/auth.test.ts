@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import {
   type Answer,
   BASE_URL,
@@ -12,7 +13,6 @@ import {
   SECONDARY,
   sign,
 } from "../../test/identity-fixture.ts";
-import { ChainUnavailable } from "../environment.ts";
 
 const AGENT = "0x00000000000000000000000000000000000000Ab";
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;

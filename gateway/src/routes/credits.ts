@@ -1,5 +1,5 @@
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import { isChainUnavailable } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { requireAccount } from "../http/identify.ts";
@@ -37,7 +37,7 @@ function pending({ environment }: Gateway, account: Address) {
       transaction,
     }));
   } catch (error) {
-    if (isChainUnavailable(error)) return null;
+    if (error instanceof ChainUnavailable) return null;
     throw error;
   }
 }

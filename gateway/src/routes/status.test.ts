@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Books } from "@inference/protocol/books";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { statusAnswer } from "@inference/protocol/wire/answers";
 import { openFixture } from "../../test/identity-fixture.ts";
-import { ChainUnavailable } from "../environment.ts";
 
 /** GET /api/v1/status: the token's books. */
 const DOLLAR = 1_000_000_000n;

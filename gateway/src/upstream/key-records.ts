@@ -1,13 +1,14 @@
 import { agentPartition, identityPartition, type Partition } from "@inference/ledger/partition";
 import { type Saga, send } from "@inference/ledger/saga";
 import type { SessionRow } from "@inference/ledger/tables";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { fail, GatewayError } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
 import type { Credentials } from "../auth/credentials.ts";
 import { type GatewayConfig, limits } from "../config.ts";
-import { ChainUnavailable, type Environment, isChainUnavailable } from "../environment.ts";
+import type { Environment } from "../environment.ts";
 import type { Gate } from "../limits/gate.ts";
 import { makeShared } from "../limits/shared.ts";
 import { type KeyRecord, makeKeyRecordStore } from "./key-record-store.ts";
@@ -175,7 +176,7 @@ function noKey(): never {
 
 /** The chain did not say, or could not be asked. */
 function isUnread(error: unknown): boolean {
-  return isChainUnavailable(error) || (error instanceof GatewayError && error.detail.code === "overloaded");
+  return error instanceof ChainUnavailable || (error instanceof GatewayError && error.detail.code === "overloaded");
 }
 
 /**

@@ -1,10 +1,10 @@
-import type { Environment } from "@inference/gateway/environment";
+import type { Timers } from "@inference/protocol/timers";
 
 /**
  * A timer belongs to the request that set it: the runtime ignores another request that clears it, and it fires all the
  * same. So what was cancelled is remembered here.
  */
-export const timers: Environment["timers"] = {
+export const timers: Timers = {
   after(ms, callback) {
     let isCancelled = false;
     const timer = setTimeout(() => {

@@ -6,6 +6,7 @@ import { providerRecord, until } from "@inference/gateway/test/settlement/audit"
 import { makeTag } from "@inference/gateway/test/settlement/pay";
 import { agentPartition, identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { DAY_MS, windowStart } from "@inference/protocol/window";
 import { type Stack, startStack } from "./testing/stack.ts";
@@ -26,7 +27,7 @@ before(async () => {
     now: () => now,
     chain: {
       async capacityToday(identity) {
-        if (isChainDown) throw Object.assign(new Error("no node"), { name: "ChainUnavailable" });
+        if (isChainDown) throw new ChainUnavailable("no node");
         return { capacityNanoUsd: capacities.get(identity) ?? 0, at: now - lagMs };
       },
       agentOwner: async (agent) => `0x${agent.slice(2).replaceAll("a", "b")}`,

@@ -9,7 +9,7 @@ import { agentRegistry } from "@inference/contracts/generated/agent-registry";
 import { agentToken } from "@inference/contracts/generated/agent-token";
 import { inferencePool } from "@inference/contracts/generated/inference-pool";
 import { deployLocalToken, fundLocalToken } from "@inference/contracts/local-token";
-import type { ChainReader } from "@inference/gateway/environment";
+import type { ChainReader } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { encodeDeployData, erc20Abi, type Hex, hashMessage, parseEventLogs } from "viem";
 import { mnemonicToAccount, type PrivateKeyAccount } from "viem/accounts";

@@ -10,7 +10,7 @@ import {
   type OperatorConfig,
   type RequestLimits,
 } from "@inference/gateway/config";
-import type { ChainReader, Environment, LogFields } from "@inference/gateway/environment";
+import type { Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import { noLimits } from "@inference/gateway/test/no-limits";
 import type { HostOptions, HostUnderTest, TestAccount } from "@inference/gateway/test/settlement/host-under-test";
@@ -18,6 +18,7 @@ import { accountPartition, ceilingPartition } from "@inference/ledger/partition"
 import { send } from "@inference/ledger/saga";
 import { tableSql } from "@inference/ledger/sql";
 import type { Tables } from "@inference/ledger/tables";
+import type { ChainReader } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Window } from "@inference/protocol/window";
