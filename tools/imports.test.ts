@@ -161,7 +161,7 @@ for (const folder of ["protocol", "gateway", "chain"]) {
   });
 }
 
-test("no file is longer than 400 lines, no line longer than 120 letters", () => {
+test("no file is longer than 400 lines, no line longer than 120 characters", () => {
   const wrong: string[] = [];
   for (const folder of folders) {
     for (const file of sourceFiles(join(root, folder))) {

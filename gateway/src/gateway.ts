@@ -6,11 +6,11 @@ import { type GatewayConfig, limits } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import { type Breaker, makeBreaker } from "./limits/breaker.ts";
 import { type FairQueue, makeFairQueue } from "./limits/fair-queue.ts";
-import { type Gate, makeGate } from "./limits/gate.ts";
 import { type HeldAnswers, makeHeldAnswers } from "./limits/held-answers.ts";
 import { type HeldBodies, makeHeldBodies } from "./limits/held-bodies.ts";
 import { type KeptBytes, makeKeptBytes } from "./limits/kept-bytes.ts";
 import { type Limiter, makeLimiter } from "./limits/limiter.ts";
+import { makeSemaphore, type Semaphore } from "./limits/semaphore.ts";
 import { makeSlicedWork, type SlicedWork } from "./limits/sliced-work.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
 import { makeRecentBooks, type RecentBooks } from "./operator/recent-books.ts";
@@ -27,8 +27,8 @@ export type Gateway = {
   environment: Environment;
   credentials: Credentials;
   /** Through which contracts are asked about signatures, and who signed whether an agent is theirs. */
-  contractSignatures: Gate;
-  agentSignIns: Gate;
+  contractSignatures: Semaphore;
+  agentSignIns: Semaphore;
   agentOwners: AgentOwners;
   keyRecords: KeyRecords;
   /** For what lies in the key-value store and is nobody's to read. */
@@ -69,7 +69,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
   const provider = makeProvider(upstream, environment.upstream);
   const credentials = makeCredentials(config.secret, environment.random);
   const sealer = makeSealer(config.secret, environment.random);
-  const chainReads = makeGate(limits.chainReads, "readings of the chain");
+  const chainReads = makeSemaphore(limits.chainReads, "readings of the chain");
   return {
     config,
     environment,
@@ -77,8 +77,8 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     agentOwners: makeAgentOwners(environment, chainReads),
     keyRecords: makeKeyRecords(config, environment, { credentials, chainReads, sealer }),
     sealer,
-    contractSignatures: makeGate(limits.contractSignatures, "checks of contract wallets' signatures"),
-    agentSignIns: makeGate(limits.agentSignIns, "sign-ins for agents"),
+    contractSignatures: makeSemaphore(limits.contractSignatures, "checks of contract wallets' signatures"),
+    agentSignIns: makeSemaphore(limits.agentSignIns, "sign-ins for agents"),
     provider,
     keyCheck: makeKeyCheck(config.upstream.apiKey, environment, provider),
     secrets: makeSecretFilters([upstream.apiKey, upstream.recordKey, upstream.adminKey ?? ""]),

@@ -3,8 +3,8 @@ import { fail } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
 import { makeBoundedMap } from "../limits/bounded-map.ts";
-import type { Gate } from "../limits/gate.ts";
-import { makeShared } from "../limits/shared.ts";
+import type { Semaphore } from "../limits/semaphore.ts";
+import { makeSingleFlight } from "../limits/single-flight.ts";
 
 /**
  * Who owns agent tokens. Both throw 403 `not_agent_owner`, and `ChainUnavailable` where the chain does not say; and 503
@@ -22,13 +22,13 @@ const MAX_REMEMBERED = 10_000;
 
 type Ownership = { owner: Address | null; readAt: number };
 
-export function makeAgentOwners(environment: Environment, chainReads: Gate): AgentOwners {
+export function makeAgentOwners(environment: Environment, chainReads: Semaphore): AgentOwners {
   const { chain, clock } = environment;
   const remembered = makeBoundedMap<Address, Ownership>(MAX_REMEMBERED);
-  const shared = makeShared<Address | null>(environment);
+  const once = makeSingleFlight<Address | null>(environment);
 
   function read(agentToken: Address, client: string | undefined): Promise<Address | null> {
-    return shared(agentToken, async () => {
+    return once(agentToken, async () => {
       // The answer is as old as the question.
       const readAt = clock.now();
       const owner = await chainReads(() => chain.agentOwner(agentToken), client);

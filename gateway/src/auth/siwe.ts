@@ -121,8 +121,8 @@ async function requireSignature(gateway: Gateway, message: SiweMessage, signed: 
 
 /**
  * A contract is asked on the primary chain only, where balances and capacity live: the same address on another chain
- * may be another's contract, whose word would open this one's account. The body's limit bounds the signature's size,
- * and a gate how many are asked at once, in all and for one client: any bytes under a message in order come this far.
+ * may be another's contract, whose word would open this one's account. Any bytes under a valid message come this far:
+ * the body's limit bounds the signature's size, and a semaphore how many are asked at once, in all and for one client.
  */
 async function isAcceptedByContract(
   { config, environment, contractSignatures }: Gateway,

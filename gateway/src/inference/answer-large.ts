@@ -5,7 +5,7 @@ import { respond, startProof, startWatch } from "./answer-watch.ts";
 import type { Call, Ended } from "./call.ts";
 import { checkModel } from "./check-model.ts";
 import type { InferenceRequest } from "./request.ts";
-import { type Outlet, writeInPieces } from "./stream/outlet.ts";
+import { type ClientStream, writeInPieces } from "./stream/client-stream.ts";
 import type { WholeTap } from "./stream/whole-tap.ts";
 
 /** A whole answer that is too large to be gathered, of which nothing was sent. */
@@ -41,27 +41,27 @@ export async function answerLarge(
   }
   call.startStreaming();
   const { headers, held } = large;
-  return respond(gateway, request, { headers, held, keepsAlive: false }, (outlet) =>
-    relay(gateway, call, large, outlet).finally(() => call.close()),
+  return respond(gateway, request, { headers, held, keepsAlive: false }, (client) =>
+    relay(gateway, call, large, client).finally(() => call.close()),
   );
 }
 
 /** From the provider to the client and to the ledger. Never throws. */
-async function relay(gateway: Gateway, call: Call, large: LargeAnswer, outlet: Outlet): Promise<void> {
+async function relay(gateway: Gateway, call: Call, large: LargeAnswer, client: ClientStream): Promise<void> {
   const { tap, body } = large;
-  const watch = startWatch(gateway, call, tap, outlet);
-  const proof = startProof(gateway, call, tap, outlet, call.upstreamId);
+  const watch = startWatch(gateway, call, tap, client);
+  const proof = startProof(gateway, call, tap, client, call.upstreamId);
   let { received } = large;
   try {
-    await writeInPieces(outlet, large.passed, tap.delivered());
+    await writeInPieces(client, large.passed, tap.delivered());
     for await (const chunk of { [Symbol.asyncIterator]: () => body }) {
       watch.sawBytes();
       received += chunk.length;
       const passed = tap.push(chunk);
       if (proof.isDue()) await proof.write();
-      if (passed !== undefined && tap.fault() === null) await outlet.write(passed, tap.delivered());
-      if (tap.state() === "done") await finish(gateway, call, large, outlet);
-      else if (tap.state() === "failed") outlet.fail();
+      if (passed !== undefined && tap.fault() === null) await client.write(passed, tap.delivered());
+      if (tap.state() === "done") await finish(gateway, call, large, client);
+      else if (tap.state() === "failed") client.fail();
       watch.checkpointIfDue();
       if (received > gateway.config.request.answerBytes) throw call.giveUp("The answer was too large");
     }
@@ -71,27 +71,27 @@ async function relay(gateway: Gateway, call: Call, large: LargeAnswer, outlet: O
   } finally {
     watch.stop();
   }
-  if (tap.state() === "done") await finish(gateway, call, large, outlet);
+  if (tap.state() === "done") await finish(gateway, call, large, client);
   else {
-    end(call, large, outlet, false);
-    outlet.fail();
+    end(call, large, client, false);
+    client.fail();
   }
 }
 
 /** The end of the answer, once its charge is durable. */
-async function finish(gateway: Gateway, call: Call, large: LargeAnswer, outlet: Outlet): Promise<void> {
+async function finish(gateway: Gateway, call: Call, large: LargeAnswer, client: ClientStream): Promise<void> {
   if (call.hasEnded) return;
   checkModel(gateway, call, large.tap.model());
-  const ended = end(call, large, outlet, true);
+  const ended = end(call, large, client, true);
   if (await ended.whenDurable()) {
-    await outlet.write(large.tap.last(ended.conclusion.chargeNanoUsd), large.tap.delivered());
-    outlet.close();
-  } else outlet.fail();
+    await client.write(large.tap.last(ended.conclusion.chargeNanoUsd), large.tap.delivered());
+    client.close();
+  } else client.fail();
 }
 
-function end(call: Call, { tap }: LargeAnswer, outlet: Outlet, complete: boolean): Ended {
+function end(call: Call, { tap }: LargeAnswer, client: ClientStream, complete: boolean): Ended {
   const reported = tap.reported();
-  const clientGone = outlet.hasLeft();
+  const clientGone = client.hasLeft();
   // Its own failure is its own, also where we stopped reading what came after it.
   const isCutByUs = call.isAborted && tap.state() === "open";
   const givenUp = isCutByUs && !clientGone;

@@ -9,15 +9,15 @@ import type { Call } from "./call.ts";
 import { checkModel } from "./check-model.ts";
 import { receiptHint } from "./failure.ts";
 import type { InferenceRequest } from "./request.ts";
+import type { ClientStream } from "./stream/client-stream.ts";
 import { eventTap } from "./stream/event-tap.ts";
-import type { Outlet } from "./stream/outlet.ts";
 import { audioTap, type Tap } from "./stream/tap.ts";
 import { UnusableAnswer } from "./stream/unusable-answer.ts";
 
 /**
  * An answer that goes to the client as it comes. A first checkpoint, with the provider's id of the answer, is durable
  * before anything of the answer leaves: only comments pass before. The provider's bytes run through a tap into the
- * client's outlet, and the tap alone decides what is charged. It is read to its end also when nobody reads along any
+ * client stream, and the tap alone decides what is charged. It is read to its end also when nobody reads along any
  * more: what the provider bills is known only there.
  */
 export async function answerStream(
@@ -34,8 +34,8 @@ export async function answerStream(
   call.startStreaming();
   const held = gateway.heldAnswers.open(request.credential.partition);
   const headers = { ...answerHeaders(request, call.order, contentType), "x-accel-buffering": "no" };
-  return respond(gateway, request, { headers, held, keepsAlive: call.order.stream }, (outlet) =>
-    relay(gateway, call, response, tap, outlet).finally(() => call.close()),
+  return respond(gateway, request, { headers, held, keepsAlive: call.order.stream }, (client) =>
+    relay(gateway, call, response, tap, client).finally(() => call.close()),
   );
 }
 
@@ -45,10 +45,10 @@ async function relay(
   call: Call,
   response: UpstreamResponse,
   tap: Tap,
-  outlet: Outlet,
+  client: ClientStream,
 ): Promise<void> {
-  const watch = startWatch(gateway, call, tap, outlet);
-  const proof = startProof(gateway, call, tap, outlet);
+  const watch = startWatch(gateway, call, tap, client);
+  const proof = startProof(gateway, call, tap, client);
   try {
     for await (const chunk of response.body) {
       watch.sawBytes();
@@ -57,28 +57,28 @@ async function relay(
       const state = tap.state();
       // The charge is on its way into the ledger before the client can know that the answer is whole.
       // After an error event the usage may still come: the stream is read to its end, for a few seconds at most.
-      if (state === "done") end(call, tap, outlet, true);
+      if (state === "done") end(call, tap, client, true);
       if (passed !== undefined) {
-        const room = outlet.write(passed, tap.delivered());
+        const room = client.write(passed, tap.delivered());
         if (room !== undefined) await room;
       }
-      if (state !== "open") outlet.close();
+      if (state !== "open") client.close();
       watch.checkpointIfDue();
       if (isRunaway(call, tap)) throw call.giveUp("The answer was far longer than requested");
     }
     const rest = tap.end(cutError(call));
     if (proof.isDue() && !(await proof.write())) return;
-    end(call, tap, outlet, tap.state() === "done");
-    if (rest !== undefined) await outlet.write(rest, tap.delivered());
-    outlet.close();
+    end(call, tap, client, tap.state() === "done");
+    if (rest !== undefined) await client.write(rest, tap.delivered());
+    client.close();
   } catch {
     const rest = tap.end(cutError(call));
     if (proof.isDue() && !(await proof.write())) return;
-    end(call, tap, outlet, false);
-    if (rest !== undefined) await outlet.write(rest, tap.delivered());
+    end(call, tap, client, false);
+    if (rest !== undefined) await client.write(rest, tap.delivered());
     // A stream of events ends in an error event; other bytes can only be cut off.
-    if (call.order.stream) outlet.close();
-    else outlet.fail();
+    if (call.order.stream) client.close();
+    else client.fail();
   } finally {
     watch.stop();
     checkModel(gateway, call, tap.model());
@@ -86,14 +86,14 @@ async function relay(
 }
 
 /** Call it before the tap's last bytes are written: they are counted as delivered to a client that is still there. */
-function end(call: Call, tap: Tap, outlet: Outlet, complete: boolean): void {
+function end(call: Call, tap: Tap, client: ClientStream, complete: boolean): void {
   const reported = tap.reported();
   // What has a flat price was made for who left as well.
   const isByDelivery = call.order.quote.flatNanoUsd === null;
-  const delivered = outlet.hasLeft() && isByDelivery ? outlet.delivered() : tap.delivered();
+  const delivered = client.hasLeft() && isByDelivery ? client.delivered() : tap.delivered();
   // Its own failure is its own. What we stopped reading it may bill, also if nothing had come.
   const isCutByUs = call.isAborted && tap.state() === "open";
-  const clientGone = outlet.hasLeft();
+  const clientGone = client.hasLeft();
   const isEmpty = isNothingDelivered(tap.delivered()) && tap.state() !== "done" && !isCutByUs;
   const mayBill = tap.saysError() ? null : "stream";
   const rest = { delivered, read: tap.delivered(), complete, clientGone, givenUp: isCutByUs && !clientGone };

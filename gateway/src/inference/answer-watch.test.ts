@@ -4,7 +4,7 @@ import { openFixture } from "../../test/identity-fixture.ts";
 import type { Delivered } from "../pricing/quote.ts";
 import { startWatch } from "./answer-watch.ts";
 import type { Call } from "./call.ts";
-import { openOutlet } from "./stream/outlet.ts";
+import { openClientStream } from "./stream/client-stream.ts";
 
 test("a checkpoint is written for more bytes of a choice that has not ended, and for nothing new none is", async () => {
   const { gateway } = openFixture();
@@ -22,13 +22,13 @@ test("a checkpoint is written for more bytes of a choice that has not ended, and
     },
   } as Call;
   const backlog = { waits: () => undefined, ends: () => undefined };
-  const outlet = openOutlet(gateway.environment, { keepsAlive: false, stalledReaderMs: 1, backlog });
+  const client = openClientStream(gateway.environment, { keepsAlive: false, stalledReaderMs: 1, backlog });
   let delivered: Delivered = { bytes: 0, events: 0 };
   const tap = { state: () => "open" as const, delivered: () => delivered, upstreamId: () => null };
-  startWatch(gateway, call, tap, outlet);
+  startWatch(gateway, call, tap, client);
   for (const bytes of [5, 5, 9]) {
     delivered = { bytes, events: 0 };
-    void outlet.write(new Uint8Array(bytes), delivered);
+    void client.write(new Uint8Array(bytes), delivered);
     ticks.at(-1)?.();
   }
   assert.deepEqual(written, [5, 9]);

@@ -7,7 +7,7 @@ import { nothingReported } from "../pricing/usage.ts";
 import type { Call } from "./call.ts";
 import type { InferenceRequest } from "./request.ts";
 import { countBacklog } from "./stream/backlog.ts";
-import { type Outlet, openOutlet } from "./stream/outlet.ts";
+import { type ClientStream, openClientStream } from "./stream/client-stream.ts";
 import type { Tap } from "./stream/tap.ts";
 
 /** The response of an answer that is sent as it comes; `relay` writes it, in the background. */
@@ -15,15 +15,15 @@ export function respond(
   { config, environment }: Gateway,
   { whenSent, breakOff, clientGone }: InferenceRequest,
   { headers, held, keepsAlive }: { headers: Record<string, string>; held: HeldAnswer; keepsAlive: boolean },
-  relay: (outlet: Outlet) => Promise<void>,
+  relay: (client: ClientStream) => Promise<void>,
 ): Response {
   const { stalledReaderMs } = config.request;
   const backlog = countBacklog(held, whenSent);
-  const outlet = openOutlet(environment, { keepsAlive, stalledReaderMs, backlog, breakOff });
-  environment.background(relay(outlet));
-  if (clientGone?.aborted === true) outlet.leave();
-  else clientGone?.addEventListener("abort", () => outlet.leave(), { once: true });
-  return new Response(outlet.readable, { status: 200, headers });
+  const client = openClientStream(environment, { keepsAlive, stalledReaderMs, backlog, breakOff });
+  environment.background(relay(client));
+  if (clientGone?.aborted === true) client.leave();
+  else clientGone?.addEventListener("abort", () => client.leave(), { once: true });
+  return new Response(client.readable, { status: 200, headers });
 }
 
 /** What is looked at of a tap while an answer runs through it. */
@@ -32,13 +32,13 @@ type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId">;
 type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
 
 /** Looks after a stream every few seconds: checkpoints, keeps an idle one alive, gives up one that stands still. */
-export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, outlet: Outlet): Watch {
+export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, client: ClientStream): Watch {
   const { clock, timers, log } = gateway.environment;
   let lastBytesAt = clock.now();
-  let checkpointed = outlet.delivered();
+  let checkpointed = client.delivered();
   let drain: { cancel(): void } | undefined;
   let timer = timers.after(limits.checkpointMs, tick);
-  outlet.onLeave(() => {
+  client.onLeave(() => {
     drain = timers.after(gateway.config.drainMs, () => call.abort());
   });
 
@@ -48,13 +48,14 @@ export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, outlet
     // Over for the client, and the provider still sends: nothing of it is wanted any more.
     const isOver = call.hasEnded || tap.state() !== "open";
     if (isOver) call.giveUp("The answer was over");
-    else if (now - lastBytesAt >= gateway.config.request.streamIdleMs) call.giveUp("The provider sent nothing for too long");
-    outlet.keepAlive(now);
+    else if (now - lastBytesAt >= gateway.config.request.streamIdleMs)
+      call.giveUp("The provider sent nothing for too long");
+    client.keepAlive(now);
     checkpoint();
   }
 
   function checkpoint(): void {
-    const delivered = outlet.delivered();
+    const delivered = client.delivered();
     // A choice of a whole answer is an event only at its end.
     if (delivered.events === checkpointed.events && delivered.bytes === checkpointed.bytes) return;
     checkpointed = delivered;
@@ -68,7 +69,7 @@ export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, outlet
       lastBytesAt = clock.now();
     },
     checkpointIfDue() {
-      if (outlet.delivered().events - checkpointed.events >= limits.checkpointTokens) checkpoint();
+      if (client.delivered().events - checkpointed.events >= limits.checkpointTokens) checkpoint();
     },
     stop() {
       timer.cancel();
@@ -94,7 +95,7 @@ export function startProof(
   gateway: Gateway,
   call: Call,
   tap: WatchedTap,
-  outlet: Outlet,
+  client: ClientStream,
   writtenBefore?: string | null,
 ): Proof {
   /** The name as it was written down; undefined before that. */
@@ -109,26 +110,26 @@ export function startProof(
       const isFirst = written === undefined;
       written = call.upstreamId;
       try {
-        await call.checkpoint(outlet.delivered());
+        await call.checkpoint(client.delivered());
         return true;
       } catch (error) {
         gateway.environment.log("warn", "checkpoint_failed", { request: call.id, error: String(error) });
         // What is delivered already is proved, if not by this name.
-        if (isFirst) await refuseToBegin(call, outlet);
+        if (isFirst) await refuseToBegin(call, client);
         return !isFirst;
       }
     },
   };
 }
 
-async function refuseToBegin(call: Call, outlet: Outlet): Promise<void> {
+async function refuseToBegin(call: Call, client: ClientStream): Promise<void> {
   const why = "its first checkpoint could not be written down";
   call.end({ kind: "nothing", why, ...nothingReported, mayBill: "stream" });
   call.abort();
   if (call.order.stream) {
     const message = "The ledger is unavailable. Nothing was charged. Retry in a few seconds.";
     const body = errorBody({ code: "ledger_unavailable", message });
-    await outlet.write(new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`), nothingDelivered);
-    outlet.close();
-  } else outlet.fail();
+    await client.write(new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`), nothingDelivered);
+    client.close();
+  } else client.fail();
 }

@@ -93,7 +93,7 @@ async function forward(gateway: Gateway, call: Call): Promise<UpstreamResponse> 
   if (refusal.alert !== null) log("alert", "provider", { request: call.id, alert: refusal.alert });
   // A key of an identity's own can be replaced; the master key is the operator's.
   const isOwn = spender !== null && upstreamKey !== gateway.config.upstream.apiKey;
-  if (isOwn && response.status === 401) gateway.environment.background(gateway.keyRecords.doubt(spender));
+  if (isOwn && response.status === 401) gateway.environment.background(gateway.keyRecords.invalidate(spender));
   if (refusal.modelGone) gateway.environment.background(gateway.prices.modelGone());
   throw new GatewayError(refusal.detail);
 }

@@ -2,7 +2,7 @@ import type { Books } from "@inference/protocol/books";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
-import { makeShared } from "../limits/shared.ts";
+import { makeSingleFlight } from "../limits/single-flight.ts";
 
 /** The contracts' books of a few seconds ago: the chain is asked once for all who want to see them. */
 export type RecentBooks = {
@@ -12,7 +12,7 @@ export type RecentBooks = {
 
 export function makeRecentBooks(environment: Environment): RecentBooks {
   const { chain, clock } = environment;
-  const shared = makeShared<Books | null>(environment);
+  const once = makeSingleFlight<Books | null>(environment);
   let latest: { books: Books | null; readAt: number } | undefined;
 
   async function ask(): Promise<Books | null> {
@@ -27,7 +27,7 @@ export function makeRecentBooks(environment: Environment): RecentBooks {
   return {
     async read() {
       const age = clock.now() - (latest?.readAt ?? 0);
-      return latest !== undefined && age >= 0 && age < limits.booksMs ? latest.books : shared("books", ask);
+      return latest !== undefined && age >= 0 && age < limits.booksMs ? latest.books : once("books", ask);
     },
   };
 }

@@ -194,7 +194,7 @@ describe("GET /api/v1/generation", () => {
     assertError(await get("/api/v1/generation?id=chatcmpl-2"), 404, "not_found");
   });
 
-  test("wants an id, of no more letters than one has", async () => {
+  test("wants an id, of no more characters than one has", async () => {
     const { get } = await openAccount();
     for (const query of ["", "?id=", `?id=${"x".repeat(201)}`]) {
       assertError(await get(`/api/v1/generation${query}`), 400, "invalid_request");

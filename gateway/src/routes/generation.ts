@@ -6,7 +6,7 @@ import { type Reader, requireReaders } from "../http/identify.ts";
 import { toGenerationObject } from "./generation-object.ts";
 
 /** Longer ones no provider makes, and none is kept. */
-const MAX_ID_LETTERS = 200;
+const MAX_ID_CHARACTERS = 200;
 
 /**
  * GET /api/v1/generation?id=: the receipt of a request, by the id in its `x-request-id` header or by the `id` in its
@@ -15,7 +15,7 @@ const MAX_ID_LETTERS = 200;
 export async function getGeneration(context: GatewayContext): Promise<Response> {
   const readers = await requireReaders(context);
   const id = context.req.query("id") ?? "";
-  if (id === "" || id.length > MAX_ID_LETTERS) {
+  if (id === "" || id.length > MAX_ID_CHARACTERS) {
     const message = "Send the answer's `x-request-id` header, or its body's `id`: /api/v1/generation?id=req_...";
     return fail("invalid_request", message, { param: "id" });
   }

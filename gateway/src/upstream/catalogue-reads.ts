@@ -1,7 +1,7 @@
 import { GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
-import { makeShared } from "../limits/shared.ts";
+import { makeSingleFlight } from "../limits/single-flight.ts";
 import type { Provider } from "./provider.ts";
 
 /**
@@ -27,7 +27,7 @@ export function makeCatalogueReads(
   const kept = new Map<string, { answer: unknown; atMs: number; triedAtMs: number }>();
   /** When the provider last failed for a path that there is no answer for. */
   const failedAtMs = new Map<string, number>();
-  const shared = makeShared<unknown>({ background });
+  const once = makeSingleFlight<unknown>({ background });
 
   async function readAgain(path: string): Promise<unknown> {
     const abort = new AbortController();
@@ -60,7 +60,7 @@ export function makeCatalogueReads(
       const nowMs = clock.now();
       if (known !== undefined && Math.abs(nowMs - known.triedAtMs) < limits.catalogueRefreshMs) return known.answer;
       if (Math.abs(nowMs - (failedAtMs.get(path) ?? 0)) < limits.goneModelRefreshMs) throw notTold();
-      return shared(path, () => readAgain(path));
+      return once(path, () => readAgain(path));
     },
   };
 }

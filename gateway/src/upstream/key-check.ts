@@ -1,6 +1,6 @@
 import { limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
-import { makeShared } from "../limits/shared.ts";
+import { makeSingleFlight } from "../limits/single-flight.ts";
 import type { Provider } from "./provider.ts";
 
 /**
@@ -28,7 +28,7 @@ export function makeKeyCheck(
   { clock, timers, log, background }: Pick<Environment, "clock" | "timers" | "log" | "background">,
   provider: Pick<Provider, "tryKey">,
 ): KeyCheck {
-  const shared = makeShared<void>({ background });
+  const once = makeSingleFlight<void>({ background });
   let known: KeyState = { state: "unknown" };
   let knownAtMs = Number.NEGATIVE_INFINITY;
 
@@ -55,7 +55,7 @@ export function makeKeyCheck(
     },
     async current() {
       const isOld = Math.abs(clock.now() - knownAtMs) >= limits.keyCheckMs;
-      if (known.state !== "ok" && isOld) await shared("key", ask);
+      if (known.state !== "ok" && isOld) await once("key", ask);
       return known;
     },
   };

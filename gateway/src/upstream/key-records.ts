@@ -9,8 +9,8 @@ import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
 import type { Credentials } from "../auth/credentials.ts";
 import { type GatewayConfig, limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
-import type { Gate } from "../limits/gate.ts";
-import { makeShared } from "../limits/shared.ts";
+import type { Semaphore } from "../limits/semaphore.ts";
+import { makeSingleFlight } from "../limits/single-flight.ts";
 import { type KeyRecord, makeKeyRecordStore } from "./key-record-store.ts";
 import type { Sealer } from "./sealer.ts";
 import { makeSubKeys } from "./sub-keys.ts";
@@ -38,7 +38,7 @@ export type KeyRecords = {
    */
   requireCapacity(spender: Spender, atMs: number, client: string | undefined): Promise<void>;
   /** The provider refused the key: the next request asks whether there still is one, and has another made if not. */
-  doubt(spender: Spender): Promise<void>;
+  invalidate(spender: Spender): Promise<void>;
 };
 
 /** A record, and the text of its key. */
@@ -51,12 +51,12 @@ const RENEW_BEFORE_MS = DAY_MS;
 export function makeKeyRecords(
   config: GatewayConfig,
   environment: Environment,
-  { credentials, chainReads, sealer }: { credentials: Credentials; chainReads: Gate; sealer: Sealer },
+  { credentials, chainReads, sealer }: { credentials: Credentials; chainReads: Semaphore; sealer: Sealer },
 ): KeyRecords {
   const { chain, clock, ledger, log } = environment;
   const { apiKey, adminKey } = config.upstream;
   const subKeys = adminKey === null ? null : makeSubKeys(config.upstream, adminKey, environment);
-  const shared = makeShared<OpenRecord>(environment);
+  const once = makeSingleFlight<OpenRecord>(environment);
   const store = makeKeyRecordStore(environment);
 
   /** Undefined also for one whose key cannot be used any more. */
@@ -142,7 +142,7 @@ export function makeKeyRecords(
     const known = await read(name);
     if (known !== undefined && isFresh(known.record, day)) return known.key;
     try {
-      const { record, key } = await shared(name, () => sync(spender, { name, requestDay: day, client }));
+      const { record, key } = await once(name, () => sync(spender, { name, requestDay: day, client }));
       if (record.day === day) return key;
       throw new ChainUnavailable(`the chain's latest block is of ${record.day}`);
     } catch (error) {
@@ -159,7 +159,7 @@ export function makeKeyRecords(
       if (known !== undefined && isYounger(known.record, utcDay(atMs), limits.capacityServesMs)) return;
       await keyFor(spender, atMs, client);
     },
-    async doubt(spender) {
+    async invalidate(spender) {
       const name = recordName(spender);
       const known = await read(name);
       const key = known?.record.upstreamKey;

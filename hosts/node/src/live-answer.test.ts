@@ -215,7 +215,7 @@ describe("what the provider does", () => {
     assert.equal(receipt.chargeNanoUsd, hold.amountNanoUsd);
   });
 
-  test("an id of the provider's is cut to 200 letters in a stream too", async () => {
+  test("an id of the provider's is cut to 200 characters in a stream too", async () => {
     const account = await stack.account(USD);
     async function* long(): AsyncGenerator<string> {
       yield token("a", { id: "x".repeat(5_000) });

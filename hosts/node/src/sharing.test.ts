@@ -112,7 +112,7 @@ describe("the memory for bodies", () => {
     }
   });
 
-  test("is counted as it is used: a large body is held in bytes, whatever its letters", async () => {
+  test("is counted as it is used: a large body is held in bytes, whatever its characters", async () => {
     const { heldBodies } = stack.gateway;
     for (const letter of ["\u00e9", "\u20ac"]) {
       const account = await stack.account(USD);

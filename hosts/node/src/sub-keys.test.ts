@@ -245,8 +245,8 @@ test("a key that the provider does not take any more is replaced by the next req
   const refused = await stack.call("/v1/chat/completions", { key: identity.key, body });
   assert.equal(refused.status, 503);
   assert.equal(((await refused.json()) as { error: { code: string } }).error.code, "upstream_unavailable");
-  const isDoubted = async () => ((await stored(identity.name)).includes('"limitNanoUsd":null') ? true : undefined);
-  await until("the key to be doubted", isDoubted);
+  const isInvalidated = async () => ((await stored(identity.name)).includes('"limitNanoUsd":null') ? true : undefined);
+  await until("the key to be invalidated", isInvalidated);
   const after = await ask(identity.key);
   assert.equal(after.status, 200);
   assert.notEqual(after.keyId, keyId);

@@ -1,5 +1,5 @@
 import { dropped, type FieldRule, isJsonObject, oneOf, unpriced, unsupported } from "./sort-fields.ts";
-import type { Refusal } from "./validate.ts";
+import type { FieldRefusal } from "./validate.ts";
 
 const isEmpty = (value: unknown): boolean =>
   Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
@@ -43,7 +43,7 @@ export const chatRules: ReadonlyMap<string, FieldRule> = new Map([
   ["background", unsupported("Send `stream: true` for long answers.", oneOf(false))],
 ]);
 
-export const chatRefusals: readonly Refusal[] = [
+export const chatRefusals: readonly FieldRefusal[] = [
   {
     at: /^tools\[\d+\]\.type$/,
     code: "unpriced_option",

@@ -6,7 +6,7 @@ import { checkPrompt, resolutionOfSize } from "./image-options.ts";
 import type { WrittenOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, nothing, oneOf, sortFields, unpriced, unsupported } from "./sort-fields.ts";
-import { type Refusal, validate } from "./validate.ts";
+import { type FieldRefusal, validate } from "./validate.ts";
 import { writeBody } from "./write-json.ts";
 
 const native = "Send the request to /v1/image/generate, which has more options.";
@@ -27,7 +27,7 @@ const rules: ReadonlyMap<string, FieldRule> = new Map([
   ["style_references", unpriced("Leave it out.", nothing)],
 ]);
 
-const refusals: readonly Refusal[] = [
+const refusals: readonly FieldRefusal[] = [
   {
     at: /^n$/,
     code: "unsupported_parameter",

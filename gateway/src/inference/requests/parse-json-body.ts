@@ -115,15 +115,15 @@ export function tooMany(): never {
   return fail("invalid_request", `The body has more than ${MAX_VALUES} values. Send fewer, or longer texts.`);
 }
 
-function isDigit(letter: number): boolean {
-  return letter >= ZERO && letter <= NINE;
+function isDigit(character: number): boolean {
+  return character >= ZERO && character <= NINE;
 }
 
 /** So many digits are a number, with a point among them or without. */
 const MAX_DIGITS = 300;
 
 /**
- * The place of a number's last letter. Past the largest number there is infinity, which would be written as null.
+ * The place of a number's last character. Past the largest number there is infinity, which would be written as null.
  *
  * @param key Under which it is, or its list.
  */
@@ -131,10 +131,10 @@ function lastOfNumber(text: string, start: number, key: string): number {
   let end = start + 1;
   let hasExponent = false;
   for (; ; end++) {
-    const letter = text.charCodeAt(end);
+    const character = text.charCodeAt(end);
     // `e` and `E`; a sign is there after one of them only, or else JSON would not have it.
-    if ((letter | 32) === EXPONENT) hasExponent = true;
-    else if (!isDigit(letter) && letter !== POINT && letter !== PLUS && letter !== MINUS) break;
+    if ((character | 32) === EXPONENT) hasExponent = true;
+    else if (!isDigit(character) && character !== POINT && character !== PLUS && character !== MINUS) break;
   }
   if ((hasExponent || end - start > MAX_DIGITS) && !Number.isFinite(Number(text.slice(start, end)))) {
     const param = key.slice(0, 64);

@@ -7,7 +7,7 @@ import { charactersOfText, unitsOfText } from "./long-text.ts";
 import type { WrittenOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { dropped, type FieldRule, oneOf, sortFields, unsupported } from "./sort-fields.ts";
-import { type Refusal, validate } from "./validate.ts";
+import { type FieldRefusal, validate } from "./validate.ts";
 import { writeBody } from "./write-json.ts";
 
 const rules: ReadonlyMap<string, FieldRule> = new Map([
@@ -21,7 +21,7 @@ const rules: ReadonlyMap<string, FieldRule> = new Map([
   ["stream", unsupported("Send `streaming: true`.", oneOf(false))],
 ]);
 
-const refusals: readonly Refusal[] = [
+const refusals: readonly FieldRefusal[] = [
   { at: /^voice\b/, code: "invalid_request", advice: "send the name of a voice, a string. GET /v1/models lists them." },
 ];
 

@@ -3,12 +3,12 @@ import type * as z from "zod";
 import type { JsonObject } from "./sort-fields.ts";
 
 /** A place in a body where a wrong value has a reason of its own. */
-export type Refusal = { at: RegExp; code: ErrorCode; advice: string };
+export type FieldRefusal = { at: RegExp; code: ErrorCode; advice: string };
 
 /**
  * Answers with the request, or fails with the first thing that is wrong, naming its path, like `messages[0].content`.
  */
-export function validate<T>(schema: z.ZodType<T>, value: unknown, refusals: readonly Refusal[] = []): T {
+export function validate<T>(schema: z.ZodType<T>, value: unknown, refusals: readonly FieldRefusal[] = []): T {
   const result = schema.safeParse(value);
   return result.success ? result.data : refuse(result.error, [], refusals);
 }
@@ -19,7 +19,7 @@ export function validate<T>(schema: z.ZodType<T>, value: unknown, refusals: read
  */
 export function fieldValidator<S extends z.ZodObject>(
   schema: S,
-  refusals: readonly Refusal[],
+  refusals: readonly FieldRefusal[],
 ): (value: JsonObject) => z.infer<S> {
   const fields = Object.entries(schema.shape as Record<string, z.ZodType>);
   const required = new Set(fields.filter(([, field]) => !field.safeParse(undefined).success).map(([key]) => key));
@@ -35,7 +35,7 @@ export function fieldValidator<S extends z.ZodObject>(
   };
 }
 
-function refuse(error: z.ZodError, base: readonly PropertyKey[], refusals: readonly Refusal[]): never {
+function refuse(error: z.ZodError, base: readonly PropertyKey[], refusals: readonly FieldRefusal[]): never {
   const issue = innermost(error.issues[0], base);
   if (issue === undefined) fail("invalid_request", "The body is not valid.");
   const param = pathText(issue.path);

@@ -1,6 +1,6 @@
 import type { HeldAnswer } from "../../limits/held-answers.ts";
 
-/** What an outlet tells of the bytes that wait in it. */
+/** What a client stream tells of the bytes that wait in it. */
 export type Backlog = {
   /** So many wait now, while the client is behind. */
   waits(bytes: number): void;

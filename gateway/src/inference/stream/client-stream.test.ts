@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Environment } from "../../environment.ts";
 import { nothingDelivered } from "../../pricing/quote.ts";
-import { openOutlet, writeInPieces } from "./outlet.ts";
+import { openClientStream, writeInPieces } from "./client-stream.ts";
 
 const environment = {
   clock: { now: () => 0 },
@@ -17,12 +17,12 @@ test("a client that has caught up has no bytes waiting, while its answer goes on
     },
     ends: () => undefined,
   };
-  const outlet = openOutlet(environment, { keepsAlive: false, stalledReaderMs: 1_000, backlog });
+  const client = openClientStream(environment, { keepsAlive: false, stalledReaderMs: 1_000, backlog });
   const chunk = new Uint8Array(100_000);
   let room: Promise<void> | undefined;
-  for (let chunks = 0; chunks < 3; chunks++) room = outlet.write(chunk, nothingDelivered);
+  for (let chunks = 0; chunks < 3; chunks++) room = client.write(chunk, nothingDelivered);
   assert.equal(waiting, 3 * chunk.length);
-  const reader = outlet.readable.getReader();
+  const reader = client.readable.getReader();
   for (let chunks = 0; chunks < 3; chunks++) await reader.read();
   await room;
   assert.equal(waiting, 0);
@@ -36,10 +36,10 @@ test("of many bytes no more wait than a slow client has time for", async () => {
     },
     ends: () => undefined,
   };
-  const outlet = openOutlet(environment, { keepsAlive: false, stalledReaderMs: 1_000, backlog });
-  const written = writeInPieces(outlet, new Uint8Array(1024 * 1024), nothingDelivered).then(() => outlet.close());
+  const client = openClientStream(environment, { keepsAlive: false, stalledReaderMs: 1_000, backlog });
+  const written = writeInPieces(client, new Uint8Array(1024 * 1024), nothingDelivered).then(() => client.close());
   let read = 0;
-  for await (const chunk of outlet.readable) read += chunk.length;
+  for await (const chunk of client.readable) read += chunk.length;
   await written;
   assert.equal(read, 1024 * 1024);
   assert.ok(most <= 256 * 1024, `${most} bytes`);

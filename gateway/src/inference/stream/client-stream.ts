@@ -7,7 +7,7 @@ import type { Backlog } from "./backlog.ts";
  * The client's end of a stream. Whatever the client does, leave or stand still, the writer goes on: writes to a client
  * that left are dropped, and one that does not read is left behind after a while.
  */
-export type Outlet = {
+export type ClientStream = {
   readable: ReadableStream<Uint8Array>;
   /**
    * Passes bytes on. A promise when the client is behind: it resolves when there is room, or when it was left behind.
@@ -36,19 +36,19 @@ const PIECE_BYTES = 64 * 1024;
 
 /** Writes many bytes, and waits for room between pieces of them: a slow client has its time for each piece. */
 export async function writeInPieces(
-  outlet: Pick<Outlet, "write">,
+  client: Pick<ClientStream, "write">,
   bytes: Uint8Array,
   delivered: Delivered,
 ): Promise<void> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-    await outlet.write(bytes.subarray(at, at + PIECE_BYTES), delivered);
+    await client.write(bytes.subarray(at, at + PIECE_BYTES), delivered);
   }
 }
 
-export function openOutlet(
+export function openClientStream(
   { clock, timers }: Environment,
   options: { keepsAlive: boolean; stalledReaderMs: number; backlog: Backlog; breakOff?: (() => void) | undefined },
-): Outlet {
+): ClientStream {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let closed = false;
   let left = false;

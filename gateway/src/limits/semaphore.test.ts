@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "@inference/protocol/errors";
-import { makeGate } from "./gate.ts";
+import { makeSemaphore } from "./semaphore.ts";
 
-/** A gate, and work in it that goes on until the test says so. */
+/** A semaphore, and work in it that goes on until the test says so. */
 function open(limits: { atOnce: number; each?: number }) {
-  const gate = makeGate(limits, "tests");
+  const semaphore = makeSemaphore(limits, "tests");
   const ends: (() => void)[] = [];
   return {
     /** False if it was refused. */
     async enter(client?: string): Promise<boolean> {
       let isIn = true;
-      gate(() => new Promise<void>((resolve) => ends.push(resolve)), client).catch((error: unknown) => {
+      semaphore(() => new Promise<void>((resolve) => ends.push(resolve)), client).catch((error: unknown) => {
         assert.ok(
           error instanceof GatewayError && error.detail.code === "overloaded" && error.detail.retryAfterS === 1,
         );
@@ -43,14 +43,14 @@ test("one client has a part of it, and the others have the rest", async () => {
 });
 
 test("work that fails leaves room like any other, and nobody whose client is unknown shares a part", async () => {
-  const gate = makeGate({ atOnce: 3, each: 1 }, "tests");
+  const semaphore = makeSemaphore({ atOnce: 3, each: 1 }, "tests");
   for (let left = 5; left > 0; left--) {
     await assert.rejects(
-      gate(() => Promise.reject(new Error("no")), "a"),
+      semaphore(() => Promise.reject(new Error("no")), "a"),
       /no/,
     );
   }
   const forever = () => new Promise<never>(() => undefined);
-  for (let left = 3; left > 0; left--) void gate(forever);
-  await assert.rejects(gate(forever), GatewayError);
+  for (let left = 3; left > 0; left--) void semaphore(forever);
+  await assert.rejects(semaphore(forever), GatewayError);
 });

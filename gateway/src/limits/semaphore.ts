@@ -1,17 +1,17 @@
 import { fail } from "@inference/protocol/errors";
 
 /**
- * Does some work, unless as much of it is under way as may be: then it throws 503 `overloaded` at once.
+ * Runs work, of which so much may be in progress at a time. Throws 503 `overloaded` at once where it is too much.
  *
  * @param client Who asks for it, where one client may have a part of it only and it is known who that is.
  */
-export type Gate = <T>(work: () => Promise<T>, client?: string) => Promise<T>;
+export type Semaphore = <T>(work: () => Promise<T>, client?: string) => Promise<T>;
 
 /** What may be under way, in all and for one client. */
-export type GateLimits = { atOnce: number; each?: number };
+export type SemaphoreLimits = { atOnce: number; each?: number };
 
 /** @param what In the error's text: what there is too much of. */
-export function makeGate({ atOnce, each = atOnce }: GateLimits, what: string): Gate {
+export function makeSemaphore({ atOnce, each = atOnce }: SemaphoreLimits, what: string): Semaphore {
   let underWay = 0;
   const clients = new Map<string, number>();
   return async function through(work, client) {
