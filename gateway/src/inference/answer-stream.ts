@@ -107,7 +107,7 @@ function end(call: Call, tap: Tap, client: ClientStream, complete: boolean): voi
 function cutError(call: Call): ErrorBody {
   if (!call.isAborted) return errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
   const why = call.whyGivenUp ?? "The answer took too long";
-  const message = `${why}, and was given up. What was charged for it: ${receiptHint(call.id)}.`;
+  const message = `${why}. The request was aborted. For its charge, ${receiptHint(call.id)}.`;
   return errorBody({ code: "upstream_timeout", message });
 }
 
