@@ -40,8 +40,17 @@ const LONGEST: readonly RegExp[] = [
   /contracts\/.*deploy.*\.test/,
 ];
 
-/** Tests that measure time: beside others they fail. */
-const TIMED: readonly RegExp[] = [/\.pace\.test\.ts$/, /body-work\.test\.ts$/];
+/** Tests that measure time, or whose times are so short that they fail beside others. */
+const TIMED: readonly RegExp[] = [
+  /\.pace\.test\.ts$/,
+  /body-work\.test\.ts$/,
+  /body-cost\.test\.ts$/,
+  /door\.test\.ts$/,
+  /large-answers\.test\.ts$/,
+  /crowd\.test\.ts$/,
+  /time-limits\.test\.ts$/,
+  /across-requests\.test\.ts$/,
+];
 
 const AFTER_FORGE: readonly RegExp[] = [/contracts\/script\/(gen-abi|suites)\.test\.ts$/];
 

@@ -21,7 +21,7 @@ export type Settled = {
 export async function until<T>(
   what: string,
   find: () => T | undefined | Promise<T | undefined>,
-  ms = 8_000,
+  ms = 30_000,
 ): Promise<T> {
   const deadline = performance.now() + ms;
   for (;;) {

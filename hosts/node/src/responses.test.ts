@@ -90,7 +90,7 @@ test("a reader that takes a few bytes now and then is as one that takes none", a
   const { counts, fetch } = countUnderWay((bytes) => new Uint8Array(bytes));
   const client = await open(await serve(fetch), `/${16 * MIB}`);
   const trickle = setInterval(() => client.read(1), 50).unref();
-  await eventually("the response to begin", () => counts.begun === 1, 1_000);
+  await eventually("the response to begin", () => counts.begun === 1, 10_000);
   await eventually("the response to end", () => counts.underWay === 0, 4 * STALLED_READER_MS);
   clearInterval(trickle);
 });
@@ -109,7 +109,7 @@ test("a reader that is slow, but takes enough, is served to the last byte of an 
   });
   const took = await eventually("all of it", () => received > bytes, 20_000);
   assert.ok(took > 2 * STALLED_READER_MS, `${took} ms`);
-  await eventually("the response to end", () => counts.underWay === 0, 1_000);
+  await eventually("the response to end", () => counts.underWay === 0, 10_000);
 });
 
 test("a connection that we have ended, and its client has not, is closed after the limit", async () => {
@@ -182,7 +182,7 @@ test("who ends their side before a streamed answer begins gets all of it, in the
       client.setEncoding("utf8").on("data", (data) => {
         text += data;
       });
-      if (!before) await eventually("the first bytes", () => text.includes("one"), 1_000);
+      if (!before) await eventually("the first bytes", () => text.includes("one"), 10_000);
       client.end();
       await once(client, "end", { signal: AbortSignal.timeout(5_000) });
       return text;
@@ -197,7 +197,7 @@ for (const how of ["an end", "a reset"] as const) {
   test(`who has left by ${how} before the answer is noticed within half a second`, async () => {
     const { counts, fetch } = answerLate(2_000);
     const client = await open(await serve(fetch), "/");
-    await eventually("the request", () => counts.begun === 1, 1_000);
+    await eventually("the request", () => counts.begun === 1, 10_000);
     if (how === "an end") client.destroy();
     else client.resetAndDestroy();
     await eventually("to be noticed", () => counts.gone === 1, 500);
@@ -207,7 +207,7 @@ for (const how of ["an end", "a reset"] as const) {
 test("HTTP/1.0 has no informational responses: who ends their side has left", async () => {
   const { counts, fetch } = answerLate(2_000);
   const client = await open(await serve(fetch), "/", "1.0");
-  await eventually("the request", () => counts.begun === 1, 1_000);
+  await eventually("the request", () => counts.begun === 1, 10_000);
   client.end();
   await eventually("to be noticed", () => counts.gone === 1, 500);
 });
@@ -216,7 +216,7 @@ test("requests that wait behind another one on their connection hear that their 
   const { counts, fetch } = answerLate(1_000);
   const client = await open(await serve(fetch), "/");
   for (let more = 0; more < 4; more += 1) client.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n");
-  await eventually("the requests", () => counts.begun === 5, 1_000);
+  await eventually("the requests", () => counts.begun === 5, 10_000);
   client.resetAndDestroy();
   await eventually("all to hear of it", () => counts.gone === 5, 500);
 });
@@ -225,7 +225,7 @@ test("responses behind another one are reported as sent when their connection cl
   const { counts, fetch } = countUnderWay((bytes) => new Uint8Array(bytes));
   const client = await open(await serve(fetch), `/${8 * MIB}`);
   for (let more = 0; more < 4; more += 1) client.write("GET /1 HTTP/1.1\r\nhost: gateway\r\n\r\n");
-  await eventually("the requests", () => counts.begun === 5, 1_000);
+  await eventually("the requests", () => counts.begun === 5, 10_000);
   client.resetAndDestroy();
   await eventually("all to be over", () => counts.underWay === 0, 500);
 });

@@ -50,9 +50,10 @@ test("30,000 numbers for a message's content are one issue, not 30,000", () => {
   const body = { model: "m", messages: [{ role: "user", content: Array(30_000).fill(1) }] };
   const issues = chatRequest.safeParse(body).error?.issues ?? [];
   assert.ok(JSON.stringify(issues).length < 2_000);
-  const startedAt = performance.now();
+  const before = process.threadCpuUsage();
   for (let time = 0; time < 20; time++) chatRequest.safeParse(body);
-  const eachMs = (performance.now() - startedAt) / 20;
+  const { user, system } = process.threadCpuUsage(before);
+  const eachMs = (user + system) / 1_000 / 20;
   assert.ok(eachMs < 5, `a body took ${eachMs} ms`);
 });
 

@@ -125,7 +125,7 @@ export async function startEdge(
 }
 
 /** Checks again and again; fails as the last check did. */
-export async function eventually(check: () => void | Promise<void>, withinMs = 8_000): Promise<void> {
+export async function eventually(check: () => void | Promise<void>, withinMs = 30_000): Promise<void> {
   for (const until = performance.now() + withinMs; ; ) {
     try {
       return await check();

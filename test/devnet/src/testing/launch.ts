@@ -66,7 +66,7 @@ export function launch(folder: string, settings: Record<string, string> = {}, ..
     exited,
     async ready() {
       const ended = exited.then(() => Promise.reject(new Error(output.stderr)));
-      await Promise.race([until(() => output.stdout.includes("Stop "), 30_000), ended]);
+      await Promise.race([until(() => output.stdout.includes("Stop "), 90_000), ended]);
       return JSON.parse(readFileSync(join(folder, "ready.json"), "utf8")) as ReadyFile;
     },
     kill: (signal) => void child.kill(signal),
@@ -79,7 +79,7 @@ export async function stopLaunched(): Promise<void> {
   await until(() => running.size === 0, 10_000);
 }
 
-export async function until(isSo: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
+export async function until(isSo: () => boolean | Promise<boolean>, ms = 30_000): Promise<void> {
   const deadline = performance.now() + ms;
   while (!(await isSo())) {
     if (performance.now() > deadline) throw new Error(`not so after ${ms} ms: ${isSo}`);
