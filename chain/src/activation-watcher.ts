@@ -9,10 +9,10 @@ import { createAlarm } from "./alarm.ts";
 import { createCeilingWatcher } from "./ceiling-watcher.ts";
 import { type ChainIdentity, createIdentityCheck } from "./chain-identity.ts";
 import type { Block } from "./chain-view.ts";
-import { createContinuityCheck } from "./continuity.ts";
-import { type Confirmations, type Heads, readHeads } from "./heads.ts";
+import { createEventFollower } from "./event-follower.ts";
+import type { Confirmations, Heads } from "./heads.ts";
 import { createPending } from "./pending.ts";
-import { contradictionOf, createRangeReader } from "./range.ts";
+import { contradictionOf, type Range, readRange } from "./range.ts";
 import { type ChainClient, ChainContradiction, RpcError } from "./rpc.ts";
 import { readActivations } from "./settlement-view.ts";
 import { disagreementOf } from "./witness.ts";
@@ -76,10 +76,12 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
   const { client, witness, chainId, settlement, startBlock, confirmations, ledger, now, maxBlocks = 2_000 } = options;
   const partition = chainPartition(chainId);
   const identity = createIdentityCheck(options);
-  const continuity = createContinuityCheck(options);
   const alarm = createAlarm(options);
   const ceiling = createCeilingWatcher(options);
-  const ranges = createRangeReader({ client, settlement, maxBlocks });
+  const follower = createEventFollower({
+    ...{ client, startBlock, confirmations, maxBlocks, now },
+    read: (from, end) => readRange(client, settlement, from, end),
+  });
   const pending = createPending();
   const status: WatcherStatus = { state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null };
   let polling: Promise<PollResult> | undefined;
@@ -115,19 +117,19 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
     const stranger = await identity();
     if (stranger !== undefined) return halt(stranger);
     const cursor = await ledger.read(partition, { type: "cursor" });
-    const heads = await readHeads(client, confirmations);
+    const heads = await follower.heads();
     status.head = heads.latest.number;
     warnIfStalled(heads.latest);
-    const obstacle = cursor === null ? undefined : await continuity(cursor, heads);
+    const obstacle = await follower.obstacle(cursor, heads);
     if (obstacle?.outcome === "halted") return halt(obstacle.reason);
     if (obstacle?.outcome === "waiting") return wait(obstacle.reason);
     await ceiling.poll(heads);
 
-    const from = cursor === null ? startBlock : cursor.block + 1;
+    const range = await follower.next(cursor, heads);
     const result =
-      from > heads.final.number
-        ? gotThrough(from - 1, heads.final, { outcome: "idle" as const })
-        : await advance(cursor, from, heads.final);
+      range === undefined
+        ? gotThrough(cursor?.block ?? startBlock - 1, heads.final, { outcome: "idle" as const })
+        : await advance(cursor, range, heads.final);
     if (status.state === "following" && result.outcome !== "halted") await lookAhead(heads);
     return result;
   }
@@ -137,8 +139,7 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
     alarm("stalled", `chain ${chainId}: no block since ${number}, ${Math.round((now() - at) / 1_000)} s ago`);
   }
 
-  async function advance(cursor: CursorRow | null, from: number, final: Block): Promise<PollResult> {
-    const range = await ranges.read(from, final);
+  async function advance(cursor: CursorRow | null, range: Range, final: Block): Promise<PollResult> {
     if (range.totals === null && range.end.number === final.number) {
       return wait(`there is no settlement contract at ${settlement} in block ${final.number}`);
     }
@@ -146,7 +147,7 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
       contradictionOf(cursor, range) ??
       (witness === undefined ? undefined : await disagreementOf(witness, settlement, confirmations, range));
     if (contradiction !== undefined) {
-      ranges.narrow();
+      follower.narrow();
       return wait(contradiction, true);
     }
     const { number, hash } = range.end;
@@ -161,7 +162,7 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
       }),
     );
     if (reply.status === "gap") return gap(cursor, `expected ${reply.expected}, got ${reply.got}`);
-    ranges.widen();
+    follower.widen();
     pending.dropUpTo(number);
     const more = number < final.number;
     return gotThrough(number, final, {

@@ -25,6 +25,18 @@ export async function readBlock(client: ChainClient, block: number | "latest" | 
   return found;
 }
 
+/**
+ * What was asked for by block numbers up to this block, if the block is still in its place afterwards.
+ *
+ * @throws ChainUnavailable if it is not: the answers may belong to another fork.
+ */
+export async function inPlace<T>(client: ChainClient, end: Block, reading: Promise<T>): Promise<T> {
+  const result = await reading;
+  const again = await readBlock(client, end.number);
+  if (again?.hash !== end.hash) throw new ChainUnavailable(`block ${end.number} changed while it was read`);
+  return result;
+}
+
 export async function readChainId(client: ChainClient): Promise<number> {
   return parseQuantity(await asked(client.request("eth_chainId", [])));
 }

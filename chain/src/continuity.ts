@@ -1,7 +1,9 @@
-import type { CursorRow } from "@inference/ledger/tables";
 import { readBlock } from "./chain-view.ts";
 import type { Heads } from "./heads.ts";
 import type { ChainClient } from "./rpc.ts";
+
+/** How far a chain was read. */
+export type Cursor = { block: number; blockHash: string };
 
 /** Why our books cannot be gone on with: not now, or not at all. */
 export type Obstacle = { outcome: "waiting" | "halted"; reason: string };
@@ -15,7 +17,7 @@ const SHORTER_MS = 15_000;
 export function createContinuityCheck(options: {
   client: ChainClient;
   now(): number;
-}): (cursor: CursorRow, heads: Heads) => Promise<Obstacle | undefined> {
+}): (cursor: Cursor, heads: Heads) => Promise<Obstacle | undefined> {
   const { client, now } = options;
   let shorterSince: number | undefined;
 

@@ -15,8 +15,8 @@ export async function readHeads(client: ChainClient, confirmations: Confirmation
     return headsOf(latest, final);
   }
   const latest = await readBlock(client, "latest");
-  const depth = (latest?.number ?? 0) - confirmations;
-  return headsOf(latest, depth < 0 ? null : await readBlock(client, depth));
+  // The first block of a chain is final.
+  return headsOf(latest, await readBlock(client, Math.max(0, (latest?.number ?? 0) - confirmations)));
 }
 
 function headsOf(latest: Block | null, final: Block | null): Heads {

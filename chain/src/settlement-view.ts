@@ -2,23 +2,10 @@ import type { Activation } from "@inference/ledger/commands";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import { decodeEventLog, encodeFunctionData, type Hex, toEventSelector } from "viem";
-import {
-  type Block,
-  callAt,
-  parseHash,
-  parseHex,
-  parseObject,
-  parseQuantity,
-  parseWord,
-  quantity,
-} from "./chain-view.ts";
-import { type ChainClient, ChainContradiction, RpcError } from "./rpc.ts";
-
-/** The settlement contract as it is read: its events, and the sums it keeps of them. */
-const ACTIVATED = toEventSelector("Activated(uint256,address,address,uint256,uint256,uint256,uint32,bytes32)");
-/** `amount`, `totalActivated`, `creditAfter`, `srcEid`, `guid`: five words and the prefix. */
-const ACTIVATED_DATA_LENGTH = 2 + 5 * 64;
+import { encodeFunctionData } from "viem";
+import { type Block, callAt, parseWord } from "./chain-view.ts";
+import { eventSource, readEvents } from "./events.ts";
+import { type ChainClient, RpcError } from "./rpc.ts";
 
 /**
  * The `Activated` events of these blocks, in the order of the chain.
@@ -29,15 +16,16 @@ export async function readActivations(
   client: ChainClient,
   query: { settlement: Address; from: number; to: number },
 ): Promise<Activation[]> {
-  const filter = {
-    address: query.settlement,
-    topics: [ACTIVATED],
-    fromBlock: quantity(query.from),
-    toBlock: quantity(query.to),
-  };
-  const answer = await client.request("eth_getLogs", [filter]);
-  if (!Array.isArray(answer)) throw new ChainUnavailable("the node answers with events that are no list");
-  return answer.map((log) => parseActivated(parseObject(log), query));
+  const activated = eventSource(query.settlement, inferenceSettlementAbi, "Activated");
+  const events = await readEvents(client, [activated], query);
+  return events.map(({ args, block, transaction }) => ({
+    id: Number(args.id),
+    account: args.account.toLowerCase(),
+    amountToken: args.amount.toString(),
+    totalActivated: args.totalActivated.toString(),
+    block,
+    transaction,
+  }));
 }
 
 /** How much was ever activated, as the contract itself counts; null where there is no contract yet. */
@@ -72,37 +60,4 @@ async function readUint(
   const value = parseWord(answer);
   if (value === undefined) throw new ChainUnavailable(`${functionName} answers with ${answer.slice(0, 100)}`);
   return value;
-}
-
-function parseActivated(
-  log: Record<string, unknown>,
-  { settlement, from, to }: { settlement: Address; from: number; to: number },
-): Activation {
-  const block = parseQuantity(log.blockNumber);
-  const address = parseHex(log.address);
-  const data = parseHex(log.data);
-  const topics = Array.isArray(log.topics) ? log.topics.map(parseHash) : [];
-  const isAsked =
-    address === settlement.toLowerCase() &&
-    topics[0] === ACTIVATED &&
-    log.removed !== true &&
-    block >= from &&
-    block <= to;
-  if (!isAsked || topics.length !== 4 || data.length !== ACTIVATED_DATA_LENGTH) {
-    throw new ChainContradiction(`the node answers with an event of block ${block} that was not asked for`);
-  }
-  const { args } = decodeEventLog({
-    abi: inferenceSettlementAbi,
-    eventName: "Activated",
-    topics: topics as [Hex, ...Hex[]],
-    data,
-  });
-  return {
-    id: Number(args.id),
-    account: args.account.toLowerCase(),
-    amountToken: args.amount.toString(),
-    totalActivated: args.totalActivated.toString(),
-    block,
-    transaction: parseHash(log.transactionHash),
-  };
 }

@@ -1,6 +1,6 @@
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import { readBlock } from "./chain-view.ts";
+import { inPlace, readBlock } from "./chain-view.ts";
 import { type Confirmations, readHeads } from "./heads.ts";
 import { type Range, readRange } from "./range.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
@@ -22,7 +22,7 @@ export async function disagreementOf(
   if (final.number < number) throw new ChainUnavailable(`block ${number} is not final on the second node`);
   const end = await readBlock(witness, number);
   if (end?.hash !== hash) return `block ${number} is ${hash} on one node and ${end?.hash} on the other`;
-  const other = await readRange(witness, settlement, range.from, end).catch((error: unknown) => {
+  const other = await inPlace(witness, end, readRange(witness, settlement, range.from, end)).catch((error: unknown) => {
     throw error instanceof RpcError ? new ChainUnavailable(error.message, { cause: error }) : error;
   });
   if (textOf(other) === textOf(range)) return undefined;
