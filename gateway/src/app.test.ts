@@ -3,9 +3,9 @@ import { test } from "node:test";
 import type { Hono } from "hono";
 import { openFixture } from "../test/identity-fixture.ts";
 import { makeApp } from "./app.ts";
-import { routes } from "./routes/route-table.ts";
+import { endpoints } from "./routes/all.ts";
 
-test("the table of routes is one that the fastest router takes: a path that it does not take slows all others", async () => {
+test("the endpoints' paths are such that the fastest router takes them: one that it does not take slows all others", async () => {
   const app = makeApp(openFixture().gateway) as unknown as Hono;
   await app.request("/v1/models");
   assert.equal(app.router.name, "SmartRouter + RegExpRouter");
@@ -13,7 +13,8 @@ test("the table of routes is one that the fastest router takes: a path that it d
 
 test("each path has one handler for all its methods: of several the router makes a chain for each request", () => {
   const app = makeApp(openFixture().gateway) as unknown as Hono;
-  for (const { method, path } of routes) assert.equal(app.router.match(method, path)[0].length, 1, path);
+  for (const { method, paths } of endpoints)
+    for (const path of paths) assert.equal(app.router.match(method, path)[0].length, 1, path);
 });
 
 test("the root names where everything is, each an address that answers", async () => {

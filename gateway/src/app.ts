@@ -4,20 +4,19 @@ import type { Gateway } from "./gateway.ts";
 import type { GatewayContext, GatewayEnv, Handler, HostBindings } from "./http/context.ts";
 import { errorResponse } from "./http/errors.ts";
 import { everyRequest } from "./http/every-request.ts";
-import { type Route, routes } from "./routes/route-table.ts";
+import { endpoints } from "./routes/all.ts";
+import type { Endpoint } from "./routes/endpoint.ts";
 
 export type App = { fetch(request: Request, host?: HostBindings): Response | Promise<Response> };
 
 /**
- * The gateway as an HTTP service. Whatever is not in the table of routes is 404, also where the provider has it. Each
- * path has one handler and no middleware: for a single handler the router makes no chain.
+ * The gateway as an HTTP service. A path that no endpoint has is 404, also where the provider has it. Each path has one
+ * handler and no middleware: for a single handler the router makes no chain.
  */
 export function makeApp(gateway: Gateway): App {
   const app = new Hono<GatewayEnv>({ strict: false });
   const asEvery = everyRequest(gateway);
-  for (const [path, ofPath] of Map.groupBy(routes, (route) => route.path)) {
-    app.all(path, asEvery(byMethod(gateway, ofPath)));
-  }
+  for (const [pattern, handle] of handlersByPattern(gateway)) app.all(pattern, asEvery(handle));
   app.notFound(asEvery((context) => notFound(context)));
   return app;
 }
@@ -25,9 +24,42 @@ export function makeApp(gateway: Gateway): App {
 /** Of a path, in a message that says that it is not there. */
 const MAX_SHOWN = 200;
 
+type Served = { path: string; endpoint: Endpoint };
+
+/** One handler for each path, by the path's pattern in the router. */
+function handlersByPattern(gateway: Gateway): Map<string, Handler> {
+  const served = endpoints.flatMap((endpoint) => endpoint.paths.map((path): Served => ({ path, endpoint })));
+  const byPath = Map.groupBy(served, ({ path }) => path);
+  const handlers = new Map([...byPath].map(([path, here]) => [path, byMethod(gateway, here)]));
+  const open = served.flatMap(({ path, endpoint }) => (endpoint.takesRest ? [path] : []));
+  const patterns = new Map<string, Handler>();
+  for (const [path, handle] of handlers) {
+    if (open.includes(path)) patterns.set(path.replace(PARAMETER, ":$1{.+}"), orBelow(path, handle, handlers));
+    else if (!open.some((other) => isBelow(path, other))) patterns.set(path.replace(PARAMETER, ":$1"), handle);
+  }
+  return patterns;
+}
+
+const PARAMETER = /\{(\w+)\}/g;
+
+/**
+ * The handler of a path whose last parameter may contain slashes. It also serves the paths that the parameter matches.
+ * The router tells such paths apart only in a slower form.
+ */
+function orBelow(path: string, handle: Handler, handlers: ReadonlyMap<string, Handler>): Handler {
+  const below = new Map([...handlers].filter(([other]) => isBelow(other, path)));
+  const start = path.slice(0, path.lastIndexOf("{"));
+  const parameter = path.slice(start.length + 1, -1);
+  return (context) => (below.get(`${start}${context.req.param(parameter)}`) ?? handle)(context);
+}
+
+function isBelow(path: string, open: string): boolean {
+  return path !== open && path.startsWith(open.slice(0, open.lastIndexOf("{")));
+}
+
 /** The handler of a path: the one of its methods that is asked for. */
-function byMethod(gateway: Gateway, ofPath: readonly Route[]): Handler {
-  const handlers = new Map(ofPath.map((route) => [route.method as string, counted(gateway, route)]));
+function byMethod(gateway: Gateway, here: readonly Served[]): Handler {
+  const handlers = new Map(here.map((served) => [served.endpoint.method as string, counted(gateway, served)]));
   const otherwise = methodNotAllowed([...handlers.keys()]);
   return function byMethod(context) {
     const { method } = context.req;
@@ -38,11 +70,12 @@ function byMethod(gateway: Gateway, ofPath: readonly Route[]): Handler {
   };
 }
 
-function counted(gateway: Gateway, { method, path, handle }: Route): Handler {
-  const route = gateway.metrics.route(`${method} ${path.replace(/:(\w+)(\{[^}]*\})?/g, "{$1}")}`);
+/** Requests are counted by the path that the client chose of the endpoint's. */
+function counted(gateway: Gateway, { path, endpoint }: Served): Handler {
+  const route = gateway.metrics.route(`${endpoint.method} ${path}`);
   return function counted(context) {
     context.set("route", route);
-    return handle(context);
+    return endpoint.handle(context, endpoints);
   };
 }
 

@@ -26,6 +26,18 @@ export function toModelObject(model: Model): Record<string, unknown> {
   };
 }
 
+/** By its id, or by a name of the operator's, which comes first; undefined if it is not served. */
+export function describeModel(
+  aliases: Readonly<Record<string, string>>,
+  models: ReadonlyMap<string, Model>,
+  id: string,
+): Record<string, unknown> | undefined {
+  const served = Object.hasOwn(aliases, id) ? aliases[id] : undefined;
+  const model = models.get(served ?? id);
+  if (model === undefined) return undefined;
+  return served === undefined ? toModelObject(model) : { ...toModelObject(model), id, alias_of: served };
+}
+
 function pricing(price: Price): Record<string, unknown> {
   switch (price.kind) {
     case "text":

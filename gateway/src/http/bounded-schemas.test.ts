@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { operations } from "../routes/operations.ts";
+import { endpoints } from "../routes/all.ts";
 
 /** Every list and map in a schema without a maximum, by its path. */
 function unbounded(schema: z.core.$ZodType, path: string, seen = new Set<unknown>()): string[] {
@@ -28,9 +28,9 @@ function innerSchemas(value: unknown, path: string): [z.core.$ZodType, string][]
 }
 
 test("every list and map that a client may send has a maximum", () => {
-  const bodies = operations.filter(({ body }) => body !== undefined);
+  const bodies = endpoints.filter(({ body }) => body !== undefined);
   assert.ok(bodies.length >= 5);
-  for (const { path, body, query } of operations) {
+  for (const { path, body, query } of endpoints) {
     for (const schema of [body?.schema, query]) {
       if (schema !== undefined) assert.deepEqual(unbounded(schema, path), []);
     }

@@ -6,7 +6,7 @@ import type { VerifiedCredential } from "../auth/credentials.ts";
 import { type KnownCredential, readCredential } from "../inference/funding.ts";
 import { credentialError } from "../inference/refusal.ts";
 import type { GatewayContext } from "./context.ts";
-import { requireCredential, type Wanted } from "./credential.ts";
+import { presentedCredential, requireCredential, type Wanted } from "./credential.ts";
 
 /** Who a request is from, looked up in the partition that knows: a revoked or expired credential ends here. */
 export type KeyHolder = { account: Address; partition: Partition; keyId: string };
@@ -122,6 +122,12 @@ export async function lookUpCredential(
     if (isRefusal(error)) seen.refuse(digest);
     throw error;
   }
+}
+
+/** For endpoints that need no credential. Clients try a key by listing the models: a bad one must not look good. */
+export async function checkPresentedCredential(context: GatewayContext): Promise<void> {
+  const credential = presentedCredential(context);
+  if (credential !== undefined) await lookUpCredential(context, credential);
 }
 
 /** The credential itself is why, and not that nobody could be asked. */

@@ -16,7 +16,7 @@ import { credentialError, refusalError } from "./refusal.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { Order, WrittenOrder } from "./requests/order.ts";
 import type { WrittenBody } from "./requests/write-json.ts";
-import type { InferenceRoute } from "./routes.ts";
+import type { InferenceRoute } from "./inference-route.ts";
 
 /**
  * One admitted request. It owns all that the request takes, and gives it back:

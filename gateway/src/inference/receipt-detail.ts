@@ -3,7 +3,7 @@ import type { NanoUsd } from "@inference/protocol/money";
 import type { TokenUsage } from "../pricing/quote.ts";
 import { type Conclusion, type Ending, unknownBill } from "./conclusion.ts";
 import type { Order } from "./requests/order.ts";
-import type { InferenceRoute } from "./routes.ts";
+import type { InferenceRoute } from "./inference-route.ts";
 
 /** What a hold and its receipt say of the request. */
 export type AnswerDetail = { route: string; model: string; snapshot: string; stream: boolean };

@@ -1,7 +1,7 @@
 import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { HeldBody } from "../limits/held-bodies.ts";
 import type { LongTexts } from "./requests/long-text.ts";
-import type { InferenceRoute } from "./routes.ts";
+import type { InferenceRoute } from "./inference-route.ts";
 
 /** A request's body, parsed. `texts` are null where it is small: see `read-large-json.ts`. */
 export type RequestBody = { value: unknown; texts: LongTexts | null };

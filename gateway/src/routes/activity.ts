@@ -10,30 +10,50 @@ import {
   activityQuery,
   MAX_ACTIVITY_DAYS,
 } from "@inference/protocol/wire/activity";
+import { activityAnswer } from "@inference/protocol/wire/answers";
+import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
-import { type CsvValue, csvLine } from "../http/csv.ts";
 import { type Reader, readerOf, requireReaders } from "../http/identify.ts";
 import { type ExactNumber, usd } from "../http/money.ts";
 import { validate } from "../inference/requests/validate.ts";
 import { inTurn } from "../limits/in-turn.ts";
+import { type CsvValue, csvLine } from "./csv.ts";
+import { endpoint } from "./endpoint.ts";
+import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
 
-/**
- * GET /api/v1/activity: the receipts of whoever asks, the newest first and page by page, or what they come to by day,
- * model and key. As JSON or CSV. What was spent on a day stays told when its receipts are forgotten.
- */
-export async function getActivity(context: GatewayContext): Promise<Response> {
-  const readers = await requireReaders(context);
-  const query = validate(activityQuery, context.req.query());
-  const reader = readerOf(readers, query.budget);
-  const days = daysOf(query, context.get("at"));
-  const groups = activityGroups.filter((group) => query.group_by?.split(",").includes(group));
-  const wantsCsv = query.format === "csv" || (query.format === undefined && accepts(context, "text/csv"));
-  if (groups.length === 0) return listReceipts(context, reader, query, days, wantsCsv);
-  const rows = await addUp(context, reader, query, days, groups);
-  const columns = [...groups.map((group) => columnOf[group]), ...sums];
-  return respond(context, reader, { rows, toObject: (row) => row, columns, wantsCsv, next: undefined });
-}
+/** What was spent on a day is still in the totals when the day's receipts are forgotten. */
+export const getActivity = endpoint({
+  method: "GET",
+  path: "/api/v1/activity",
+  id: "getActivity",
+  group: "Spending",
+  title: "What was spent",
+  about:
+    "Receipts, the newest first, page by page; with `group_by` what they come to. An API key reads its own, a " +
+    "wallet's session all of the wallet's. Totals stay when receipts are forgotten.",
+  credentials: ["API key", "session"],
+  query: activityQuery,
+  answers: [
+    ok("The receipts or totals. As CSV, `x-next-cursor` tells where the next page begins.", {
+      ...json("ActivityAnswer", activityAnswer),
+      "text/csv": null,
+    }),
+  ],
+  errors: ["unsupported_parameter", "wrong_identity", ...authenticatedErrors],
+  async handle(context) {
+    const readers = await requireReaders(context);
+    const query = validate(activityQuery, context.req.query());
+    const reader = readerOf(readers, query.budget);
+    const days = daysOf(query, context.get("at"));
+    const groups = activityGroups.filter((group) => query.group_by?.split(",").includes(group));
+    const wantsCsv = query.format === "csv" || (query.format === undefined && accepts(context, "text/csv"));
+    if (groups.length === 0) return listReceipts(context, reader, query, days, wantsCsv);
+    const rows = await addUp(context, reader, query, days, groups);
+    const columns = [...groups.map((group) => columnOf[group]), ...sums];
+    return respond(context, reader, { rows, toObject: (row) => row, columns, wantsCsv, next: undefined });
+  },
+});
 
 /** UTC days, both included. */
 type Days = { from: string; to: string };

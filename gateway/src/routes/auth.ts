@@ -1,12 +1,14 @@
-import { encodeBase32 } from "@inference/protocol/base32";
 import { isAddress } from "@inference/protocol/credential";
+import { sessionAnswer } from "@inference/protocol/wire/answers";
 import * as z from "zod";
-import { signIn, signOut } from "../auth/sign-in.ts";
-import type { GatewayContext } from "../http/context.ts";
+import { signOut as endSession, signIn as startSession } from "../auth/sign-in.ts";
+import { json, ok } from "../docs/operation.ts";
 import { requireSessionToken } from "../http/identify.ts";
 import { readSigned, signedMessage } from "../http/signed-message.ts";
+import { endpoint } from "./endpoint.ts";
+import { authenticatedErrors, bodyErrors, ledgerErrors, signatureErrors } from "./endpoint-errors.ts";
 
-export const signInBody = z.strictObject({
+const signInBody = z.strictObject({
   ...signedMessage,
   agentToken: z
     .custom<`0x${string}`>((value) => typeof value === "string" && isAddress(value), "expected an address")
@@ -14,24 +16,42 @@ export const signInBody = z.strictObject({
     .nullish(),
 });
 
-/** POST /auth: a session for whoever signed the message, or for the agent they own. */
-export async function postAuth(context: GatewayContext): Promise<Response> {
-  const { gateway, at } = context.var;
-  const body = await readSigned(context, signInBody);
-  return context.json(await signIn(gateway, { ...body, agentToken: body.agentToken ?? null }, at));
-}
+export const signIn = endpoint({
+  method: "POST",
+  path: "/auth",
+  id: "signIn",
+  group: "Signing in",
+  title: "A session, for a signed message",
+  about:
+    "Sign-In With Ethereum. With `agentToken` the session speaks for that agent: any contract on the primary chain " +
+    "whose `owner()` is who signed, as an identity of its own. It is 403 `not_agent_owner` where there is no " +
+    "contract, where `owner()` fails or answers with no address, and where it is another. A session lasts a day.",
+  credentials: [],
+  body: { name: "SignIn", schema: signInBody },
+  answers: [ok("The session's token.", json("SessionAnswer", sessionAnswer))],
+  errors: [...bodyErrors, "unsupported_parameter", ...signatureErrors, "not_agent_owner", ...ledgerErrors],
+  async handle(context) {
+    const { gateway, at } = context.var;
+    const body = await readSigned(context, signInBody);
+    return context.json(await startSession(gateway, { ...body, agentToken: body.agentToken ?? null }, at));
+  },
+});
 
-/** DELETE /auth: ends the session that is sent. */
-export async function deleteAuth(context: GatewayContext): Promise<Response> {
-  const { gateway, at } = context.var;
-  const { token, credential } = await requireSessionToken(context);
-  await signOut(gateway, { token, credential }, at);
-  // From here on it is refused everywhere but here.
-  gateway.seen.refuse(credential.payer.digest);
-  return context.body(null, 204);
-}
-
-/** GET /auth/nonce: for clients that want a server's nonce. One that the client made is as good. */
-export function getNonce(context: GatewayContext): Response {
-  return context.json({ nonce: encodeBase32(context.var.gateway.environment.random.bytes(15)) });
-}
+export const signOut = endpoint({
+  method: "DELETE",
+  path: "/auth",
+  id: "signOut",
+  group: "Signing in",
+  title: "End the session",
+  credentials: ["session"],
+  answers: [{ status: 204, about: "It is void everywhere.", content: {} }],
+  errors: ["wrong_identity", ...authenticatedErrors],
+  async handle(context) {
+    const { gateway, at } = context.var;
+    const { token, credential } = await requireSessionToken(context);
+    await endSession(gateway, { token, credential }, at);
+    // From here on it is refused everywhere but here.
+    gateway.seen.refuse(credential.payer.digest);
+    return context.body(null, 204);
+  },
+});

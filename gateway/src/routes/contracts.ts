@@ -1,25 +1,45 @@
 import { createHash } from "node:crypto";
 import { abis } from "@inference/protocol/abi/all";
 import { fail } from "@inference/protocol/errors";
+import { contractsAnswer } from "@inference/protocol/wire/answers";
 import type { KnownChain } from "../chain-directory.ts";
+import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
-import type { GatewayContext } from "../http/context.ts";
+import { endpoint } from "./endpoint.ts";
+import { commonErrors } from "./endpoint-errors.ts";
 
-/** GET /api/v1/contracts, public: the chains, the addresses of the contracts on them, and the contracts' ABIs. */
-export function getContracts(context: GatewayContext): Response {
-  const gateway = context.get("gateway");
-  if (gateway.environment.chain.following().state === "halted") {
-    fail(
-      "chain_unavailable",
-      "The chain contradicts the gateway's settings or books. Send no money until the operator has resolved this.",
-      { retry: false },
-    );
-  }
-  const { text, etag } = documentOf(gateway);
-  const headers = { "cache-control": "public, max-age=60", etag };
-  if (isNamedIn(context.req.header("if-none-match"), etag)) return context.body(null, 304, headers);
-  return context.body(text, 200, { ...headers, "content-type": "application/json" });
-}
+export const getContracts = endpoint({
+  method: "GET",
+  path: "/api/v1/contracts",
+  id: "getContracts",
+  group: "Operation",
+  title: "The chains, the addresses of the contracts on them, and their ABIs",
+  about:
+    "What a wallet needs to mint and activate. It changes only when the operator changes it: keep the `etag`, and " +
+    "`if-none-match` answers 304 while it is the same. While the chain contradicts the gateway's settings or books " +
+    "this is 503 `chain_unavailable`: send no money then.",
+  credentials: [],
+  headers: { "If-None-Match": "The `etag` of an earlier answer." },
+  answers: [
+    ok("The chains and ABIs.", json("ContractsAnswer", contractsAnswer)),
+    { status: 304, about: "The earlier answer still holds.", content: {} },
+  ],
+  errors: ["chain_unavailable", ...commonErrors],
+  handle(context) {
+    const gateway = context.get("gateway");
+    if (gateway.environment.chain.following().state === "halted") {
+      fail(
+        "chain_unavailable",
+        "The chain contradicts the gateway's settings or books. Send no money until the operator has resolved this.",
+        { retry: false },
+      );
+    }
+    const { text, etag } = documentOf(gateway);
+    const headers = { "cache-control": "public, max-age=60", etag };
+    if (isNamedIn(context.req.header("if-none-match"), etag)) return context.body(null, 304, headers);
+    return context.body(text, 200, { ...headers, "content-type": "application/json" });
+  },
+});
 
 type Document = { text: string; etag: string };
 

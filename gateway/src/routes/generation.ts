@@ -1,30 +1,47 @@
 import type { ReceiptRow } from "@inference/ledger/tables";
 import { fail } from "@inference/protocol/errors";
 import { isRequestId } from "@inference/protocol/id";
+import { generationAnswer } from "@inference/protocol/wire/answers";
+import * as z from "zod";
+import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { type Reader, requireReaders } from "../http/identify.ts";
+import { endpoint } from "./endpoint.ts";
+import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
 
-/** Longer ones no provider makes, and none is kept. */
-const MAX_ID_CHARACTERS = 200;
+const query = z.strictObject({
+  id: z.string().min(1).max(200).describe("The answer's `x-request-id` header, or the `id` in its body."),
+});
 
-/**
- * GET /api/v1/generation?id=: the receipt of a request, by the id in its `x-request-id` header or by the `id` in its
- * answer's body. There is none before the request has ended, and none of another's.
- */
-export async function getGeneration(context: GatewayContext): Promise<Response> {
-  const readers = await requireReaders(context);
-  const id = context.req.query("id") ?? "";
-  if (id === "" || id.length > MAX_ID_CHARACTERS) {
-    const message = "Send the answer's `x-request-id` header, or its body's `id`: /api/v1/generation?id=req_...";
-    return fail("invalid_request", message, { param: "id" });
-  }
-  for (const reader of readers) {
-    const receipt = await readReceipt(context, reader, id);
-    if (receipt !== null) return context.json({ data: toGenerationObject(receipt) });
-  }
-  return fail("not_found", `There is no receipt \`${id}\` here. A request has one as soon as it has ended.`);
-}
+/** Nobody reads another's receipt: it is 404, as one that does not exist. */
+export const getGeneration = endpoint({
+  method: "GET",
+  path: "/api/v1/generation",
+  id: "getGeneration",
+  group: "Spending",
+  title: "The receipt of a request",
+  about:
+    "By our id, or by the body's `id` of one of the last 1,000 requests. A request has a receipt as soon as it has ended.",
+  credentials: ["API key", "session"],
+  query,
+  answers: [ok("The receipt.", json("GenerationAnswer", generationAnswer))],
+  errors: ["not_found", ...authenticatedErrors],
+  async handle(context) {
+    const readers = await requireReaders(context);
+    const { success, data } = query.safeParse({ id: context.req.query("id") });
+    if (!success) {
+      const message = "Send the answer's `x-request-id` header, or its body's `id`: /api/v1/generation?id=req_...";
+      return fail("invalid_request", message, { param: "id" });
+    }
+    const { id } = data;
+    for (const reader of readers) {
+      const receipt = await readReceipt(context, reader, id);
+      if (receipt !== null) return context.json({ data: toGenerationObject(receipt) });
+    }
+    return fail("not_found", `There is no receipt \`${id}\` here. A request has one as soon as it has ended.`);
+  },
+});
 
 async function readReceipt(
   context: GatewayContext,

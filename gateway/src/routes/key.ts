@@ -1,24 +1,38 @@
 import type { BudgetName } from "@inference/ledger/commands";
 import { ceilingPartition } from "@inference/ledger/partition";
 import type { BudgetView } from "@inference/ledger/reads";
+import { ownKeyAnswer } from "@inference/protocol/wire/answers";
 import { readApiKey } from "../auth/api-keys.ts";
+import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { type KeyHolder, requireHolder, type SessionHolder } from "../http/identify.ts";
 import { usd } from "../http/money.ts";
 import { spenderOf } from "../upstream/key-records.ts";
 import { toBudgetObject } from "./budget-object.ts";
+import { endpoint } from "./endpoint.ts";
+import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toKeyObject } from "./key-object.ts";
 import { toSessionObject } from "./session-object.ts";
 
-/**
- * GET /api/v1/key: what the key that is sent may spend, has spent, and which budget stops it first; of a session, the
- * same of its identity's capacity of the day, as the chain had it within ten minutes.
- */
-export async function getKey(context: GatewayContext): Promise<Response> {
-  const holder = await requireHolder(context);
-  const data = "session" in holder ? await describeSession(context, holder) : await describeKey(context, holder);
-  return context.json({ data });
-}
+/** A session's capacity is what the chain said within the last ten minutes. */
+export const getOwnKey = endpoint({
+  method: "GET",
+  path: "/api/v1/key",
+  id: "getOwnKey",
+  group: "Keys",
+  title: "The key or session that asks",
+  about:
+    "What it may spend, what it has spent, and which budget would stop it first. A session has the names of a key, " +
+    "and for its limit the capacity of its wallet or agent for the day.",
+  credentials: ["API key", "session"],
+  answers: [ok("The key, or the session.", json("OwnKeyAnswer", ownKeyAnswer))],
+  errors: ["upstream_unavailable", ...authenticatedErrors],
+  async handle(context) {
+    const holder = await requireHolder(context);
+    const data = "session" in holder ? await describeSession(context, holder) : await describeKey(context, holder);
+    return context.json({ data });
+  },
+});
 
 async function describeKey(context: GatewayContext, { partition, keyId }: KeyHolder) {
   const { gateway, at } = context.var;

@@ -1,93 +1,52 @@
-import { fail } from "@inference/protocol/errors";
-import { parseUsd } from "@inference/protocol/money";
-import * as z from "zod";
-import { changeApiKey, createApiKey, revokeApiKey, rollApiKey, setApiKeyTerms } from "../auth/api-keys.ts";
-import { keyName } from "../auth/key-terms.ts";
-import { limits } from "../config.ts";
-import { readJsonText } from "../http/body.ts";
-import type { GatewayContext } from "../http/context.ts";
+import { MAX_KEYS_PER_ACCOUNT } from "@inference/ledger/limits";
+import { keysAnswer, newKeyAnswer } from "@inference/protocol/wire/answers";
+import { createApiKey } from "../auth/api-keys.ts";
+import { json, ok } from "../docs/operation.ts";
 import { requirePersonalSession } from "../http/identify.ts";
-import { parseKeepingDigits } from "../http/money.ts";
-import { readSigned, signedMessage } from "../http/signed-message.ts";
-import { parseJsonBody } from "../inference/requests/parse-json-body.ts";
-import { validate } from "../inference/requests/validate.ts";
+import { readSigned } from "../http/signed-message.ts";
+import { endpoint } from "./endpoint.ts";
+import { authenticatedErrors, bodyErrors, ledgerErrors, signatureErrors } from "./endpoint-errors.ts";
+import { keyMessage } from "./key-message.ts";
 import { toKeyObject } from "./key-object.ts";
 
-export const keyCreationBody = z.strictObject(signedMessage);
-export const keyChangeBody = z.strictObject({
-  name: keyName.optional(),
-  disabled: z.boolean().optional(),
-  /** Text by now, also where the body has a number. */
-  limit: z
-    .string()
-    .optional()
-    .describe("In US dollars, as a number or as text like 5.00. A session can only lower it."),
+export const createKey = endpoint({
+  method: "POST",
+  path: "/api/v1/keys",
+  id: "createKey",
+  group: "Keys",
+  title: "A new API key",
+  about:
+    "For an EIP-4361 message whose one resource is this route with the key's terms: `name`, `limit` in dollars, " +
+    "`limit_reset` (`daily` or `monthly`) and `expires_at`, all optional. An account has at most " +
+    `${MAX_KEYS_PER_ACCOUNT} keys that are not revoked; one more is \`invalid_request\` with \`max_keys\`. One that ` +
+    "expired is forgotten within three days and makes room, as one does that is not used and whose account is not " +
+    "credited, about nine days after it was made.",
+  credentials: [],
+  body: keyMessage,
+  answers: [{ status: 201, about: "The key, this once.", content: json("NewKeyAnswer", newKeyAnswer) }],
+  errors: [...bodyErrors, "unsupported_parameter", ...signatureErrors, ...ledgerErrors],
+  async handle(context) {
+    const { gateway, at } = context.var;
+    const body = await readSigned(context, keyMessage.schema);
+    const { key, view } = await createApiKey(gateway, body, at);
+    return context.json({ key, data: toKeyObject(view) }, 201, { "cache-control": "no-store" });
+  },
 });
 
-/** POST /api/v1/keys: a key on the terms of a signed message. The answer shows it this once. */
-export async function postKey(context: GatewayContext): Promise<Response> {
-  const { gateway, at } = context.var;
-  const body = await readSigned(context, keyCreationBody);
-  const { key, view } = await createApiKey(gateway, body, at);
-  return context.json({ key, data: toKeyObject(view) }, 201, { "cache-control": "no-store" });
-}
-
-/** GET /api/v1/keys: the account's keys that are not revoked, the newest first. */
-export async function listKeys(context: GatewayContext): Promise<Response> {
-  const { gateway, at } = context.var;
-  const { partition } = await requirePersonalSession(context);
-  const views = await gateway.environment.ledger.read(partition, { type: "keys", at });
-  views.sort((one, other) => other.key.createdAt - one.key.createdAt);
-  return context.json({ data: views.map(toKeyObject) });
-}
-
-/** POST /api/v1/keys/{id}/roll: another secret for a key, for a signed message. The answer shows it this once. */
-export async function postRoll(context: GatewayContext): Promise<Response> {
-  const { gateway, at } = context.var;
-  const signed = await readSigned(context, keyCreationBody);
-  const { key, view } = await rollApiKey(gateway, { keyId: context.req.param("id") ?? "", signed, at });
-  return context.json({ key, data: toKeyObject(view) }, 200, { "cache-control": "no-store" });
-}
-
-/** POST /api/v1/keys/{id}/limit: other terms for a key, for a signed message that has them. */
-export async function postLimit(context: GatewayContext): Promise<Response> {
-  const { gateway, at } = context.var;
-  const signed = await readSigned(context, keyCreationBody);
-  const view = await setApiKeyTerms(gateway, { keyId: context.req.param("id") ?? "", signed, at });
-  return context.json({ data: toKeyObject(view) });
-}
-
-/** PATCH /api/v1/keys/{id}: renames, disables or enables a key, or lowers its limit. */
-export async function patchKey(context: GatewayContext): Promise<Response> {
-  const { gateway, at } = context.var;
-  const { partition } = await requirePersonalSession(context);
-  const text = await readJsonText(context, limits.authBodyBytes);
-  parseJsonBody(text);
-  const { name, disabled, limit } = validate(keyChangeBody, parseKeepingDigits(text, "limit"));
-  if (name === undefined && disabled === undefined && limit === undefined) {
-    fail("invalid_request", "The body changes nothing. Send `name`, `disabled` or `limit`.");
-  }
-  const view = await changeApiKey(gateway, partition, {
-    keyId: context.req.param("id") ?? "",
-    at,
-    change: {
-      ...(name === undefined ? {} : { name }),
-      ...(disabled === undefined ? {} : { disabled }),
-      ...(limit === undefined ? {} : { limitNanoUsd: amount(limit) }),
-    },
-  });
-  return context.json({ data: toKeyObject(view) });
-}
-
-/** DELETE /api/v1/keys/{id}: revokes a key, at once and for good. */
-export async function deleteKey(context: GatewayContext): Promise<Response> {
-  const { gateway, at } = context.var;
-  const { partition } = await requirePersonalSession(context);
-  await revokeApiKey(gateway, partition, context.req.param("id") ?? "", at);
-  return context.json({ deleted: true });
-}
-
-function amount(limit: string): number {
-  const message = "`limit` must be an amount in USD, like 5.00, of at most nine decimal places.";
-  return parseUsd(limit) ?? fail("invalid_request", message, { param: "limit" });
-}
+export const listKeys = endpoint({
+  method: "GET",
+  path: "/api/v1/keys",
+  id: "listKeys",
+  group: "Keys",
+  title: "The wallet's keys",
+  credentials: ["session"],
+  answers: [ok("Those not revoked, the newest first.", json("KeysAnswer", keysAnswer))],
+  errors: ["wrong_identity", ...authenticatedErrors],
+  async handle(context) {
+    const { gateway, at } = context.var;
+    const { partition } = await requirePersonalSession(context);
+    const views = await gateway.environment.ledger.read(partition, { type: "keys", at });
+    views.sort((one, other) => other.key.createdAt - one.key.createdAt);
+    return context.json({ data: views.map(toKeyObject) });
+  },
+});

@@ -1,43 +1,58 @@
 import { ceilingPartition } from "@inference/ledger/partition";
-import { GatewayError } from "@inference/protocol/errors";
+import { statusAnswer } from "@inference/protocol/wire/answers";
 import manifest from "../../package.json" with { type: "json" };
+import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
-import type { GatewayContext } from "../http/context.ts";
 import { exact, usd } from "../http/money.ts";
+import { endpoint } from "./endpoint.ts";
+import { ledgerErrors } from "./endpoint-errors.ts";
+import { pricesInForce } from "./prices-in-force.ts";
 
-/** GET /api/v1/status, public: the day's ceiling, the chains and contracts, the token's books, the prices in force. */
-export async function getStatus(context: GatewayContext): Promise<Response> {
-  const { gateway, at } = context.var;
-  const ceiling = await gateway.environment.ledger.read(ceilingPartition, { type: "ceiling", at });
-  const limit = ceiling.limitNanoUsd ?? 0;
-  const left = ceiling.availableNanoUsd ?? 0;
-  return context.json({
-    data: {
-      version: manifest.version,
-      base_url: gateway.config.baseUrl,
-      ceiling: {
-        limit: usd(limit),
-        limit_nano_usd: limit,
-        settled: usd(ceiling.settledNanoUsd),
-        settled_nano_usd: ceiling.settledNanoUsd,
-        held: usd(ceiling.heldNanoUsd),
-        held_nano_usd: ceiling.heldNanoUsd,
-        left: usd(left),
-        left_nano_usd: left,
-        resets_at: ceiling.resetsAt === null ? null : new Date(ceiling.resetsAt).toISOString(),
+export const getStatus = endpoint({
+  method: "GET",
+  path: "/api/v1/status",
+  id: "getStatus",
+  group: "Operation",
+  title: "The day's ceiling, the chains, the token's books, the prices in force",
+  about:
+    "The books are the contracts' own: the dollars behind the token, and what they are owed to. " +
+    "While the chain contradicts the gateway's settings or books, no contract is named.",
+  credentials: [],
+  answers: [ok("How the gateway stands.", json("StatusAnswer", statusAnswer))],
+  errors: ledgerErrors,
+  async handle(context) {
+    const { gateway, at } = context.var;
+    const ceiling = await gateway.environment.ledger.read(ceilingPartition, { type: "ceiling", at });
+    const limit = ceiling.limitNanoUsd ?? 0;
+    const left = ceiling.availableNanoUsd ?? 0;
+    return context.json({
+      data: {
+        version: manifest.version,
+        base_url: gateway.config.baseUrl,
+        ceiling: {
+          limit: usd(limit),
+          limit_nano_usd: limit,
+          settled: usd(ceiling.settledNanoUsd),
+          settled_nano_usd: ceiling.settledNanoUsd,
+          held: usd(ceiling.heldNanoUsd),
+          held_nano_usd: ceiling.heldNanoUsd,
+          left: usd(left),
+          left_nano_usd: left,
+          resets_at: ceiling.resetsAt === null ? null : new Date(ceiling.resetsAt).toISOString(),
+        },
+        primary_chain_id: gateway.config.chainIds[0] ?? null,
+        chain_ids: gateway.config.chainIds,
+        layerzero_eids: Object.fromEntries(
+          gateway.config.chains.flatMap(({ chainId, eid }) => (eid === null ? [] : [[chainId, eid]])),
+        ),
+        contracts: contracts(gateway),
+        following: following(gateway),
+        books: await books(gateway),
+        prices: pricesInForce(gateway, at),
       },
-      primary_chain_id: gateway.config.chainIds[0] ?? null,
-      chain_ids: gateway.config.chainIds,
-      layerzero_eids: Object.fromEntries(
-        gateway.config.chains.flatMap(({ chainId, eid }) => (eid === null ? [] : [[chainId, eid]])),
-      ),
-      contracts: contracts(gateway),
-      following: following(gateway),
-      books: await books(gateway),
-      prices: pricesInForce(gateway, at),
-    },
-  });
-}
+    });
+  },
+});
 
 /** What anyone can check: that the dollars that are there are those that somebody has a claim to. */
 async function books(gateway: Gateway) {
@@ -71,19 +86,4 @@ function contracts({ config, environment }: Gateway) {
 function following({ environment }: Gateway) {
   const { state, block, lagBlocks } = environment.chain.following();
   return { state, block, lag_blocks: lagBlocks };
-}
-
-/** Null while there are none that may be charged by. */
-export function pricesInForce({ prices }: Pick<Gateway, "prices">, atMs: number) {
-  try {
-    const snapshot = prices.current();
-    return {
-      snapshot: snapshot.id,
-      age_s: Math.max(0, Math.floor((atMs - snapshot.atMs) / 1000)),
-      models: snapshot.models.size,
-    };
-  } catch (error) {
-    if (error instanceof GatewayError) return null;
-    throw error;
-  }
 }

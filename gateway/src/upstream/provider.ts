@@ -23,7 +23,7 @@ export type Provider = {
 
 /** A request that costs money. */
 export type ProviderCall = {
-  /** Below the provider's base URL, from our table of routes. */
+  /** Below the provider's base URL. The endpoint's `parse` names it, never the client. */
   path: string;
   body: string | readonly Uint8Array[];
   /** The answer is an event stream. */

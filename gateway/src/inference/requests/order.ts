@@ -4,7 +4,7 @@ import type { WrittenBody } from "./write-json.ts";
 
 /** A request that was parsed, checked and priced, and nothing else: what is left of a client's body once it is ours. */
 export type Order = {
-  /** The path below the provider's base URL, from our table of routes. */
+  /** The path below the provider's base URL. The endpoint's `parse` names it, never the client. */
   upstreamPath: string;
   model: Model;
   /** The answer is an event stream. */

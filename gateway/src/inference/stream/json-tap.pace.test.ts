@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { worstAnswers } from "../../../test/worst-answers.ts";
 import { limits } from "../../config.ts";
+import { endpoints } from "../../routes/all.ts";
 import { makeSecretFilter } from "../../upstream/secret-writings.ts";
-import { inferenceRoutes } from "../routes.ts";
 import { readJsonAnswer } from "./json-answer.ts";
 import { createJsonTap, type JsonTapOptions } from "./json-tap.ts";
 
@@ -16,7 +16,7 @@ const MOST_MS = 10;
 for (const { name, path, contentType, body } of worstAnswers(4)) {
   if (contentType !== "application/json") continue;
   test(`no step of reading ${name} takes ${MOST_MS} ms`, () => {
-    const route = inferenceRoutes.find((one) => path.endsWith(one.path));
+    const route = endpoints.find(({ paths }) => paths.includes(path))?.metered;
     assert.ok(route?.content);
     const options: JsonTapOptions = {
       shown: route.answerFields,

@@ -1,4 +1,4 @@
-import type { ExactNumber } from "./money.ts";
+import type { ExactNumber } from "../http/money.ts";
 
 export type CsvValue = string | number | boolean | null | ExactNumber;
 

@@ -3,10 +3,9 @@ import { test } from "node:test";
 import { errorAnswer } from "@inference/protocol/wire/answers";
 import * as z from "zod";
 import { makeOpenApi } from "../docs/openapi.ts";
-import { operations } from "./operations.ts";
-import { modelLists, routes } from "./route-table.ts";
+import { endpoints } from "./all.ts";
 
-const openApi = makeOpenApi(operations, { baseUrl: "https://gateway.example", version: "1.0.0", error: errorAnswer });
+const openApi = makeOpenApi(endpoints, { baseUrl: "https://gateway.example", version: "1.0.0", error: errorAnswer });
 
 type Described = {
   responses: Record<string, unknown>;
@@ -19,29 +18,31 @@ function described(id: string): Described {
     assert.fail(`${id} is not described`)) as Described;
 }
 
-/** `POST /api/v1/keys/{id}`, whichever of the two prefixes it came under. */
-function nameOf(method: string, path: string): string {
-  return `${method} ${path.replace(/:(\w+)(\{[^}]*\})?/g, "{$1}").replace(/^\/v1\//, "/api/v1/")}`;
-}
-
-test("every route is documented, and every documented route is there", () => {
-  const lists = [...modelLists.keys()].map((name) => `GET /api/v1/models/${name}`);
-  const there = new Set([...routes.map(({ method, path }) => nameOf(method, path)), ...lists]);
-  const documented = operations.map(({ method, path }) => nameOf(method, path));
-  assert.deepEqual([...documented].sort(), [...there].sort());
+test("an endpoint is served where it is documented; one of the inference API under `/v1` too, at the same path", () => {
+  for (const { group, path, paths } of endpoints) {
+    const other = group === "Inference" ? [path.replace("/api/v1/", "/v1/")] : [];
+    assert.deepEqual(paths, [path, ...other]);
+  }
 });
 
-test("an operation has an id of its own, parameters for the braces in its path, and each error once", () => {
-  assert.equal(new Set(operations.map(({ id }) => id)).size, operations.length);
-  for (const { path, pathParameters = {}, errors, id } of operations) {
+test("no two endpoints have the same method and path, and no two metered ones are stored under the same name", () => {
+  const served = endpoints.flatMap(({ method, paths }) => paths.map((path) => `${method} ${path}`));
+  assert.equal(new Set(served).size, served.length);
+  const names = endpoints.flatMap(({ metered }) => metered?.name ?? []);
+  assert.equal(new Set(names).size, names.length);
+});
+
+test("an endpoint has an id of its own, parameters for the braces in its path, and each error once", () => {
+  assert.equal(new Set(endpoints.map(({ id }) => id)).size, endpoints.length);
+  for (const { path, pathParameters = {}, errors, id } of endpoints) {
     const braces = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     assert.deepEqual(Object.keys(pathParameters), braces, path);
     assert.equal(new Set(errors).size, errors.length, `${id} names an error twice`);
   }
 });
 
-test("a route that takes a bearer token can answer 401, one that takes a body 400, 413 and 415", () => {
-  for (const { credentials, body, id } of operations) {
+test("an endpoint that takes a bearer token can answer 401, one that takes a body 400, 413 and 415", () => {
+  for (const { credentials, body, id } of endpoints) {
     const { responses } = described(id);
     const expected = [...(credentials.length > 0 ? [401] : []), ...(body === undefined ? [] : [400, 413, 415])];
     for (const status of expected) assert.ok(status in responses, `${id} ${status}`);
@@ -52,14 +53,14 @@ test("every reference in the document leads somewhere, and every schema is met",
   const text = JSON.stringify(openApi.paths);
   const met = new Set([...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name));
   assert.deepEqual([...met].sort(), Object.keys(openApi.components.schemas).sort());
-  for (const { id } of operations) {
+  for (const { id } of endpoints) {
     for (const scheme of described(id).security.flatMap(Object.keys)) {
       assert.ok(scheme in openApi.components.securitySchemes, scheme);
     }
   }
 });
 
-test("a schema in the document takes and refuses what its route does", () => {
+test("a schema in the document takes and refuses what its endpoint does", () => {
   const chat = z.fromJSONSchema(openApi.components.schemas.ChatRequest as Parameters<typeof z.fromJSONSchema>[0]);
   const good = { model: "m", messages: [{ role: "user", content: "hi" }], max_tokens: 5 };
   assert.ok(chat.safeParse(good).success);

@@ -1,16 +1,57 @@
 import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/protocol/errors";
+import type { RequestLimits } from "../config.ts";
+import type { NamedSchema, Operation } from "../docs/operation.ts";
 import { readJsonBody } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { requireCredential } from "../http/credential.ts";
 import { commonHeaders } from "../http/every-request.ts";
 import { isRefusal } from "../http/identify.ts";
 import { makeSenderProof } from "../http/sender-proof.ts";
-import type { InferenceRoute } from "../inference/routes.ts";
+import type { InferenceRoute } from "../inference/inference-route.ts";
 import { serveInference } from "../inference/serve.ts";
+import { type Endpoint, type EndpointHandler, endpoint, inferencePrefixes } from "./endpoint.ts";
+import { meteredErrors } from "./endpoint-errors.ts";
 
-/** POST to one of the metered routes: the credential decides who pays. */
-export function handleInference(route: InferenceRoute) {
-  const maxBytes = route.name === "chat" ? "chatBodyBytes" : "otherBodyBytes";
+/** What a metered endpoint declares: its words and schemas, and what the request path needs to know of it. */
+type MeteredDeclaration = InferenceRoute &
+  Pick<Operation, "path" | "id" | "title" | "about" | "answers"> & {
+    body: NamedSchema;
+    /** The setting that limits the body's size; `otherBodyBytes` if absent. */
+    bodyLimit?: BodyLimit;
+    /** Errors that other metered endpoints do not have. */
+    errors?: readonly ErrorCode[];
+  };
+type BodyLimit = keyof Pick<RequestLimits, "chatBodyBytes" | "otherBodyBytes">;
+
+/** Declares a `POST` of the inference API. It is charged to the credential's account or identity, and has a receipt. */
+export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
+  const { path, id, title, about, body, answers, errors = [], bodyLimit = "otherBodyBytes", ...route } = declaration;
+  return endpoint({
+    method: "POST",
+    prefixes: inferencePrefixes,
+    path,
+    id,
+    group: "Inference",
+    title,
+    ...(about === undefined ? {} : { about }),
+    credentials: ["API key", "session"],
+    headers,
+    body,
+    answers,
+    errors: [...meteredErrors, ...errors],
+    metered: route,
+    handle: handleInference(route, bodyLimit),
+  });
+}
+
+const headers = {
+  "Idempotency-Key":
+    "A name of your choice for the request, 1 to 255 printable ASCII characters. Retries within 24 hours are charged " +
+    "once. All keys of an account share the names of each route: two programs that use one account need different ones.",
+};
+
+/** The credential decides who pays. */
+function handleInference(route: InferenceRoute, bodyLimit: BodyLimit): EndpointHandler {
   return async function inference(context: GatewayContext): Promise<Response> {
     const gateway = context.get("gateway");
     const credential = requireCredential(context);
@@ -26,7 +67,7 @@ export function handleInference(route: InferenceRoute) {
         route,
         credential,
         client: context.get("client"),
-        readBody: () => readJsonBody(context, gateway.config.request[maxBytes], proof),
+        readBody: () => readJsonBody(context, gateway.config.request[bodyLimit], proof),
         held: context.get("held"),
         idempotencyKey,
         clientGone: context.req.raw.signal,

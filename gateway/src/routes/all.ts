@@ -1,0 +1,64 @@
+import { getActivity } from "./activity.ts";
+import { createSpeech } from "./audio-speech.ts";
+import { signIn, signOut } from "./auth.ts";
+import { getNonce } from "./auth-nonce.ts";
+import { createChatCompletion } from "./chat-completions.ts";
+import { getContracts } from "./contracts.ts";
+import { getCredits } from "./credits.ts";
+import { getDocs } from "./docs.ts";
+import { createEmbeddings } from "./embeddings.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { getGeneration } from "./generation.ts";
+import { getHealth } from "./healthz.ts";
+import { generateImage } from "./image-generate.ts";
+import { getImageStyles } from "./image-styles.ts";
+import { createImage } from "./images-generations.ts";
+import { getOwnKey } from "./key.ts";
+import { createKey, listKeys } from "./keys.ts";
+import { changeKey, revokeKey } from "./keys-id.ts";
+import { setKeyTerms } from "./keys-id-limit.ts";
+import { rollKey } from "./keys-id-roll.ts";
+import { getLlmsText } from "./llms.ts";
+import { getMetrics } from "./metrics.ts";
+import { listModels } from "./models.ts";
+import { getModelCompatibility } from "./models-compatibility-mapping.ts";
+import { getModel } from "./models-id.ts";
+import { getModelTraits } from "./models-traits.ts";
+import { getOpenApi } from "./openapi.ts";
+import { getRoot } from "./root.ts";
+import { getStatus } from "./status.ts";
+
+/** Every endpoint of the gateway, in the order in which they are documented. */
+export const endpoints: readonly Endpoint[] = [
+  createChatCompletion,
+  createEmbeddings,
+  createImage,
+  generateImage,
+  createSpeech,
+  listModels,
+  getModelTraits,
+  getModelCompatibility,
+  getImageStyles,
+  getModel,
+  getCredits,
+  getGeneration,
+  getActivity,
+  getOwnKey,
+  createKey,
+  listKeys,
+  changeKey,
+  rollKey,
+  setKeyTerms,
+  revokeKey,
+  signIn,
+  signOut,
+  getNonce,
+  getStatus,
+  getContracts,
+  getHealth,
+  getMetrics,
+  getRoot,
+  getOpenApi,
+  getDocs,
+  getLlmsText,
+];

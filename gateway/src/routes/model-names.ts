@@ -1,0 +1,18 @@
+import { catalogueQuery } from "@inference/protocol/wire/catalogue";
+import * as z from "zod";
+import type { GatewayContext } from "../http/context.ts";
+import { checkPresentedCredential } from "../http/identify.ts";
+import { validate } from "../inference/requests/validate.ts";
+import { readProviderList } from "./provider-list.ts";
+
+const namesShape = z.object({ data: z.record(z.string(), z.string()) });
+
+/** The provider's names that stand for models. A name is shown if the model it stands for can be served here. */
+export async function answerModelNames(context: GatewayContext, path: string): Promise<Response> {
+  await checkPresentedCredential(context);
+  const { type } = validate(catalogueQuery, context.req.query());
+  const { data } = await readProviderList(context, `${path}?type=${type}`, namesShape);
+  const { models } = context.var.gateway.prices.current();
+  const served = Object.entries(data).filter(([, model]) => models.has(model));
+  return context.json({ object: "list", type, data: Object.fromEntries(served) });
+}

@@ -1,0 +1,19 @@
+import { fail, GatewayError } from "@inference/protocol/errors";
+import type * as z from "zod";
+import type { GatewayContext } from "../http/context.ts";
+
+/** One of the provider's free lists. What the shape does not name is left out. */
+export async function readProviderList<T extends z.ZodType>(
+  context: GatewayContext,
+  path: string,
+  shape: T,
+): Promise<z.output<T>> {
+  const list =
+    (await context.var.gateway.catalogueReads.read(path)) ?? fail("not_found", "The provider has no such list.");
+  const { success, data } = shape.safeParse(list);
+  if (success) return data;
+  throw new GatewayError({
+    code: "upstream_error",
+    message: "The provider's list has an unknown format.",
+  });
+}
