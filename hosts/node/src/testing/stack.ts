@@ -63,6 +63,8 @@ export type StackOptions = HostOptions & {
   /** What an operator set otherwise than to no limit. */
   operator?: Partial<OperatorConfig>;
   request?: Partial<RequestLimits>;
+  /** In place of the gateway's own. */
+  makeApp?: typeof makeApp;
 };
 
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
@@ -72,6 +74,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     now = Date.now,
     hurry = 1,
     subKeys = false,
+    makeApp: makeAppOf = makeApp,
   } = options;
   const canary = `canary-${randomBytes(16).toString("hex")}`;
   const adminKey = `${canary}-admin`;
@@ -136,7 +139,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   speed = hurry;
   await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd }));
   const { stalledReaderMs: STALLED_READER_MS } = gateway.config.request;
-  const server = await listen(makeApp(gateway), { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS });
+  const server = await listen(makeAppOf(gateway), { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS });
   return {
     url: server.url,
     gateway,
