@@ -1,8 +1,14 @@
 /**
- * What the API is said to be, written from its documentation and not from the code that answers: the routes, and who
- * may use each.
+ * A route of the API and who may use it. The list of routes is the gateway's own document (`documented-routes.ts`); what
+ * we expect of them is written here, from the specification and not from the code that answers.
  */
-export type DocumentedRoute = { method: "GET" | "POST" | "PATCH" | "DELETE"; path: string; use: Use };
+export type DocumentedRoute = {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  path: string;
+  use: Use;
+  /** It is refused without something in its query. */
+  needsQuery?: boolean;
+};
 
 /**
  * - `public`: a credential is not looked at.
@@ -17,7 +23,7 @@ export type Use = "public" | "models" | "signed" | "paid" | "account" | "reader"
 
 const text = "A word on harbours. [[tokens=2]]";
 
-/** The paid routes below both prefixes, each with a body that it takes. */
+/** Paid routes below both prefixes, each with a body that it takes. One that is not here is sent an empty object. */
 export const paidBodies: Readonly<Record<string, object>> = {
   "/chat/completions": { model: "sim-small", max_tokens: 10, messages: [{ role: "user", content: text }] },
   "/embeddings": { model: "sim-embedding", input: text },
@@ -28,8 +34,8 @@ export const paidBodies: Readonly<Record<string, object>> = {
 
 export const prefixes = ["/api/v1", "/v1"] as const;
 
-/** Paths with their parts filled in: `{id}` of a key is filled in where it is used. */
-export const documentedRoutes: readonly DocumentedRoute[] = [
+/** Routes that have to be there. Of the paths' parameters `{id}` of a key is filled in where it is used. */
+export const expectedRoutes: readonly DocumentedRoute[] = [
   ...prefixes.flatMap((prefix): DocumentedRoute[] => [
     ...Object.keys(paidBodies).map((path): DocumentedRoute => ({ method: "POST", path: prefix + path, use: "paid" })),
     { method: "GET", path: `${prefix}/models`, use: "models" },
