@@ -64,7 +64,7 @@ export async function answerWhole(
     isLarge = true;
     return sent;
   } catch (error) {
-    held.set(0);
+    held.release();
     throw error;
   } finally {
     if (!isLarge) call.close();
@@ -219,8 +219,6 @@ async function settleAndSend(
   const mayBeAskedAgain = request.idempotencyKey !== null && outcome === "settle";
   if (mayBeAskedAgain) await keepAnswer(gateway, request, { headers, body });
   if (!(await call.end(ending).whenDurable())) throw new LedgerUnavailable("the charge could not be written down");
-  // Where the host does not say when the last byte has left, it is the host's from here on.
-  if (request.whenSent === undefined) held.set(0);
-  else request.whenSent(() => held.set(0));
+  held.releaseWhen(request.whenSent);
   return new Response(body as BodyInit, { status: 200, headers });
 }

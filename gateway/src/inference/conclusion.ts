@@ -30,6 +30,11 @@ type AnswerCame = {
 /** Sent as it comes, so that what was delivered is known; or whole. */
 export type AnswerKind = "stream" | "whole";
 
+/** Which of the two the answer to a request is. */
+export function answerKind(route: { passesThrough: boolean }, order: { stream: boolean }): AnswerKind {
+  return order.stream || route.passesThrough ? "stream" : "whole";
+}
+
 /** What to charge, and on what ground. The customer never owes more than the hold; what is above is a loss of ours. */
 export type Conclusion = {
   outcome: "settle" | "release";

@@ -5,13 +5,13 @@ import { UpstreamFailure } from "../environment.ts";
 import { nothingDelivered } from "../pricing/quote.ts";
 import { nothingReported } from "../pricing/usage.ts";
 import type { Call } from "./call.ts";
-import type { AnswerKind, Conclusion, Ending } from "./conclusion.ts";
+import { answerKind, type Conclusion, type Ending } from "./conclusion.ts";
 import type { InferenceRequest } from "./request.ts";
 import { BrokenAnswer, UnusableAnswer } from "./stream/unusable-answer.ts";
 
 /** How a forwarded request ended of which nothing was sent to its client. */
 export function failureEnding(error: unknown, call: Call, request: InferenceRequest): Ending {
-  const as: AnswerKind = call.order.stream || call.route.passesThrough ? "stream" : "whole";
+  const as = answerKind(call.route, call.order);
   const why = String(error);
   if (error instanceof UnusableAnswer) {
     return { kind: "nothing", why, ...error.reported, mayBill: error.mayBill ? as : null };

@@ -126,10 +126,8 @@ async function replay(
   const headers = JSON.parse(new TextDecoder().decode(kept.subarray(0, end))) as Record<string, string>;
   const body = kept.subarray(end + 1) as Uint8Array<ArrayBuffer>;
   const held = heldAnswers.open(partition);
-  if (whenSent !== undefined) {
-    held.set(body.length);
-    whenSent(() => held.set(0));
-  }
+  held.set(body.length);
+  held.releaseWhen(whenSent);
   return new Response(body, { status: 200, headers: { ...headers, "idempotent-replayed": "true" } });
 }
 

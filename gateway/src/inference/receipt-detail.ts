@@ -1,7 +1,7 @@
 import type { Tally } from "@inference/ledger/commands";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { TokenUsage } from "../pricing/quote.ts";
-import { type Conclusion, type Ending, unknownBill } from "./conclusion.ts";
+import { answerKind, type Conclusion, type Ending, unknownBill } from "./conclusion.ts";
 import type { Order } from "./requests/order.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 
@@ -24,11 +24,7 @@ export type ReceiptDetail = AnswerDetail & {
 };
 
 export function holdDetail(route: InferenceRoute, order: Order): HoldDetail {
-  const isSentAsItComes = order.stream || route.passesThrough;
-  return {
-    ...answerDetail(route, order),
-    mayBillNanoUsd: unknownBill(order.quote, isSentAsItComes ? "stream" : "whole"),
-  };
+  return { ...answerDetail(route, order), mayBillNanoUsd: unknownBill(order.quote, answerKind(route, order)) };
 }
 
 /** @param upstreamId The provider's id of the answer, as far as it is known. */

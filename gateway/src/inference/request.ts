@@ -1,4 +1,5 @@
 import type { VerifiedCredential } from "../auth/credentials.ts";
+import type { WhenSent } from "../limits/held-answers.ts";
 import type { HeldBody } from "../limits/held-bodies.ts";
 import type { LongTexts } from "./requests/long-text.ts";
 import type { InferenceRoute } from "./inference-route.ts";
@@ -22,8 +23,8 @@ export type InferenceRequest = {
   idempotencyKey: string | null;
   /** Aborted when the client goes. */
   clientGone: AbortSignal | null;
-  /** Calls back once the whole response has left, or its connection is gone. Undefined where the host cannot tell. */
-  whenSent: ((callback: () => void) => void) | undefined;
+  /** Undefined where the host cannot tell. */
+  whenSent: WhenSent | undefined;
   /** Ends the connection at once. Undefined where a failed stream is enough for that. */
   breakOff: (() => void) | undefined;
   /** For the answer, beside its own. */

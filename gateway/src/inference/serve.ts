@@ -8,6 +8,7 @@ import { providerError } from "../upstream/provider-error.ts";
 import { answerStream } from "./answer-stream.ts";
 import { answerWhole } from "./answer-whole.ts";
 import { Call } from "./call.ts";
+import { answerKind } from "./conclusion.ts";
 import { failureEnding, failureError } from "./failure.ts";
 import { answerClaimed, claimOf, earlierAnswer } from "./idempotency.ts";
 import type { InferenceRequest } from "./request.ts";
@@ -63,7 +64,7 @@ async function readOrder(
 async function answer(gateway: Gateway, request: InferenceRequest, call: Call): Promise<Response> {
   try {
     const response = await forward(gateway, call);
-    return call.order.stream || call.route.passesThrough
+    return answerKind(call.route, call.order) === "stream"
       ? await answerStream(gateway, call, request, response)
       : await answerWhole(gateway, call, request, response);
   } catch (error) {

@@ -30,6 +30,21 @@ test("answers of one account count together", () => {
   assert.equal(two.set(60), true);
 });
 
+test("an answer is released when it has left, and at once where nobody tells when", () => {
+  const held = makeHeldAnswers(800);
+  const [told, untold] = [held.open(alice), held.open(bob)];
+  told.set(60);
+  untold.set(60);
+  let sent = (): void => undefined;
+  told.releaseWhen((callback) => {
+    sent = callback;
+  });
+  untold.releaseWhen(undefined);
+  assert.equal(held.bytes(), 60);
+  sent();
+  assert.equal(held.bytes(), 0);
+});
+
 test("where all memory is taken, who has none of it is served, and nobody's answer is gathered", () => {
   const held = makeHeldAnswers(80);
   const answers = Array.from({ length: 9 }, (_, index) => held.open(accountPartition(`0x${`${index}`.repeat(40)}`)));

@@ -21,7 +21,16 @@ export type HeldAnswers = {
 export type HeldAnswer = {
   /** What it takes from now on. It counts whether it fits or not: false if it does not. */
   set(bytes: number): boolean;
+  release(): void;
+  /**
+   * Releases it when the answer has left; at once where the host does not say when, because it is the host's from then
+   * on.
+   */
+  releaseWhen(sent: WhenSent | undefined): void;
 };
+
+/** Calls back once the whole response has left, or its connection is gone. */
+export type WhenSent = (callback: () => void) => void;
 
 const SHARES = 8;
 
@@ -41,14 +50,21 @@ export function makeHeldAnswers(all: number): HeldAnswers {
     },
     open(owner) {
       let held = 0;
+      function set(bytes: number): boolean {
+        const own = (byOwner.get(owner) ?? 0) + bytes - held;
+        if (own > 0) byOwner.set(owner, own);
+        else byOwner.delete(owner);
+        total += bytes - held;
+        held = bytes;
+        return own <= share && total <= all;
+      }
+      const release = (): void => void set(0);
       return {
-        set(bytes) {
-          const own = (byOwner.get(owner) ?? 0) + bytes - held;
-          if (own > 0) byOwner.set(owner, own);
-          else byOwner.delete(owner);
-          total += bytes - held;
-          held = bytes;
-          return own <= share && total <= all;
+        set,
+        release,
+        releaseWhen(sent) {
+          if (sent === undefined) release();
+          else sent(release);
         },
       };
     },

@@ -1,4 +1,4 @@
-import type { HeldAnswer } from "../../limits/held-answers.ts";
+import type { HeldAnswer, WhenSent } from "../../limits/held-answers.ts";
 
 /** What a client stream tells of the bytes that wait in it. */
 export type Backlog = {
@@ -9,11 +9,11 @@ export type Backlog = {
 };
 
 /** Counts the bytes that wait for a client as memory that its answer takes, until they have left. */
-export function countBacklog(held: HeldAnswer, whenSent: ((callback: () => void) => void) | undefined): Backlog {
+export function countBacklog(held: HeldAnswer, whenSent: WhenSent | undefined): Backlog {
   let isSent = false;
   whenSent?.(() => {
     isSent = true;
-    held.set(0);
+    held.release();
   });
   return {
     waits(bytes) {
