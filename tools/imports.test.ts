@@ -15,7 +15,7 @@ const mayImport: Record<string, readonly string[]> = {
   chain: ["protocol", "ledger"],
   "hosts/node": ["protocol", "ledger", "gateway", "chain"],
   "hosts/cloudflare": ["protocol", "ledger", "gateway", "chain"],
-  keeper: ["protocol", "contracts"],
+  keeper: ["protocol", "chain", "contracts"],
   "test/devnet": ["protocol", "contracts"],
   "test/provider-simulator": [],
   "test/conformance": [],

@@ -16,10 +16,11 @@ export type Connection = {
   writer: WalletClient<HttpTransport, Chain, Account>;
 };
 
-const RPC_MS = 10_000;
+/** How long a node may take for an answer. */
+export const RPC_MS = 10_000;
 const POLLING_MS = 100;
 
-/** Tries each request once: whoever asks tries again by itself. */
+/** Sends each request once: the caller repeats it at its next poll. */
 export function connect(options: { chainId: number; rpcUrl: string; account: Account }): Connection {
   const { chainId: id, rpcUrl, account } = options;
   const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };

@@ -1,9 +1,8 @@
 import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { erc20Abi } from "viem";
-import type { Delay, Duty } from "./chore.ts";
-import { createEventReader } from "./event-reader.ts";
 import { contractOn, type KeeperChain, timeOfBlock, timeOn } from "./keeper-chain.ts";
+import type { Delay, Found, TaskFinder } from "./task.ts";
 
 /** How long dollars may wait after their time has come, and be on their way, in seconds. */
 const FLUSH_LATE = 2n * 3_600n;
@@ -14,7 +13,7 @@ const DUST_WAITS = 24n * 3_600n;
 type Route = { primary: KeeperChain; secondary: KeeperChain };
 
 /** Sends the dollars that wait in a secondary chain's outbox. */
-export function flushDuty(secondary: KeeperChain): Duty {
+export function findFlush(secondary: KeeperChain): TaskFinder {
   const outbox = outboxOn(secondary);
   const { name } = secondary.settings;
 
@@ -31,51 +30,71 @@ export function flushDuty(secondary: KeeperChain): Duty {
     const [, nativeFee] = await secondary.reader.readContract({ ...outbox, functionName: "quoteFlush" });
     return nativeFee;
   }
-  return async () => {
+  async function find(): Promise<Found> {
     const pending = await secondary.reader.readContract({ ...outbox, functionName: "pending" });
-    if (pending === 0n) return { chores: [], delays: [] };
+    if (pending === 0n) return { tasks: [], delays: [] };
     const call = { ...outbox, functionName: "flush", args: [] };
-    const chore = { name: "flush", chain: secondary, call, valueWei, notDue: ["TooSoon", "BatchTooSmall"] };
-    return { chores: [chore], delays: await delays(pending) };
-  };
+    const task = { name: "flush", chain: secondary, call, valueWei, notDue: ["TooSoon", "BatchTooSmall"] };
+    return { tasks: [task], delays: await delays(pending) };
+  }
+  return { chain: secondary, find };
 }
 
 /** Books the dollars of a secondary chain that have arrived on the primary one. */
-export function bookingDuty({ primary, secondary }: Route, minPayment: bigint): Duty {
+export function findBooking({ primary, secondary }: Route, minPayment: bigint): TaskFinder {
   const minter = minterOn(primary);
   const { eid } = secondary.settings;
   let lyingSince: bigint | undefined;
-  return async () => {
+  async function find(): Promise<Found> {
     const inbox = await primary.reader.readContract({ ...minter, functionName: "inboxOf", args: [eid] });
     const address = await primary.reader.readContract({ ...minter, functionName: "STABLECOIN" });
     const dollars = { address, abi: erc20Abi, functionName: "balanceOf", args: [inbox] } as const;
     if ((await primary.reader.readContract(dollars)) === 0n) {
       lyingSince = undefined;
-      return { chores: [], delays: [] };
+      return { tasks: [], delays: [] };
     }
     const time = await timeOn(primary);
     lyingSince ??= time;
     const atLeast = time - lyingSince < DUST_WAITS ? minPayment : 0n;
     const call = { ...minter, functionName: "book", args: [eid] };
-    return { chores: [{ name: "book", chain: primary, call, atLeast, notDue: ["NothingArrived"] }], delays: [] };
-  };
+    return { tasks: [{ name: "book", chain: primary, call, atLeast, notDue: ["NothingArrived"] }], delays: [] };
+  }
+  return { chain: primary, find };
 }
 
-/** Tells of dollars that have left a secondary chain and do not arrive. */
-export function transitDuty({ primary, secondary }: Route): Duty {
-  const { eid, name } = secondary.settings;
-  const flushes = createEventReader(secondary, { ...outboxOn(secondary), eventName: "Flushed" });
-  const bookings = createEventReader(primary, { ...minterOn(primary), eventName: "Booked" });
-  return async () => {
-    // Dollars carry no names: those that left first count as booked first.
-    const booked = (await bookings())
-      .filter(({ args }) => args.eid === eid)
-      .reduce((sum, { args }) => sum + args.amount, 0n);
-    const oldest = (await flushes()).find(({ args }) => args.flushedAfter > booked);
-    if (oldest === undefined) return { chores: [], delays: [] };
-    const ageSeconds = (await timeOn(secondary)) - (await timeOfBlock(secondary, oldest.blockNumber));
-    return { chores: [], delays: ageSeconds > IN_FLIGHT_LATE ? [{ what: "in flight", chain: name, ageSeconds }] : [] };
-  };
+/** Alerts on dollars that have left the secondary chains and do not arrive. */
+export function findTransits(primary: KeeperChain, secondaries: readonly KeeperChain[]): TaskFinder[] {
+  const bookings = primary.events.track(
+    { ...minterOn(primary), eventName: "Booked" },
+    {
+      key: ({ eid }) => String(eid),
+      value: ({ amount }) => ({ totalToken: String(amount) }),
+      merge: (before, { totalToken }) => ({ totalToken: String(BigInt(before.totalToken) + BigInt(totalToken)) }),
+    },
+  );
+  return secondaries.map((secondary) => {
+    const { eid, name } = secondary.settings;
+    const flushes = secondary.events.track(
+      { ...outboxOn(secondary), eventName: "Flushed" },
+      {
+        key: ({ id }) => id,
+        value: ({ flushedAfter }, block) => ({ flushedAfterToken: String(flushedAfter), block }),
+      },
+    );
+    async function find(): Promise<Found> {
+      // Dollars carry no names: those that left first count as booked first.
+      const booked = BigInt(bookings.open().get(String(eid))?.totalToken ?? 0);
+      const open = [...flushes.open()];
+      const isBooked = ([, flush]: (typeof open)[number]): boolean => BigInt(flush.flushedAfterToken) <= booked;
+      flushes.done(open.filter(isBooked).map(([id]) => id));
+      const oldest = open.find((flush) => !isBooked(flush))?.[1];
+      if (oldest === undefined) return { tasks: [], delays: [] };
+      const ageSeconds = (await timeOn(secondary)) - (await timeOfBlock(secondary, oldest.block));
+      const isLate = ageSeconds > IN_FLIGHT_LATE;
+      return { tasks: [], delays: isLate ? [{ what: "in flight", chain: name, ageSeconds }] : [] };
+    }
+    return { chain: secondary, find };
+  });
 }
 
 function outboxOn(chain: KeeperChain) {

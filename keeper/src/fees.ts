@@ -1,53 +1,74 @@
 import { agentFeeConverterAbi } from "@inference/protocol/abi/agent-fee-converter";
 import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { agentTreasuryAbi } from "@inference/protocol/abi/agent-treasury";
-import { type Address, erc20Abi, zeroAddress } from "viem";
-import type { Chore, Duty } from "./chore.ts";
-import { createEventReader } from "./event-reader.ts";
-import { contractOn, type KeeperChain } from "./keeper-chain.ts";
+import { erc20Abi, zeroAddress } from "viem";
+import { contractOn, inBatches, type KeeperChain } from "./keeper-chain.ts";
+import type { Found, Task, TaskFinder } from "./task.ts";
 
-/** The market's answers to a price beyond the floor, and to a history that is too short. */
+/** The market's errors for a price beyond the floor, and for a price history that is too short. */
 const MARKET_NOT_DUE = ["SPL", "OLD"];
 
 /** Agents' fees: converts what was taken of them. Anyone can be an agent and have a fee: dust is not worth the gas. */
-export function conversionDuty(chain: KeeperChain, minPayment: bigint): Duty {
+export function findConversions(chain: KeeperChain, minPayment: bigint): TaskFinder {
   const converter = { address: contractOn(chain, "agentFeeConverter"), abi: agentFeeConverterAbi } as const;
-  const taken = createEventReader(chain, { ...converter, eventName: "FeeTaken" });
+  const taken = chain.events.track(
+    { ...converter, eventName: "FeeTaken" },
+    {
+      key: ({ agent, feeToken }) => `${agent}:${feeToken}`,
+      value: ({ agent, feeToken }) => ({ agent, feeToken }),
+    },
+  );
 
-  return async () => {
-    const pairs = new Map((await taken()).map(({ args }) => [`${args.agent}:${args.feeToken}`, args]));
-    const chores: Chore[] = [];
-    for (const { agent, feeToken } of pairs.values()) {
-      const pending = { ...converter, functionName: "pending", args: [agent, feeToken] } as const;
-      if ((await chain.reader.readContract(pending)) === 0n) continue;
+  async function find(): Promise<Found> {
+    const tasks: Task[] = [];
+    const converted: string[] = [];
+    const open = [...taken.open()];
+    const contracts = open.map(
+      ([, { agent, feeToken }]) => ({ ...converter, functionName: "pending", args: [agent, feeToken] }) as const,
+    );
+    const pending = await chain.reader.multicall({ ...inBatches, contracts });
+    for (const [index, [key, { agent, feeToken }]] of open.entries()) {
+      if (pending[index] === 0n) {
+        converted.push(key);
+        continue;
+      }
       const call = { ...converter, functionName: "convert", args: [agent, feeToken] };
       const notDue = ["NothingToConvert", "NotListed", ...MARKET_NOT_DUE];
-      chores.push({ name: "convert", chain, call, atLeast: minPayment, notDue });
+      tasks.push({ name: "convert", chain, call, atLeast: minPayment, notDue });
     }
-    return { chores, delays: [] };
-  };
+    taken.done(converted);
+    return { tasks, delays: [] };
+  }
+  return { chain, find };
 }
 
-/** Agents' treasuries: buys the staking-derived token with their dollars. */
-export function purchaseDuty(primary: KeeperChain, minPayment: bigint): Duty {
+/** Agents' treasuries: buys the staking-derived token with their dollars. Anyone can send one dollars at any time. */
+export function findPurchases(primary: KeeperChain, minPayment: bigint): TaskFinder {
   const registry = { address: contractOn(primary, "agentRegistry"), abi: agentRegistryAbi } as const;
-  const births = createEventReader(primary, { ...registry, eventName: "AgentCreated" });
+  const created = primary.events.track(
+    { ...registry, eventName: "AgentCreated" },
+    { key: ({ treasury }) => treasury, value: ({ treasury }) => treasury },
+  );
 
-  return async () => {
-    const chores: Chore[] = [];
-    for (const { args } of await births()) {
-      if (args.treasury === zeroAddress || !(await hasEnough(primary, args.treasury, minPayment))) continue;
-      const call = { address: args.treasury, abi: agentTreasuryAbi, functionName: "buy", args: [] };
-      chores.push({ name: "buy", chain: primary, call, notDue: ["NothingToEnter", "NotListed", ...MARKET_NOT_DUE] });
-    }
-    return { chores, delays: [] };
-  };
-}
-
-async function hasEnough({ reader }: KeeperChain, treasury: Address, minPayment: bigint): Promise<boolean> {
-  const contract = { address: treasury, abi: agentTreasuryAbi } as const;
-  const address = await reader.readContract({ ...contract, functionName: "STABLECOIN" });
-  const decimals = await reader.readContract({ address, abi: erc20Abi, functionName: "decimals" });
-  const dollars = { address, abi: erc20Abi, functionName: "balanceOf", args: [treasury] } as const;
-  return (await reader.readContract(dollars)) >= minPayment * 10n ** BigInt(decimals - 6);
+  async function find(): Promise<Found> {
+    const treasuries = [...created.open().values()].filter((treasury) => treasury !== zeroAddress);
+    const [first] = treasuries;
+    if (first === undefined) return { tasks: [], delays: [] };
+    const treasury = { address: first, abi: agentTreasuryAbi } as const;
+    // The registry makes every treasury with the same dollar.
+    const address = await primary.reader.readContract({ ...treasury, functionName: "STABLECOIN" });
+    const stablecoin = { address, abi: erc20Abi } as const;
+    const decimals = await primary.reader.readContract({ ...stablecoin, functionName: "decimals" });
+    const contracts = treasuries.map((each) => ({ ...stablecoin, functionName: "balanceOf", args: [each] }) as const);
+    const balances = await primary.reader.multicall({ ...inBatches, contracts });
+    const enough = minPayment * 10n ** BigInt(decimals - 6);
+    const tasks = treasuries
+      .filter((_, index) => (balances[index] ?? 0n) >= enough)
+      .map((each): Task => {
+        const call = { address: each, abi: agentTreasuryAbi, functionName: "buy", args: [] };
+        return { name: "buy", chain: primary, call, notDue: ["NothingToEnter", "NotListed", ...MARKET_NOT_DUE] };
+      });
+    return { tasks, delays: [] };
+  }
+  return { chain: primary, find };
 }

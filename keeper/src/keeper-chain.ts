@@ -1,12 +1,36 @@
+import type { DatabaseSync } from "node:sqlite";
+import { createChainClient } from "@inference/chain/rpc";
 import type { Account, Address } from "viem";
-import { type Connection, connect } from "./connection.ts";
+import { type ChainEvents, createChainEvents } from "./chain-events.ts";
+import { type Connection, connect, RPC_MS } from "./connection.ts";
+import type { Log } from "./log.ts";
 import type { KeeperChainSettings } from "./settings.ts";
 
-export type KeeperChain = Connection & { settings: KeeperChainSettings };
+export type KeeperChain = Connection & { settings: KeeperChainSettings; events: ChainEvents };
 
-export function connectKeeperChain(settings: KeeperChainSettings, account: Account): KeeperChain {
-  const { chainId, rpcUrl } = settings;
-  return { settings, ...connect({ chainId, rpcUrl, account }) };
+/** Reads many contracts in few requests. It works on every chain: no contract has to be deployed for it. */
+export const inBatches = { allowFailure: false, deployless: true, batchSize: 4_096 } as const;
+
+export function connectKeeperChain(
+  settings: KeeperChainSettings,
+  options: { account: Account; database: DatabaseSync; now(): number; log: Log },
+): KeeperChain {
+  const { name, chainId, rpcUrl, startBlock, confirmations } = settings;
+  const { account, database, now, log } = options;
+  const client = createChainClient({
+    ...{ url: rpcUrl, fetch, random: Math.random, timeoutMs: RPC_MS, tries: 1 },
+    timers: {
+      after(ms, callback) {
+        const timer = setTimeout(callback, ms);
+        return { cancel: () => clearTimeout(timer) };
+      },
+    },
+  });
+  const events = createChainEvents({
+    ...{ client, database, chainId, startBlock, confirmations, now },
+    onReorganized: (reason) => log("alert", "reorganized", { chain: name, reason }),
+  });
+  return { settings, events, ...connect({ chainId, rpcUrl, account }) };
 }
 
 export function hasContract({ settings }: KeeperChain, name: string): boolean {
@@ -25,6 +49,6 @@ export async function timeOn({ reader }: KeeperChain): Promise<bigint> {
   return (await reader.getBlock()).timestamp;
 }
 
-export async function timeOfBlock({ reader }: KeeperChain, blockNumber: bigint): Promise<bigint> {
-  return (await reader.getBlock({ blockNumber })).timestamp;
+export async function timeOfBlock({ reader }: KeeperChain, block: number): Promise<bigint> {
+  return (await reader.getBlock({ blockNumber: BigInt(block) })).timestamp;
 }

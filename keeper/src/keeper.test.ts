@@ -5,13 +5,14 @@ import { dollarPool } from "@inference/contracts/generated/dollar-pool";
 import { fundDollars } from "@inference/contracts/local-chains";
 import { fundLocalToken } from "@inference/contracts/local-token";
 import { until } from "@inference/devnet/relayer/testing/network";
+import { startNodeProxy } from "@inference/devnet/relayer/testing/node-proxy";
 import { agentFeeConverterAbi } from "@inference/protocol/abi/agent-fee-converter";
 import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
-import { type Address, erc20Abi, pad, parseEventLogs, zeroHash } from "viem";
+import { type Address, erc20Abi, pad, parseEventLogs, toFunctionSelector, zeroHash } from "viem";
 import { type Keeper, startKeeper } from "./keeper.ts";
 import type { Log } from "./log.ts";
 import type { KeeperSettings } from "./settings.ts";
@@ -83,7 +84,7 @@ test("a dead bridge keeps the dollars, is told of, and after two hours as late; 
   await mint(site, 20n * DOLLAR);
   start();
   await until(() => told("failed").length > 0);
-  deepEqual([told("failed")[0]?.chore, told("failed")[0]?.level], ["flush", "alert"]);
+  deepEqual([told("failed")[0]?.task, told("failed")[0]?.level], ["flush", "alert"]);
   await rounds();
   equal(told("failed").length, 1, "once, however often it is tried");
   equal(told("late").length, 0);
@@ -131,7 +132,7 @@ test("what a transaction can take counts before it is sent, and what it took whe
   ok(most > 0n);
   await site.client.setAutomine(true);
   await site.client.mine({ blocks: 1 });
-  await until(() => told("done").some(({ chore, chain }) => chore === "flush" && chain === "secondary2"));
+  await until(() => told("done").some(({ task, chain }) => task === "flush" && chain === "secondary2"));
   ok(countedIn(settings, site) < most);
   equal(countedIn(settings, site), await spentOn(site));
 });
@@ -144,7 +145,7 @@ test("what the settlement owes the provider is paid, unless it is less than is w
   await rounds();
   const balance = () => balanceOf(site, site.stablecoin, site.protocolSafe);
   const before = await balance();
-  equal(told("done").filter(({ chore }) => chore === "payProvider").length, 0);
+  equal(told("done").filter(({ task }) => task === "payProvider").length, 0);
   await settle(site, { id: 2n, amountNanoUsd: 2_000_000_001n });
   await until(async () => (await balance()) === before + 3n * DOLLAR);
 });
@@ -201,7 +202,7 @@ test("dust costs the keeper nothing: fees of a unit stay, and a unit in an inbox
   await until(() => told("done").length > 0);
   await rounds();
   deepEqual(
-    told("done").map(({ chore }) => chore),
+    told("done").map(({ task }) => task),
     ["book"],
   );
   equal(await balanceOf(site, site.stablecoin, inbox), 0n);
@@ -211,12 +212,6 @@ test("dust costs the keeper nothing: fees of a unit stay, and a unit in an inbox
 
 test("a message without cover is told of after an hour, and delivered when it has it", async () => {
   const { primary, secondary1 } = chains.sites;
-  const credit = () =>
-    primary.client.readContract({
-      ...{ address: primary.at("inferenceSettlement"), abi: inferenceSettlementAbi },
-      functionName: "creditNanoUsd",
-      args: [settler.address],
-    });
   const eid = secondary1.eid;
   const minter = { address: primary.at("tokenMinter"), abi: tokenMinterAbi } as const;
   const [line] = await primary.client.readContract({ ...minter, functionName: "lineOf", args: [eid] });
@@ -226,13 +221,77 @@ test("a message without cover is told of after an hour, and delivered when it ha
   equal(told("late").length, 0);
   await passTime(primary, 3_660);
   await until(() => told("late").some(({ what, chain }) => what === "waiting" && chain === "primary"));
-  equal(await credit(), 0n);
-  await fundDollars(primary, { issuer: deployer, to: alice.address, dollars: 1n });
-  await approve(primary, primary.stablecoin, minter.address, 1n);
-  const gift = { ...minter, account: alice, functionName: "fundFloat", args: [eid, 1n] } as const;
-  await primary.sent(await primary.client.writeContract(gift));
-  await until(async () => (await credit()) === (line + 1n) * 1_000n);
+  equal(await creditOf(primary), 0n);
+  await fundLine(primary, eid, 1n);
+  await until(async () => (await creditOf(primary)) === (line + 1n) * 1_000n);
 });
+
+test("a call that fails alerts, and the other calls of the same kind are made", async () => {
+  const { primary, secondary1 } = chains.sites;
+  await using node = await startNodeProxy(primary.chain.rpcUrl);
+  const { eid } = secondary1;
+  const before = await creditOf(primary);
+  const minter = { address: primary.at("tokenMinter"), abi: tokenMinterAbi } as const;
+  const [line] = await primary.client.readContract({ ...minter, functionName: "lineOf", args: [eid] });
+  const amounts = [line + 2n, line + 3n] as const;
+  for (const amount of amounts) await activateFromAfar(primary, { eid, amount });
+  await fundLine(primary, eid, amounts[0] + amounts[1] - line);
+  // The node fails to estimate the first message's delivery, whose amount is a word of the call's data.
+  const first = amounts[0].toString(16).padStart(64, "0");
+  node.lie = ({ method, params }, answer) =>
+    /^eth_(estimateGas|fillTransaction)$/.test(method) && JSON.stringify(params).includes(first)
+      ? { error: { code: -32_000, message: "out of order" } }
+      : answer;
+  start(throughNode(node.url));
+  await until(async () => (await creditOf(primary)) === before + amounts[1] * 1_000n);
+  deepEqual([told("failed")[0]?.task, told("failed")[0]?.chain], ["deliver", "primary"]);
+  node.lie = undefined;
+  await until(async () => (await creditOf(primary)) === before + (amounts[0] + amounts[1]) * 1_000n);
+});
+
+test("what many agents are owed, and what their treasuries hold, is read in few requests", async () => {
+  const site = chains.sites.primary;
+  await using node = await startNodeProxy(site.chain.rpcUrl);
+  const agents = [];
+  for (let count = 0; count < 5; count += 1) agents.push(await createAgent(site));
+  await serveBy(
+    site,
+    agents.map(({ agent }) => agent),
+  );
+  const names = agents.flatMap(({ agent, treasury }) => [agent, treasury].map((each) => each.slice(2).toLowerCase()));
+  const counted = { rounds: 0, reads: 0 };
+  const owedProvider = toFunctionSelector("owedProviderNanoUsd()");
+  node.lie = ({ method, params }, answer) => {
+    const call = JSON.stringify(params);
+    if (method === "eth_call" && call.includes(owedProvider)) counted.rounds += 1;
+    if (method === "eth_call" && names.some((name) => call.includes(name))) counted.reads += 1;
+    return answer;
+  };
+  start(throughNode(node.url));
+  await until(() => counted.rounds > 5);
+  ok(counted.reads > 0);
+  ok(counted.reads <= 2 * counted.rounds, `${counted.reads} reads in ${counted.rounds} rounds`);
+});
+
+/** The settings of a keeper that reads the primary chain through this node. */
+function throughNode(rpcUrl: string): KeeperSettings {
+  const settings = chains.settings();
+  return { ...settings, chains: settings.chains.map((chain, index) => (index === 0 ? { ...chain, rpcUrl } : chain)) };
+}
+
+function creditOf(site: ChainSite): Promise<bigint> {
+  const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
+  return site.client.readContract({ ...settlement, functionName: "creditNanoUsd", args: [settler.address] });
+}
+
+/** Lets messages of a chain through before its dollars arrive. */
+async function fundLine(site: ChainSite, eid: number, amount: bigint): Promise<void> {
+  const minter = { address: site.at("tokenMinter"), abi: tokenMinterAbi } as const;
+  await fundDollars(site, { issuer: deployer, to: alice.address, dollars: amount / DOLLAR + 1n });
+  await approve(site, site.stablecoin, minter.address, amount);
+  const gift = { ...minter, account: alice, functionName: "fundFloat", args: [eid, amount] } as const;
+  await site.sent(await site.client.writeContract(gift));
+}
 
 function start(settings: KeeperSettings = chains.settings(), now: () => number = Date.now): Keeper {
   const log: Log = (level, event, fields = {}) => void events.push({ level, event, ...fields });
@@ -327,6 +386,29 @@ async function settle(site: ChainSite, { id, amountNanoUsd }: { id: bigint; amou
   const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
   const call = { ...settlement, account: settler, functionName: "settle", args: [batch] } as const;
   await site.sent(await site.client.writeContract(call));
+}
+
+/** Has each of these agents serve a little, of units that are staked under it. */
+async function serveBy(site: ChainSite, agents: readonly Address[]): Promise<void> {
+  const units = 10n ** 18n;
+  const pool = { address: site.at("inferencePool"), abi: inferencePoolAbi } as const;
+  const { rpcUrl } = site.chain;
+  const amount = units * BigInt(agents.length);
+  await fundLocalToken({ rpcUrl, token: site.stakingToken, issuer: deployer, to: alice.address, amount });
+  await approve(site, site.stakingToken, pool.address, amount);
+  for (const agent of agents) {
+    const gift = { ...pool, account: alice, functionName: "enterFor", args: [agent, units] } as const;
+    await site.sent(await site.client.writeContract(gift));
+  }
+  await passTime(site, DAY_SECONDS);
+  await mintAndActivate(site, 10n * DOLLAR);
+  const { timestamp } = await site.client.getBlock();
+  const day = timestamp / BigInt(DAY_SECONDS);
+  const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
+  const id = (await site.client.readContract({ ...settlement, functionName: "batchCount" })) + 1n;
+  const serves = agents.map((agent) => ({ agent, account: alice.address, day: Number(day), amountNanoUsd: 1_000n }));
+  const args = [{ id, day, root: zeroHash, debits: [], serves }] as const;
+  await site.sent(await site.client.writeContract({ ...settlement, account: settler, functionName: "settle", args }));
 }
 
 async function createAgent(site: ChainSite): Promise<{ agent: Address; treasury: Address; safe: Address }> {

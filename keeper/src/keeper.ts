@@ -1,45 +1,54 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { receiptOf } from "@inference/contracts/receipt";
-import { BaseError, ContractFunctionRevertedError } from "viem";
+import { BaseError, ContractFunctionRevertedError, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { type Budget, openBudget } from "./budget.ts";
-import type { Chore, Delay, Duty } from "./chore.ts";
-import { bookingDuty, flushDuty, transitDuty } from "./dollars.ts";
-import { conversionDuty, purchaseDuty } from "./fees.ts";
+import { type Budget, createBudget } from "./budget.ts";
+import { openDatabase } from "./database.ts";
+import { findBooking, findFlush, findTransits } from "./dollars.ts";
+import { findConversions, findPurchases } from "./fees.ts";
 import { connectKeeperChain, hasContract, type KeeperChain } from "./keeper-chain.ts";
 import { type Log, reasonOf } from "./log.ts";
-import { paymentDuty } from "./payments.ts";
+import { findPayments } from "./payments.ts";
 import type { KeeperSettings } from "./settings.ts";
-import { waitingDuty } from "./waiting.ts";
+import type { Delay, Found, Task, TaskFinder } from "./task.ts";
+import { findDeliveries } from "./waiting.ts";
 
 export type Keeper = {
-  /** Lets what is under way come to its end. */
+  /** Waits for the call that is being made. */
   stop(): Promise<void>;
 };
 
-/** The same alert is told again after this long, at the earliest. */
+/** The same alert is repeated after this long, at the earliest. */
 const REPEAT_MS = 600_000;
 
-/** Does what anyone may do and somebody has to, for as long as its budget lasts. */
+/** Makes the calls that anyone may make and somebody has to, as far as its budget goes. */
 export function startKeeper(settings: KeeperSettings, options: { now(): number; log: Log }): Keeper {
   const { pollMs, databaseFile, dailyBudgetWei, key } = settings;
-  const { now } = options;
-  const budget = openBudget({ file: databaseFile, dailyBudgetWei, now });
-  const chains = settings.chains.map((chain) => connectKeeperChain(chain, privateKeyToAccount(key)));
-  const duties = dutiesOn(chains, settings.minPayment);
+  const { now, log } = options;
+  const database = openDatabase(databaseFile);
+  const budget = createBudget(database, { dailyBudgetWei, now });
+  const account = privateKeyToAccount(key);
+  const chains = settings.chains.map((chain) => connectKeeperChain(chain, { account, database, now, log }));
+  const finders = findersOn(chains, settings.minPayment);
   const alert = limited(options);
   const abort = new AbortController();
 
+  async function look({ chain, find }: TaskFinder): Promise<Found> {
+    try {
+      return await find();
+    } catch (error) {
+      alert("unreadable", { chain: chain.settings.name, reason: reasonOf(error) });
+      return { tasks: [], delays: [] };
+    }
+  }
   async function round(): Promise<void> {
-    for (const duty of duties) {
-      if (abort.signal.aborted) return;
-      try {
-        const { chores, delays } = await duty();
-        for (const { what, chain, ageSeconds } of delays)
-          alert("late", { what, chain, ageSeconds: String(ageSeconds) });
-        for (const chore of chores) await perform(chore, { budget, alert, log: options.log });
-      } catch (error) {
-        alert("unreadable", { reason: reasonOf(error) });
+    await Promise.all(chains.map(({ events }) => events.poll()));
+    for (const finder of finders) {
+      const { tasks, delays } = await look(finder);
+      for (const { what, chain, ageSeconds } of delays) alert("late", { what, chain, ageSeconds: String(ageSeconds) });
+      for (const task of tasks) {
+        if (abort.signal.aborted) return;
+        await perform(task, { budget, alert, log });
       }
     }
   }
@@ -54,64 +63,66 @@ export function startKeeper(settings: KeeperSettings, options: { now(): number; 
     async stop() {
       abort.abort();
       await running;
-      budget.close();
+      database.close();
     },
   };
 }
 
-/** Of each chain that has what the duty is about. The primary chain is the first. */
-function dutiesOn(chains: readonly KeeperChain[], minPayment: bigint): Duty[] {
+/** On each chain that has the contract. The primary chain is the first. */
+function findersOn(chains: readonly KeeperChain[], minPayment: bigint): TaskFinder[] {
   const [primary, ...secondaries] = chains;
   if (primary === undefined) return [];
   const having = (name: string): KeeperChain[] => chains.filter((chain) => hasContract(chain, name));
   return [
-    ...secondaries.map((secondary) => flushDuty(secondary)),
-    ...secondaries.map((secondary) => bookingDuty({ primary, secondary }, minPayment)),
-    ...secondaries.map((secondary) => transitDuty({ primary, secondary })),
-    ...having("tokenBridge").map(waitingDuty),
-    paymentDuty(primary, minPayment),
-    ...having("agentFeeConverter").map((chain) => conversionDuty(chain, minPayment)),
-    ...(hasContract(primary, "agentRegistry") ? [purchaseDuty(primary, minPayment)] : []),
+    ...secondaries.map((secondary) => findFlush(secondary)),
+    ...secondaries.map((secondary) => findBooking({ primary, secondary }, minPayment)),
+    ...(secondaries.length > 0 ? findTransits(primary, secondaries) : []),
+    ...having("tokenBridge").map(findDeliveries),
+    findPayments(primary, minPayment),
+    ...having("agentFeeConverter").map((chain) => findConversions(chain, minPayment)),
+    ...(hasContract(primary, "agentRegistry") ? [findPurchases(primary, minPayment)] : []),
   ];
 }
 
 type Alert = (event: string, fields: Record<string, unknown>) => void;
 
-/** Simulated first: what would revert is not sent, and costs nothing. */
-async function perform(
-  { name, chain, call, valueWei, atLeast = 0n, notDue }: Chore,
-  { budget, alert, log }: { budget: Budget; alert: Alert; log: Log },
-): Promise<void> {
-  const { reader, writer, settings } = chain;
-  const fields = { chore: name, chain: settings.name };
-  let value = 0n;
+/** Never throws: a task that fails raises an alert, and the others go on. */
+async function perform(task: Task, { budget, alert, log }: { budget: Budget; alert: Alert; log: Log }): Promise<void> {
+  const { name, chain, call, valueWei, atLeast = 0n, notDue } = task;
+  const fields = { task: name, chain: chain.settings.name };
   try {
-    value = (await valueWei?.()) ?? 0n;
-    const { result } = await reader.simulateContract({ ...call, value, account: writer.account });
+    const value = (await valueWei?.()) ?? 0n;
+    // A call that would revert is not sent, and costs nothing.
+    const { result } = await chain.reader.simulateContract({ ...call, value, account: chain.writer.account });
     if (typeof result === "bigint" && result < atLeast) return;
+    const spent = await send(chain, call, value, budget);
+    if (spent.outcome === "budget exhausted") {
+      alert("budget exhausted", { ...fields, leftWei: String(spent.leftWei), mostWei: String(spent.mostWei) });
+    } else log("info", spent.outcome, { ...fields, hash: spent.hash });
   } catch (error) {
     if (!notDue.includes(revertOf(error))) alert("failed", { ...fields, reason: reasonOf(error) });
-    return;
   }
+}
+
+type Sent =
+  | { outcome: "done" | "reverted"; hash: Hex }
+  | { outcome: "budget exhausted"; leftWei: bigint; mostWei: bigint };
+
+async function send(chain: KeeperChain, call: Task["call"], value: bigint, budget: Budget): Promise<Sent> {
+  const { reader, writer, settings } = chain;
   const gas = await reader.estimateContractGas({ ...call, value, account: writer.account });
   const { maxFeePerGas } = await reader.estimateFeesPerGas();
   // A margin, because what a call takes depends on the second in which it happens.
   const limit = (gas * 5n) / 4n;
   const mostWei = limit * maxFeePerGas + value;
-  if (budget.leftWei(settings.chainId) < mostWei) {
-    alert("budget exhausted", {
-      ...fields,
-      leftWei: String(budget.leftWei(settings.chainId)),
-      mostWei: String(mostWei),
-    });
-    return;
-  }
+  const leftWei = budget.leftWei(settings.chainId);
+  if (leftWei < mostWei) return { outcome: "budget exhausted", leftWei, mostWei };
   const spend = budget.reserve(settings.chainId, mostWei);
   const hash = await writer.writeContract({ ...call, value, gas: limit, maxFeePerGas });
   const { status, gasUsed, effectiveGasPrice } = await receiptOf(reader, hash);
   // A call that reverted has given its value back.
   spend(gasUsed * effectiveGasPrice + (status === "success" ? value : 0n));
-  log("info", status === "success" ? "done" : "reverted", { ...fields, hash });
+  return { outcome: status === "success" ? "done" : "reverted", hash };
 }
 
 /** The contract's error by its name, or the words of a plain `revert`. */
@@ -122,12 +133,12 @@ function revertOf(error: unknown): string {
   return reverted.data?.errorName === "Error" ? (reverted.reason ?? "") : (reverted.data?.errorName ?? "");
 }
 
-/** Tells the same thing once in a while, however often it happens. */
+/** Repeats the same alert at most every {@link REPEAT_MS}. */
 function limited({ now, log }: { now(): number; log: Log }): Alert {
   const toldAt = new Map<string, number>();
   return (event, fields) => {
-    const { chore, what, chain } = fields as Partial<Delay & { chore: string }>;
-    const kind = [event, chore, what, chain].join(":");
+    const { task, what, chain } = fields as Partial<Delay & { task: string }>;
+    const kind = [event, task, what, chain].join(":");
     const at = now();
     if (at - (toldAt.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
     toldAt.set(kind, at);

@@ -1,31 +1,42 @@
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
-import type { Chore, Duty } from "./chore.ts";
-import { createEventReader } from "./event-reader.ts";
-import { contractOn, type KeeperChain } from "./keeper-chain.ts";
+import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
+import { contractOn, inBatches, type KeeperChain } from "./keeper-chain.ts";
+import type { Found, Task, TaskFinder } from "./task.ts";
 
-const NANO_USD_PER_TOKEN_UNIT = 1_000n;
 /** Somebody else has had it paid. A payee who is blocked is for the operator to know. */
 const NOT_DUE = ["NothingOwed"];
 
 /** What the settlement owes: to the provider's payee, and to agents' Safes and treasuries. */
-export function paymentDuty(primary: KeeperChain, minPayment: bigint): Duty {
+export function findPayments(primary: KeeperChain, minPayment: bigint): TaskFinder {
   const settlement = { address: contractOn(primary, "inferenceSettlement"), abi: inferenceSettlementAbi } as const;
-  const served = createEventReader(primary, { ...settlement, eventName: "Served" });
-  const chore = (functionName: string, args: readonly unknown[]): Chore => {
+  const agents = primary.events.track(
+    { ...settlement, eventName: "Served" },
+    { key: ({ agent }) => agent, value: ({ agent }) => agent },
+  );
+  const isEnough = (owedNanoUsd: bigint): boolean => owedNanoUsd >= minPayment * NANO_USD_PER_TOKEN_UNIT;
+  const task = (functionName: string, args: readonly unknown[]): Task => {
     return { name: functionName, chain: primary, call: { ...settlement, functionName, args }, notDue: NOT_DUE };
   };
-  const isEnough = (owedNanoUsd: bigint): boolean => owedNanoUsd >= minPayment * NANO_USD_PER_TOKEN_UNIT;
 
-  return async () => {
-    const chores: Chore[] = [];
+  async function find(): Promise<Found> {
+    const tasks: Task[] = [];
     const provider = await primary.reader.readContract({ ...settlement, functionName: "owedProviderNanoUsd" });
-    if (isEnough(provider)) chores.push(chore("payProvider", []));
-    for (const agent of new Set((await served()).map(({ args }) => args.agent))) {
-      const owed = { ...settlement, functionName: "owedAgentNanoUsd", args: [agent] } as const;
-      const [safe, treasury] = await primary.reader.readContract(owed);
-      if (isEnough(safe)) chores.push(chore("paySafe", [agent]));
-      if (isEnough(treasury)) chores.push(chore("payTreasury", [agent]));
+    if (isEnough(provider)) tasks.push(task("payProvider", []));
+    const open = [...agents.open().values()];
+    const contracts = open.map(
+      (agent) => ({ ...settlement, functionName: "owedAgentNanoUsd", args: [agent] }) as const,
+    );
+    const owed = await primary.reader.multicall({ ...inBatches, contracts });
+    const paid: string[] = [];
+    for (const [index, agent] of open.entries()) {
+      const [safe = 0n, treasury = 0n] = owed[index] ?? [];
+      if (isEnough(safe)) tasks.push(task("paySafe", [agent]));
+      if (isEnough(treasury)) tasks.push(task("payTreasury", [agent]));
+      // Less than a token unit stays owed until the agent serves again.
+      if (safe < NANO_USD_PER_TOKEN_UNIT && treasury < NANO_USD_PER_TOKEN_UNIT) paid.push(agent);
     }
-    return { chores, delays: [] };
-  };
+    agents.done(paid);
+    return { tasks, delays: [] };
+  }
+  return { chain: primary, find };
 }

@@ -6,7 +6,7 @@ import { privateKeyToAddress } from "viem/accounts";
 
 /** What the keeper is told: a JSON file named by KEEPER_FILE, and its key in the environment. */
 export type KeeperSettings = {
-  /** SQLite; what was spent today. */
+  /** SQLite: what was spent today, how far each chain was read, and what its events left open. */
   databaseFile: string;
   pollMs: number;
   /** What may be spent on each chain in a UTC day, fees of bridges included, in the chain's coin. */
@@ -26,6 +26,8 @@ export type KeeperChainSettings = {
   rpcUrl: string;
   /** The first block that is read for events. */
   startBlock: number;
+  /** Blocks upon an event from which on it is read no more. */
+  confirmations: number;
   /** As the deployment prints them: by the names that programs use. What is absent is not looked after. */
   contracts: Readonly<Record<string, Address>>;
 };
@@ -63,6 +65,7 @@ function readChain(at: JsonReader): KeeperChainSettings {
     eid: at.count("eid"),
     rpcUrl: at.url("rpcUrl"),
     startBlock: at.count("startBlock"),
+    confirmations: at.count("confirmations", 64),
     contracts: at.record("contracts", (contracts, name) => contracts.address(name)),
   };
 }

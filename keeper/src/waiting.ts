@@ -1,37 +1,39 @@
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { zeroHash } from "viem";
-import type { Duty, Survey } from "./chore.ts";
-import { createEventReader } from "./event-reader.ts";
-import { contractOn, type KeeperChain, timeOfBlock, timeOn } from "./keeper-chain.ts";
+import { contractOn, inBatches, type KeeperChain, timeOfBlock, timeOn } from "./keeper-chain.ts";
+import type { Found, TaskFinder } from "./task.ts";
 
 /** How long a message may wait for its cover, in seconds. */
 const WAITING_LATE = 3_600n;
 
 /** Messages that arrived without cover: delivers them when they have it. */
-export function waitingDuty(chain: KeeperChain): Duty {
+export function findDeliveries(chain: KeeperChain): TaskFinder {
   const bridge = { address: contractOn(chain, "tokenBridge"), abi: tokenBridgeAbi } as const;
-  const arrivals = createEventReader(chain, { ...bridge, eventName: "Waiting" });
-  /** Events as they were read. One of late is read anew each time, and asked about: a node may be behind its block. */
-  const over = new WeakSet<object>();
+  const arrivals = chain.events.track(
+    { ...bridge, eventName: "Waiting" },
+    {
+      key: ({ guid }) => guid,
+      value: ({ guid, srcEid, message }, block) => {
+        return { guid, srcEid, message: { ...message, amount: String(message.amount) }, block };
+      },
+    },
+  );
 
-  return async () => {
-    const survey: Survey = { chores: [], delays: [] };
-    for (const arrival of await arrivals()) {
-      if (over.has(arrival)) continue;
-      const { args, blockNumber } = arrival;
-      const { guid, srcEid, message } = args;
-      const digest = await chain.reader.readContract({ ...bridge, functionName: "waiting", args: [guid] });
-      if (digest === zeroHash) {
-        over.add(arrival);
-        continue;
-      }
-      const call = { ...bridge, functionName: "deliver", args: [guid, srcEid, message] };
-      survey.chores.push({ name: "deliver", chain, call, notDue: ["NotCovered", "NotWaiting", "Paused"] });
-      const ageSeconds = (await timeOn(chain)) - (await timeOfBlock(chain, blockNumber));
-      if (ageSeconds > WAITING_LATE) {
-        survey.delays.push({ what: "waiting", chain: chain.settings.name, ageSeconds });
-      }
+  async function find(): Promise<Found> {
+    const found: Found = { tasks: [], delays: [] };
+    const open = [...arrivals.open().values()];
+    const contracts = open.map(({ guid }) => ({ ...bridge, functionName: "waiting", args: [guid] }) as const);
+    const digests = await chain.reader.multicall({ ...inBatches, contracts });
+    const isWaiting = (_: unknown, index: number): boolean => digests[index] !== zeroHash;
+    arrivals.done(open.filter((_, index) => !isWaiting(_, index)).map(({ guid }) => guid));
+    for (const { guid, srcEid, message, block } of open.filter(isWaiting)) {
+      const args = [guid, srcEid, { ...message, amount: BigInt(message.amount) }];
+      const call = { ...bridge, functionName: "deliver", args };
+      found.tasks.push({ name: "deliver", chain, call, notDue: ["NotCovered", "NotWaiting", "Paused"] });
+      const ageSeconds = (await timeOn(chain)) - (await timeOfBlock(chain, block));
+      if (ageSeconds > WAITING_LATE) found.delays.push({ what: "waiting", chain: chain.settings.name, ageSeconds });
     }
-    return survey;
-  };
+    return found;
+  }
+  return { chain, find };
 }

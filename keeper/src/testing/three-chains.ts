@@ -85,7 +85,8 @@ export async function startThreeChains(): Promise<ThreeChains> {
       key: toHex(keeper.getHdKey().privateKey ?? new Uint8Array()),
       chains: LOCAL_CHAIN_NAMES.map((name, index) => {
         const { chain, eid, contracts } = sites[name];
-        return { name, ...chain, eid, startBlock: Number(deployed[index]?.block ?? 0), contracts };
+        const startBlock = Number(deployed[index]?.block ?? 0);
+        return { name, ...chain, eid, startBlock, confirmations: 64, contracts };
       }),
       ...changes,
     }),

@@ -28,10 +28,14 @@ const PORTS: Record<LocalChainName, PortSetting> = {
   secondary1: "SECONDARY1_PORT",
   secondary2: "SECONDARY2_PORT",
 };
-/** The gateway's and the relayer's books are of these chains, and of no others. */
-const BOOKS: readonly FileName[] = ["gateway.sqlite", "relayer.sqlite"].flatMap((file) =>
-  ["", "-wal", "-shm"].map((end) => `${file}${end}` as FileName),
-);
+/** The databases of gateway, relayer and keeper belong to these chains, and to no others. */
+const BOOKS: readonly FileName[] = [
+  ...["gateway.sqlite", "relayer.sqlite"].flatMap((file) =>
+    ["", "-wal", "-shm"].map((end) => `${file}${end}` as FileName),
+  ),
+  "keeper.sqlite",
+  "keeper.sqlite-journal",
+];
 
 /** The chains with their contracts: as they were left, as a deployment once left them, or new ones. */
 export async function startChains(options: StartChainsOptions): Promise<{ chains: Chains; deployment: Deployment }> {

@@ -38,6 +38,7 @@ const FILES = [
   "relayer.sqlite-shm",
   "keeper.json",
   "keeper.sqlite",
+  "keeper.sqlite-journal",
   "primary.log",
   "secondary1.log",
   "secondary2.log",

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 
 type Call = { id: number; method: string; params: unknown[] };
-type Answer = { result?: unknown };
+type Answer = { result?: unknown; error?: unknown };
 
 /** A node that says what another says, except where a test makes it lie. */
 export type NodeProxy = AsyncDisposable & {
@@ -21,7 +21,8 @@ export async function startNodeProxy(target: string): Promise<NodeProxy> {
     for await (const chunk of request) body += chunk;
     const headers = { "content-type": "application/json" };
     const answer = (await (await fetch(target, { method: "POST", headers, body })).json()) as Answer;
-    const told = proxy.lie?.(JSON.parse(body) as Call, answer) ?? answer;
+    const call = JSON.parse(body) as Call;
+    const told = { jsonrpc: "2.0", id: call.id, ...(proxy.lie?.(call, answer) ?? answer) };
     response.writeHead(200, headers).end(JSON.stringify(told));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

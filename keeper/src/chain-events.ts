@@ -1,0 +1,163 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { Cursor } from "@inference/chain/continuity";
+import { createEventFollower } from "@inference/chain/event-follower";
+import { type ChainEvent, type EventArgs, type EventSource, eventSource, readEvents } from "@inference/chain/events";
+import { type ChainClient, ChainUnavailable } from "@inference/chain/rpc";
+import type { Abi, Address, ContractEventName } from "viem";
+import { createOpenItems, type Json, type OpenItems } from "./open-items.ts";
+
+/**
+ * What a chain's events have left to do. Events with enough confirmations are read once and kept in the database while
+ * they are open; those above are read again at each poll, and never kept. An item may belong to a block that a
+ * reorganization removes: whoever acts on it asks the contract first.
+ */
+export type ChainEvents = {
+  /** Follows one kind of event. All kinds are named before the first poll. */
+  track<const A extends Abi, const N extends ContractEventName<A>, V extends Json>(
+    source: { address: Address; abi: A; eventName: N },
+    item: Item<EventArgs<A, N>, V>,
+  ): Tracked<V>;
+  /** Reads what is new. Never throws: what went wrong is thrown by {@link Tracked.open}. */
+  poll(): Promise<void>;
+};
+
+/** The item that an event opens or changes. */
+export type Item<Args, V> = {
+  key(args: Args): string;
+  /** What is kept of it. */
+  value(args: Args, block: number): V;
+  /** What is kept of two events with one key; the later one if absent. */
+  merge?(before: V, value: V): V;
+};
+
+export type Tracked<V> = {
+  /** The open items in chain order. Throws if the last poll failed. */
+  open(): ReadonlyMap<string, V>;
+  /** Which of them need nothing now. One that stays so for as many blocks as make it final is forgotten. */
+  done(keys: Iterable<string>): void;
+};
+
+export type ChainEventsOptions = {
+  client: ChainClient;
+  database: DatabaseSync;
+  chainId: number;
+  startBlock: number;
+  /** Blocks upon an event that make it final here. */
+  confirmations: number;
+  now(): number;
+  /** The chain was reorganized below what was final here, and is read again from the start. */
+  onReorganized(reason: string): void;
+};
+
+/** Blocks that are asked for at once. */
+const MAX_BLOCKS = 2_000;
+
+type Items = { get(kind: string, key: string): Json | undefined; put(kind: string, key: string, value: Json): void };
+/** Applies an event to the items. */
+type Fold = (items: Items, block: number) => void;
+type Range = { cursor: Cursor; events: ChainEvent<Fold>[] };
+
+export function createChainEvents(options: ChainEventsOptions): ChainEvents {
+  const { client, database, chainId, startBlock, confirmations } = options;
+  const sources: EventSource<Fold>[] = [];
+  const follower = createEventFollower<Range>({
+    ...{ client, startBlock, confirmations, maxBlocks: MAX_BLOCKS, now: options.now },
+    read: async (from, { number, hash }) => ({
+      cursor: { block: number, blockHash: hash },
+      events: await readEvents(client, sources, { from, to: number }),
+    }),
+  });
+  let stored: OpenItems | undefined;
+  /** Items of events that are not final, over the stored ones. */
+  let ahead = new Map<string, Map<string, Json>>();
+  let head = 0;
+  let failure: unknown = new ChainUnavailable("the chain was not read yet");
+
+  /** Made at the first poll, when all kinds of events are named. */
+  function items(): OpenItems {
+    const named = sources.map(({ address, selector }) => `${address} ${selector}`).sort();
+    stored ??= createOpenItems(database, { chainId, sources: JSON.stringify([startBlock, ...named]) });
+    return stored;
+  }
+
+  async function follow(): Promise<void> {
+    const store = items();
+    const heads = await follower.heads();
+    let cursor = store.cursor();
+    const obstacle = await follower.obstacle(cursor, heads);
+    if (obstacle?.outcome === "waiting") throw new ChainUnavailable(obstacle.reason);
+    if (obstacle !== undefined) options.onReorganized(obstacle.reason);
+    if (obstacle !== undefined || cursor === null) store.clear();
+    if (obstacle !== undefined) cursor = null;
+    for (;;) {
+      const range = await follower.next(cursor, heads);
+      if (range === undefined) break;
+      store.advance(range.cursor, (put) => {
+        for (const { args: fold, block } of range.events) fold({ get: store.get, put }, block);
+      });
+      cursor = range.cursor;
+      follower.widen();
+    }
+    ahead = await lookAhead(store, {
+      from: Math.max(startBlock, heads.final.number + 1),
+      to: heads.latest.number,
+    });
+    head = heads.latest.number;
+  }
+
+  async function lookAhead(store: OpenItems, range: { from: number; to: number }): Promise<typeof ahead> {
+    const found: typeof ahead = new Map();
+    const events = range.from > range.to ? [] : await readEvents(client, sources, range);
+    for (const { args: fold, block } of events) {
+      const put = (kind: string, key: string, value: Json) =>
+        void found.set(kind, (found.get(kind) ?? new Map<string, Json>()).set(key, value));
+      fold({ get: (kind, key) => found.get(kind)?.get(key) ?? store.get(kind, key), put }, block);
+    }
+    return found;
+  }
+
+  return {
+    track<const A extends Abi, const N extends ContractEventName<A>, V extends Json>(
+      { address, abi, eventName }: { address: Address; abi: A; eventName: N },
+      item: Item<EventArgs<A, N>, V>,
+    ): Tracked<V> {
+      const kind = `${eventName} ${address.toLowerCase()}`;
+      const doneSince = new Map<string, number>();
+      const source = eventSource(address, abi, eventName);
+      sources.push({
+        ...source,
+        decode(log) {
+          const args = source.decode(log);
+          const key = item.key(args);
+          return ({ get, put }, block) => {
+            const before = get(kind, key) as V | undefined;
+            const value = item.value(args, block);
+            put(kind, key, before === undefined ? value : (item.merge?.(before, value) ?? value));
+          };
+        },
+      });
+      return {
+        open() {
+          if (failure !== undefined) throw failure;
+          return new Map([...items().all(kind), ...(ahead.get(kind) ?? [])]) as Map<string, V>;
+        },
+        done(keys) {
+          const since = new Map([...keys].map((key) => [key, doneSince.get(key) ?? head]));
+          doneSince.clear();
+          for (const [key, block] of since) {
+            if (ahead.get(kind)?.has(key) || head - block < confirmations) doneSince.set(key, block);
+            else items().remove(kind, key);
+          }
+        },
+      };
+    },
+    async poll() {
+      try {
+        await follow();
+        failure = undefined;
+      } catch (error) {
+        failure = error;
+      }
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import { DatabaseSync } from "node:sqlite";
+
+/** What the keeper remembers, in one SQLite file: what it spent, how far it read, and what is still open. */
+export function openDatabase(file: string): DatabaseSync {
+  const database = new DatabaseSync(file);
+  database.exec(`
+    CREATE TABLE IF NOT EXISTS spent (
+      day INTEGER, chain_id INTEGER, wei TEXT NOT NULL, PRIMARY KEY (day, chain_id)
+    );
+    CREATE TABLE IF NOT EXISTS cursor (
+      chain_id INTEGER PRIMARY KEY, sources TEXT NOT NULL, block INTEGER NOT NULL, block_hash TEXT NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS open_item (
+      chain_id INTEGER, kind TEXT, key TEXT, value TEXT NOT NULL, PRIMARY KEY (chain_id, kind, key)
+    );
+  `);
+  return database;
+}
