@@ -15,7 +15,7 @@ const mayImport: Record<string, readonly string[]> = {
   chain: ["protocol", "ledger"],
   "hosts/node": ["protocol", "ledger", "gateway", "chain"],
   "hosts/cloudflare": ["protocol", "ledger", "gateway", "chain"],
-  keeper: ["protocol", "chain", "contracts"],
+  keeper: ["protocol", "chain"],
   "test/devnet": ["protocol", "contracts"],
   "test/provider-simulator": [],
   "test/conformance": [],
@@ -39,7 +39,7 @@ const mayDepend: Record<string, readonly string[]> = {
   chain: ["viem"],
   "hosts/node": ["@hono/node-server", "undici", "zod"],
   "hosts/cloudflare": ["esbuild", "viem"],
-  keeper: ["viem"],
+  keeper: ["viem", "zod"],
   "test/devnet": ["viem"],
   "test/conformance": [
     "@ai-sdk/openai",

@@ -2,7 +2,8 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Cursor } from "@inference/chain/continuity";
 import { createEventFollower } from "@inference/chain/event-follower";
 import { type ChainEvent, type EventArgs, type EventSource, eventSource, readEvents } from "@inference/chain/events";
-import { type ChainClient, ChainUnavailable } from "@inference/chain/rpc";
+import type { ChainClient } from "@inference/chain/rpc";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Abi, Address, ContractEventName } from "viem";
 import { createOpenItems, type Json, type OpenItems } from "./open-items.ts";
 

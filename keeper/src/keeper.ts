@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { receiptOf } from "@inference/contracts/receipt";
 import { BaseError, ContractFunctionRevertedError, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { type Budget, createBudget } from "./budget.ts";
@@ -9,6 +8,7 @@ import { findConversions, findPurchases } from "./fees.ts";
 import { connectKeeperChain, hasContract, type KeeperChain } from "./keeper-chain.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { findPayments } from "./payments.ts";
+import { receiptOf } from "./receipt.ts";
 import type { KeeperSettings } from "./settings.ts";
 import type { Delay, Found, Task, TaskFinder } from "./task.ts";
 import { findDeliveries } from "./waiting.ts";

@@ -1,73 +1,80 @@
 import { readFileSync } from "node:fs";
-import { refuseDevelopmentKeys } from "@inference/contracts/development-keys";
-import { type JsonReader, readJson } from "@inference/contracts/json-reader";
-import { type Address, type Hex, isHex } from "viem";
+import { getAddress, type Hex, isAddress, isHex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
+import * as z from "zod";
+import { refuseDevelopmentKey } from "./development-key.ts";
+
+const text = z.string({ error: "must be a text" }).min(1, "must be a text");
+const count = z.int({ error: "must be a whole number, not below zero" }).min(0, "must not be below zero");
+/** Too large for a JSON number. */
+const amount = z
+  .string({ error: "must be a whole number in a text" })
+  .regex(/^\d{1,78}$/, "must be a whole number in a text")
+  .transform(BigInt);
+const url = z
+  .string({ error: "must be an http(s) URL" })
+  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ""), "must be an http(s) URL");
+const address = z
+  .string({ error: "must be an address" })
+  .refine((value) => isAddress(value), "must be an address")
+  .transform((value) => getAddress(value));
+
+const chainSettings = z.strictObject({
+  name: text,
+  chainId: count,
+  /** LayerZero's id of the chain. */
+  eid: count,
+  rpcUrl: url,
+  /** The first block that is read for events. */
+  startBlock: count,
+  /** Blocks upon an event from which on it is not read again. */
+  confirmations: count.default(64),
+  /** As the deployment prints them: by the names that programs use. The keeper ignores what is absent. */
+  contracts: z.record(z.string(), address),
+});
+
+const fileSettings = z.strictObject({
+  /** SQLite: what was spent today, how far each chain was read, and what its events left open. */
+  databaseFile: text,
+  pollMs: count.default(30_000),
+  /** What may be spent on each chain in a UTC day, bridge fees included, in the chain's coin. */
+  dailyBudgetWei: amount,
+  /** What is owed, held, arrived or minted must be worth a transaction, in token units (1e-6 dollar). */
+  minPayment: amount,
+  /** The primary chain first. */
+  chains: z
+    .array(chainSettings, { error: "must be a list" })
+    .refine(isPrimaryFirst, "must begin with the primary chain, the only one that has the inferenceSettlement"),
+});
 
 /** What the keeper is told: a JSON file named by KEEPER_FILE, and its key in the environment. */
-export type KeeperSettings = {
-  /** SQLite: what was spent today, how far each chain was read, and what its events left open. */
-  databaseFile: string;
-  pollMs: number;
-  /** What may be spent on each chain in a UTC day, fees of bridges included, in the chain's coin. */
-  dailyBudgetWei: bigint;
-  /** What is owed, held, arrived or minted must be worth a transaction, in token units (1e-6 dollar). */
-  minPayment: bigint;
-  /** The primary chain first. */
-  chains: readonly KeeperChainSettings[];
-  key: Hex;
-};
-
-export type KeeperChainSettings = {
-  name: string;
-  chainId: number;
-  /** LayerZero's id of the chain. */
-  eid: number;
-  rpcUrl: string;
-  /** The first block that is read for events. */
-  startBlock: number;
-  /** Blocks upon an event from which on it is read no more. */
-  confirmations: number;
-  /** As the deployment prints them: by the names that programs use. What is absent is not looked after. */
-  contracts: Readonly<Record<string, Address>>;
-};
+export type KeeperSettings = z.output<typeof fileSettings> & { key: Hex };
+export type KeeperChainSettings = z.output<typeof chainSettings>;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Throws {@link SettingsError} naming all that is wrong, `DevelopmentKeyError` for a public key on a real chain. */
 export function readKeeperSettings(variables: Variables): KeeperSettings {
-  const wrong: string[] = [];
   const key = variables.KEEPER_KEY ?? "";
   const isKey = isHex(key) && key.length === 66;
-  if (!isKey) wrong.push("KEEPER_KEY must be a private key: 0x and 64 hexadecimal digits.");
-  const settings = readJson(readFile(variables.KEEPER_FILE), wrong, (at) => ({
-    databaseFile: at.text("databaseFile"),
-    pollMs: at.count("pollMs", 30_000),
-    dailyBudgetWei: at.amount("dailyBudgetWei"),
-    minPayment: at.amount("minPayment"),
-    chains: at.list("chains", (chains, index) => chains.inside(index, readChain)),
-    key: isKey ? key : ("0x" as const),
-  }));
-  const primaries = settings.chains.filter(({ contracts }) => contracts.inferenceSettlement !== undefined);
-  if (wrong.length === 0 && (primaries.length !== 1 || primaries[0] !== settings.chains[0])) {
-    wrong.push("chains must begin with the primary chain, the one that has the inferenceSettlement.");
-  }
-  if (wrong.length > 0) throw new SettingsError(wrong.join(" "));
-  const keeper = privateKeyToAddress(settings.key);
-  for (const { chainId } of settings.chains) refuseDevelopmentKeys(chainId, { keeper });
-  return settings;
+  const read = fileSettings.safeParse(readFile(variables.KEEPER_FILE));
+  const wrong = read.success ? [] : read.error.issues.flatMap(sentencesOf);
+  if (!isKey) wrong.unshift("KEEPER_KEY must be a private key: 0x and 64 hexadecimal digits.");
+  if (!read.success || !isKey) throw new SettingsError(wrong.join(" "));
+  const keeper = privateKeyToAddress(key);
+  for (const { chainId } of read.data.chains) refuseDevelopmentKey(chainId, keeper);
+  return { ...read.data, key };
 }
 
-function readChain(at: JsonReader): KeeperChainSettings {
-  return {
-    name: at.text("name"),
-    chainId: at.count("chainId"),
-    eid: at.count("eid"),
-    rpcUrl: at.url("rpcUrl"),
-    startBlock: at.count("startBlock"),
-    confirmations: at.count("confirmations", 64),
-    contracts: at.record("contracts", (contracts, name) => contracts.address(name)),
-  };
+function isPrimaryFirst(chains: readonly KeeperChainSettings[]): boolean {
+  const [first, ...others] = chains.map(({ contracts }) => contracts.inferenceSettlement !== undefined);
+  return first === true && !others.includes(true);
+}
+
+function sentencesOf(issue: z.core.$ZodIssue): string[] {
+  const at = (name: PropertyKey[]): string => [...issue.path, ...name].map(String).join(".");
+  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => `${at([key])} is unknown.`);
+  return [`${at([])} ${issue.message}.`.trim()];
 }
 
 function readFile(name: string | undefined): unknown {
