@@ -57,35 +57,53 @@ export async function runSteps(steps: readonly Step[], options: StepOptions): Pr
 
 /** Ends whatever still runs. */
 export function stopSteps(): void {
-  for (const child of running) child.kill("SIGTERM");
+  for (const child of running) killGroup(child, "SIGTERM");
+}
+
+/** Ends a step and what it has started. */
+function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // All of it has ended.
+  }
 }
 
 async function runStep({ name, command, args }: Step, options: StepOptions): Promise<StepResult> {
   const from = performance.now();
   let output = "";
-  const code = await new Promise<number>((resolve, reject) => {
+  const code = await new Promise<number>((resolve) => {
     const child = spawn(command, args, {
       cwd: options.cwd,
       env: options.environment,
       stdio: ["ignore", "pipe", "pipe"],
+      // The leader of a group, by which all that it starts can be ended.
+      detached: true,
     });
     running.add(child);
     const timer = setTimeout(() => {
       output += `\nIt did not end within ${options.timeoutMs / 1000} s.\n`;
-      child.kill("SIGKILL");
+      killGroup(child, "SIGKILL");
     }, options.timeoutMs);
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => {
         output += text;
       });
     }
-    child.once("error", reject);
-    child.once("exit", (exitCode) => {
+    child.once("error", (error) => {
+      output += `${error.message}\n`;
+    });
+    child.once("exit", () => {
       clearTimeout(timer);
-      running.delete(child);
-      child.once("close", () => resolve(exitCode ?? 1));
       // A process that it left behind can hold its output open.
-      setTimeout(() => resolve(exitCode ?? 1), OUTPUT_MS).unref();
+      setTimeout(() => {
+        child.stdout.destroy();
+        child.stderr.destroy();
+      }, OUTPUT_MS).unref();
+    });
+    child.once("close", (exitCode) => {
+      running.delete(child);
+      resolve(exitCode ?? 1);
     });
   });
   return { name, passed: code === 0, output, seconds: (performance.now() - from) / 1000 };

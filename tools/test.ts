@@ -18,6 +18,8 @@ const wanted = args.filter((argument) => !argument.startsWith("--"));
 const seed = { FOUNDRY_FUZZ_SEED: process.env.FOUNDRY_FUZZ_SEED ?? `0x${randomBytes(8).toString("hex")}` };
 /** Tests wait more than they compute: with fewer processes the cores stand idle. */
 const PROCESSES_PER_CORE = 2.5;
+/** Of a failed step that is no test file, repeated at the end. */
+const LAST_LINES = 100;
 const compileCache = join(root, "node_modules", ".cache", "compile");
 const options = {
   cwd: root,
@@ -89,7 +91,9 @@ function reportAll(all: readonly StepResult[]): void {
   const failed = all.filter(({ passed }) => !passed);
   for (const { name, output } of failed) {
     const from = output.search(/^✖ failing tests:/m);
-    console.log(`\n=== FAILED: ${name}\n${from === -1 ? output : output.slice(from)}`);
+    console.log(
+      `\n=== FAILED: ${name}\n${from === -1 ? output.split("\n").slice(-LAST_LINES).join("\n") : output.slice(from)}`,
+    );
   }
   const slowest = all.toSorted((one, other) => other.seconds - one.seconds).slice(0, 10);
   console.log(`Slowest: ${slowest.map(({ name, seconds }) => `${name} ${Math.round(seconds)} s`).join(", ")}`);
