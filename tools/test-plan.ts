@@ -29,10 +29,11 @@ const FILES_A_PROCESS = 40;
 const LONGEST: readonly RegExp[] = [
   /cloudflare\/.*conformance\.test/,
   /devnet\/.*main.*\.test/,
-  /siwe[-\w]*\.test\.ts$/,
   /kill[-\w]*\.test\.ts$/,
   /cloudflare\/.*ledger\.property\.test/,
+  /cloudflare\/.*(settlement|departure|rollout|eviction|ceiling)[-\w]*\.test/,
   /devnet\/.*\.test/,
+  /node\/.*(crash-points|neighbours|settings|ledger\.property)\.test/,
   /deploy-main\.test/,
   /http\.fuzz\.test/,
   /cloudflare\/.*\.test/,
@@ -50,6 +51,7 @@ const TIMED: readonly RegExp[] = [
   /crowd\.test\.ts$/,
   /time-limits\.test\.ts$/,
   /across-requests\.test\.ts$/,
+  /chaos\/stop\.test\.ts$/,
 ];
 
 const AFTER_FORGE: readonly RegExp[] = [/contracts\/script\/(gen-abi|suites)\.test\.ts$/];
