@@ -52,6 +52,7 @@ const TIMED: readonly RegExp[] = [
   /time-limits\.test\.ts$/,
   /across-requests\.test\.ts$/,
   /chaos\/stop\.test\.ts$/,
+  /sharing\.test\.ts$/,
 ];
 
 const AFTER_FORGE: readonly RegExp[] = [/contracts\/script\/(gen-abi|suites)\.test\.ts$/];
