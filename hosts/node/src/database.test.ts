@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
 import { SCHEMA_VERSION } from "@inference/ledger/schema";
-import { openDatabase, SQLITE_FULL, sqliteCode } from "./database.ts";
+import { fileOf, isDiskFull, openDatabase } from "./database.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "database-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -116,26 +116,47 @@ test("what an older gateway's file lacks is added, and its rows stay", () => {
 
 test("a full disk is told apart from other failures", () => {
   const database = openDatabase(newFile());
-  assert.equal(sqliteCode(new Error("no SQLite error")), undefined);
-  assert.equal(sqliteCode(null), undefined);
+  assert.equal(isDiskFull(new Error("no SQLite error")), false);
+  assert.equal(isDiskFull(null), false);
   database.exec(`PRAGMA max_page_count = ${String(pragma(database, "page_count"))}`);
   const fill = database.prepare("INSERT INTO nonce_row (partition, id, expires_at) VALUES (?, ?, 1)");
-  const code = codeOf(() => {
+  assert.throws(() => {
     for (let row = 0; row < 10_000; row++) fill.run(`${row}`, "x".repeat(1_000));
-  });
-  assert.equal(code, SQLITE_FULL);
-  assert.notEqual(
-    codeOf(() => database.exec("INSERT INTO nonce_row (id) VALUES ('a')")),
-    SQLITE_FULL,
+  }, isDiskFull);
+  assert.throws(
+    () => database.exec("INSERT INTO nonce_row (id) VALUES ('a')"),
+    (error) => !isDiskFull(error),
   );
   database.close();
 });
 
-function codeOf(work: () => void): number | undefined {
-  try {
-    work();
-  } catch (error) {
-    return sqliteCode(error);
+test("a second gateway is kept out by whatever name it comes, and the file is free again after the first", () => {
+  const file = newFile();
+  const first = openDatabase(fileOf(file));
+  const other = join(folder, "other");
+  mkdirSync(other);
+  symlinkSync(file, join(other, "link.sqlite"));
+  symlinkSync(folder, join(other, "folder"));
+  for (const name of [file, join(other, "link.sqlite"), join(other, "folder", `${files}.sqlite`)]) {
+    assert.throws(() => openDatabase(fileOf(name)), { message: /^Another gateway is using [^\n]+$/ });
   }
-  return assert.fail("it did not fail");
-}
+  linkSync(file, join(other, "hard.sqlite"));
+  assert.throws(() => fileOf(join(other, "hard.sqlite")), /a second name/);
+  rmSync(join(other, "hard.sqlite"));
+  first.close();
+  openDatabase(fileOf(join(other, "link.sqlite"))).close();
+});
+
+test("a link to a file that is not there yet leads to the same file for all", () => {
+  const file = newFile();
+  symlinkSync(file, `${file}-link`);
+  const first = openDatabase(fileOf(`${file}-link`));
+  assert.throws(() => openDatabase(fileOf(file)), { message: /^Another gateway is using / });
+  first.close();
+});
+
+test("a ledger that no file would hold is refused", () => {
+  for (const name of [":memory:", "", "file:ledger?mode=memory"]) {
+    assert.throws(() => fileOf(name), /must be the name of a file/);
+  }
+});

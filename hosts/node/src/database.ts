@@ -4,29 +4,22 @@ import { isReadableSchema, missingStatements, SCHEMA_VERSION, STORED_SCHEMA } fr
 import { CREATE_LOG, openRowLog, type Synchronous } from "./row-log.ts";
 
 /**
- * Opens the ledger's file. `FULL` makes every commit survive a power cut; `NORMAL` survives the death of the process
- * only.
- *
- * @param locking `exclusive` keeps the file to this connection: another one fails here, with one line. `shared` is for
- * the connections of a gateway that holds the file's lock (`lockFile`).
+ * Opens the ledger's file and keeps it to this connection: another one fails here, with one line. `FULL` makes every
+ * commit survive a power cut; `NORMAL` survives the death of the process only.
  */
-export function openDatabase(
-  file: string,
-  synchronous: Synchronous = "FULL",
-  locking: "exclusive" | "shared" = "exclusive",
-): DatabaseSync {
+export function openDatabase(file: string, synchronous: Synchronous = "FULL"): DatabaseSync {
   const database = connect(file);
   try {
-    database.exec(locking === "exclusive" ? "PRAGMA locking_mode = EXCLUSIVE" : "PRAGMA busy_timeout = 10000");
+    database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA cache_size = -16384");
     // 16 MB of them: the log's own pages, and those of a busy account, are copied back once for many commits.
     database.exec("PRAGMA wal_autocheckpoint = 4000");
     database.exec("PRAGMA temp_store = MEMORY");
     migrate(database, file);
-    // Nobody else has the file: what a gateway that died left in its log is folded here.
-    if (locking === "exclusive") openRowLog(database, { synchronous }).foldAll();
     database.exec(`PRAGMA synchronous = ${synchronous}`);
+    // Nobody else has the file: what a gateway that died left in its log is folded here.
+    openRowLog(database).foldAll();
     return database;
   } catch (error) {
     database.close();
@@ -34,20 +27,8 @@ export function openDatabase(
   }
 }
 
-/** Keeps a second gateway off a file, while connections of this one share it. The lock goes with its process. */
-export function lockFile(file: string): DatabaseSync {
-  const lock = connect(`${file}-lock`);
-  try {
-    lock.exec("BEGIN EXCLUSIVE");
-    return lock;
-  } catch (error) {
-    lock.close();
-    throw refusal(file, error);
-  }
-}
-
 /**
- * The one name of a gateway's file, whatever links lead to it: lock and log are found by their names. The file is there
+ * The one name of a gateway's file, whatever links lead to it: SQLite finds its log by that name. The file is there
  * afterwards.
  */
 export function fileOf(file: string): string {
@@ -91,13 +72,12 @@ export function sqliteCode(error: unknown): number | undefined {
   return typeof code === "number" ? code & 0xff : undefined;
 }
 
-/** Whether an error of SQLite may be over when the same is tried again: there is no room, or somebody else writes. */
-export function mayPass(error: unknown): boolean {
-  const code = sqliteCode(error);
-  return code === SQLITE_FULL || code === SQLITE_BUSY;
+/** Whether what failed may succeed once there is room. */
+export function isDiskFull(error: unknown): boolean {
+  return sqliteCode(error) === SQLITE_FULL;
 }
 
-export const SQLITE_FULL = 13;
+const SQLITE_FULL = 13;
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
 

@@ -14,24 +14,19 @@ import { sqlName, tableNames } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
 import { testLaws } from "@inference/ledger/testing/laws";
 import type { WorldHost } from "@inference/ledger/testing/world";
-import { type CommitThread, startCommitThread } from "./commit-thread.ts";
 import { openDatabase } from "./database.ts";
 import { type NodeLedger, openNodeLedger } from "./ledger.ts";
 
 /** The laws that the ledger in memory keeps, kept by this one: its cache, its commits and its file. */
 const folder = mkdtempSync(join(tmpdir(), "laws-"));
 let database: DatabaseSync;
-let thread: CommitThread;
 let crashes = 0;
 
-before(async () => {
-  const file = join(folder, "gateway.sqlite");
-  database = openDatabase(file, "NORMAL", "shared");
-  thread = await startCommitThread(file, "NORMAL");
+before(() => {
+  database = openDatabase(join(folder, "gateway.sqlite"), "NORMAL");
 });
 
-after(async () => {
-  await thread.close();
+after(() => {
   database.close();
   rmSync(folder, { recursive: true });
 });
@@ -49,7 +44,6 @@ function openWorld(clock: { now(): number }): WorldHost {
 
   function begin(): NodeLedger {
     return openNodeLedger(database, {
-      thread,
       now: clock.now,
       onAlert: () => undefined,
       onFatal(error) {

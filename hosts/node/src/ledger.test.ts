@@ -16,8 +16,7 @@ import { type Admission, reserveRequest } from "@inference/ledger/reservation";
 import { type Saga, send } from "@inference/ledger/saga";
 import { MAX_NANO_USD } from "@inference/protocol/money";
 import { makeQuietGateway } from "./chaos/quiet-gateway.ts";
-import { CommitError, type CommitThread, startCommitThread } from "./commit-thread.ts";
-import { openDatabase, SQLITE_FULL } from "./database.ts";
+import { openDatabase } from "./database.ts";
 import { type NodeLedger, openNodeLedger } from "./ledger.ts";
 
 const DEEP = process.env.DEEP === "1";
@@ -39,14 +38,8 @@ type Opened = {
 
 let files = 0;
 
-type How = { file?: string; thread?(thread: CommitThread): CommitThread };
-
-/** @param how.thread Commits in a thread, or rather in what this makes of it. */
-async function openLedger({ file = join(folder, `${++files}.sqlite`), ...how }: How = {}): Promise<Opened> {
-  const real = how.thread === undefined ? undefined : await startCommitThread(file, "NORMAL");
-  if (real !== undefined) after(() => real.close().catch(() => undefined));
-  const thread = real === undefined ? undefined : how.thread?.(real);
-  const database = openDatabase(file, "NORMAL", thread === undefined ? "exclusive" : "shared");
+function openLedger({ file = join(folder, `${++files}.sqlite`) }: { file?: string } = {}): Opened {
+  const database = openDatabase(file, "NORMAL");
   const opened = {
     database,
     clock: { time: NOON },
@@ -59,16 +52,22 @@ async function openLedger({ file = join(folder, `${++files}.sqlite`), ...how }: 
     onAlert: (message) => opened.alerts.push(message),
     onFatal: (error) => opened.fatal.push(error),
     onCommit: (stage, rows) => opened.seen.push(`${stage} ${rows > 0 ? "rows" : "nothing"}`),
-    ...(thread === undefined ? {} : { thread }),
   });
   return { ...opened, ledger };
 }
 
+/** As a process that ends in good order. */
+async function close({ ledger, database }: Opened): Promise<void> {
+  await ledger.close();
+  database.close();
+}
+
 /** With an account that has a key and more money than any test spends. */
-async function openWithAccount(how: How = {}): Promise<Opened> {
-  const opened = await openLedger(how);
+async function openWithAccount(): Promise<Opened> {
+  const opened = openLedger();
   await opened.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000 }));
   await opened.ledger.run(() => bookAccount(owner, keyPayer.digest));
+  await opened.ledger.flush();
   opened.seen.length = 0;
   return opened;
 }
@@ -105,6 +104,7 @@ test("what a turn changes is one commit, however many asked, and nobody is answe
   assert.deepEqual(seen, []);
   await Promise.all(answers);
   assert.deepEqual(seen, ["before rows", "after rows", ...answers.map(() => "reserved")]);
+  await ledger.flush();
   assert.deepEqual(auditDatabase(database).problems, []);
 });
 
@@ -139,8 +139,14 @@ test("a saga that throws is told so; what it did before stands, and is soon on d
   });
   await assert.rejects(broken, /a defect/);
   await sleep(30);
-  assert.equal(database.prepare("SELECT COUNT(*) AS count FROM nonce_row WHERE id = 'spent'").get()?.count, 1);
+  assert.equal(logged(database, "spent"), 1);
 });
+
+/** How many commits that are in the log and not folded name this. */
+function logged(database: DatabaseSync, text: string): number {
+  const select = database.prepare("SELECT COUNT(*) AS count FROM log WHERE instr(rows, CAST(? AS BLOB)) > 0");
+  return Number(select.get(text)?.count);
+}
 
 for (const failing of ["owner", "ceiling"]) {
   test(`a reservation that fails at the ${failing} holds nothing, and is told so`, async () => {
@@ -167,12 +173,12 @@ for (const failing of ["owner", "ceiling"]) {
 
 for (const [how, breakIt] of [
   [
-    "a row the schema refuses",
+    "rows that are refused",
     ({ database }: Opened) =>
-      database.exec(`CREATE TRIGGER refuse BEFORE INSERT ON hold_row WHEN NEW.id = 'r2'
+      database.exec(`CREATE TRIGGER refuse BEFORE INSERT ON log WHEN instr(NEW.rows, CAST('r2' AS BLOB)) > 0
         BEGIN SELECT RAISE(ABORT, 'refused'); END`),
   ],
-  ["a file that is gone", ({ database }: Opened) => database.exec("DROP TABLE hold_row")],
+  ["a log that is gone", ({ database }: Opened) => database.exec("DROP TABLE log")],
   ["a closed database", ({ database }: Opened) => database.close()],
 ] as const) {
   test(`a commit that fails (${how}) is told to its whole group, and ends the ledger`, async () => {
@@ -190,24 +196,31 @@ for (const [how, breakIt] of [
     await assert.rejects(settle(ledger, "r1"), LedgerUnavailable);
     assert.equal(fatal.length, 1, "told once");
     assert.deepEqual(alerts, []);
-    if (how !== "a row the schema refuses") return;
-    assert.equal(database.prepare("SELECT COUNT(*) AS count FROM hold_row").get()?.count, 0, "nothing of the group");
+    if (how !== "rows that are refused") return;
+    assert.equal(logged(database, "r1"), 0, "nothing of the group");
     assert.deepEqual(await spent(ledger), [0, 0], "what is read is what is on disk");
   });
 }
 
 const BULK = JSON.stringify({ bulk: "x".repeat(3_000) });
 
-/** Fills the disk with holds until one is refused. Answers how many there are. */
+/** Fills the disk with holds until one is refused, also after all is folded. Answers how many there are. */
 async function fillDisk({ database, ledger }: Opened): Promise<number> {
   const { page_count: pages } = database.prepare("PRAGMA page_count").get() ?? {};
   database.exec(`PRAGMA max_page_count = ${Number(pages) + 12}`);
-  for (let count = 0; count < 30; count++) {
+  let held = 0;
+  let isFolded = false;
+  while (held < 30) {
     try {
-      await reserve(ledger, `r${count}`, BULK);
+      await reserve(ledger, `r${held}`, BULK);
+      held += 1;
+      isFolded = false;
     } catch (error) {
       assert.ok(error instanceof LedgerUnavailable);
-      return count;
+      if (isFolded) return held;
+      while (!ledger.writable) await sleep(5);
+      await ledger.flush();
+      isFolded = true;
     }
   }
   return assert.fail("the disk was never full");
@@ -239,6 +252,7 @@ test("a full disk refuses new holds and keeps trying settles, and goes on when t
   assert.ok(alerts.length > 0 && alerts.every((alert) => /the disk is full/.test(alert)), alerts.join());
   assert.deepEqual(fatal, []);
   await sleep(300);
+  await ledger.flush();
   const books = auditDatabase(database);
   assert.deepEqual(books.problems, []);
   assert.equal(books.receipts, held);
@@ -261,60 +275,23 @@ test("a settle that waits for room is not taken for done by a commit that was du
   assert.equal(done, false);
   makeRoom(opened);
   await settled;
+  await ledger.flush();
   assert.equal(auditDatabase(database).receipts, 1);
   assert.deepEqual(await spent(ledger), [60, (held - 1) * 100]);
 });
 
-test("in a thread: what comes while a commit is under way is the next commit, and is answered after it", async () => {
-  const slow = (thread: CommitThread): CommitThread => ({
-    ...thread,
-    commit: (rows) => sleep(5).then(() => thread.commit(rows)),
-  });
-  const { ledger, seen, database } = await openWithAccount({ thread: slow });
-  const first = reserve(ledger, "r1").then(() => seen.push("r1"));
-  while (seen.length === 0) await new Promise(setImmediate);
-  assert.deepEqual(seen, ["before rows"], "the first is under way");
-  const others = ["r2", "r3"].map((id) => reserve(ledger, id).then(() => seen.push(id)));
-  await Promise.all([first, ...others]);
-  assert.deepEqual(seen, ["before rows", "after rows", "r1", "before rows", "after rows", "r2", "r3"]);
-  await ledger.flush();
-  assert.deepEqual(auditDatabase(database).problems, []);
-});
-
-test("in a thread: a crowd's next commit is begun before those of the last one go on", async () => {
-  const { ledger, seen, database } = await openWithAccount({ thread: (thread) => thread });
-  const first = reserve(ledger, "first").then(() => seen.push("first"));
-  while (seen.length === 0) await new Promise(setImmediate);
-  const crowd = Array.from({ length: 40 }, (_, n) => reserve(ledger, `r${n}`));
-  await Promise.all([first, ...crowd]);
-  assert.deepEqual(seen, ["before rows", "before rows", "after rows", "first", "after rows"]);
-  await ledger.flush();
-  assert.deepEqual(auditDatabase(database).problems, []);
-});
-
-test("in a thread: a read waits for what is under way", async () => {
-  const { ledger, seen } = await openWithAccount({ thread: (thread) => thread });
-  const reserved = reserve(ledger, "r1");
-  while (seen.length === 0) await new Promise(setImmediate);
-  assert.deepEqual(await spent(ledger), [0, 100]);
-  assert.ok(seen.includes("after rows"));
-  await reserved;
-});
-
-test("in a thread: a read tells what was so when it was asked, not what has come since", async () => {
-  const { ledger, seen } = await openWithAccount({ thread: (thread) => thread });
-  const first = reserve(ledger, "r1");
-  while (seen.length === 0) await new Promise(setImmediate);
-  const second = reserve(ledger, "r2");
+test("a read tells what was so when it was asked, not what has come since", async () => {
+  const { ledger, seen } = await openWithAccount();
+  const before = ["r1", "r2"].map((id) => reserve(ledger, id));
   const asked = spent(ledger);
-  const third = reserve(ledger, "r3");
+  const after = reserve(ledger, "r3");
   assert.deepEqual(await asked, [0, 200]);
-  assert.equal(seen.filter((what) => what === "after rows").length, 2, "no sooner than the second was on disk");
-  await Promise.all([first, second, third]);
+  assert.ok(seen.includes("after rows"), "no sooner than the second was on disk");
+  await Promise.all([...before, after]);
 });
 
-test("in a thread: a list has what was done by then, also before it is on disk", async () => {
-  const { ledger } = await openWithAccount({ thread: (thread) => thread });
+test("a list has what was done by then, also before it is on disk", async () => {
+  const { ledger } = await openWithAccount();
   const credits = ["1:3", "1:1", "1:2"].map((id) =>
     ledger.run(() => send(owner, { type: "credit", id, at: NOON, amountNanoUsd: 1, detail: "{}" })),
   );
@@ -330,54 +307,8 @@ test("in a thread: a list has what was done by then, also before it is on disk",
   assert.deepEqual(await ids({ limit: 9 }), all);
 });
 
-test("in a thread: a disk that does not answer refuses new work, but nothing that must not be lost, until it does", async () => {
-  const disk = { answers: Promise.resolve() };
-  const { ledger, seen, fatal } = await openWithAccount({
-    thread: (thread) => ({ ...thread, commit: (rows) => disk.answers.then(() => thread.commit(rows)) }),
-  });
-  await reserve(ledger, "r1");
-  let answer = (): void => undefined;
-  disk.answers = new Promise((resolve) => {
-    answer = resolve;
-  });
-  seen.length = 0;
-  const held = reserve(ledger, "r2");
-  while (seen.length === 0) await new Promise(setImmediate);
-  assert.equal(ledger.writable, true);
-  const later = performance.now() + 10_001;
-  const clock = mock.method(performance, "now", () => later);
-  try {
-    assert.equal(ledger.writable, false);
-    await assert.rejects(reserve(ledger, "r3"), LedgerUnavailable);
-    await assert.rejects(spent(ledger), LedgerUnavailable);
-    const settled = settle(ledger, "r1");
-    answer();
-    assert.equal((await held).status, "reserved");
-    assert.equal((await settled).status, "settled");
-    assert.equal(ledger.writable, true);
-    assert.deepEqual(await spent(ledger), [60, 100]);
-  } finally {
-    clock.mock.restore();
-  }
-  assert.deepEqual(fatal, []);
-});
-
-test("in a thread: a commit that fails is told to its group and to those who built upon it, and ends the ledger", async () => {
-  const { ledger, database, seen, fatal } = await openWithAccount({ thread: (thread) => thread });
-  database.exec(`CREATE TRIGGER refuse BEFORE INSERT ON log WHEN instr(NEW.rows, CAST('r1' AS BLOB)) > 0
-    BEGIN SELECT RAISE(ABORT, 'refused'); END`);
-  const first = reserve(ledger, "r1");
-  while (seen.length === 0) await new Promise(setImmediate);
-  for (const result of await Promise.allSettled([first, reserve(ledger, "r2"), settle(ledger, "r1")])) {
-    assert.ok(result.status === "rejected" && result.reason instanceof LedgerUnavailable);
-  }
-  assert.equal(fatal.length, 1);
-  await assert.rejects(reserve(ledger, "r3"), LedgerUnavailable);
-  assert.deepEqual(await spent(ledger), [0, 0]);
-});
-
-test("in a thread: what is durable and cannot be folded ends the ledger at once, not with the next commit", async () => {
-  const { ledger, database, fatal } = await openWithAccount({ thread: (thread) => thread });
+test("what is durable and cannot be folded ends the ledger at once, not with the next commit", async () => {
+  const { ledger, database, fatal } = await openWithAccount();
   await ledger.flush();
   database.exec("CREATE TRIGGER refuse BEFORE INSERT ON hold_row BEGIN SELECT RAISE(ABORT, 'refused'); END");
   assert.equal((await reserve(ledger, "r1")).status, "reserved");
@@ -390,91 +321,24 @@ test("in a thread: what is durable and cannot be folded ends the ledger at once,
   assert.equal(fatal.length, 1, "told once");
 });
 
-test("in a thread: a ledger whose file was taken ends with the next walk, though it writes nothing", async () => {
-  const { ledger, database, fatal } = await openWithAccount({ thread: (thread) => thread });
-  await ledger.flush();
-  assert.deepEqual(await ledger.lapsedHolds(NOON, 1), []);
-  database.exec("UPDATE owner SET id = 'another'");
-  await assert.rejects(ledger.lapsedHolds(NOON, 1), /another gateway has taken/);
-  assert.equal(fatal.length, 1);
-  assert.equal(ledger.writable, false);
-});
-
-test("in a thread: a fold waits for who writes in between, and nothing ends", async () => {
-  const { ledger, database, fatal } = await openWithAccount({ thread: (thread) => thread });
-  await ledger.flush();
-  assert.equal((await reserve(ledger, "r1")).status, "reserved");
-  database.exec("BEGIN IMMEDIATE");
-  await sleep(200);
-  database.exec("ROLLBACK");
-  await ledger.flush();
-  assert.equal(database.prepare("SELECT COUNT(*) AS count FROM hold_row").get()?.count, 2, "account's and ceiling's");
-  assert.deepEqual(fatal, []);
-});
-
-test("in a thread: a full disk is a full disk, also for what came while its commit was under way", async () => {
-  const disk = { isFull: false };
-  const { ledger, database, fatal } = await openWithAccount({
-    thread: (thread) => ({
-      ...thread,
-      async commit(rows) {
-        if (!disk.isFull) return thread.commit(rows);
-        await sleep(5);
-        throw new CommitError("database or disk is full", SQLITE_FULL);
-      },
-    }),
-  });
-  await Promise.all(["r1", "r2", "r3"].map((id) => reserve(ledger, id)));
-  disk.isFull = true;
-  let settled = 0;
-  const settles = [settle(ledger, "r1")];
-  const until = performance.now() + 900;
-  // At every moment of the failing commits and the tries between them.
-  while (performance.now() < until) {
-    await new Promise(setImmediate);
-    if (settles.length < 3 && performance.now() > until - 900 + settles.length * 3) {
-      settles.push(settle(ledger, `r${settles.length + 1}`));
-    }
-    if (!ledger.writable) await assert.rejects(reserve(ledger, "refused"), LedgerUnavailable);
-  }
-  for (const each of settles) void each.then(() => settled++);
-  await sleep(20);
-  assert.equal(settled, 0);
-  disk.isFull = false;
-  await Promise.all(settles);
-  assert.deepEqual(await spent(ledger), [180, 0]);
-  assert.equal((await reserve(ledger, "again")).status, "reserved");
-  await ledger.flush();
-  assert.deepEqual(auditDatabase(database).problems, []);
-  assert.deepEqual(fatal, []);
-});
-
-test("in a thread: a second gateway on the same file fails with one line", async () => {
-  const file = join(folder, "two.sqlite");
-  const first = await startCommitThread(file, "NORMAL");
-  await assert.rejects(startCommitThread(file, "NORMAL"), {
-    message: /^Another gateway is using [^\n]*two\.sqlite: [^\n]+$/,
-  });
-  await first.close();
-  await (await startCommitThread(file, "NORMAL")).close();
-});
-
 test("deliveries that an earlier process left are made once, at the next start", async () => {
   const file = join(folder, "left.sqlite");
-  const first = await openLedger({ file });
+  const first = openLedger({ file });
   const credit = { type: "credit", id: "1:1", at: NOON, amountNanoUsd: 500, detail: "{}" };
   first.database
     .prepare("INSERT INTO outbox_row (partition, id, target, command) VALUES ('chain:1', ?, ?, ?)")
     .run(`1:1>${owner}`, owner, JSON.stringify(credit));
   first.database.close();
   for (const expected of [1, 0]) {
-    const { ledger, database, alerts } = await openLedger({ file });
+    const opened = openLedger({ file });
+    const { ledger, database, alerts } = opened;
     assert.equal(await ledger.recover(), expected);
     assert.equal((await ledger.read(owner, { type: "balance", at: NOON })).limitNanoUsd, 500);
+    await ledger.flush();
     assert.equal(auditDatabase(database).undelivered, 0);
     assert.deepEqual(auditDatabase(database).problems, []);
     assert.deepEqual(alerts, []);
-    database.close();
+    await close(opened);
   }
 });
 
@@ -497,38 +361,40 @@ test("a delivery that fails waits in the outbox, harms no other, and is made onc
         return view.limitNanoUsd;
       }),
     );
-  const first = await openLedger({ file });
+  const first = openLedger({ file });
   const most = { type: "credit", id: "1:0", at: NOON, amountNanoUsd: MAX_NANO_USD, detail: "{}" } as const;
   await first.ledger.run(() => send(accountPartition(rich as `0x${string}`), most));
   const activations = [activation(1, rich, 1, 1), activation(2, other, 5, 6)];
   const advance = { type: "advance", at: NOON, chainId: 1, block: 1, blockHash: "0x", activations } as const;
   assert.equal((await first.ledger.run(() => send(chainPartition(1), advance))).status, "advanced");
   assert.deepEqual(await balances(first), [MAX_NANO_USD, 5_000]);
+  await first.ledger.flush();
   assert.match(first.alerts.join(), /credit 1:1 of 1000 is more than the balance can take/);
   // Before it, one that throws.
   first.database.exec(
     "INSERT INTO outbox_row (partition, id, target, command) VALUES ('chain:1', '0', 'ceiling', '{')",
   );
-  first.database.close();
+  await close(first);
 
-  const next = await openLedger({ file });
+  const next = openLedger({ file });
   assert.equal(await next.ledger.recover(), 2);
   assert.match(next.alerts.join(), /the delivery 0 failed, and waits.*more than the balance can take/);
   assert.equal(auditDatabase(next.database).undelivered, 2);
   next.database.exec("DELETE FROM outbox_row WHERE id = '0'");
   next.database.exec(`UPDATE budget_row SET limit_nano_usd = 7 WHERE partition = 'account:${rich}'`);
-  next.database.close();
+  await close(next);
 
-  const last = await openLedger({ file });
+  const last = openLedger({ file });
   assert.equal(await last.ledger.recover(), 1);
   assert.deepEqual(await balances(last), [1_007, 5_000]);
+  await last.ledger.flush();
   assert.equal(auditDatabase(last.database).undelivered, 0);
   assert.deepEqual([...first.fatal, ...next.fatal, ...last.fatal, ...last.alerts], []);
-  last.database.close();
+  await close(last);
 });
 
-test("in a thread: a delivery that failed is made again after a while", async () => {
-  const { ledger, database, alerts } = await openLedger({ thread: (thread) => thread });
+test("a delivery that failed is made again after a while", async () => {
+  const { ledger, database, alerts } = openLedger();
   const insert = database.prepare(
     "INSERT INTO outbox_row (partition, id, target, command) VALUES ('chain:1', 'x', ?, ?)",
   );
@@ -553,13 +419,13 @@ test("in a thread: a delivery that failed is made again after a while", async ()
 
 test("what a process left open is the next one's to end, owners only", async () => {
   const file = join(folder, "open.sqlite");
-  const first = await openLedger({ file });
+  const first = openLedger({ file });
   await first.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000 }));
   await first.ledger.run(() => bookAccount(owner, keyPayer.digest));
   await Promise.all(["r1", "r2", "r3"].map((id) => reserve(first.ledger, id)));
   await settle(first.ledger, "r2");
-  first.database.close();
-  const { ledger, database, clock } = await openLedger({ file });
+  await close(first);
+  const { ledger, database, clock } = openLedger({ file });
   const left = ledger.unresolvedHolds().map(({ partition, hold }) => `${partition} ${hold.id}`);
   assert.deepEqual(left.sort(), [`${owner} r1`, `${owner} r3`]);
   assert.equal((await ledger.lapsedHolds(NOON + 900_001, 10)).length, 0, "no clock but the ledger's own ends a lease");
@@ -591,6 +457,7 @@ test("what is over is forgotten after 48 hours, what is open or young is not, no
   clock.time += 1;
   // Three hundred requests at their owner and at the ceiling, and the nonce of the key.
   assert.equal(await forgetAll(gateway, stopped.signal), 601);
+  await ledger.flush();
   assert.deepEqual([count("hold"), count("nonce"), count("receipt"), count("use")], [4, 0, 301, 300]);
   assert.equal(await forgetAll(gateway, stopped.signal), 0);
   assert.deepEqual(auditDatabase(database).problems, []);
@@ -602,7 +469,7 @@ test("what is over is forgotten after 48 hours, what is open or young is not, no
 
 test("memory grows with the accounts, not with the requests", async () => {
   const accounts = DEEP ? 100_000 : 20_000;
-  const { ledger, database } = await openLedger();
+  const { ledger, database } = openLedger();
   await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 9_000_000_000_000_000 }));
   const owners = Array.from({ length: accounts }, (_, n) => accountPartition(`0x${n.toString(16).padStart(40, "0")}`));
   await inGroups(owners, (partition, n) => ledger.run(() => bookAccount(partition, `digest-${n}`)));
@@ -616,8 +483,10 @@ test("memory grows with the accounts, not with the requests", async () => {
       await ledger.run(() => send(partition, ended), { untilDurable: true });
     });
   await round("first");
+  await ledger.flush();
   const before = usedMemory();
   for (const name of ["second", "third"]) await round(name);
+  await ledger.flush();
   const grown = usedMemory() - before;
   const perRequest = grown / (2 * accounts);
   assert.ok(perRequest < 100, `${Math.round(perRequest)} bytes stay in memory of each request`);

@@ -7,15 +7,15 @@ import type { Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Saga } from "@inference/ledger/saga";
 import type { HoldRow } from "@inference/ledger/tables";
-import type { CommitThread } from "./commit-thread.ts";
-import { mayPass, SQLITE_FULL, sqliteCode } from "./database.ts";
+import { isDiskFull } from "./database.ts";
+import { foldInBetween } from "./fold-in-between.ts";
 import { openRowCache } from "./row-cache.ts";
+import { openRowLog } from "./row-log.ts";
 
 /**
  * The ledger on one machine: every partition in one SQLite file, its rows cached in memory. Sagas run at once and
- * whole; what they changed goes to disk in one commit for all of them, and nobody hears of it before that. With a
- * commit thread, the next group gathers while the last one is being written; without one, a group is what a turn of
- * the event loop did.
+ * whole; what they changed goes to disk in one commit for all of them, as one row of a log, and nobody hears of it
+ * before that. Between commits the log is folded into the tables.
  *
  * A commit that fails leaves memory ahead of the disk, so the process must end (`onFatal`) and start again from the
  * disk. A full disk is the exception: memory is dropped, what must not be lost is tried again, and the rest is refused.
@@ -27,6 +27,8 @@ export type NodeLedger = LedgerClient & {
   unresolvedHolds(): LapsedHold[];
   /** Commits what is pending, and resolves once it is durable, and in its tables if they can be written. */
   flush(): Promise<void>;
+  /** As `flush`, and then nothing is written any more. The database is the caller's to close. */
+  close(): Promise<void>;
 };
 
 export type NodeLedgerOptions = {
@@ -34,8 +36,6 @@ export type NodeLedgerOptions = {
   onAlert(message: string): void;
   /** The ledger can not go on in this process. */
   onFatal(error: unknown): void;
-  /** Where commits are made; without it, here and now. */
-  thread?: CommitThread;
   /** Told before and after every commit, with the number of rows in it. */
   onCommit?(stage: "before" | "after", rows: number): void;
 };
@@ -51,26 +51,20 @@ type Waiting = {
 const FULL_DISK_RETRY_MS = 250;
 /** Sagas that are worth a commit, without waiting for more. */
 const FULL_GROUP = 128;
-/** Sagas that are worth a commit as soon as the last one has ended. */
-const NEXT_GROUP = 32;
-/** So long a commit waits for more, while each turn of the event loop brings some: it costs an fsync and a message. */
+/** So long a commit waits for more, while each turn of the event loop brings some: it costs an fsync. */
 const GATHER_MS = 4;
-/** A commit that takes longer than this has a disk that does not answer: nothing new is admitted until it ends. */
-const STUCK_AFTER_MS = 10_000;
 /** From one try of a delivery that failed to the next. */
 const REDELIVER_MS = 600_000;
 
 export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOptions): NodeLedger {
   const rows = openRowCache(database);
+  const log = openRowLog(database);
+  const folding = foldInBetween(log, { onFolded: rows.folded, onFailed: (error) => stop(error) });
   let waiting: Waiting[] = [];
   let gathering = false;
   let writable = true;
   let dead = false;
-  let underWay: Promise<void> | undefined;
-  let underWaySince = 0;
   let redelivers = false;
-  options.thread?.onFolded(rows.folded);
-  options.thread?.onStopped((error) => stop(error));
 
   /** Applies one command, and at once every delivery that it causes: they share its commit. */
   function execute(partition: Partition, command: Command): Reply {
@@ -155,8 +149,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   }
 
   function isWritable(): boolean {
-    const isStuck = underWay !== undefined && performance.now() - underWaySince > STUCK_AFTER_MS;
-    return writable && !dead && !isStuck;
+    return writable && !dead;
   }
 
   function enqueue(entry: Waiting): void {
@@ -176,8 +169,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
 
   /** Begins a commit soon: alone, a saga is committed at the end of its turn; in a crowd, one commit serves many. */
   function schedule(): void {
-    // While the disk is full the retry is on its way already, and the end of a commit begins the next.
-    if (gathering || !writable || underWay !== undefined) return;
+    // While the disk is full the retry is on its way already.
+    if (gathering || !writable) return;
     gathering = true;
     setImmediate(gather, waiting.length, performance.now());
   }
@@ -189,56 +182,35 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     else setImmediate(gather, waiting.length, since);
   }
 
-  /** Begins a commit of everything that waits. While one is under way nothing begins: its end begins the next. */
+  /** Commits everything that waits, and answers. */
   function begin(): void {
     gathering = false;
     // Left over from before the disk was full: what waits has been dropped from memory, and the retry runs it again.
     if (!writable && !dead) return;
-    if (underWay !== undefined) return;
     const group = waiting;
     waiting = [];
-    const count = rows.pendingRows();
     if (dead) {
       failed(group, new LedgerUnavailable("the ledger has stopped"));
       return;
     }
-    if (count > 0) options.onCommit?.("before", count);
-    if (options.thread === undefined || count === 0) commitHere(group, count);
-    else commitThere(options.thread, group, count);
-  }
-
-  function commitHere(group: Waiting[], count: number): void {
     try {
-      if (count > 0) rows.commit();
+      commit();
     } catch (error) {
       failed(group, error);
       return;
     }
-    committed(group, count);
-  }
-
-  function commitThere(thread: CommitThread, group: Waiting[], count: number): void {
-    const batch = rows.take();
-    underWaySince = performance.now();
-    underWay = thread.commit(batch.rows).then(
-      (number) => {
-        underWay = undefined;
-        rows.logged(batch, number);
-        // Before those of this one go on: what they do next takes long, and the next one is written meanwhile.
-        if (waiting.length >= NEXT_GROUP) begin();
-        committed(group, count);
-        if (waiting.length > 0 || rows.pendingRows() > 0) schedule();
-      },
-      (error: unknown) => {
-        underWay = undefined;
-        stop(error, group);
-      },
-    );
-  }
-
-  function committed(group: Waiting[], count: number): void {
-    if (count > 0) options.onCommit?.("after", count);
     for (const entry of group) entry.resolve(entry.result);
+  }
+
+  function commit(): void {
+    const count = rows.pendingRows();
+    if (count === 0) return;
+    options.onCommit?.("before", count);
+    folding.keepUp();
+    const batch = rows.take();
+    rows.logged(batch, log.append(batch.rows));
+    folding.soon();
+    options.onCommit?.("after", count);
   }
 
   /**
@@ -246,9 +218,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
    * cannot be made true is dropped from memory, and then the disk is asked.
    */
   async function ask<T>(question: () => T): Promise<T> {
-    const isMemoryTrue = rows.pendingRows() === 0 && underWay === undefined;
-    if (isMemoryTrue || !writable || dead) return question();
-    if (!isWritable()) throw new LedgerUnavailable("the disk does not answer");
+    if (rows.pendingRows() === 0 || !isWritable()) return question();
     const result = question();
     return new Promise<T>((resolve) => {
       waiting.push({
@@ -266,36 +236,33 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   async function tablesAreTrue(): Promise<void> {
     await ask(nothing);
     try {
-      await options.thread?.fold();
+      await folding.all();
     } catch (error) {
-      if (!mayPass(error)) stop(error);
+      if (!isDiskFull(error)) stop(error);
       throw error;
     }
   }
 
   async function flush(): Promise<void> {
     begin();
-    while (underWay !== undefined) {
-      await underWay;
-      begin();
-    }
     // What cannot be folded now is durable all the same.
-    await options.thread?.fold().catch(nothing);
+    await folding.all().catch(nothing);
   }
 
-  /** A commit failed, or the file is not ours any more: what was done since then stands on what has failed. */
-  function stop(error: unknown, group: readonly Waiting[] = []): void {
-    const all = [...group, ...waiting];
+  /** What is durable cannot be folded: whoever opens the file next folds it. */
+  function stop(error: unknown): void {
+    const group = waiting;
     waiting = [];
-    failed(all, error);
+    failed(group, error);
   }
 
   function failed(group: Waiting[], error: unknown): void {
     rows.discard();
-    if (sqliteCode(error) !== SQLITE_FULL) {
+    if (!isDiskFull(error)) {
       rejectAll(group);
       if (!dead) options.onFatal(error);
       dead = true;
+      folding.stop();
       return;
     }
     if (writable) options.onAlert("the disk is full: nothing new is admitted until there is room");
@@ -315,6 +282,10 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   return {
     run,
     flush,
+    async close() {
+      await flush();
+      folding.stop();
+    },
     get writable() {
       return isWritable();
     },

@@ -3,14 +3,11 @@ import type { ForgettableTable, OverduePage, OverdueQuery } from "@inference/led
 import { isUnresolved } from "@inference/ledger/hold";
 import { staysInMemory } from "@inference/ledger/lasting";
 import type { Partition } from "@inference/ledger/partition";
-import { sqlName, timeOrderedTables } from "@inference/ledger/schema";
 import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
 import type { Change, HoldRow, KeyRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 import { type EncodedRows, encodeRow } from "./encoded-rows.ts";
-import { RowWrites, writeRow } from "./row-writes.ts";
-import { prepareStatements, prepareTransaction } from "./statements.ts";
-import { openWrittenIds } from "./written-ids.ts";
+import { prepareStatements } from "./statements.ts";
 
 /**
  * The rows of all partitions: memory in front of the file. A row that was read or written recently is in memory; a
@@ -22,9 +19,7 @@ export type RowCache = {
   partition(name: Partition): ReadRows;
   write(name: Partition, changes: readonly Change[]): void;
   pendingRows(): number;
-  /** Writes what is pending, in one transaction. On an error nothing of it is on disk. */
-  commit(): void;
-  /** Takes what is pending, to be made durable elsewhere. It stays in memory until it is in its tables. */
+  /** Takes what is pending, to be made durable. It stays in memory until it is in its tables. */
   take(): Batch;
   /** The batch is durable, under this number. */
   logged(batch: Batch, number: number): void;
@@ -67,7 +62,6 @@ const MAX_CACHED_PARTITIONS = 120_000;
 
 export function openRowCache(database: DatabaseSync): RowCache {
   const statements = prepareStatements(database);
-  const transact = prepareTransaction(database);
   const lapsed = database.prepare(LAPSED_HOLDS);
   const liveKeysStored = database.prepare(LIVE_KEYS);
   const unresolvedStored = database.prepare(UNRESOLVED_HOLDS);
@@ -76,7 +70,6 @@ export function openRowCache(database: DatabaseSync): RowCache {
     forgettableTables.map((table) => [table, database.prepare(overdueWalks[table].select)]),
   ) as Record<ForgettableTable, StatementSync>;
   const partitions = new Map<Partition, CachedPartition>();
-  const writtenIds = openWrittenIds(newestId(database));
   /** Entries without a row, in the order in which they went. */
   const gone = new Set<Entry>();
   let pending: Entry[] = [];
@@ -111,8 +104,6 @@ export function openRowCache(database: DatabaseSync): RowCache {
   function get<T extends TableName>(partition: CachedPartition, table: T, id: string): Tables[T] | undefined {
     const known = partition.tables[table]?.get(id);
     if (known !== undefined) return (known.row ?? undefined) as Tables[T] | undefined;
-    const number = timeOrdered[table];
-    if (number !== undefined && !writtenIds.mayHave(partition.name, number, id)) return undefined;
     const stored = statements[table].select.get(partition.name, id);
     if (stored === undefined) return undefined;
     const row = tableSql[table].toRow(stored);
@@ -160,11 +151,8 @@ export function openRowCache(database: DatabaseSync): RowCache {
     const partition = cached(name);
     for (const { table, id, row } of changes) {
       let entry = partition.tables[table]?.get(id);
-      if (entry === undefined) {
-        entry = remember(partition, table, id, row);
-        const number = timeOrdered[table];
-        if (number !== undefined) writtenIds.add(name, number, id);
-      } else entry.row = row;
+      if (entry === undefined) entry = remember(partition, table, id, row);
+      else entry.row = row;
       if (entry.pending) continue;
       entry.pending = true;
       partition.pending += 1;
@@ -253,15 +241,6 @@ export function openRowCache(database: DatabaseSync): RowCache {
     logged,
     folded,
     discard,
-    commit() {
-      const batch = take();
-      const writes = new RowWrites();
-      writes.add(batch.rows);
-      transact(() => {
-        for (const row of writes.take()) writeRow(statements, row);
-      });
-      written(batch);
-    },
     unresolvedHolds: (leaseBefore, limit) => lapsed.all(leaseBefore, limit).map(toLapsedHold),
     overdue(table, before, page) {
       const walk = overdueWalks[table];
@@ -273,17 +252,6 @@ export function openRowCache(database: DatabaseSync): RowCache {
         row: tableSql.outbox.toRow(stored) as OutboxRow,
       })),
   };
-}
-
-/** The tables whose rows come under new, time-ordered ids, and the number of each for the filter of ids. */
-const timeOrdered: { [T in TableName]?: number } = Object.fromEntries(
-  timeOrderedTables.map((table, index) => [table, index]),
-);
-
-/** The newest of those ids on disk; "" if there is none. */
-function newestId(database: DatabaseSync): string {
-  const newest = timeOrderedTables.map((table) => `SELECT max(id) AS id FROM ${sqlName(table)}`).join(" UNION ALL ");
-  return String(database.prepare(`SELECT coalesce(max(id), '') AS id FROM (${newest})`).get()?.id);
 }
 
 /** The entries whose rows are not on disk as they are. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { deserialize } from "node:v8";
+import { deserialize, serialize } from "node:v8";
 import type { EncodedRows } from "./encoded-rows.ts";
 import { type RowWrite, RowWrites, writeRow } from "./row-writes.ts";
 import { prepareStatements, prepareTransaction } from "./statements.ts";
@@ -10,17 +10,17 @@ import { prepareStatements, prepareTransaction } from "./statements.ts";
  * there after a crash folds it, and has lost nothing.
  */
 export type RowLog = {
-  /** Makes changed rows, as `serialize` of `node:v8` gives them, durable. Answers their number in the log. */
-  append(rows: Uint8Array): number;
-  /** Reads one commit for the next fold. False: all are read. */
-  read(): boolean;
+  /** Makes changed rows durable, as the database's `synchronous` says. Answers their number in the log. */
+  append(rows: EncodedRows): number;
   /** Does a small part of the folding, if there is anything to fold. */
   fold(): void;
   foldAll(): void;
+  /** The number of what was appended last. */
+  readonly last: number;
   /** Up to which number all is in the tables. */
   readonly folded: number;
   readonly isEmpty: boolean;
-  /** There is something to do at once: to read, or so much gathered that folding it is worth a transaction. */
+  /** There is something to do at once: so much has gathered that folding it is worth a transaction. */
   readonly isDue: boolean;
   /** So much has gathered that nothing should be appended before some of it is folded. */
   readonly isBehind: boolean;
@@ -34,27 +34,23 @@ export const CREATE_LOG = "CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMAR
 /** About 1,500 requests: their counters, and the two states of their holds, are written once. */
 const DUE_BYTES = 2 * 2 ** 20;
 const BEHIND_BYTES = 8 * DUE_BYTES;
-/** A commit that comes meanwhile waits for so many rows, a millisecond. */
+/** The number that SQLite gives this level. */
+const SYNCHRONOUS_FULL = 2;
+/** Requests wait for so many rows, a millisecond. */
 const ROWS_AT_ONCE = 256;
 
 export type RowLogOptions = {
-  /** Of what is appended. Folding waits for no disk: what is lost of it is still in the log. */
-  synchronous: Synchronous;
-  /** Throws, in each transaction, if nothing may be written any more. */
-  check?(): void;
   /** The most that one part of folding writes. */
   rowsAtOnce?: number;
 };
 
-export function openRowLog(database: DatabaseSync, options: RowLogOptions): RowLog {
-  const { synchronous, check, rowsAtOnce = ROWS_AT_ONCE } = options;
+export function openRowLog(database: DatabaseSync, { rowsAtOnce = ROWS_AT_ONCE }: RowLogOptions = {}): RowLog {
+  const isFull = database.prepare("PRAGMA synchronous").get()?.synchronous === SYNCHRONOUS_FULL;
   const statements = prepareStatements(database);
   const transact = prepareTransaction(database);
   const insert = database.prepare("INSERT INTO log (number, rows) VALUES (?, ?)");
   const remove = database.prepare("DELETE FROM log WHERE number <= ?");
   const gathered = new RowWrites();
-  /** Appended, and not read since. */
-  const unread: Uint8Array[] = [];
   /** Since the last fold began. */
   let appendedBytes = 0;
   let last = 0;
@@ -68,39 +64,33 @@ export function openRowLog(database: DatabaseSync, options: RowLogOptions): RowL
     appendedBytes += (rows as Uint8Array).byteLength;
   }
 
-  function append(rows: Uint8Array): number {
-    if (synchronous !== "NORMAL") database.exec(`PRAGMA synchronous = ${synchronous}`);
-    transact(() => {
-      check?.();
-      insert.run(last + 1, rows);
-    });
+  function append(rows: EncodedRows): number {
+    const bytes = serialize(rows);
+    transact(() => insert.run(last + 1, bytes));
     last += 1;
-    unread.push(rows);
-    appendedBytes += rows.byteLength;
+    gathered.add(rows);
+    appendedBytes += bytes.byteLength;
     return last;
-  }
-
-  function read(): boolean {
-    const rows = unread.shift();
-    if (rows !== undefined) gathered.add(deserialize(rows) as EncodedRows);
-    return rows !== undefined;
   }
 
   function fold(): void {
     if (folding === undefined) {
       if (folded === last) return;
-      while (read());
       appendedBytes = 0;
       folding = { until: last, rows: gathered.take(), written: 0 };
     }
     const { until, rows, written } = folding;
     const next = Math.min(written + rowsAtOnce, rows.length);
-    database.exec("PRAGMA synchronous = NORMAL");
-    transact(() => {
-      check?.();
-      for (const row of rows.slice(written, next)) writeRow(statements, row);
-      if (next === rows.length) remove.run(until);
-    });
+    // Folding waits for no disk: what is lost of it is still in the log.
+    if (isFull) database.exec("PRAGMA synchronous = NORMAL");
+    try {
+      transact(() => {
+        for (const row of rows.slice(written, next)) writeRow(statements, row);
+        if (next === rows.length) remove.run(until);
+      });
+    } finally {
+      if (isFull && database.isOpen) database.exec("PRAGMA synchronous = FULL");
+    }
     folding.written = next;
     if (next < rows.length) return;
     folded = until;
@@ -109,10 +99,12 @@ export function openRowLog(database: DatabaseSync, options: RowLogOptions): RowL
 
   return {
     append,
-    read,
     fold,
     foldAll() {
       while (folded !== last) fold();
+    },
+    get last() {
+      return last;
     },
     get folded() {
       return folded;
@@ -121,7 +113,7 @@ export function openRowLog(database: DatabaseSync, options: RowLogOptions): RowL
       return folded === last;
     },
     get isDue() {
-      return unread.length > 0 || folding !== undefined || appendedBytes >= DUE_BYTES;
+      return folding !== undefined || appendedBytes >= DUE_BYTES;
     },
     get isBehind() {
       return appendedBytes >= BEHIND_BYTES;

@@ -13,8 +13,7 @@ import { type JobTimes, startJobs } from "@inference/gateway/jobs/jobs";
 import { configOf, SettingsError } from "@inference/gateway/settings";
 import { makeBackground } from "./background.ts";
 import { makeSteadyClock } from "./clock.ts";
-import { startCommitThread } from "./commit-thread.ts";
-import { openDatabase } from "./database.ts";
+import { fileOf, openDatabase } from "./database.ts";
 import { openKeyValue } from "./key-value.ts";
 import { openNodeLedger } from "./ledger.ts";
 import { listen } from "./listen.ts";
@@ -55,11 +54,9 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     monotonic: () => performance.now(),
     onJump: (ms) => log("alert", "clock_jumped", { ms }),
   });
-  const thread = await startCommitThread(settings.DATABASE_FILE, settings.DATABASE_SYNCHRONOUS);
+  const database = openDatabase(fileOf(settings.DATABASE_FILE), settings.DATABASE_SYNCHRONOUS);
   const keyValue = openKeyValue(`${settings.DATABASE_FILE}-kv`, clock.now);
-  const database = openDatabase(settings.DATABASE_FILE, settings.DATABASE_SYNCHRONOUS, "shared");
   const ledger = openNodeLedger(database, {
-    thread,
     now: steadyNow,
     onAlert: (message) => log("alert", "ledger", { message }),
     onFatal(error) {
@@ -121,12 +118,11 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     async stop() {
       await server.close();
       await background.settled(STOP_MS);
-      // A job that is running makes commits: it is over before the thread is.
+      // A job that is running makes commits: it is over before the ledger is.
       await stopJobs();
       await stopPolling();
       await upstream.close();
-      await ledger.flush();
-      await thread.close();
+      await ledger.close();
       database.close();
       keyValue.close();
     },

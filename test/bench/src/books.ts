@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { type Credentials, makeCredentials } from "@inference/gateway/auth/credentials";
-import { startCommitThread } from "@inference/host-node/commit-thread";
 import { openDatabase } from "@inference/host-node/database";
 import { type NodeLedger, openNodeLedger } from "@inference/host-node/ledger";
 import type { Payer } from "@inference/ledger/commands";
@@ -47,10 +46,8 @@ const detail = JSON.stringify({
 });
 
 export async function openBooks(options: BooksOptions): Promise<Books> {
-  const thread = await startCommitThread(options.file, options.synchronous);
-  const database = openDatabase(options.file, options.synchronous, "shared");
+  const database = openDatabase(options.file, options.synchronous);
   const ledger = openNodeLedger(database, {
-    thread,
     now: Date.now,
     onAlert: fail,
     onFatal: fail,
@@ -87,8 +84,7 @@ export async function openBooks(options: BooksOptions): Promise<Books> {
       return { settle: () => ledger.run(() => settle(request)) };
     },
     async close() {
-      await ledger.flush();
-      await thread.close();
+      await ledger.close();
       database.close();
     },
   };

@@ -22,6 +22,7 @@ async function makeBooks(): Promise<DatabaseSync> {
     }),
     stopped,
   );
+  await ledger.close();
   return database;
 }
 

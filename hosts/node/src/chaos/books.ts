@@ -15,7 +15,9 @@ export async function withBooks<T>(file: string, work: (ledger: NodeLedger) => P
         throw error;
       },
     });
-    return await work(ledger);
+    const result = await work(ledger);
+    await ledger.close();
+    return result;
   } finally {
     database.close();
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
@@ -42,9 +42,10 @@ async function runReference(file: string): Promise<Reference> {
   const answeredAfter: number[] = [];
   const clock = { time: 0 };
   const ledger = openLedger(database, clock, (stage) => {
-    if (stage === "after") states.push(dump(database));
+    if (stage === "after") states.push(stateOf(file));
   });
   await runScript(ledger, clock, 0, () => answeredAfter.push(states.length - 1));
+  await ledger.close();
   database.close();
   assert.deepEqual(auditBooks(file).problems, []);
   assert.equal(new Set(states).size, states.length, "a commit that changes nothing");
@@ -69,6 +70,7 @@ async function crashAt({ stage, commit }: CrashPoint, file: string, reference: R
     const ledger = openLedger(database, clock, () => undefined);
     assert.equal(await ledger.recover(), 0, `${where}: deliveries share their cause's commit`);
     await runScript(ledger, clock, heard, () => undefined);
+    await ledger.close();
     assert.equal(dump(database), states.at(-1), `${where}: after doing the rest`);
   } finally {
     database.close();
@@ -86,6 +88,18 @@ function openLedger(
     onFatal: (error) => assert.fail(String(error)),
     onCommit,
   });
+}
+
+/** What whoever opens the file finds, if its process ends now. */
+function stateOf(file: string): string {
+  const copy = `${file}-copy`;
+  for (const end of ["", "-wal"]) copyFileSync(file + end, copy + end);
+  const database = openDatabase(copy);
+  try {
+    return dump(database);
+  } finally {
+    database.close();
+  }
 }
 
 function dump(database: DatabaseSync): string {

@@ -1,5 +1,4 @@
 import { writeSync } from "node:fs";
-import { startCommitThread } from "../commit-thread.ts";
 import { openDatabase } from "../database.ts";
 import { openNodeLedger } from "../ledger.ts";
 import { runScript } from "./script.ts";
@@ -8,9 +7,7 @@ import { runScript } from "./script.ts";
 const [file = "", stage, commit] = process.argv.slice(2);
 const clock = { time: 0 };
 let commits = 0;
-const thread = await startCommitThread(file, "FULL");
-const ledger = openNodeLedger(openDatabase(file, "FULL", "shared"), {
-  thread,
+const ledger = openNodeLedger(openDatabase(file), {
   now: () => clock.time,
   onAlert: fail,
   onFatal: fail,

@@ -24,7 +24,6 @@ import type { NanoUsd } from "@inference/protocol/money";
 import type { Window } from "@inference/protocol/window";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { makeBackground } from "../background.ts";
-import { startCommitThread } from "../commit-thread.ts";
 import { openDatabase } from "../database.ts";
 import { openKeyValue } from "../key-value.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
@@ -81,13 +80,11 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const simulator = await startProviderSimulator({ port: 0, masterKey: canary, adminKey });
   const folder = mkdtempSync(join(tmpdir(), "gateway-"));
   const file = join(folder, "gateway.sqlite");
-  const thread = await startCommitThread(file, "FULL");
-  const database = openDatabase(file, "FULL", "shared");
+  const database = openDatabase(file);
   const keyValue = openKeyValue(`${file}-kv`, now);
   const logged: Stack["logged"] = [];
   const log: Environment["log"] = (level, event, fields = {}) => logged.push({ level, event, fields });
   const ledger = openNodeLedger(database, {
-    thread,
     now,
     onAlert: (message) => log("alert", "ledger", { message }),
     onFatal: (error) => log("alert", "fatal", { error: String(error) }),
@@ -187,8 +184,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       await background.settled(5_000);
       await upstream.close();
       await simulator.close();
-      await ledger.flush();
-      await thread.close();
+      await ledger.close();
       database.close();
       keyValue.close();
       rmSync(folder, { recursive: true });
