@@ -1,7 +1,9 @@
 import { closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { isReadableSchema, missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
-import { CREATE_LOG, openRowLog, type Synchronous } from "./row-log.ts";
+import { CREATE_LOG, openRowLog } from "./row-log.ts";
+
+export type Synchronous = "FULL" | "NORMAL";
 
 /**
  * Opens the ledger's file and keeps it to this connection: another one fails here, with one line. `FULL` makes every

@@ -26,9 +26,6 @@ export type RowLog = {
   readonly isBehind: boolean;
 };
 
-/** `FULL`: a commit survives a power cut. `NORMAL`: it survives the death of the process. */
-export type Synchronous = "FULL" | "NORMAL";
-
 export const CREATE_LOG = "CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, rows BLOB NOT NULL) STRICT";
 
 /** About 1,500 requests: their counters, and the two states of their holds, are written once. */

@@ -31,7 +31,6 @@ const FILES = [
   "gateway.sqlite-kv",
   "gateway.sqlite-kv-wal",
   "gateway.sqlite-kv-shm",
-  "gateway.sqlite-lock",
   "relayer.json",
   "relayer.sqlite",
   "relayer.sqlite-wal",
