@@ -1,9 +1,9 @@
 import type { ErrorCode } from "@inference/protocol/errors";
 import type * as z from "zod";
 
-/** One route as it is documented, with the schemas that check it. */
+/** An endpoint as it is documented, with the schemas that check it. */
 export type Operation = {
-  method: "GET" | "POST" | "PATCH" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** With parameters in braces. */
   path: string;
   id: string;

@@ -22,7 +22,6 @@ import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
 
-/** What was spent on a day is still in the totals when the day's receipts are forgotten. */
 export const getActivity = endpoint({
   method: "GET",
   path: "/api/v1/activity",

@@ -28,7 +28,8 @@ export const getMetrics = endpoint({
     if (metricsToken === null) fail("not_found", `There is no ${context.req.method} ${context.req.path} here.`);
     const sent = /^bearer[ \t]+(\S+)[ \t]*$/i.exec(context.req.header("authorization") ?? "")?.[1];
     if (sent === undefined) fail("missing_credentials", "Send METRICS_TOKEN as `Authorization: Bearer <token>`.");
-    if (!isSame(sent, metricsToken)) fail("invalid_api_key", "The token is not METRICS_TOKEN. See the gateway's settings.");
+    if (!isSame(sent, metricsToken))
+      fail("invalid_api_key", "The token is not METRICS_TOKEN. See the gateway's settings.");
     const text = exposition(gateway.metrics.counts, await readGauges(gateway, at));
     return context.body(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   },
