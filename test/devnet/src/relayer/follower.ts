@@ -20,8 +20,11 @@ export type Source = {
 };
 
 /**
- * Reads the messages that a chain has sent since the last time, those with enough blocks upon them. Nothing is skipped:
- * what a node hides shows as a gap in the nonces of its path, and then nothing of that range is taken.
+ * Reads the messages that a chain has sent since the last call and that have enough confirmations. Nothing is skipped:
+ * a message that a node hides leaves a gap in the nonces of its path, and then nothing of that range is accepted.
+ *
+ * Test equipment with a follower of its own: the relayer stands for LayerZero's workers, so it shares no code with the
+ * event follower that its messages test.
  *
  * @returns Whether there is more to read at once.
  */
