@@ -11,12 +11,12 @@ import type { Spender } from "../upstream/key-records.ts";
 import { type Conclusion, conclude, type Ending } from "./conclusion.ts";
 import { startDeadline } from "./deadline.ts";
 import { type Funding, fundingOf, requireFunds } from "./funding.ts";
+import type { InferenceRoute } from "./inference-route.ts";
 import { holdDetail, type ReceiptDetail, receiptDetail, tallyOf } from "./receipt-detail.ts";
 import { credentialError, refusalError } from "./refusal.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { Order, WrittenOrder } from "./requests/order.ts";
 import type { WrittenBody } from "./requests/write-json.ts";
-import type { InferenceRoute } from "./inference-route.ts";
 
 /**
  * One admitted request. It owns all that the request takes, and gives it back:

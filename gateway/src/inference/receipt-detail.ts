@@ -2,8 +2,8 @@ import type { Tally } from "@inference/ledger/commands";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { TokenUsage } from "../pricing/quote.ts";
 import { answerKind, type Conclusion, type Ending, unknownBill } from "./conclusion.ts";
-import type { Order } from "./requests/order.ts";
 import type { InferenceRoute } from "./inference-route.ts";
+import type { Order } from "./requests/order.ts";
 
 /** What a hold and its receipt say of the request. */
 export type AnswerDetail = { route: string; model: string; snapshot: string; stream: boolean };

@@ -1,8 +1,8 @@
 import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { WhenSent } from "../limits/held-answers.ts";
 import type { HeldBody } from "../limits/held-bodies.ts";
-import type { LongTexts } from "./requests/long-text.ts";
 import type { InferenceRoute } from "./inference-route.ts";
+import type { LongTexts } from "./requests/long-text.ts";
 
 /** A request's body, parsed. `texts` are null where it is small: see `read-large-json.ts`. */
 export type RequestBody = { value: unknown; texts: LongTexts | null };

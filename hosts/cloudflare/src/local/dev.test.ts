@@ -43,7 +43,12 @@ after(async () => {
 
 function startDev(environment: Record<string, string>): { child: ChildProcess; said(): string } {
   const child = spawn(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url))], {
-    env: { NODE_NO_WARNINGS: "1", NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, WORKER_PORT: "0", ...environment },
+    env: {
+      NODE_NO_WARNINGS: "1",
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      WORKER_PORT: "0",
+      ...environment,
+    },
   });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => (said += data.toString()));
