@@ -14,8 +14,8 @@ import type { Confirmations, Heads } from "./heads.ts";
 import { createPending } from "./pending.ts";
 import { contradictionOf, type Range, readRange } from "./range.ts";
 import { type ChainClient, ChainContradiction, RpcError } from "./rpc.ts";
+import { disagreementOf } from "./second-node.ts";
 import { readActivations } from "./settlement-view.ts";
-import { disagreementOf } from "./witness.ts";
 
 /**
  * Reads activations from the chain into the ledger: none lost, none twice, none before it is final. What the node says
@@ -62,7 +62,7 @@ export type ActivationWatcherOptions = ChainIdentity & {
   now(): number;
   onAlert(message: string): void;
   /** A second node, of somebody else: nothing is credited that the two do not agree on. */
-  witness?: ChainClient | undefined;
+  secondNode?: ChainClient | undefined;
   /** How many blocks one poll reads at most. */
   maxBlocks?: number;
   /** The age of the latest block from which on a chain has stopped; absent for a chain that makes blocks when asked. */
@@ -73,7 +73,17 @@ export type ActivationWatcherOptions = ChainIdentity & {
 const PATIENCE_MS = 120_000;
 
 export function createActivationWatcher(options: ActivationWatcherOptions): ActivationWatcher {
-  const { client, witness, chainId, settlement, startBlock, confirmations, ledger, now, maxBlocks = 2_000 } = options;
+  const {
+    client,
+    secondNode,
+    chainId,
+    settlement,
+    startBlock,
+    confirmations,
+    ledger,
+    now,
+    maxBlocks = 2_000,
+  } = options;
   const partition = chainPartition(chainId);
   const identity = createIdentityCheck(options);
   const alarm = createAlarm(options);
@@ -145,7 +155,7 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
     }
     const contradiction =
       contradictionOf(cursor, range) ??
-      (witness === undefined ? undefined : await disagreementOf(witness, settlement, confirmations, range));
+      (secondNode === undefined ? undefined : await disagreementOf(secondNode, settlement, confirmations, range));
     if (contradiction !== undefined) {
       follower.narrow();
       return wait(contradiction, true);

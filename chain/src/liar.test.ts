@@ -294,7 +294,7 @@ const foundByWitness: Record<string, Lie> = {
 
 for (const [name, lie] of Object.entries(foundByWitness)) {
   test(`a second node finds out a first that shows ${name}`, async () => {
-    const watching = watch(chain, { url: liar.url, witness: clientOf(chain.rpcUrl) });
+    const watching = watch(chain, { url: liar.url, secondNode: clientOf(chain.rpcUrl) });
     await activateThree();
     liar.lie = lie;
     for (let poll = 0; poll < 3; poll += 1) await watching.drain();
@@ -306,7 +306,7 @@ for (const [name, lie] of Object.entries(foundByWitness)) {
 }
 
 test("a second node holds back a first that calls blocks final too early", async () => {
-  const watching = watch(chain, { url: liar.url, witness: clientOf(chain.rpcUrl) });
+  const watching = watch(chain, { url: liar.url, secondNode: clientOf(chain.rpcUrl) });
   await chain.activate(alice, 23n);
   liar.lie = async ({ method, params }, honest) =>
     method === "eth_getBlockByNumber" && params[0] === "finalized" ? honest({ params: ["latest", false] }) : undefined;

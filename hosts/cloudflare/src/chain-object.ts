@@ -21,7 +21,7 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
     this.#pollMs = settings.CHAIN_POLL_MS;
     this.#watcher = createActivationWatcher({
       client: chainClientOf(settings.PRIMARY_RPC_URL),
-      ...(settings.WITNESS_RPC_URL === undefined ? {} : { witness: chainClientOf(settings.WITNESS_RPC_URL) }),
+      ...(settings.WITNESS_RPC_URL === undefined ? {} : { secondNode: chainClientOf(settings.WITNESS_RPC_URL) }),
       chainId: settings.PRIMARY_CHAIN_ID,
       settlement: settings.SETTLEMENT_ADDRESS,
       anchor: settings.PRIMARY_ANCHOR,

@@ -83,7 +83,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     startBlock: settings.SETTLEMENT_START_BLOCK,
     confirmations: settings.CONFIRMATIONS,
     stalledAfterMs: settings.CHAIN_STALLED_AFTER_MS,
-    ...(settings.WITNESS_RPC_URL === undefined ? {} : { witness: chainClientOf(settings.WITNESS_RPC_URL) }),
+    ...(settings.WITNESS_RPC_URL === undefined ? {} : { secondNode: chainClientOf(settings.WITNESS_RPC_URL) }),
     ledger,
     now: clock.now,
     onAlert: (message) => log("alert", "chain", { message }),

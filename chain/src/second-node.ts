@@ -12,19 +12,21 @@ import { type ChainClient, RpcError } from "./rpc.ts";
  * @throws ChainUnavailable also while the range is not final there.
  */
 export async function disagreementOf(
-  witness: ChainClient,
+  secondNode: ChainClient,
   settlement: Address,
   confirmations: Confirmations,
   range: Range,
 ): Promise<string | undefined> {
-  const { final } = await readHeads(witness, confirmations);
+  const { final } = await readHeads(secondNode, confirmations);
   const { number, hash } = range.end;
   if (final.number < number) throw new ChainUnavailable(`block ${number} is not final on the second node`);
-  const end = await readBlock(witness, number);
+  const end = await readBlock(secondNode, number);
   if (end?.hash !== hash) return `block ${number} is ${hash} on one node and ${end?.hash} on the other`;
-  const other = await inPlace(witness, end, readRange(witness, settlement, range.from, end)).catch((error: unknown) => {
-    throw error instanceof RpcError ? new ChainUnavailable(error.message, { cause: error }) : error;
-  });
+  const other = await inPlace(secondNode, end, readRange(secondNode, settlement, range.from, end)).catch(
+    (error: unknown) => {
+      throw error instanceof RpcError ? new ChainUnavailable(error.message, { cause: error }) : error;
+    },
+  );
   if (textOf(other) === textOf(range)) return undefined;
   return `two nodes tell different stories of the blocks from ${range.from} to ${number}`;
 }
