@@ -163,7 +163,7 @@ describe("the memory for bodies", () => {
   test("holds of a request what is sent on, not what its client padded it with", async () => {
     const account = await stack.account(100 * USD);
     const { heldBodies } = stack.gateway;
-    const padded = JSON.stringify(bodyOf("[[delay=1500]]")).replace("{", `{${" ".repeat(7 * MIB)}`);
+    const padded = JSON.stringify(bodyOf("[[delay=6000]]")).replace("{", `{${" ".repeat(7 * MIB)}`);
     const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
     // Five at once would be more than an eighth.
     const answers: Promise<WireAnswer>[] = [];
