@@ -9,7 +9,8 @@ import { findTestFiles, planTests, root, type TestFile, type TestProcess } from 
  * `npm test`: types, format and lint, the contracts' tests, and every `*.test.ts`, several processes at a time; then,
  * one at a time, the tests that measure time. `--deep` runs the same tests with larger numbers, `--serial` one process
  * at a time. Arguments that are no flags select test files: `.` or `./folder` those below a folder, anything else those
- * with it in their path. Failures are repeated at the end, before one line of counts.
+ * with it in their path. What failed beside others runs once more alone. Failures are repeated at the end, before one
+ * line of counts.
  */
 const args = process.argv.slice(2);
 const deep = args.includes("--deep");
@@ -18,6 +19,8 @@ const wanted = args.filter((argument) => !argument.startsWith("--"));
 const seed = { FOUNDRY_FUZZ_SEED: process.env.FOUNDRY_FUZZ_SEED ?? `0x${randomBytes(8).toString("hex")}` };
 /** Tests wait more than they compute: with fewer processes the cores stand idle. */
 const PROCESSES_PER_CORE = 2.5;
+/** If more fail, something is broken. */
+const MOST_RUN_AGAIN = 5;
 /** Of a failed step that is no test file, repeated at the end. */
 const LAST_LINES = 100;
 const compileCache = join(root, "node_modules", ".cache", "compile");
@@ -46,9 +49,10 @@ const plan = planTests(files);
 const withForge = wanted.length === 0 || wanted.some((part) => folderOf(part) === "contracts");
 if (deep && withForge) console.log(`The contracts' seed: FOUNDRY_FUZZ_SEED=${seed.FOUNDRY_FUZZ_SEED}`);
 const atOnce = serial ? 1 : Math.round(availableParallelism() * PROCESSES_PER_CORE);
-const results = await runSteps(steps(), { ...options, atOnce });
-results.push(...(await runSteps(plan.alone.map(testStep), { ...options, atOnce: 1 })));
-reportAll(results);
+const together = await runSteps(steps(), { ...options, atOnce });
+const alone = await runSteps(plan.alone.map(testStep), { ...options, atOnce: 1 });
+const again = await runAgain(together);
+reportAll([...together.filter(({ name }) => !again.some((other) => other.name === name)), ...alone, ...again]);
 
 function steps(): Step[] {
   const forgeReaders = plan.afterForge.map(testStep);
@@ -58,6 +62,20 @@ function steps(): Step[] {
     ...plan.together.map(testStep),
     ...(wanted.length === 0 ? checks() : []),
   ];
+}
+
+/**
+ * Runs once more, one at a time, the few test processes that failed beside others: a machine that is too slow for
+ * several at a time says nothing about the code. What passes only then is named, to be mended.
+ */
+async function runAgain(results: readonly StepResult[]): Promise<StepResult[]> {
+  const failed = plan.together.filter(({ name }) => results.some((result) => result.name === name && !result.passed));
+  if (serial || failed.length > MOST_RUN_AGAIN) return [];
+  const again = await runSteps(failed.map(testStep), { ...options, atOnce: 1 });
+  for (const { name } of again.filter(({ passed }) => passed)) {
+    console.log(`UNSTABLE: ${name} failed beside others, passed alone.`);
+  }
+  return again;
 }
 
 function checks(): Step[] {
