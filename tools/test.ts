@@ -32,7 +32,7 @@ const options = {
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? compileCache,
     ...(deep ? { DEEP: "1", FOUNDRY_PROFILE: "deep", ...seed } : {}),
   },
-  timeoutMs: deep ? 4 * 3_600_000 : 900_000,
+  timeoutMs: deep ? 4 * 3_600_000 : 1_800_000,
 };
 
 const startedAt = performance.now();
