@@ -9,8 +9,6 @@ export type HostileKind = {
   reads?: "all" | "nothing" | "slowly";
   /** So many bytes of the body are sent each tenth of a second; all at once without it. */
   trickles?: number;
-  /** More connections than the others have. */
-  connections?: number;
   /** Sends one request after the other on one connection, as fast as they are answered; else each has its own. */
   keepsAlive?: boolean;
 };

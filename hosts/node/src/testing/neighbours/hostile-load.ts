@@ -37,8 +37,7 @@ process.on("message", async (order: HostileOrder | "stop") => {
   stopped = false;
   counts = {};
   const kind = makeHostileKinds(order.keys, order.baseUrl)[order.kind];
-  const connections = Math.ceil(order.connections * ((kind.connections ?? 60) / 60));
-  clients = Array.from({ length: connections }, (_, connection) => attack(order.url, kind, connection));
+  clients = Array.from({ length: order.connections }, (_, connection) => attack(order.url, kind, connection));
   process.send?.("begun");
 });
 process.stdout.write("ready\n");
