@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {MerkleProof} from "@openzeppelin/contracts/utils/cryptography/MerkleProof.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
@@ -73,6 +74,9 @@ contract InferenceSettlement is IInferenceSettlement {
     uint128 internal _owedProviderNanoUsd;
     uint128 internal _totalOwedNanoUsd;
 
+    /// @inheritdoc IInferenceSettlement
+    mapping(uint256 batch => bytes32) public rootOf;
+
     /// @dev Amounts owed to an agent, in nano-dollars.
     struct Owed {
         uint128 safe;
@@ -140,6 +144,7 @@ contract InferenceSettlement is IInferenceSettlement {
         require(batch.id == _batchCount + 1, WrongBatch(_batchCount + 1, batch.id));
         uint256 entries = batch.debits.length + batch.serves.length;
         require(entries != 0 && entries <= MAX_BATCH_ENTRIES, WrongBatchSize(entries));
+        require(batch.root != 0, NoRoot());
         _checkDay(batch.day);
 
         uint256 toProvider = _debitAll(batch.id, batch.debits);
@@ -149,6 +154,7 @@ contract InferenceSettlement is IInferenceSettlement {
         uint192 debitedAfter = _totalDebitedNanoUsd + total.toUint192();
 
         (_batchCount, _totalDebitedNanoUsd) = (uint64(batch.id), debitedAfter);
+        rootOf[batch.id] = batch.root;
         _owedProviderNanoUsd += toProvider.toUint128();
         // `mintedBack` can exceed what this batch adds: it includes fractions of a token unit that earlier batches left
         // owed.
@@ -273,7 +279,12 @@ contract InferenceSettlement is IInferenceSettlement {
     }
 
     /// @inheritdoc IInferenceSettlement
-    function leafOf(Use calldata use) external view returns (bytes32) {
+    function verify(Use calldata use, bytes32[] calldata proof) external view returns (bool) {
+        return MerkleProof.verifyCalldata(proof, rootOf[use.batch], leafOf(use));
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function leafOf(Use calldata use) public view returns (bytes32) {
         return keccak256(bytes.concat(keccak256(abi.encode(block.chainid, address(this), use))));
     }
 

@@ -332,7 +332,7 @@ contract AttacksTest is ThreeChains {
     }
 
     function debitOf(uint256 day, uint96 amount) private view returns (IInferenceSettlement.Batch memory batch) {
-        (batch.id, batch.day) = (settlement.batchCount() + 1, day);
+        (batch.id, batch.day, batch.root) = (settlement.batchCount() + 1, day, "root");
         batch.debits = new IInferenceSettlement.Debit[](1);
         batch.debits[0] = IInferenceSettlement.Debit(alice, amount);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {Hashes} from "@openzeppelin/contracts/utils/cryptography/Hashes.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 import {IInferenceSettlement} from "../src/interfaces/IInferenceSettlement.sol";
@@ -334,6 +335,56 @@ contract SettleTest is BaseTest {
             )
         );
         assertEq(settlement.leafOf(use), keccak256(abi.encode(inner)));
+    }
+
+    /* PROOF */
+
+    /// @dev Three leaves in OpenZeppelin's tree: the third is beside the node of the others.
+    function testFuzzVerify_usesOfTheBatch(IInferenceSettlement.Use[3] calldata given, uint256 other) public {
+        IInferenceSettlement.Use[3] memory uses = given;
+        bytes32[3] memory leaves;
+        for (uint256 i; i < 3; ++i) {
+            uses[i].batch = 1;
+            leaves[i] = settlement.leafOf(uses[i]);
+        }
+        bytes32 node = Hashes.commutativeKeccak256(leaves[0], leaves[1]);
+        IInferenceSettlement.Batch memory batch = debit(alice, 1);
+        batch.root = Hashes.commutativeKeccak256(node, leaves[2]);
+        bytes32[] memory proof = new bytes32[](1);
+        proof[0] = node;
+        assertFalse(settlement.verify(uses[2], proof), "not settled yet");
+        settle(batch);
+        assertEq(settlement.rootOf(1), batch.root);
+        assertEq(settlement.rootOf(2), 0);
+        assertTrue(settlement.verify(uses[2], proof));
+        assertFalse(settlement.verify(uses[2], new bytes32[](0)));
+
+        vm.assume(other != uses[2].costNanoUsd);
+        uses[2].costNanoUsd = other;
+        assertFalse(settlement.verify(uses[2], proof), "another cost");
+        uses[2] = given[2];
+        uses[2].batch = 2;
+        assertFalse(settlement.verify(uses[2], proof), "another batch");
+        uses[2].batch = 1;
+        vm.chainId(block.chainid + 1);
+        assertFalse(settlement.verify(uses[2], proof), "another chain");
+        vm.chainId(block.chainid - 1);
+
+        proof = new bytes32[](2);
+        (proof[0], proof[1]) = (leaves[0], leaves[2]);
+        assertTrue(settlement.verify(uses[1], proof));
+    }
+
+    /// @dev A batch of one use: the leaf is the root, and the proof is empty.
+    function testVerify_oneUse() public {
+        IInferenceSettlement.Use memory use;
+        (use.batch, use.account, use.costNanoUsd) = (1, alice, 5);
+        IInferenceSettlement.Batch memory batch = debit(alice, 5);
+        batch.root = settlement.leafOf(use);
+        settle(batch);
+        assertTrue(settlement.verify(use, new bytes32[](0)));
+        use.account = bob;
+        assertFalse(settlement.verify(use, new bytes32[](0)));
     }
 
     /* HELPERS */

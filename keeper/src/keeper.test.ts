@@ -29,6 +29,8 @@ import {
 
 const DOLLAR = 1_000_000n;
 const DAY_SECONDS = 86_400;
+/** Of a batch whose uses nobody asks for. */
+const ROOT = pad("0x1");
 let chains: ThreeChains;
 const running = new Set<Keeper>();
 const events: { level: string; event: string; [field: string]: unknown }[] = [];
@@ -382,7 +384,7 @@ async function approve(site: ChainSite, token: Address, spender: Address, amount
 async function settle(site: ChainSite, { id, amountNanoUsd }: { id: bigint; amountNanoUsd: bigint }): Promise<void> {
   const { timestamp } = await site.client.getBlock();
   const debits = [{ account: alice.address, amountNanoUsd }];
-  const batch = { id, day: timestamp / BigInt(DAY_SECONDS), root: zeroHash, debits, serves: [] };
+  const batch = { id, day: timestamp / BigInt(DAY_SECONDS), root: ROOT, debits, serves: [] };
   const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
   const call = { ...settlement, account: settler, functionName: "settle", args: [batch] } as const;
   await site.sent(await site.client.writeContract(call));
@@ -407,7 +409,7 @@ async function serveBy(site: ChainSite, agents: readonly Address[]): Promise<voi
   const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
   const id = (await site.client.readContract({ ...settlement, functionName: "batchCount" })) + 1n;
   const serves = agents.map((agent) => ({ agent, account: alice.address, day: Number(day), amountNanoUsd: 1_000n }));
-  const args = [{ id, day, root: zeroHash, debits: [], serves }] as const;
+  const args = [{ id, day, root: ROOT, debits: [], serves }] as const;
   await site.sent(await site.client.writeContract({ ...settlement, account: settler, functionName: "settle", args }));
 }
 

@@ -56,8 +56,8 @@ interface IInferenceSettlement {
         uint256 id;
         /// @dev The day whose ceiling applies: today, or yesterday until 06:00 UTC.
         uint256 day;
-        /// @dev The Merkle root of the leaves of its uses ({leafOf}). As in OpenZeppelin's tree, pairs are sorted
-        /// before hashing.
+        /// @dev The Merkle root of the leaves of its uses ({leafOf}), never zero. As in OpenZeppelin's merkle-tree,
+        /// pairs are sorted before hashing. The contract stores it and cannot compare it with the debits.
         bytes32 root;
         Debit[] debits;
         Serve[] serves;
@@ -72,6 +72,7 @@ interface IInferenceSettlement {
         uint256 costNanoUsd;
         /// @dev The agent that served the use; `address(0)` if the protocol's account served it.
         address server;
+        /// @dev The UTC day on which the request was admitted, which is the `day` of its {Serve}.
         uint256 dayServed;
         /// @dev The hash of the agent's offer; 0 if the protocol's account served the use.
         bytes32 offerHash;
@@ -188,6 +189,9 @@ interface IInferenceSettlement {
     /// @notice The batch id is not `expected`, the next one.
     error WrongBatch(uint256 expected, uint256 got);
 
+    /// @notice The Merkle root of the batch is zero.
+    error NoRoot();
+
     /// @notice The batch does not have 1 to 200 entries.
     error WrongBatchSize(uint256 entries);
 
@@ -273,6 +277,9 @@ interface IInferenceSettlement {
     /// @notice The number of batches, which is the id of the last one.
     function batchCount() external view returns (uint256);
 
+    /// @notice The Merkle root of a batch; 0 if there is no such batch.
+    function rootOf(uint256 batch) external view returns (bytes32);
+
     /// @notice The sum of all debits.
     function totalDebitedNanoUsd() external view returns (uint256);
 
@@ -293,6 +300,10 @@ interface IInferenceSettlement {
 
     /// @notice The balance sheet of the primary chain, for invariant I1a.
     function books() external view returns (Books memory);
+
+    /// @notice Whether `use` is in its batch: whether `proof`, as OpenZeppelin's merkle-tree makes it, leads from the
+    /// use's leaf to the stored root of the batch. False for an unknown batch.
+    function verify(Use calldata use, bytes32[] calldata proof) external view returns (bool);
 
     /// @notice The leaf of a use in the Merkle tree of its batch:
     /// keccak256(keccak256(abi.encode(chainId, settlement, batch, account, receipt, costNanoUsd, server, dayServed,
@@ -321,7 +332,7 @@ interface IInferenceSettlement {
     /// @notice Debits the accounts of a batch, atomically. Uses served by the protocol's account are owed to the
     /// provider. Uses served by an agent are split: 40 % is owed to its Safe, 10 % is minted back to the account in
     /// whole token units (the remainder stays owed until its next use), and the rest is owed to its treasury.
-    /// @dev Reverts with {OnlySettler}, {WrongBatch}, {WrongBatchSize}, {WrongDay}, {CeilingReached},
+    /// @dev Reverts with {OnlySettler}, {WrongBatch}, {WrongBatchSize}, {NoRoot}, {WrongDay}, {CeilingReached},
     /// {InsufficientCredit}, {NotAnAgent} or {CapacityExceeded}. Emits {Debited} for each entry, {Served} for each
     /// serve, and {Settled}.
     function settle(Batch calldata batch) external;

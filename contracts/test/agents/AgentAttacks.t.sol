@@ -343,7 +343,9 @@ contract AgentAttacksTest is AgentsTest {
         serves[0] = IInferenceSettlement.Serve(address(agent), alice, SafeCast.toUint32(day), amountNanoUsd);
         vm.prank(settler);
         settlement.settle(
-            IInferenceSettlement.Batch(id, block.timestamp / 1 days, 0, new IInferenceSettlement.Debit[](0), serves)
+            IInferenceSettlement.Batch(
+                id, block.timestamp / 1 days, "root", new IInferenceSettlement.Debit[](0), serves
+            )
         );
     }
 

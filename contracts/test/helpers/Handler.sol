@@ -218,6 +218,7 @@ contract Handler is BridgeHandler {
     function newBatch(bool yesterday) private view returns (IInferenceSettlement.Batch memory batch) {
         batch.id = SETTLEMENT.batchCount() + 1;
         batch.day = block.timestamp / 1 days;
+        batch.root = keccak256(abi.encode(batch.id));
         if (yesterday && block.timestamp % 1 days < 6 hours) --batch.day;
     }
 

@@ -101,7 +101,8 @@ contract MutantSettlement is InferenceSettlement {
         (_batchCount, _totalDebitedNanoUsd) = (_batchCount + 1, _totalDebitedNanoUsd + total.toUint192());
         _owedProviderNanoUsd += total.toUint128();
         _totalOwedNanoUsd += total.toUint128();
-        emit Settled(_batchCount, day, 0, total, paidNanoUsd[day], _totalDebitedNanoUsd);
+        rootOf[_batchCount] = "root";
+        emit Settled(_batchCount, day, "root", total, paidNanoUsd[day], _totalDebitedNanoUsd);
     }
 
     function payFromNoDay(uint256 day, uint256 amountNanoUsd) external {

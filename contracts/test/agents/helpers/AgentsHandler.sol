@@ -202,7 +202,7 @@ contract AgentsHandler is TestBase, QuietUtils {
         serves[0] = IInferenceSettlement.Serve(agent, CUSTOMER, day.toUint32(), bound(amount, 1, left).toUint96());
         uint256 id = s.settlement.batchCount() + 1;
         vm.prank(s.settler);
-        s.settlement.settle(IInferenceSettlement.Batch(id, day, 0, new IInferenceSettlement.Debit[](0), serves));
+        s.settlement.settle(IInferenceSettlement.Batch(id, day, "root", new IInferenceSettlement.Debit[](0), serves));
     }
 
     function giftPlainly(uint256 amount) external observed {
