@@ -26,6 +26,10 @@ contract InferenceSettlement is IInferenceSettlement {
     /// @inheritdoc IInferenceSettlement
     uint256 public constant MAX_BATCH_ENTRIES = 200;
     /// @inheritdoc IInferenceSettlement
+    uint256 public constant MAX_BATCH_SERVES = 100;
+    /// @inheritdoc IInferenceSettlement
+    uint256 public constant MAX_SERVE_AGE_DAYS = 3;
+    /// @inheritdoc IInferenceSettlement
     uint256 public constant GRACE = 6 hours;
 
     /* IMMUTABLES */
@@ -76,6 +80,10 @@ contract InferenceSettlement is IInferenceSettlement {
 
     /// @inheritdoc IInferenceSettlement
     mapping(uint256 batch => bytes32) public rootOf;
+
+    /// @dev The last day on which the ceiling changed, and the ceiling with which the day before had ended.
+    uint64 internal _ceilingDay;
+    uint96 internal _ceilingAtMidnight;
 
     /// @dev Amounts owed to an agent, in nano-dollars.
     struct Owed {
@@ -144,13 +152,14 @@ contract InferenceSettlement is IInferenceSettlement {
         require(batch.id == _batchCount + 1, WrongBatch(_batchCount + 1, batch.id));
         uint256 entries = batch.debits.length + batch.serves.length;
         require(entries != 0 && entries <= MAX_BATCH_ENTRIES, WrongBatchSize(entries));
+        require(batch.serves.length <= MAX_BATCH_SERVES, TooManyServes(batch.serves.length));
         require(batch.root != 0, NoRoot());
-        _checkDay(batch.day);
+        uint256 ceiling = ceilingOn(batch.day);
 
         uint256 toProvider = _debitAll(batch.id, batch.debits);
         (uint256 served, uint256 mintedBack) = _serveAll(batch.id, batch.day, batch.serves);
         uint256 total = toProvider + served;
-        uint256 paidAfter = _payFromDay(batch.day, total);
+        uint256 paidAfter = _payFromDay(batch.day, total, ceiling);
         uint192 debitedAfter = _totalDebitedNanoUsd + total.toUint192();
 
         (_batchCount, _totalDebitedNanoUsd) = (uint64(batch.id), debitedAfter);
@@ -191,16 +200,14 @@ contract InferenceSettlement is IInferenceSettlement {
     function raiseCeiling(uint96 toNanoUsd) external onlyTimelock {
         uint96 current = ceilingNanoUsd;
         require(toNanoUsd > current, CeilingNotHigher(current, toNanoUsd));
-        ceilingNanoUsd = toNanoUsd;
-        emit CeilingChanged(current, toNanoUsd);
+        _setCeiling(current, toNanoUsd);
     }
 
     /// @inheritdoc IInferenceSettlement
     function lowerCeiling(uint96 toNanoUsd) external onlyGuardian {
         uint96 current = ceilingNanoUsd;
         require(toNanoUsd < current, CeilingNotLower(current, toNanoUsd));
-        ceilingNanoUsd = toNanoUsd;
-        emit CeilingChanged(current, toNanoUsd);
+        _setCeiling(current, toNanoUsd);
     }
 
     /// @inheritdoc IInferenceSettlement
@@ -230,6 +237,15 @@ contract InferenceSettlement is IInferenceSettlement {
         day = block.timestamp / 1 days;
         leftNanoUsd = Math.saturatingSub(ceilingNanoUsd, paidNanoUsd[day]);
         resetsAt = (day + 1) * 1 days;
+    }
+
+    /// @inheritdoc IInferenceSettlement
+    function ceilingOn(uint256 day) public view returns (uint256 nanoUsd) {
+        uint256 today = block.timestamp / 1 days;
+        bool isYesterdayInGrace = day == today - 1 && block.timestamp % 1 days < GRACE;
+        require(day == today || isYesterdayInGrace, WrongDay(day, today));
+        nanoUsd = ceilingNanoUsd;
+        if (day != today && _ceilingDay == today) nanoUsd = Math.min(nanoUsd, _ceilingAtMidnight);
     }
 
     /// @inheritdoc IInferenceSettlement
@@ -306,19 +322,11 @@ contract InferenceSettlement is IInferenceSettlement {
         emit Activated(id, account, from, amount, totalAfter, creditAfter, srcEid, guid);
     }
 
-    /// @dev Accepts today, and yesterday during the grace period.
-    function _checkDay(uint256 day) internal view {
-        uint256 today = block.timestamp / 1 days;
-        bool isYesterdayInGrace = day + 1 == today && block.timestamp % 1 days < GRACE;
-        require(day == today || isYesterdayInGrace, WrongDay(day, today));
-    }
-
-    /// @dev Adds `total` to the amount debited on `day`. Reverts if the sum exceeds the current ceiling. Returns the
-    /// sum.
-    function _payFromDay(uint256 day, uint256 total) internal returns (uint256 paidAfter) {
+    /// @dev Adds `total` to the amount debited on `day`, of which `ceiling` is the ceiling. Returns the sum.
+    function _payFromDay(uint256 day, uint256 total, uint256 ceiling) internal returns (uint256 paidAfter) {
         uint256 paid = paidNanoUsd[day];
         paidAfter = paid + total;
-        require(paidAfter <= ceilingNanoUsd, CeilingReached(day, total, Math.saturatingSub(ceilingNanoUsd, paid)));
+        require(paidAfter <= ceiling, CeilingReached(day, total, Math.saturatingSub(ceiling, paid)));
         paidNanoUsd[day] = paidAfter;
     }
 
@@ -338,7 +346,8 @@ contract InferenceSettlement is IInferenceSettlement {
     {
         for (uint256 i; i < serves.length; ++i) {
             Serve calldata serve = serves[i];
-            require(serve.day <= day, WrongDay(serve.day, day));
+            bool isInTime = serve.day <= day && serve.day + MAX_SERVE_AGE_DAYS >= day;
+            require(isInTime, WrongDay(serve.day, day));
             _lowerCredit(batch, serve.account, serve.amountNanoUsd);
             _useCapacity(batch, serve);
             mintedBack += _share(serve);
@@ -393,6 +402,14 @@ contract InferenceSettlement is IInferenceSettlement {
     /// @dev Dollars and tokens can only be moved in whole token units. The remainder stays owed.
     function _wholeUnits(uint256 nanoUsd) internal pure returns (uint256 units, uint128 rest) {
         return (nanoUsd / NANO_USD_PER_TOKEN_UNIT, (nanoUsd % NANO_USD_PER_TOKEN_UNIT).toUint128());
+    }
+
+    /// @dev The first change of a day keeps the ceiling with which the day before ended.
+    function _setCeiling(uint96 current, uint96 toNanoUsd) internal {
+        uint64 today = uint64(block.timestamp / 1 days);
+        if (_ceilingDay != today) (_ceilingDay, _ceilingAtMidnight) = (today, current);
+        ceilingNanoUsd = toNanoUsd;
+        emit CeilingChanged(current, toNanoUsd);
     }
 
     function _setSettler(address newSettler) internal {

@@ -148,6 +148,27 @@ contract AttacksTest is ThreeChains {
         assertEq(token.balanceOf(alice), 2e6);
     }
 
+    /// @dev With an agent that never served: the unused allowances of a batch's day and of the three days before it.
+    /// Older ones have expired.
+    function testStolenSettlerAndAgent_getFourDaysOfAllowance() public {
+        fund(alice, 1_000e6);
+        vm.prank(alice);
+        minter.mintAndActivate(1_000e6, alice);
+        uint256 day = block.timestamp / 1 days;
+        uint256 served;
+        for (uint256 age; age < 50; ++age) {
+            pool.setCapacity(agent, day - age, 1e9);
+            IInferenceSettlement.Batch memory batch = debitOf(day, 0);
+            batch.serves = new IInferenceSettlement.Serve[](1);
+            batch.serves[0] = IInferenceSettlement.Serve(agent, alice, (day - age).toUint32(), 1e9);
+            vm.prank(settler);
+            try settlement.settle(batch) {
+                served += 1e9;
+            } catch {}
+        }
+        assertEq(served, 4e9);
+    }
+
     /// @dev Like any fixed window, the seconds around midnight allow two ceilings, and not three.
     function testMidnightEdge_twoCeilings() public {
         fund(alice, 1_000e6);

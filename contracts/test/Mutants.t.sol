@@ -39,7 +39,7 @@ contract MutantsTest is Checks {
         handler.relay(0, 1);
         handler.flush(0, true);
         handler.settle(0, 7_000, 2, false);
-        handler.settleServed(1, 0, 2_000, 0, false);
+        handler.settleServed(1, 0, 2_000, 1, false);
         assertEq(settlement.batchCount(), 2);
     }
 

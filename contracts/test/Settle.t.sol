@@ -113,6 +113,22 @@ contract SettleTest is BaseTest {
         assertEq(settlement.totalDebitedNanoUsd(), 200);
     }
 
+    function testSettle_atMostAHundredServes() public {
+        IInferenceSettlement.Batch memory batch = newBatch(100, 100);
+        for (uint256 i; i < 100; ++i) {
+            batch.serves[i] = IInferenceSettlement.Serve(agent, alice, today.toUint32(), 1);
+        }
+        settle(batch);
+        batch = newBatch(0, 101);
+        expectRefusal(batch, abi.encodeWithSelector(IInferenceSettlement.TooManyServes.selector, 101));
+    }
+
+    function testSettle_withoutARoot() public {
+        IInferenceSettlement.Batch memory batch = debit(alice, 1);
+        batch.root = 0;
+        expectRefusal(batch, abi.encodeWithSelector(IInferenceSettlement.NoRoot.selector));
+    }
+
     /* DAYS */
 
     function testFuzzSettle_todayOrYesterdayUntilSix(uint256 day, uint256 time) public {
@@ -151,6 +167,44 @@ contract SettleTest is BaseTest {
         (, uint256 left,) = settlement.ceilingToday();
         assertEq(left, 0);
         assertEq(settlement.paidNanoUsd(today), 31e9);
+    }
+
+    /// @dev Yesterday has the ceiling with which it ended, until its grace period is over.
+    function testSettle_raiseDoesNotReopenYesterday() public {
+        settle(debit(alice, 50e9));
+        vm.warp((today + 1) * 1 days + 1);
+        raiseCeiling(60e9);
+        raiseCeiling(70e9);
+        IInferenceSettlement.Batch memory batch = debit(bob, 1);
+        expectRefusal(batch, abi.encodeWithSelector(IInferenceSettlement.CeilingReached.selector, today, 1, 0));
+        assertEq(settlement.ceilingOn(today), 50e9);
+        assertEq(settlement.ceilingOn(today + 1), 70e9);
+        batch.day = today + 1;
+        batch.debits[0].amountNanoUsd = 60e9;
+        settle(batch);
+        vm.warp((today + 2) * 1 days);
+        assertEq(settlement.ceilingOn(today + 1), 70e9);
+    }
+
+    function testSettle_lowerAlsoStopsYesterday() public {
+        vm.warp((today + 1) * 1 days + 1);
+        vm.prank(guardian);
+        settlement.lowerCeiling(20e9);
+        IInferenceSettlement.Batch memory batch = debit(alice, 20e9 + 1);
+        expectRefusal(
+            batch, abi.encodeWithSelector(IInferenceSettlement.CeilingReached.selector, today, 20e9 + 1, 20e9)
+        );
+        raiseCeiling(30e9);
+        assertEq(settlement.ceilingOn(today), 30e9);
+        raiseCeiling(80e9);
+        assertEq(settlement.ceilingOn(today), 50e9);
+    }
+
+    function testFuzzCeilingOn_openDaysOnly(uint256 day) public {
+        vm.warp((today + 1) * 1 days);
+        vm.assume(day != today && day != today + 1);
+        vm.expectRevert(abi.encodeWithSelector(IInferenceSettlement.WrongDay.selector, day, today + 1));
+        settlement.ceilingOn(day);
     }
 
     /* AGENTS */
@@ -227,6 +281,24 @@ contract SettleTest is BaseTest {
         pool.setCapacity(agent, today + 1, 20e9);
         IInferenceSettlement.Batch memory batch = serve(alice, 1, today + 1);
         expectRefusal(batch, abi.encodeWithSelector(IInferenceSettlement.WrongDay.selector, today + 1, today));
+        // Also when that day is today, and the batch is yesterday's.
+        vm.warp((today + 1) * 1 days);
+        expectRefusal(batch, abi.encodeWithSelector(IInferenceSettlement.WrongDay.selector, today + 1, today));
+        batch.day = today + 1;
+        settle(batch);
+    }
+
+    /// @dev An allowance expires: a use can be settled until three days after the day on which it was served.
+    function testFuzzSettle_servesOfThreeDaysBefore(uint256 age, bool yesterday) public {
+        age = bound(age, 0, today);
+        uint256 day = yesterday ? today - 1 : today;
+        vm.warp(today * 1 days);
+        vm.assume(age <= day);
+        pool.setCapacity(agent, day - age, 1e9);
+        IInferenceSettlement.Batch memory batch = serve(alice, 1e9, day - age);
+        batch.day = day;
+        if (age <= 3) settle(batch);
+        else expectRefusal(batch, abi.encodeWithSelector(IInferenceSettlement.WrongDay.selector, day - age, day));
     }
 
     function testSettle_serverThatIsNoAgent() public {

@@ -20,7 +20,7 @@ import {ITokenMinter} from "./ITokenMinter.sol";
 /// is read at the time of payment, so a payee that is blocked or replaced does not affect other payments.
 /// Invariants (numbered as in the README of this package), after every transaction:
 /// I1a backing = token supply + credit + owed + lines, in nano-dollars ({books}). I3 the credits and the amounts owed
-/// each sum to their totals. I5 what is debited on a day never exceeds the ceiling at the time of each batch. I6 what
+/// each sum to their totals. I5 what is debited on a day never exceeds its ceiling at the time of each batch. I6 what
 /// an agent serves on a day never exceeds its capacity of that day.
 interface IInferenceSettlement {
     /// @notice The constructor arguments of the settlement.
@@ -42,7 +42,8 @@ interface IInferenceSettlement {
         uint96 amountNanoUsd;
     }
 
-    /// @notice What an account used through an agent's allowance of `day`: the sum of such uses in the batch.
+    /// @notice What an account used through an agent's allowance of `day`: the sum of such uses in the batch. `day` is
+    /// the day of the batch or one of the {MAX_SERVE_AGE_DAYS} days before it.
     struct Serve {
         address agent;
         address account;
@@ -195,7 +196,11 @@ interface IInferenceSettlement {
     /// @notice The batch does not have 1 to 200 entries.
     error WrongBatchSize(uint256 entries);
 
-    /// @notice `day` is outside the period in which it can be settled, or a serve is dated after the day of its batch.
+    /// @notice The batch has more than {MAX_BATCH_SERVES} serves.
+    error TooManyServes(uint256 serves);
+
+    /// @notice `day` is outside the period in which it can be settled, or a serve is dated after the day of its batch or
+    /// more than {MAX_SERVE_AGE_DAYS} days before it.
     error WrongDay(uint256 day, uint256 today);
 
     /// @notice The batch exceeds the `leftNanoUsd` that remain under the ceiling of `day`.
@@ -240,6 +245,13 @@ interface IInferenceSettlement {
     /// @notice The maximum number of entries in a batch: 200.
     function MAX_BATCH_ENTRIES() external view returns (uint256);
 
+    /// @notice The maximum number of serves among them: 100. A batch of the most expensive serves then fits in a
+    /// transaction, whose gas is limited to 2^24 (EIP-7825).
+    function MAX_BATCH_SERVES() external view returns (uint256);
+
+    /// @notice The maximum age of a serve: 3 days before the day of its batch. An older allowance has expired unpaid.
+    function MAX_SERVE_AGE_DAYS() external view returns (uint256);
+
     /// @notice Seconds after the end of a day during which it can still be settled: until 06:00 UTC.
     function GRACE() external view returns (uint256);
 
@@ -254,6 +266,11 @@ interface IInferenceSettlement {
 
     /// @notice The maximum that can be debited from all accounts together in one day.
     function ceilingNanoUsd() external view returns (uint96);
+
+    /// @notice The ceiling of `day`: today's, or, until 06:00 UTC, the one with which yesterday ended; today's if it is
+    /// lower, so that the guardian also stops yesterday.
+    /// @dev Reverts with {WrongDay} for any other day.
+    function ceilingOn(uint256 day) external view returns (uint256);
 
     /// @notice The amount debited on `day` so far.
     function paidNanoUsd(uint256 day) external view returns (uint256);
@@ -332,9 +349,11 @@ interface IInferenceSettlement {
     /// @notice Debits the accounts of a batch, atomically. Uses served by the protocol's account are owed to the
     /// provider. Uses served by an agent are split: 40 % is owed to its Safe, 10 % is minted back to the account in
     /// whole token units (the remainder stays owed until its next use), and the rest is owed to its treasury.
-    /// @dev Reverts with {OnlySettler}, {WrongBatch}, {WrongBatchSize}, {NoRoot}, {WrongDay}, {CeilingReached},
-    /// {InsufficientCredit}, {NotAnAgent} or {CapacityExceeded}. Emits {Debited} for each entry, {Served} for each
-    /// serve, and {Settled}.
+    /// The offer that an agent's computer signed is checked by the gateway and not here: a computer may be removed
+    /// before its uses are posted. Each leaf has the hash of the offer.
+    /// @dev Reverts with {OnlySettler}, {WrongBatch}, {WrongBatchSize}, {TooManyServes}, {NoRoot}, {WrongDay},
+    /// {CeilingReached}, {InsufficientCredit}, {NotAnAgent} or {CapacityExceeded}. Emits {Debited} for each entry,
+    /// {Served} for each serve, and {Settled}.
     function settle(Batch calldata batch) external;
 
     /// @notice Pays the provider what it is owed, in whole token units. Anyone may call this function and the next two.
@@ -347,11 +366,12 @@ interface IInferenceSettlement {
     /// @notice Pays an agent's treasury what it is owed.
     function payTreasury(address agent) external;
 
-    /// @notice Raises the ceiling with immediate effect. The delay is enforced by the timelock.
+    /// @notice Raises the ceiling from today on. The delay is enforced by the timelock.
     /// @dev Reverts with {OnlyTimelock} or {CeilingNotHigher}.
     function raiseCeiling(uint96 toNanoUsd) external;
 
-    /// @notice Lowers the ceiling with immediate effect, to zero if needed. Earlier debits are unaffected.
+    /// @notice Lowers the ceiling with immediate effect, also that of yesterday, to zero if needed. Earlier debits are
+    /// unaffected.
     /// @dev Reverts with {OnlyGuardian} or {CeilingNotLower}.
     function lowerCeiling(uint96 toNanoUsd) external;
 

@@ -45,6 +45,19 @@ contract AgentAttacksTest is AgentsTest {
         settle(2, day + 1, 1);
     }
 
+    /// @notice An agent removes its computer before its uses are posted. They are still paid, as the settlement does not
+    /// read computers: the gateway does, when it accepts an offer.
+    function testAttack_computerRemovedBeforeTheSettlement() public {
+        back(bob, address(agent), 9e18);
+        warpTo(1, 10 hours);
+        fundToken(alice, 20e6);
+        vm.prank(alice);
+        settlement.activate(20e6);
+        assertEq(registry.computerOf(address(agent)), address(0));
+        settle(1, block.timestamp / 1 days, 9e9);
+        assertEq(settlement.servedNanoUsd(address(agent), block.timestamp / 1 days), 9e9);
+    }
+
     /// @notice Identities move stake among each other as fast as they can. On no day do they have more capacity in
     /// total than was staked when the day began.
     function testFuzzAttack_stakeHopping(uint256 seed) public {

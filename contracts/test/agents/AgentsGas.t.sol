@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {AgentToken} from "../../src/agents/AgentToken.sol";
+import {IInferenceSettlement} from "../../src/interfaces/IInferenceSettlement.sol";
 import {AgentsTest} from "./helpers/AgentsTest.sol";
 
 /// @notice The gas of each operation as a whole transaction, with real USDC, Uniswap pools and Safes, for agents that
@@ -40,6 +42,43 @@ contract AgentsGasTest is AgentsTest {
             vm.warp(block.timestamp + 2);
             trade(bob, stakingMarket, address(usdc), dollars);
         }
+    }
+
+    /// @dev The most expensive batch: each serve is the first of an agent and of an account. It fits in a transaction,
+    /// whose gas EIP-7825 limits.
+    function testGas_settleTheMostExpensiveBatch() public {
+        IInferenceSettlement.Batch memory batch;
+        (batch.id, batch.root) = (1, "root");
+        batch.serves = new IInferenceSettlement.Serve[](settlement.MAX_BATCH_SERVES());
+        batch.debits = new IInferenceSettlement.Debit[](settlement.MAX_BATCH_ENTRIES() - batch.serves.length);
+        staking.mint(address(this), 200e18);
+        staking.approve(address(pool), 200e18);
+        for (uint256 i; i < batch.serves.length; ++i) {
+            address seller = address(createAgent(agentOwner));
+            pool.enterFor(seller, 1e18);
+            vm.prank(agentOwner);
+            AgentToken(seller).setReserve(1e18);
+            batch.serves[i] = IInferenceSettlement.Serve(seller, newAccount(i), 0, 12_345_678);
+        }
+        for (uint256 i; i < batch.debits.length; ++i) {
+            batch.debits[i] = IInferenceSettlement.Debit(newAccount(batch.serves.length + i), 12_345_678);
+        }
+        warpTo(1, 1 hours);
+        batch.day = block.timestamp / 1 days;
+        for (uint256 i; i < batch.serves.length; ++i) {
+            batch.serves[i].day = uint32(batch.day);
+        }
+        vm.prank(settler);
+        settlement.settle(batch);
+        uint256 gas = vm.snapshotGasLastCall("InferenceSettlement", "settle the most expensive batch");
+        assertLt(gas, 2 ** 24);
+    }
+
+    function newAccount(uint256 i) private returns (address account) {
+        account = address(uint160(uint256(keccak256(abi.encode("account", i)))));
+        fund(account, 1e6);
+        vm.prank(account);
+        minter.mintAndActivate(1e6, account);
     }
 
     function testGas_notifyFee() public {

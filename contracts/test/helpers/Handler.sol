@@ -55,13 +55,14 @@ contract Handler is BridgeHandler {
         IInferenceSettlement.Batch memory batch = newBatch(yesterday);
         address account = actorOf(accountSeed);
         address agent = agents[agentSeed % agents.length];
-        uint256 day = batch.day - age % 3;
+        uint256 day = batch.day + 1 - age % 6;
         if (POOL.capacityOn(agent, day) == 0) POOL.setCapacity(agent, day, 1 + agentSeed % 30e9);
         uint256 most = least(leftOn(batch.day), SETTLEMENT.creditNanoUsd(account));
         most = least(most, POOL.capacityOn(agent, day) - SETTLEMENT.servedNanoUsd(agent, day));
         batch.serves = new IInferenceSettlement.Serve[](1);
         batch.serves[0] = IInferenceSettlement.Serve(agent, account, day.toUint32(), bound(amount, 0, most).toUint96());
-        post(batch);
+        if (day <= batch.day && day + 3 >= batch.day) post(batch);
+        else refuse(batch, abi.encodeWithSelector(IInferenceSettlement.WrongDay.selector, day, batch.day));
     }
 
     /// @dev A batch that exceeds what a day, an account or an agent has left reverts.
@@ -84,12 +85,7 @@ contract Handler is BridgeHandler {
             batch.serves[0] =
                 IInferenceSettlement.Serve(agent, account, batch.day.toUint32(), (left + excess).toUint96());
         }
-        vm.startPrank(SETTLEMENT.settler());
-        vm.expectRevert();
-        SETTLEMENT.settle(batch);
-        vm.stopPrank();
-        // Recorded logs include the events of the call that reverted; discard them.
-        vm.getRecordedLogs();
+        refuse(batch, "");
     }
 
     function pay(uint256 payee, uint256 agentSeed) external observed {
@@ -205,7 +201,7 @@ contract Handler is BridgeHandler {
     function booksOfDaysAgree() external view returns (bool agree) {
         uint256 today = block.timestamp / 1 days;
         agree = true;
-        for (uint256 day = today - 3; day <= today; ++day) {
+        for (uint256 day = today - 4; day <= today; ++day) {
             agree = agree && SETTLEMENT.paidNanoUsd(day) == paidOn[day];
             for (uint256 i; i < agents.length; ++i) {
                 agree = agree && SETTLEMENT.servedNanoUsd(agents[i], day) == servedOn[agents[i]][day];
@@ -224,13 +220,24 @@ contract Handler is BridgeHandler {
 
     function post(IInferenceSettlement.Batch memory batch) private {
         // If the ceiling was lowered below the amount already debited, even a batch of zero reverts.
-        if (SETTLEMENT.paidNanoUsd(batch.day) > SETTLEMENT.ceilingNanoUsd()) return;
+        if (SETTLEMENT.paidNanoUsd(batch.day) > SETTLEMENT.ceilingOn(batch.day)) return;
         vm.prank(SETTLEMENT.settler());
         SETTLEMENT.settle(batch);
     }
 
+    /// @dev The batch reverts, with this reason unless it is empty.
+    function refuse(IInferenceSettlement.Batch memory batch, bytes memory reason) private {
+        vm.startPrank(SETTLEMENT.settler());
+        if (reason.length == 0) vm.expectRevert();
+        else vm.expectRevert(reason);
+        SETTLEMENT.settle(batch);
+        vm.stopPrank();
+        // Recorded logs include the events of the call that reverted; discard them.
+        vm.getRecordedLogs();
+    }
+
     function leftOn(uint256 day) private view returns (uint256) {
-        (uint256 ceiling, uint256 paid) = (SETTLEMENT.ceilingNanoUsd(), SETTLEMENT.paidNanoUsd(day));
+        (uint256 ceiling, uint256 paid) = (SETTLEMENT.ceilingOn(day), SETTLEMENT.paidNanoUsd(day));
         return paid < ceiling ? ceiling - paid : 0;
     }
 

@@ -68,6 +68,9 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
     /// @dev The credit of an account, computed from the events.
     mapping(bytes32 account => uint256) internal creditOf;
     mapping(uint256 day => uint256) internal paidOn;
+    /// @dev The last day on which the ceiling changed, and the ceiling with which the day before had ended.
+    uint256 private ceilingDay;
+    uint256 private ceilingAtMidnight;
     mapping(address agent => mapping(uint256 day => uint256)) internal servedOn;
 
     Packet[] internal packets;
@@ -153,6 +156,7 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
         else if (topic == IInferenceSettlement.Settled.selector) readSettled(log);
         else if (topic == IInferenceSettlement.Debited.selector) readDebited(log);
         else if (topic == IInferenceSettlement.Served.selector) readServed(log);
+        else if (topic == IInferenceSettlement.CeilingChanged.selector) readCeiling(log);
     }
 
     function readActivated(Vm.Log memory log) private {
@@ -166,15 +170,23 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
     }
 
     function readSettled(Vm.Log memory log) private {
-        (, uint256 amount, uint256 paidAfter, uint256 total) =
+        (bytes32 root, uint256 amount, uint256 paidAfter, uint256 total) =
             abi.decode(log.data, (bytes32, uint256, uint256, uint256));
         uint256 day = uint256(log.topics[2]);
         debited += amount;
         paidOn[day] += amount;
         bool follows = uint256(log.topics[1]) == lastBatch + 1 && total == debited && paidAfter == paidOn[day];
-        if (!follows) wrongBatches++;
-        if (paidOn[day] > SETTLEMENT.ceilingNanoUsd()) ceilingBreaches++;
+        if (!follows || SETTLEMENT.rootOf(uint256(log.topics[1])) != root) wrongBatches++;
+        uint256 today = block.timestamp / 1 days;
+        bool isRaised = day != today && ceilingDay == today && ceilingAtMidnight < SETTLEMENT.ceilingNanoUsd();
+        if (paidOn[day] > (isRaised ? ceilingAtMidnight : SETTLEMENT.ceilingNanoUsd())) ceilingBreaches++;
         lastBatch = uint256(log.topics[1]);
+    }
+
+    function readCeiling(Vm.Log memory log) private {
+        if (ceilingDay == block.timestamp / 1 days) return;
+        ceilingDay = block.timestamp / 1 days;
+        (ceilingAtMidnight,) = abi.decode(log.data, (uint256, uint256));
     }
 
     function readDebited(Vm.Log memory log) private {
