@@ -49,15 +49,21 @@ abstract contract MarketTrader is IUniswapV3SwapCallback {
         return zeroForOne ? (delta0.toUint256(), (-delta1).toUint256()) : (delta1.toUint256(), (-delta0).toUint256());
     }
 
-    /// @dev The mean price of the window, made worse for this contract by the slippage, in the format of the pool: a
-    /// square root with 96 fractional bits. Reverts with `OLD` if the pool's price history is shorter than the window.
+    /// @dev The better, for this contract, of the mean price of the window and the price a second ago, made worse by the
+    /// slippage, in the format of the pool: a square root with 96 fractional bits. The mean alone lags behind a market
+    /// that moved, and everything between the two could be taken by trades around the swap. No trade of this block
+    /// changes either price, and one of an earlier block can only make the limit stricter than the mean's. Reverts with
+    /// `OLD` if the pool's price history is shorter than the window.
     function _worstPrice(IMarkets.Market memory market, bool zeroForOne) private view returns (uint160) {
-        uint32[] memory secondsAgo = new uint32[](2);
-        secondsAgo[0] = market.window;
+        uint32[] memory secondsAgo = new uint32[](3);
+        (secondsAgo[0], secondsAgo[1]) = (market.window, 1);
         (int56[] memory cumulative,) = market.pool.observe(secondsAgo);
-        int256 meanTick = (cumulative[1] - cumulative[0]) / int256(uint256(market.window));
+        int256 meanTick = (cumulative[2] - cumulative[0]) / int256(uint256(market.window));
+        int256 lastTick = cumulative[2] - cumulative[1];
         int256 slippage = int256(uint256(market.slippageTicks));
-        return _sqrtPriceAt(zeroForOne ? meanTick - slippage : meanTick + slippage);
+        return _sqrtPriceAt(
+            zeroForOne ? SignedMath.max(meanTick, lastTick) - slippage : SignedMath.min(meanTick, lastTick) + slippage
+        );
     }
 
     /// @dev 1.0001^(tick / 2) x 2^96, with an error below a thousandth of a tick.

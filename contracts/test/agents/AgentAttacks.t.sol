@@ -140,6 +140,45 @@ contract AgentAttacksTest is AgentsTest {
         assertLt(profit, 0.004e18);
     }
 
+    /// @notice The market rose by a fifth a minute ago, so its mean price is far below the market. A sandwich attack still
+    /// takes no more than the slippage from the market's own price.
+    function testFuzzAttack_sandwichAfterARise(uint256 frontRun, uint32 secondsAgo) public {
+        usdc.mint(bob, 96_000e6);
+        trade(bob, stakingMarket, address(usdc), 96_000e6);
+        vm.warp(block.timestamp + bound(secondsAgo, 1, 10 minutes));
+        uint256 price = priceUsdc();
+        assertGt(price, STAKE_PRICE_USD * 1.19e6);
+        notify(address(agent), staking, 500e18);
+        frontRun = bound(frontRun, 1e15, 250e18);
+        staking.mint(attacker, frontRun);
+        trade(attacker, stakingMarket, address(staking), frontRun);
+        try converter.convert(address(agent), address(staking)) returns (uint256 minted) {
+            uint256 sold = 100e18 - converter.pending(address(agent), address(staking));
+            assertGe(minted, sold * price / 1e18 * 9900 / 10_000 * 997 / 1000 - 1);
+        } catch (bytes memory reason) {
+            assertEq(reason, abi.encodeWithSignature("Error(string)", "SPL"));
+        }
+    }
+
+    /// @notice The same for a purchase of a treasury after a fall.
+    function testFuzzAttack_sandwichAfterAFall(uint256 frontRun, uint32 secondsAgo) public {
+        staking.mint(bob, 400e18);
+        trade(bob, stakingMarket, address(staking), 400e18);
+        vm.warp(block.timestamp + bound(secondsAgo, 1, 10 minutes));
+        uint256 price = priceUsdc();
+        assertLt(price, STAKE_PRICE_USD * 0.81e6);
+        usdc.mint(address(treasury), 20_000e6);
+        frontRun = bound(frontRun, 1e6, 100_000e6);
+        usdc.mint(attacker, frontRun);
+        trade(attacker, stakingMarket, address(usdc), frontRun);
+        try treasury.buy() returns (uint256 bought) {
+            uint256 spent = 20_000e6 - usdc.balanceOf(address(treasury));
+            assertGe(bought, spent * 1e18 / price * 9900 / 10_000 * 997 / 1000 - 1e12);
+        } catch (bytes memory reason) {
+            assertEq(reason, abi.encodeWithSignature("Error(string)", "SPL"));
+        }
+    }
+
     /// @notice A price manipulated for a whole block moves the price limit of the next block by three ticks at most.
     function testAttack_priceHeldForOneBlock() public {
         int24 honest = tickOf(stakingMarket);
@@ -318,6 +357,14 @@ contract AgentAttacksTest is AgentsTest {
     }
 
     /* HELPERS */
+
+    /// @dev What the market pays for a staking-derived token, in units of the stablecoin.
+    function priceUsdc() private view returns (uint256) {
+        (uint160 root,,,,,,) = stakingMarket.slot0();
+        return stakingMarket.token0() == address(staking)
+            ? Math.mulDiv(Math.mulDiv(root, root, 1 << 96), 1e18, 1 << 96)
+            : Math.mulDiv(Math.mulDiv(1e18, 1 << 96, root), 1 << 96, root);
+    }
 
     /// @dev Deploys the same system with another stablecoin.
     function redeployWith(PlainDollar dollar) private {

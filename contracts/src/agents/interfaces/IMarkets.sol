@@ -7,8 +7,8 @@ import {IUniswapV3Pool} from "@uniswap/v3-core/contracts/interfaces/IUniswapV3Po
 /// @notice The markets on which tokens are swapped for the stablecoin, with a price limit for each.
 interface IMarkets {
     /// @notice A Uniswap v3 pool of a token and the stablecoin. No unit is swapped at a price that is more than
-    /// `slippageTicks` (of 0.01 % each) worse than the pool's mean price over the last `window` seconds, before the
-    /// pool's own fee. The part that would need a worse price is not swapped.
+    /// `slippageTicks` (of 0.01 % each) worse than the pool's mean price over the last `window` seconds, nor than its
+    /// price before this block, before the pool's own fee. The part that would need a worse price is not swapped.
     struct Market {
         IUniswapV3Pool pool;
         uint32 window;
