@@ -5,6 +5,7 @@ import {
     IOFT,
     MessagingFee,
     MessagingReceipt,
+    OFTLimit,
     OFTReceipt,
     SendParam
 } from "@layerzerolabs/oft-evm/contracts/interfaces/IOFT.sol";
@@ -56,15 +57,15 @@ contract OftDollarBridge is IDollarBridge {
     /* QUOTE */
 
     /// @inheritdoc IDollarBridge
-    function quote(uint256 amount) external view returns (uint256 nativeFee, uint256 cost) {
-        // The fee also applies to the dollars added to cover the fee. Each iteration adds the shortfall, until there is
-        // none.
-        uint256 missing = _missing(amount, 0);
-        while (missing != 0 && cost < amount) {
-            cost += missing;
-            missing = _missing(amount, cost);
+    function quote(uint256 wanted) external view returns (uint256 amount, uint256 nativeFee, uint256 cost) {
+        uint256 most = _most(wanted);
+        amount = Math.min(wanted, most);
+        cost = _cost(amount, most);
+        if (amount + cost > most) {
+            amount = Math.saturatingSub(most, _missing(most, 0));
+            cost = _cost(amount, most);
         }
-        nativeFee = OFT.quoteSend(_params(amount, cost), false).nativeFee;
+        if (amount != 0) nativeFee = OFT.quoteSend(_params(amount, cost), false).nativeFee;
     }
 
     /* SEND */
@@ -80,6 +81,24 @@ contract OftDollarBridge is IDollarBridge {
     }
 
     /* INTERNAL */
+
+    /// @dev The most that the OFT accepts now, fee included. Older OFTs that have no limit report 2^64 - 1.
+    function _most(uint256 wanted) internal view returns (uint256) {
+        SendParam memory params = _params(wanted, 0);
+        params.minAmountLD = 0;
+        (OFTLimit memory limit,,) = OFT.quoteOFT(params);
+        return limit.maxAmountLD == type(uint64).max ? type(uint256).max : limit.maxAmountLD / SCALE;
+    }
+
+    /// @dev The dollars to add so that `amount` arrives. The fee also applies to them: each iteration adds the
+    /// shortfall, until there is none or the OFT accepts no more.
+    function _cost(uint256 amount, uint256 most) internal view returns (uint256 cost) {
+        uint256 missing = _missing(amount, 0);
+        while (missing != 0 && cost < amount && amount + cost <= most) {
+            cost += missing;
+            missing = _missing(amount, cost);
+        }
+    }
 
     /// @dev The shortfall: how much less than `amount` arrives if `cost` is added.
     function _missing(uint256 amount, uint256 cost) internal view returns (uint256) {

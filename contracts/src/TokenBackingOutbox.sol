@@ -76,8 +76,8 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
 
     /// @inheritdoc ITokenBackingOutbox
     function flush() external payable nonReentrant returns (bytes32 id) {
-        _checkDue();
         (uint256 amount,, uint256 cost) = quoteFlush();
+        _checkDue(amount);
         _checkCost(amount, cost);
 
         (uint256 flushedAfter, uint256 pendingAfter) = (_flushed + amount, _pending - amount);
@@ -98,8 +98,7 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
 
     /// @inheritdoc ITokenBackingOutbox
     function quoteFlush() public view returns (uint256 amount, uint256 nativeFee, uint256 cost) {
-        amount = Math.min(_pending, MAX_BATCH);
-        (nativeFee, cost) = adapter.quote(amount);
+        return adapter.quote(Math.min(_pending, MAX_BATCH));
     }
 
     /// @inheritdoc ITokenBackingOutbox
@@ -131,12 +130,12 @@ contract TokenBackingOutbox is ITokenBackingOutbox, ReentrancyGuardTransient {
 
     /// @dev A flush is due if the batch is large enough or old enough, and {MIN_INTERVAL} has passed since the last
     /// one. The minimum batch prevents dust from consuming bridging fees.
-    function _checkDue() internal view {
+    function _checkDue(uint256 amount) internal view {
         uint256 readyAt = _lastFlushAt + MIN_INTERVAL;
         require(block.timestamp >= readyAt, TooSoon(readyAt));
         uint256 agedAt = _pendingSince + MAX_AGE;
-        bool isOld = _pending != 0 && block.timestamp >= agedAt;
-        require(_pending >= MIN_BATCH || isOld, BatchTooSmall(_pending, agedAt));
+        bool isOld = amount != 0 && block.timestamp >= agedAt;
+        require(amount >= MIN_BATCH || isOld, BatchTooSmall(amount, agedAt));
     }
 
     function _checkCost(uint256 amount, uint256 cost) internal view {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {IOFT} from "@layerzerolabs/oft-evm/contracts/interfaces/IOFT.sol";
+import {IOFT, OFTFeeDetail, OFTLimit, OFTReceipt} from "@layerzerolabs/oft-evm/contracts/interfaces/IOFT.sol";
 
 import {OftDollarBridge} from "../src/OftDollarBridge.sol";
 import {IDollarBridge} from "../src/interfaces/IDollarBridge.sol";
@@ -166,6 +166,51 @@ contract TokenBackingOutboxTest is ThreeChains {
         assertEq(two.outbox.costReserve(), 0);
     }
 
+    /// @dev A bridge that carries less than is pending takes what it can; the rest follows.
+    function testFuzzFlush_bridgeThatCarriesLess(uint256 amount, uint256 most, uint256 bps, bool onOne) public {
+        Chain memory chain = onOne ? one : two;
+        amount = bound(amount, 100e6, 10_000e6);
+        most = bound(most, 20e6, 12_000e6);
+        chain.pool.setFee(bound(bps, 0, 29), 0);
+        chain.pool.setMost(most * chain.outbox.SCALE());
+        fundTokenOn(chain, alice, amount);
+        PlainDollar(address(chain.dollar)).mint(address(chain.outbox), 40e6 * chain.outbox.SCALE());
+        (uint256 batch,, uint256 cost) = chain.outbox.quoteFlush();
+        assertLe(batch + cost, most);
+        assertGe(batch * 10_000, (amount < most ? amount : most) * 9_970);
+        relay(primary.lz, flushFrom(chain, bob));
+        assertEq(usdc.balanceOf(minter.inboxOf(chain.lz.eid)), batch);
+        assertEq(chain.outbox.pending(), amount - batch);
+        assertEq(chain.outbox.costReserve(), 40e6 - cost);
+    }
+
+    /// @dev Older OFTs report 2^64 - 1 and accept any amount. With 18 decimals that would be 18 dollars.
+    function testFlush_olderBridgeWithoutALimit() public {
+        fundTokenOn(one, alice, 10_000e6);
+        one.pool.setMost(type(uint256).max);
+        vm.mockCall(
+            address(one.pool),
+            abi.encodeWithSelector(IOFT.quoteOFT.selector),
+            abi.encode(OFTLimit(0, type(uint64).max), new OFTFeeDetail[](0), OFTReceipt(10_000e18, 10_000e18))
+        );
+        flushFrom(one, bob);
+        assertEq(one.outbox.pending(), 0);
+    }
+
+    /// @dev What the bridge can carry is a batch too: it must be large or old enough. Nothing is not sent.
+    function testFlush_bridgeThatCarriesLittleOrNothing() public {
+        uint256 start = block.timestamp;
+        fundTokenOn(two, alice, 6_000e6);
+        two.pool.setMost(9e6);
+        expectRefusal(two, abi.encodeWithSelector(ITokenBackingOutbox.BatchTooSmall.selector, 9e6, start + 24 hours));
+        vm.warp(start + 24 hours);
+        two.pool.setMost(0);
+        expectRefusal(two, abi.encodeWithSelector(ITokenBackingOutbox.BatchTooSmall.selector, 0, start + 24 hours));
+        two.pool.setMost(9e6);
+        flushFrom(two, bob);
+        assertEq(two.outbox.pending(), 5_991e6);
+    }
+
     /// @dev The adapter reverts if the bridge takes an amount other than quoted, so no dollars stay in the adapter.
     function testFlush_bridgeThatTakesAnotherAmount() public {
         two.pool.setFee(0, 5);
@@ -210,7 +255,7 @@ contract TokenBackingOutboxTest is ThreeChains {
     /// @dev Anyone may call an adapter, but it holds nothing to send.
     function testSend_withoutDollars() public {
         IDollarBridge adapter = two.outbox.adapter();
-        (uint256 fee,) = adapter.quote(1e6);
+        (, uint256 fee,) = adapter.quote(1e6);
         vm.deal(bob, fee);
         vm.expectRevert("ERC20: transfer amount exceeds balance");
         vm.prank(bob);

@@ -11,8 +11,9 @@ interface IDollarBridge {
     /// @notice The bridge would deliver less than requested, or take an amount other than quoted.
     error WrongDelivery(uint256 sent, uint256 received);
 
-    /// @notice The price of delivering `amount`: the native fee, and the cost in dollars in addition to `amount`.
-    function quote(uint256 amount) external view returns (uint256 nativeFee, uint256 cost);
+    /// @notice The amount that the bridge can deliver now, at most `wanted`, and its price: the native fee, and the cost
+    /// in dollars in addition to `amount`. The amount is zero if the bridge can carry nothing.
+    function quote(uint256 wanted) external view returns (uint256 amount, uint256 nativeFee, uint256 cost);
 
     /// @notice Sends the `amount + cost` dollars held by the adapter, so that `amount` arrives. Pays the bridge from
     /// `msg.value`; any excess is refunded to `refund`. Returns the id of the transfer.

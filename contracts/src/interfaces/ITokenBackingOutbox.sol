@@ -36,9 +36,9 @@ interface ITokenBackingOutbox {
     /// @notice The last batch was sent less than {MIN_INTERVAL} ago.
     error TooSoon(uint256 readyAt);
 
-    /// @notice `pending` is below {MIN_BATCH} and not old enough: it can be sent from `readyAt` on, or when it reaches
-    /// {MIN_BATCH}.
-    error BatchTooSmall(uint256 pending, uint256 readyAt);
+    /// @notice The batch is below {MIN_BATCH} and not old enough: it can be sent from `readyAt` on, or when it reaches
+    /// {MIN_BATCH}. It is zero if nothing is pending or the bridge can carry nothing now.
+    error BatchTooSmall(uint256 batch, uint256 readyAt);
 
     /// @notice The bridge charges more than {MAX_COST_BPS} of the batch.
     error CostTooHigh(uint256 cost, uint256 limit);
@@ -91,7 +91,7 @@ interface ITokenBackingOutbox {
     /// @notice The dollars held here that are not pending. They pay for bridging.
     function costReserve() external view returns (uint256);
 
-    /// @notice The batch that {flush} would send now if it is due, the native fee to attach, and the cost.
+    /// @notice The batch that {flush} would send now if it is due, at most what the bridge can carry, the native fee to attach, and the cost.
     function quoteFlush() external view returns (uint256 amount, uint256 nativeFee, uint256 cost);
 
     /// @notice Books `amount` dollars that the minter has just transferred here.
