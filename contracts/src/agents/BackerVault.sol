@@ -41,6 +41,9 @@ contract BackerVault is IBackerVault {
 
     /* CONSTANTS */
 
+    /// @inheritdoc IBackerVault
+    uint256 public constant MIN_TOTAL_BACKING = 1e18;
+
     /// @dev Rewards have 6 decimals and backing has 18. With this factor, the rounding loss of a day's rewards is far
     /// below one unit.
     uint256 internal constant PRECISION = 1e36;
@@ -118,7 +121,7 @@ contract BackerVault is IBackerVault {
         _agents[agent].totalBacking = totalAfter;
         emit Unbacked(agent, msg.sender, amount, totalAfter);
 
-        if (totalAfter == 0) _returnToSafe(agent);
+        if (totalAfter < MIN_TOTAL_BACKING) _returnToSafe(agent);
         if (address(POOL) != address(0)) POOL.requestExit(agent, amount, msg.sender);
         else STAKING_TOKEN.safeTransfer(msg.sender, amount);
     }
@@ -129,7 +132,7 @@ contract BackerVault is IBackerVault {
     function reward(address agent, uint256 amount) external {
         require(msg.sender == CONVERTER, OnlyConverter());
         uint256 toBackers;
-        if (_agents[agent].totalBacking != 0) {
+        if (_agents[agent].totalBacking >= MIN_TOTAL_BACKING) {
             toBackers = amount / 2;
             _advance(agent);
             _agents[agent].drip.collected += toBackers.toUint96();
@@ -240,7 +243,7 @@ contract BackerVault is IBackerVault {
             drip.day = today;
         }
         drip.time = uint40(block.timestamp);
-        // Without backers nothing drips: when the last backer left, the remainder was sent to the Safe.
+        // Without backers nothing drips: when they were too few, the remainder was sent to the Safe.
         if (total != 0) perUnit += (before - _left(drip)) * PRECISION / total;
     }
 

@@ -253,22 +253,36 @@ contract AgentAttacksTest is AgentsTest {
         assertEq(vault.claim(address(agent)), 100e6);
     }
 
-    /// @notice If there is no other backer, one unit of backing gets the backers' half, because shares are relative to
-    /// the total backing. Any real backing reduces its share to nothing.
-    function testAttack_oneUnitOfBacking() public {
+    /// @notice A backing of almost nothing gets nothing: alone, beside a real backer, and when that backer leaves.
+    function testFuzzAttack_dustOfBacking(uint256 dust) public {
+        dust = bound(dust, 1, 1e18 - 1);
+        back(attacker, address(agent), dust);
+        notifyDollars(address(agent), 1_000e6);
+        converter.convert(address(agent), address(usdc));
+        assertEq(token.balanceOf(agentSafe), 200e6);
+        warpTo(2, 0);
+        assertEq(vault.claimable(address(agent), attacker), 0);
+
+        back(alice, address(agent), 1e18);
+        notifyDollars(address(agent), 1_000e6);
+        converter.convert(address(agent), address(usdc));
+        assertEq(token.balanceOf(agentSafe), 300e6);
+        vm.prank(alice);
+        vault.unback(address(agent), 1e18);
+        assertEq(token.balanceOf(agentSafe), 400e6);
+        warpTo(2, 0);
+        assertEq(vault.claimable(address(agent), attacker), 0);
+    }
+
+    /// @notice One whole unit is a backing.
+    function testAttack_oneUnitOfBackingIsReal() public {
+        back(attacker, address(agent), 1e18 - 1);
         back(attacker, address(agent), 1);
         notifyDollars(address(agent), 1_000e6);
         converter.convert(address(agent), address(usdc));
         warpTo(2, 0);
         vm.prank(attacker);
         assertEq(vault.claim(address(agent)), 100e6);
-
-        back(alice, address(agent), 1e18);
-        notifyDollars(address(agent), 1_000e6);
-        converter.convert(address(agent), address(usdc));
-        warpTo(2, 0);
-        assertEq(vault.claimable(address(agent), attacker), 0);
-        assertApproxEqAbs(vault.claimable(address(agent), alice), 100e6, 1);
     }
 
     /// @notice Many small conversions do not delay the drip of a large one.

@@ -127,7 +127,7 @@ contract AgentFeeConverterTest is AgentsTest {
     /// @dev Half goes to the backers; the Safe gets the other half and the odd unit.
     function testFuzzConvert_dollarsSplitToTheUnit(uint64 fee, bool isBacked) public {
         uint256 dollars = bound(fee, 5, type(uint64).max) / 5;
-        if (isBacked) back(alice, address(agent), 1);
+        if (isBacked) back(alice, address(agent), 1e18);
         notifyDollars(address(agent), dollars * 5);
         assertEq(converter.convert(address(agent), address(usdc)), dollars);
         uint256 toBackers = isBacked ? dollars / 2 : 0;

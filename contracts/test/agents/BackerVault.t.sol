@@ -113,7 +113,7 @@ contract BackerVaultTest is AgentsTest {
     }
 
     function testReward_announces() public {
-        back(alice, id, 1);
+        back(alice, id, 1e18);
         notifyDollars(id, 35);
         vm.expectEmit(address(vault));
         emit IBackerVault.Rewarded(id, 7, 3);
@@ -147,7 +147,7 @@ contract BackerVaultTest is AgentsTest {
     }
 
     function testFuzzClaim_proRata(uint96 a, uint96 b, uint48 amount) public {
-        (a, b) = (uint96(bound(a, 1, 1e27)), uint96(bound(b, 1, 1e27)));
+        (a, b) = (uint96(bound(a, 1, 1e27)), uint96(bound(b, 1e18, 1e27)));
         back(alice, id, a);
         back(bob, id, b);
         uint256 toBackers = rewardDollars(amount) / 2;
