@@ -44,13 +44,19 @@ contract AgentRegistry is IAgentDirectory, EIP712 {
     /// @inheritdoc IAgentRegistry
     mapping(address agentToken => address) public treasuryOf;
     /// @inheritdoc IAgentDirectory
-    mapping(address agentToken => address) public computerOf;
-    /// @inheritdoc IAgentDirectory
-    mapping(address computer => address) public agentOf;
-    /// @inheritdoc IAgentDirectory
     mapping(address agentToken => uint256) public computerNonce;
 
     uint256 internal _agentCount;
+    /// @dev The last computer that was set, which may have ended since: see {computerOf}.
+    mapping(address agentToken => Computer) internal _computers;
+    /// @dev The last agent for which a computer was set.
+    mapping(address computer => address) internal _agents;
+
+    struct Computer {
+        address key;
+        /// @dev The owner of the agent who set it.
+        address owner;
+    }
 
     /* CONSTRUCTOR */
 
@@ -103,15 +109,14 @@ contract AgentRegistry is IAgentDirectory, EIP712 {
     function setComputer(address agentToken, address computer, bytes calldata proof) external onlyAgent(agentToken) {
         require(msg.sender == AgentToken(agentToken).owner(), OnlyAgentOwner());
         if (computer != address(0)) {
-            address holder = agentOf[computer];
+            address holder = agentOf(computer);
             require(holder == address(0) || holder == agentToken, ComputerTaken(computer, holder));
             bytes32 digest = computerDigest(agentToken, msg.sender, computer);
             require(SignatureChecker.isValidSignatureNow(computer, digest, proof), InvalidProof());
         }
         ++computerNonce[agentToken];
-        delete agentOf[computerOf[agentToken]];
-        if (computer != address(0)) agentOf[computer] = agentToken;
-        computerOf[agentToken] = computer;
+        _computers[agentToken] = Computer(computer, msg.sender);
+        _agents[computer] = agentToken;
         emit ComputerChanged(agentToken, computer);
     }
 
@@ -128,6 +133,20 @@ contract AgentRegistry is IAgentDirectory, EIP712 {
     /// @inheritdoc IAgentRegistry
     function isAgent(address agentToken) public view returns (bool) {
         return safeOf[agentToken] != address(0);
+    }
+
+    /// @inheritdoc IAgentDirectory
+    function computerOf(address agentToken) public view returns (address) {
+        Computer storage computer = _computers[agentToken];
+        address key = computer.key;
+        if (key == address(0) || _agents[key] != agentToken) return address(0);
+        return computer.owner == AgentToken(agentToken).owner() ? key : address(0);
+    }
+
+    /// @inheritdoc IAgentDirectory
+    function agentOf(address computer) public view returns (address agentToken) {
+        agentToken = _agents[computer];
+        if (computer == address(0) || computerOf(agentToken) != computer) return address(0);
     }
 
     /// @inheritdoc IAgentDirectory

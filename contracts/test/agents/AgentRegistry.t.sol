@@ -217,6 +217,68 @@ contract AgentRegistryTest is AgentsTest {
         registry.setComputer(address(agent), computer, proof);
     }
 
+    /// @dev A removal raises the nonce too: a proof that was not used before it is void.
+    function testSetComputer_proofFromBeforeTheRemoval() public {
+        bytes memory first = prove(computerKey, agent, agentOwner);
+        vm.startPrank(agentOwner);
+        registry.setComputer(address(agent), computer, first);
+        (address next, uint256 nextKey) = makeAddrAndKey("next");
+        bytes memory unused = prove(nextKey, agent, agentOwner);
+        registry.setComputer(address(agent), address(0), "");
+        assertEq(registry.computerNonce(address(agent)), 2);
+        vm.expectRevert(IAgentDirectory.InvalidProof.selector);
+        registry.setComputer(address(agent), next, unused);
+    }
+
+    /// @dev The computer ends with the ownership, and is free for another agent. Its old agent does not get it back
+    /// while another has it.
+    function testSetComputer_endsWithTheSale() public {
+        vm.startPrank(agentOwner);
+        registry.setComputer(address(agent), computer, prove(computerKey, agent, agentOwner));
+        agent.transferOwnership(bob);
+        assertEq(registry.computerOf(address(agent)), address(0));
+        assertEq(registry.agentOf(computer), address(0));
+
+        AgentToken second = createAgent(agentOwner);
+        registry.setComputer(address(second), computer, prove(computerKey, second, agentOwner));
+        vm.stopPrank();
+        vm.prank(bob);
+        agent.transferOwnership(agentOwner);
+        assertEq(registry.computerOf(address(agent)), address(0));
+        assertEq(registry.computerOf(address(second)), computer);
+        assertEq(registry.agentOf(computer), address(second));
+
+        // A change of the sold agent does not touch the other's computer.
+        (address next, uint256 nextKey) = makeAddrAndKey("next");
+        vm.startPrank(agentOwner);
+        registry.setComputer(address(agent), next, prove(nextKey, agent, agentOwner));
+        assertEq(registry.agentOf(computer), address(second));
+        assertEq(registry.agentOf(next), address(agent));
+    }
+
+    /// @dev Without an owner there is no computer.
+    function testSetComputer_endsWithRenouncedOwnership() public {
+        vm.startPrank(agentOwner);
+        registry.setComputer(address(agent), computer, prove(computerKey, agent, agentOwner));
+        agent.renounceOwnership();
+        assertEq(registry.computerOf(address(agent)), address(0));
+    }
+
+    /// @dev A sale does not change the Safe: its signers hand it over, or the buyer sees that they did not.
+    function testReplaceSafe_isTheSellersToHandOver() public {
+        vm.prank(agentOwner);
+        agent.transferOwnership(bob);
+        assertEq(registry.safeOf(address(agent)), agentSafe);
+        assertEq(ISafe(agentSafe).getOwners()[0], agentOwner);
+        vm.expectRevert(IAgentDirectory.OnlySafe.selector);
+        vm.prank(bob);
+        registry.replaceSafe(address(agent), bob);
+        safeCall(
+            agentSafe, agentOwnerKey, address(registry), abi.encodeCall(registry.replaceSafe, (address(agent), bob))
+        );
+        assertEq(registry.safeOf(address(agent)), bob);
+    }
+
     function testSetComputer_ofOneAgentOnly() public {
         AgentToken second = createAgent(agentOwner);
         vm.startPrank(agentOwner);

@@ -18,7 +18,8 @@ interface IAgentDirectory is IAgentRegistry {
     /// @notice The agent's earnings are paid to `safe` from now on.
     event SafeChanged(address indexed agentToken, address indexed safe);
 
-    /// @notice `computer` signs the agent's offers from now on; `address(0)` means that there is none.
+    /// @notice `computer` signs the agent's offers from now on; `address(0)` means that there is none. A sale of the
+    /// agent also ends it, without this event.
     event ComputerChanged(address indexed agentToken, address indexed computer);
 
     /// @notice This registry did not create `agentToken`.
@@ -54,7 +55,8 @@ interface IAgentDirectory is IAgentRegistry {
     /// @notice The fallback handler of the Safes, which implements ERC-1271 among others.
     function SAFE_FALLBACK_HANDLER() external view returns (address);
 
-    /// @notice The agent's computer, which is the key that signs its offers; `address(0)` if it has none.
+    /// @notice The agent's computer, which is the key that signs its offers; `address(0)` if it has none. It ends when
+    /// the agent is sold: a computer counts only while the owner who set it owns the agent.
     function computerOf(address agentToken) external view returns (address);
 
     /// @notice The agent for which `computer` is registered; `address(0)` if there is none.
@@ -77,7 +79,8 @@ interface IAgentDirectory is IAgentRegistry {
     function setComputer(address agentToken, address computer, bytes calldata proof) external;
 
     /// @notice Lets the agent's Safe name its successor, so that a Safe blocked by the stablecoin's issuer can be
-    /// replaced.
+    /// replaced, and so that a seller can hand over the agent's earnings. A sale of the agent does not change its Safe:
+    /// before paying, a buyer reads {safeOf} and the signers of that Safe.
     /// @dev Reverts with {OnlySafe} or {ZeroAddress}.
     function replaceSafe(address agentToken, address newSafe) external;
 
