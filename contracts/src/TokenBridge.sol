@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {SetConfigParam} from "@layerzerolabs/lz-evm-protocol-v2/contracts/interfaces/IMessageLibManager.sol";
 import {MessagingFee, OApp, Origin} from "@layerzerolabs/oapp-evm/contracts/oapp/OApp.sol";
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 import {IInferenceSettlement} from "./interfaces/IInferenceSettlement.sol";
@@ -45,7 +46,8 @@ contract TokenBridge is ITokenBridge, OApp {
     /// @dev Packed in the guardian's slot.
     uint64 internal _pausedUntil;
 
-    /// @dev The amount that transfers minted on `_mintDay`, the last day with a mint. Secondary chains only.
+    /// @dev The amount that transfers minted on `_mintDay`, the last day with a mint, less what left on that day.
+    /// Secondary chains only.
     uint64 internal _mintDay;
     uint96 internal _minted;
 
@@ -174,6 +176,8 @@ contract TokenBridge is ITokenBridge, OApp {
         if (PRIMARY_EID == 0) {
             require(amount <= DAILY_MINT_CAP, AboveDailyMintCap(amount, DAILY_MINT_CAP));
             MINTER.raiseLine(dstEid, amount);
+        } else {
+            _leave(amount);
         }
 
         Message memory message = Message(kind, msg.sender, to, amount.toUint96());
@@ -212,6 +216,12 @@ contract TokenBridge is ITokenBridge, OApp {
         if (mintedAfter > DAILY_MINT_CAP) return false;
         (_mintDay, _minted) = (uint64(block.timestamp / 1 days), mintedAfter.toUint96());
         return true;
+    }
+
+    /// @dev Tokens that leave a secondary chain make room under its daily mint cap again.
+    function _leave(uint256 amount) internal {
+        uint256 minted = mintedToday();
+        if (minted != 0) _minted = Math.saturatingSub(minted, amount).toUint96();
     }
 
     /// @dev Sets every parameter explicitly, because the owner of LayerZero's defaults may change them.

@@ -9,16 +9,42 @@ import {ThreeChains} from "./helpers/ThreeChains.sol";
 contract CapAttacksTest is ThreeChains {
     address internal thief = makeAddr("thief");
 
-    /// @dev The cap counts mints and is not reduced by burns. A tenth of the cap, sent back and forth, uses all of it
-    /// for the price of the messages. Transfers of others wait for the next day and are not lost.
-    function testLoopedTransfers_useUpADaysCap() public {
+    /// @dev A tenth of the cap, sent back and forth, does not use it up: what leaves makes room again.
+    function testLoopedTransfers_useUpNothing() public {
         fundToken(thief, DAILY_MINT_CAP / 10);
-        fundToken(alice, 100e6);
-        for (uint256 i; i < 10; ++i) {
+        fundToken(alice, DAILY_MINT_CAP);
+        for (uint256 i; i < 11; ++i) {
             relay(one.lz, bridgeFrom(primary, one, thief, DAILY_MINT_CAP / 10));
+            assertEq(one.bridge.mintedToday(), DAILY_MINT_CAP / 10);
             relay(primary.lz, bridgeFrom(one, primary, thief, DAILY_MINT_CAP / 10));
         }
-        assertEq(token.balanceOf(thief), DAILY_MINT_CAP / 10);
+        assertEq(one.bridge.mintedToday(), 0);
+        relay(one.lz, bridgeFrom(primary, one, alice, DAILY_MINT_CAP));
+        assertEq(one.token.balanceOf(alice), DAILY_MINT_CAP);
+    }
+
+    /// @dev What leaves makes no more room than was used, and none on another day. Par mints do not count.
+    function testFuzzLeave_noRoomAboveTheCap(uint96 arrived, uint96 left) public {
+        arrived = uint96(bound(arrived, 1, DAILY_MINT_CAP));
+        left = uint96(bound(left, 1, DAILY_MINT_CAP));
+        fundToken(alice, arrived);
+        fundTokenOn(one, bob, left);
+        relay(one.lz, bridgeFrom(primary, one, alice, arrived));
+        if (left % 2 == 0) bridgeFrom(one, primary, bob, left);
+        else activateFrom(one, bob, left);
+        assertEq(one.bridge.mintedToday(), arrived > left ? arrived - left : 0);
+        vm.warp(block.timestamp + 1 days);
+        fundTokenOn(one, bob, 1);
+        bridgeFrom(one, primary, bob, 1);
+        assertEq(one.bridge.mintedToday(), 0);
+    }
+
+    /// @dev Only the whole cap, kept on the secondary chain, uses it up. Transfers of others wait for the next day and
+    /// are not lost.
+    function testWholeCapKeptThere_delaysOthersForThatDay() public {
+        fundToken(thief, DAILY_MINT_CAP);
+        fundToken(alice, 100e6);
+        relay(one.lz, bridgeFrom(primary, one, thief, DAILY_MINT_CAP));
         Packet memory late = bridgeFrom(primary, one, alice, 100e6);
         relay(one.lz, late);
         assertEq(one.token.balanceOf(alice), 0);

@@ -135,7 +135,8 @@ interface ITokenBridge {
     /// @notice LayerZero endpoint id of the primary chain; 0 on the primary chain itself.
     function PRIMARY_EID() external view returns (uint32);
 
-    /// @notice The maximum that transfers may mint on a secondary chain in one UTC day. The same on all chains.
+    /// @notice The maximum that transfers may mint on a secondary chain in one UTC day, less what leaves it on that day.
+    /// The same on all chains.
     function DAILY_MINT_CAP() external view returns (uint96);
 
     /// @notice The maximum duration of a pause: 7 days.
@@ -147,7 +148,7 @@ interface ITokenBridge {
     /// @notice The time at which the current or last pause ends.
     function pausedUntil() external view returns (uint256);
 
-    /// @notice The amount that transfers have minted today. Secondary chains only.
+    /// @notice The amount that transfers have minted today, less what has left since. Secondary chains only.
     function mintedToday() external view returns (uint256);
 
     /// @notice The stored hash of a waiting message, keccak256 of (srcEid, message); 0 if it is not waiting.

@@ -239,8 +239,13 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
 
     function readSent(bytes32 guid, uint256 chain, uint256 to, uint256 amount) private {
         wasSent[guid] = true;
-        if (chain != 0) flows[chain].sentFrom += amount;
-        else (flows[to].sentTo, flows[to].line) = (flows[to].sentTo + amount, flows[to].line + amount);
+        if (chain != 0) {
+            flows[chain].sentFrom += amount;
+            uint256 minted = mintedInto[chain][block.timestamp / 1 days];
+            mintedInto[chain][block.timestamp / 1 days] = amount < minted ? minted - amount : 0;
+        } else {
+            (flows[to].sentTo, flows[to].line) = (flows[to].sentTo + amount, flows[to].line + amount);
+        }
     }
 
     function readDelivered(bytes32 guid, uint256 chain, uint256 from, ITokenBridge.Message memory message) private {
