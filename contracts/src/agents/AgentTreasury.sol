@@ -48,8 +48,13 @@ contract AgentTreasury is IAgentTreasury, MarketTrader {
         uint256 dollars = STABLECOIN.balanceOf(address(this));
         if (dollars != 0) {
             IMarkets.Market memory market = MARKETS.marketOf(address(STAKING_TOKEN));
-            require(address(market.pool) != address(0), IMarkets.NotListed(address(STAKING_TOKEN)));
-            (spent, bought) = _exchange(market, address(STABLECOIN), address(STAKING_TOKEN), dollars);
+            if (address(market.pool) != address(0)) {
+                (spent, bought) = _exchange(market, address(STABLECOIN), address(STAKING_TOKEN), dollars);
+            } else {
+                // Without a market the dollars wait, and do not keep the units from being staked.
+                bool hasUnits = STAKING_TOKEN.balanceOf(address(this)) != 0;
+                require(hasUnits, IMarkets.NotListed(address(STAKING_TOKEN)));
+            }
         }
         entered = STAKING_TOKEN.balanceOf(address(this));
         require(entered != 0, NothingToEnter());

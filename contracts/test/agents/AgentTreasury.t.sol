@@ -51,6 +51,18 @@ contract AgentTreasuryTest is AgentsTest {
         assertEq(treasury.buy(), 2e18);
     }
 
+    /// @dev Dollars that have no market do not keep the units from being staked.
+    function testBuy_dollarsWithoutAMarketWait() public {
+        staking.mint(address(treasury), 2e18);
+        usdc.mint(address(treasury), 1);
+        vm.prank(timelock);
+        converter.unlist(address(staking));
+        vm.expectEmit(address(treasury));
+        emit IAgentTreasury.Bought(0, 0, 2e18);
+        assertEq(treasury.buy(), 2e18);
+        assertEq(usdc.balanceOf(address(treasury)), 1);
+    }
+
     function testBuy_nothingToStake() public {
         vm.expectRevert(IAgentTreasury.NothingToEnter.selector);
         treasury.buy();

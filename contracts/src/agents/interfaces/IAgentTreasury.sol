@@ -35,7 +35,8 @@ interface IAgentTreasury {
 
     /// @notice Spends the treasury's dollars, up to the price limit of the market, and stakes its full balance of the
     /// staking-derived token under the agent. Anyone may call it.
-    /// @dev Reverts with `NotListed` or {NothingToEnter}, or with the pool's error if its price is beyond the limit
+    /// Without a listed market, the dollars wait and the balance is staked.
+    /// @dev Reverts with `NotListed` (dollars only, and no market) or {NothingToEnter}, or with the pool's error if its price is beyond the limit
     /// (`SPL`) or its history is shorter than the window (`OLD`).
     function buy() external returns (uint256 entered);
 }
