@@ -43,7 +43,7 @@ before(async () => {
 });
 after(() => anvil[Symbol.asyncDispose]());
 
-test("a deployed door turns real USDC into credit, and the chain tells it in one event", async () => {
+test("a deployed minter turns real USDC into credit, in one event", async () => {
   const { tokenMinter: minter, inferenceSettlement: settlement, inferenceToken: token } = primary.addresses;
   const { reader, send } = wallet(alice);
   await fundUsdc({ rpcUrl, usdc, masterMinter: deployer, to: alice.address, amount: 3n * DOLLAR });
@@ -173,11 +173,11 @@ test("a finished deployment with other terms and a missing dollar are refused wi
 test("a development key gets no role on a chain that is not local, and nothing is sent", async () => {
   await using real = await startAnvil(8453);
   const phrase = "legal winner thank year wave sausage worth useful legal winner thank yellow";
-  const [stranger, other, third]: Account[] = [0, 1, 2].map((addressIndex) =>
+  const [stranger, other, third, fourth]: Account[] = [0, 1, 2, 3].map((addressIndex) =>
     mnemonicToAccount(phrase, { addressIndex }),
   );
-  ok(stranger !== undefined && other !== undefined && third !== undefined);
-  const clean = { proposer: other.address, guardian: other.address, settler: third.address };
+  ok(stranger !== undefined && other !== undefined && third !== undefined && fourth !== undefined);
+  const clean = { proposer: other.address, guardian: fourth.address, settler: third.address };
   for (const role of ["proposer", "guardian", "settler"] as const) {
     const options = { rpcUrl: real.rpcUrl, deployer: stranger, ...clean, [role]: roles[role], stablecoin: usdc };
     await rejects(deployPrimary(options), (error: Error) => {

@@ -1,7 +1,8 @@
-import { doesNotThrow, equal, match, throws } from "node:assert/strict";
+import { doesNotThrow, equal, match, ok, throws } from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { type Address, zeroAddress } from "viem";
-import { checkDeploymentConfig, type DeploymentConfig } from "./deployment-config.ts";
+import { checkDeploymentConfig, type DeploymentConfig, MIN_MESSAGE_GAS } from "./deployment-config.ts";
 
 const address = (digit: string): Address => `0x${digit.repeat(40)}`;
 const layerZero = {
@@ -32,19 +33,28 @@ const config: DeploymentConfig = {
 
 test("a wait in hours or in milliseconds is not taken for seconds", () => {
   doesNotThrow(() => checkDeploymentConfig(config));
-  for (const timelockDelaySeconds of [0n, 48n, 172_799n, 172_800_000n]) {
-    refuses({ timelockDelaySeconds }, /^timelockDelaySeconds must be from 172800 \(48 hours\) to 2592000\.$/);
+  for (const timelockDelaySeconds of [0n, 48n, 172_799n, 604_801n, 172_800_000n]) {
+    refuses({ timelockDelaySeconds }, /^timelockDelaySeconds must be from 172800 \(48 hours\) to 604800\.$/);
   }
 });
 
 test("terms with which no message could ever be sent are refused before they are written down for ever", () => {
   refuses({ dailyMintCap: 0n }, /dailyMintCap must be above zero/);
   refuses({ dailyMintCap: 2n ** 96n }, /below 2\^96/);
-  refuses({ messageGas: 0n }, /messageGas must be at least 81000/);
+  refuses({ messageGas: 0n }, /messageGas must be at least 140000/);
   for (const maxMessageBytes of [0, 52]) {
     const here = { ...chains.here, layerZero: { ...chains.here.layerZero, maxMessageBytes } };
     refuses({ chains: { ...chains, here } }, /chains\.here\.layerZero\.maxMessageBytes must be at least 53/);
   }
+});
+
+test("the smallest message gas pays for the first delivery of each kind", () => {
+  const snapshot = JSON.parse(readFileSync(new URL("../snapshots/TokenBridge.json", import.meta.url), "utf8"));
+  const deliveries = Object.entries<string>(snapshot).filter(([name]) => name.startsWith("first lzReceive"));
+  equal(deliveries.length, 4);
+  // The entries are whole transactions, and the message gas does not pay for the transaction itself.
+  const dearest = Math.max(...deliveries.map(([, gas]) => Number(gas) - 21_000));
+  ok(dearest <= Number(MIN_MESSAGE_GAS), String(dearest));
 });
 
 test("a chain alone needs no terms of messages", () => {
@@ -62,6 +72,11 @@ test("nobody is paid or guards by mistake; a settler that was revoked may be nob
     refuses({ chains: { ...chains, there } }, new RegExp(`chains\\.there: the ${role} is nobody\\.`));
   }
   doesNotThrow(() => checkDeploymentConfig({ ...config, ...withPrimary({ settler: zeroAddress }) }));
+});
+
+test("the guardian cannot also propose", () => {
+  const there = { ...chains.there, guardian: side.proposer };
+  equal(refuses({ chains: { ...chains, there } }, /guardian/), "chains.there: the guardian is the proposer, too.");
 });
 
 test("the settler's key can neither revoke, nor propose, nor be paid", () => {

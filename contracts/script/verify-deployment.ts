@@ -17,7 +17,7 @@ export async function verifyChain(config: DeploymentConfig, plan: ChainPlan, rea
 }
 
 async function mismatch(reader: Reader, wire: Wire): Promise<string | undefined> {
-  const { expected, part, args = [], mayRevert = false, ...call } = wire;
+  const { part, args = [], mayRevert = false, ...call } = wire;
   const what = `${call.functionName}${part === undefined ? "" : `.${part}`}(${args.join(", ")}) of ${call.address}`;
   let whole: unknown;
   try {
@@ -26,8 +26,11 @@ async function mismatch(reader: Reader, wire: Wire): Promise<string | undefined>
     if (!hasReverted(error)) throw error;
     return mayRevert ? undefined : `${what} has no answer`;
   }
+  if (!("expected" in wire)) return undefined;
   const actual = part === undefined ? whole : (whole as Record<string | number, unknown>)[part];
-  return plain(actual) === plain(expected) ? undefined : `${what} is ${plain(actual)}, not ${plain(expected)}`;
+  return plain(actual) === plain(wire.expected)
+    ? undefined
+    : `${what} is ${plain(actual)}, not ${plain(wire.expected)}`;
 }
 
 /** Whether the node answered that the contract does not exist or the call reverted. */

@@ -8,7 +8,8 @@ export interface Wire {
   readonly args?: readonly unknown[];
   /** The relevant part of an answer with several parts. */
   readonly part?: string | number;
-  readonly expected: unknown;
+  /** Absent where any answer is right, but a revert is not. */
+  readonly expected?: unknown;
   /** For a third-party contract that may lack the function: a revert is then ignored. */
   readonly mayRevert?: true;
 }

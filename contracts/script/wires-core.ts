@@ -85,6 +85,9 @@ function settlement(plan: ChainPlan): Wire[] {
   ];
 }
 
+/** The smallest batch of an outbox, in token units. */
+const MIN_BATCH = 10_000_000n;
+
 function outbox(config: DeploymentConfig, plan: ChainPlan): Wire[] {
   const at = (name: string): Address => addressIn(plan, name);
   const { stablecoin, layerZero, dollarOft, dollarOftOnPrimary } = plan.chain;
@@ -102,6 +105,8 @@ function outbox(config: DeploymentConfig, plan: ChainPlan): Wire[] {
     { ...adapter, functionName: "STABLECOIN", expected: stablecoin },
     { ...adapter, functionName: "PRIMARY_EID", expected: toPrimary?.eid },
     { ...adapter, functionName: "INBOX", expected: inbox },
+    // Without options that the OFT's owner enforces, a bridge rejects every message, and no flush could ever be sent.
+    { ...adapter, functionName: "quote", args: [MIN_BATCH] },
     { ...carrier, ...peer(toPrimary?.eid, dollarOftOnPrimary) },
   ];
 }

@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {IInferenceSettlement} from "../src/interfaces/IInferenceSettlement.sol";
 import {Packet} from "./helpers/LayerZero.sol";
-import {ThreeChains} from "./helpers/ThreeChains.sol";
+import {Chain, ThreeChains} from "./helpers/ThreeChains.sol";
 
 /// @notice The gas of bridging, batches and payments as whole transactions, with LayerZero's code and two verifiers,
 /// when all storage they use was written before. Recorded in snapshots/.
@@ -139,5 +139,39 @@ contract ThreeChainsGasTest is ThreeChains {
     function testGas_paySafe() public {
         settlement.paySafe(agent);
         vm.snapshotGasLastCall("InferenceSettlement", "paySafe");
+    }
+}
+
+/// @notice The gas of the first delivery of each kind, which writes every storage slot for the first time. The smallest
+/// message gas of a deployment is above these values. Recorded in snapshots/.
+/// forge-config: default.isolate = true
+contract FirstDeliveryGasTest is ThreeChains {
+    function testGas_firstActivation() public {
+        fundFloat(EID_2, 1_000e6);
+        fundTokenOn(two, alice, 1e6);
+        deliver(primary, activateFrom(two, alice, 1e6), "first lzReceive of an activation");
+    }
+
+    function testGas_firstTransfer() public {
+        fundTokenOn(two, alice, 20e6);
+        land(two);
+        deliver(primary, bridgeFrom(two, primary, alice, 1e6), "first lzReceive of a transfer");
+    }
+
+    function testGas_firstTransferToASecondaryChain() public {
+        fundToken(alice, 1e6);
+        deliver(two, bridgeFrom(primary, two, alice, 1e6), "first lzReceive of a transfer, secondary chain");
+    }
+
+    /// @dev A message that waits is stored.
+    function testGas_firstWaiting() public {
+        fundTokenOn(two, alice, 1e6);
+        deliver(primary, activateFrom(two, alice, 1e6), "first lzReceive of a message that waits");
+    }
+
+    function deliver(Chain memory to, Packet memory packet, string memory name) private {
+        verify(to.lz, packet);
+        execute(to.lz, packet);
+        vm.snapshotGasLastCall("TokenBridge", name);
     }
 }
