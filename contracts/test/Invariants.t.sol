@@ -8,6 +8,8 @@ import {Flow} from "./helpers/Observer.sol";
 
 /// @notice The invariants hold after any sequence of calls on the three chains. Mutants.t.sol shows that each check can
 /// fail. The last run prints the amounts moved (-vv); forge prints the calls and reverts of each handler.
+/// forge-config: default.invariant.runs = 64
+/// forge-config: deep.invariant.runs = 500
 contract InvariantsTest is Checks {
     function setUp() public override {
         super.setUp();
@@ -73,5 +75,14 @@ contract InvariantsTest is Checks {
         }
         console.log("activations, batches", handler.lastId(), handler.lastBatch());
         console.log("debited, paid out, minted back", handler.debited(), handler.paidOut(), handler.mintedBack());
+    }
+}
+
+/// @notice The same with a stablecoin of 18 decimals on the primary chain.
+/// forge-config: default.invariant.runs = 64
+/// forge-config: deep.invariant.runs = 500
+contract EighteenDecimalsInvariantsTest is InvariantsTest {
+    function primaryDecimals() internal pure override returns (uint8) {
+        return 18;
     }
 }

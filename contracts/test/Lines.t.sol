@@ -3,6 +3,9 @@ pragma solidity 0.8.37;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
+import {Create3Factory} from "../src/Create3Factory.sol";
+import {InferenceSettlement} from "../src/InferenceSettlement.sol";
+import {TokenMinter} from "../src/TokenMinter.sol";
 import {ITokenMinter} from "../src/interfaces/ITokenMinter.sol";
 import {BaseTest} from "./helpers/BaseTest.sol";
 
@@ -38,6 +41,21 @@ contract LinesTest is BaseTest {
     function testBook_unknownChain() public {
         vm.expectRevert(abi.encodeWithSelector(ITokenMinter.UnknownChain.selector, 7));
         minter.book(7);
+    }
+
+    /// @dev A stablecoin with 18 decimals on the primary chain: whole token units are booked, and the rest stays.
+    function testFuzzBook_eighteenDecimals(uint256 arrived, uint256 rest) public {
+        arrived = bound(arrived, 1, MAX);
+        rest = bound(rest, 0, 1e12 - 1);
+        usdc = deployUsdc(18);
+        factory = new Create3Factory(address(this));
+        deployPrimary(type(TokenMinter).creationCode, type(InferenceSettlement).creationCode);
+        usdc.mint(minter.inboxOf(EID_1), arrived * 1e12 + rest);
+        assertEq(minter.book(EID_1), arrived);
+        assertLine(EID_1, arrived, 0);
+        assertEq(minter.backing(), arrived);
+        assertEq(usdc.balanceOf(address(minter)), arrived * 1e12);
+        assertEq(usdc.balanceOf(minter.inboxOf(EID_1)), rest);
     }
 
     /// @dev Only the minter can move dollars out of an inbox, and only in {book}.

@@ -54,8 +54,9 @@ contract TokenBridgeTest is ThreeChains {
         bytes memory executor = primary.lz.endpoint.getConfig(here, primary.lz.sendLibrary, eid, 1);
         assertEq(executor, abi.encode(PathwayConfig.ExecutorConfig(1_000, primary.lz.executor)));
         PathwayConfig.UlnConfig memory uln;
-        (uln.confirmations, uln.requiredDVNCount, uln.requiredDVNs) = (CONFIRMATIONS, 2, primary.lz.verifiers);
+        (uln.confirmations, uln.requiredDVNCount, uln.requiredDVNs) = (confirmationsOf(EID_0), 2, primary.lz.verifiers);
         assertEq(primary.lz.endpoint.getConfig(here, primary.lz.sendLibrary, eid, 2), abi.encode(uln));
+        uln.confirmations = confirmationsOf(eid);
         assertEq(primary.lz.endpoint.getConfig(here, primary.lz.receiveLibrary, eid, 2), abi.encode(uln));
     }
 

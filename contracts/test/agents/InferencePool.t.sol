@@ -8,7 +8,7 @@ import {InferencePool} from "../../src/agents/InferencePool.sol";
 import {IInferenceStaking} from "../../src/agents/interfaces/IInferenceStaking.sol";
 import {BaseTest} from "../helpers/BaseTest.sol";
 import {PlainDollar} from "../helpers/Dollars.sol";
-import {FalseToken, FeeToken} from "./helpers/Tokens.sol";
+import {FalseToken, FeeToken, ReentrantToken} from "./helpers/Tokens.sol";
 
 contract InferencePoolTest is BaseTest {
     uint256 internal constant MAX = type(uint208).max;
@@ -192,6 +192,23 @@ contract InferencePoolTest is BaseTest {
         falsePool.exit(id);
         (,, uint256 due) = falsePool.exits(id);
         assertEq(due, 1);
+    }
+
+    /// @dev A token that calls back during the payment does not get it twice.
+    function testExit_reentered() public {
+        ReentrantToken calling = new ReentrantToken();
+        InferencePool ownPool = new InferencePool(calling);
+        calling.mint(alice, 2);
+        vm.startPrank(alice);
+        calling.approve(address(ownPool), 2);
+        ownPool.enter(2);
+        uint256 id = ownPool.requestExit(alice, 1, alice);
+        vm.stopPrank();
+        vm.warp(block.timestamp + 1 days);
+        calling.setReentry(address(ownPool), abi.encodeCall(ownPool.exit, (id)));
+        vm.expectRevert(abi.encodeWithSelector(IInferenceStaking.UnknownExit.selector, id));
+        ownPool.exit(id);
+        assertEq(calling.balanceOf(address(ownPool)), 2);
     }
 
     /* RESERVATION */

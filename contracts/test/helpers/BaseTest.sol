@@ -58,7 +58,7 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
     function setUp() public virtual {
         (alice, aliceKey) = makeAddrAndKey("alice");
         vm.warp(1_800_000_000);
-        usdc = deployUsdc();
+        usdc = deployUsdc(6);
         factory = new Create3Factory(address(this));
         deployPrimary(type(TokenMinter).creationCode, type(InferenceSettlement).creationCode);
     }
@@ -112,7 +112,7 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
         factory.deploy(salt, bytes.concat(type(BackingInbox).creationCode, abi.encode(usdc, minter)));
     }
 
-    function deployUsdc() internal returns (IUsdc deployed) {
+    function deployUsdc(uint8 decimals) internal returns (IUsdc deployed) {
         address library_ = deployCode(string.concat(USDC_ARTIFACTS, "util/SignatureChecker.sol/SignatureChecker.json"));
         address implementation = create(linkedUsdc(library_));
         address proxy = deployCode(
@@ -122,7 +122,9 @@ abstract contract BaseTest is TestBase, StdAssertions, StdCheats, StdInvariant, 
         (bool ok,) = proxy.call(abi.encodeWithSignature("changeAdmin(address)", makeAddr("proxyAdmin")));
         assertTrue(ok);
         deployed = IUsdc(proxy);
-        deployed.initialize("USD Coin", "USDC", "USD", 6, address(this), address(this), address(this), address(this));
+        deployed.initialize(
+            "USD Coin", "USDC", "USD", decimals, address(this), address(this), address(this), address(this)
+        );
         deployed.initializeV2("USD Coin");
         deployed.initializeV2_1(address(0));
         deployed.initializeV2_2(new address[](0), "USDC");

@@ -158,7 +158,7 @@ abstract contract BridgeHandler is PrimaryHandler {
     function fundFloat(uint256 chainSeed, uint256 amount) external observed {
         amount = bound(amount, 1, 1_000e6);
         giveDollars(chains[0], address(this), amount);
-        USDC.approve(address(MINTER), amount);
+        USDC.approve(address(MINTER), amount * MINTER.SCALE());
         MINTER.fundFloat(chains[secondaryOf(chainSeed)].lz.eid, amount);
     }
 

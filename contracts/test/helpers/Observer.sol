@@ -280,7 +280,7 @@ abstract contract Observer is LayerZeroTools, QuietUtils {
     function readPool(Vm.Log memory log) private {
         if (log.topics[0] != IOFT.OFTReceived.selector) return;
         (uint32 srcEid, uint256 amount) = abi.decode(log.data, (uint32, uint256));
-        flows[chainOf(srcEid)].landed += amount;
+        flows[chainOf(srcEid)].landed += amount / MINTER.SCALE();
     }
 
     function chainOf(uint32 eid) internal view returns (uint256 chain) {

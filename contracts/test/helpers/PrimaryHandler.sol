@@ -34,7 +34,7 @@ abstract contract PrimaryHandler is Observer {
     function mint(uint256 payerSeed, uint256 toSeed, uint256 amount) external observed {
         (address payer, uint256 paid) = fund(payerSeed, amount);
         vm.startPrank(payer);
-        USDC.approve(address(MINTER), paid);
+        USDC.approve(address(MINTER), paid * MINTER.SCALE());
         MINTER.mint(paid, actorOf(toSeed));
         vm.stopPrank();
     }
@@ -44,8 +44,9 @@ abstract contract PrimaryHandler is Observer {
         observed
     {
         (address payer, uint256 paid) = fund(payerSeed, amount);
-        ITokenMinter.Permit memory permit = signPermit(payer, paid);
-        if (frontRun) USDC.permit(payer, address(MINTER), paid, permit.deadline, permit.v, permit.r, permit.s);
+        uint256 value = paid * MINTER.SCALE();
+        ITokenMinter.Permit memory permit = signPermit(payer, value);
+        if (frontRun) USDC.permit(payer, address(MINTER), value, permit.deadline, permit.v, permit.r, permit.s);
         vm.prank(payer);
         if (activated) MINTER.mintAndActivateWithPermit(paid, actorOf(toSeed), permit);
         else MINTER.mintWithPermit(paid, actorOf(toSeed), permit);
@@ -58,7 +59,7 @@ abstract contract PrimaryHandler is Observer {
         (address payer, uint256 paid) = fund(payerSeed, amount);
         address to = actorOf(toSeed);
         ITokenMinter.Action action = activated ? ITokenMinter.Action.Activate : ITokenMinter.Action.Mint;
-        ITokenMinter.Authorization memory authorization = signAuthorization(payer, paid, action, to);
+        ITokenMinter.Authorization memory authorization = signAuthorization(payer, paid * MINTER.SCALE(), action, to);
         if (activated) MINTER.mintAndActivateWithAuthorization(paid, to, authorization);
         else MINTER.mintWithAuthorization(paid, to, authorization);
     }
@@ -66,7 +67,7 @@ abstract contract PrimaryHandler is Observer {
     function mintAndActivate(uint256 payerSeed, uint256 accountSeed, uint256 amount) external observed {
         (address payer, uint256 paid) = fund(payerSeed, amount);
         vm.startPrank(payer);
-        USDC.approve(address(MINTER), paid);
+        USDC.approve(address(MINTER), paid * MINTER.SCALE());
         MINTER.mintAndActivate(paid, actorOf(accountSeed));
         vm.stopPrank();
     }
@@ -93,7 +94,7 @@ abstract contract PrimaryHandler is Observer {
     function fund(uint256 payerSeed, uint256 amount) private returns (address payer, uint256 paid) {
         payer = actorOf(payerSeed);
         paid = bound(amount, 1, MAX);
-        USDC.mint(payer, paid);
+        USDC.mint(payer, paid * MINTER.SCALE());
         flows[0].pulled += paid;
     }
 

@@ -42,7 +42,7 @@ abstract contract ThreeChains is BaseTest, LayerZeroTools {
     uint32 internal constant EID_0 = 30_000;
     uint96 internal constant DAILY_MINT_CAP = 10_000e6;
     uint128 internal constant RECEIVE_GAS = 200_000;
-    /// @dev The dollars that the dollar bridge can pay out on the primary chain.
+    /// @dev The dollars that the dollar bridge can pay out on the primary chain, in token units.
     uint256 internal constant LIQUIDITY = 1e18;
 
     Chain internal primary;
@@ -60,9 +60,14 @@ abstract contract ThreeChains is BaseTest, LayerZeroTools {
         );
     }
 
+    /// @dev The decimals of the primary chain's stablecoin.
+    function primaryDecimals() internal pure virtual returns (uint8) {
+        return 6;
+    }
+
     /// @dev The creation codes of the primary chain's contracts are arguments, so that a mutant can replace them.
     function deployThreeChains(bytes memory minterCode, bytes memory settlementCode, bytes memory bridgeCode) internal {
-        usdc = deployUsdc();
+        usdc = deployUsdc(primaryDecimals());
         uint32[] memory secondaries = new uint32[](2);
         (secondaries[0], secondaries[1]) = (EID_1, EID_2);
         primary.lz = deployLayerZero(EID_0, secondaries);
@@ -79,7 +84,7 @@ abstract contract ThreeChains is BaseTest, LayerZeroTools {
         (primary.factory, primary.timelock, primary.dollar) = (factory, timelock, usdc);
         (primary.token, primary.minter, primary.bridge) = (token, minter, TokenBridge(bridge));
         primary.pool = new OftPool(address(usdc), address(primary.lz.endpoint), address(this));
-        usdc.mint(address(primary.pool), LIQUIDITY);
+        usdc.mint(address(primary.pool), LIQUIDITY * minter.SCALE());
 
         one.factory = new Create3Factory(address(this));
         two.factory = new Create3Factory(address(this));
@@ -88,7 +93,7 @@ abstract contract ThreeChains is BaseTest, LayerZeroTools {
         pathways[1] = pathway(primary.lz, EID_2, two.factory);
         deployBridge(primary, bridgeCode, pathways);
         deploySecondary(one, IStablecoin(address(new PlainDollar(18))), "BackingInbox-30001");
-        deploySecondary(two, deployUsdc(), "BackingInbox-30002");
+        deploySecondary(two, deployUsdc(6), "BackingInbox-30002");
     }
 
     function deploySecondary(Chain storage chain, IStablecoin dollar, bytes32 inbox) private {
@@ -153,8 +158,8 @@ abstract contract ThreeChains is BaseTest, LayerZeroTools {
             receiveLibrary: lz.receiveLibrary,
             executor: lz.executor,
             maxMessageSize: 1_000,
-            sendConfirmations: CONFIRMATIONS,
-            receiveConfirmations: CONFIRMATIONS,
+            sendConfirmations: confirmationsOf(lz.eid),
+            receiveConfirmations: confirmationsOf(eid),
             verifiers: lz.verifiers
         });
     }
