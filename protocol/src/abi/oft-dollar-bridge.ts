@@ -8,7 +8,7 @@ export const oftDollarBridgeAbi = [
   {"type":"function","name":"SCALE","inputs":[],"outputs":[{"name":"","type":"uint256"}],"stateMutability":"view"},
   {"type":"function","name":"STABLECOIN","inputs":[],"outputs":[{"name":"","type":"address"}],"stateMutability":"view"},
   {"type":"function","name":"options","inputs":[],"outputs":[{"name":"","type":"bytes"}],"stateMutability":"view"},
-  {"type":"function","name":"quote","inputs":[{"name":"amount","type":"uint256"}],"outputs":[{"name":"nativeFee","type":"uint256"},{"name":"cost","type":"uint256"}],"stateMutability":"view"},
+  {"type":"function","name":"quote","inputs":[{"name":"wanted","type":"uint256"}],"outputs":[{"name":"amount","type":"uint256"},{"name":"nativeFee","type":"uint256"},{"name":"cost","type":"uint256"}],"stateMutability":"view"},
   {"type":"function","name":"send","inputs":[{"name":"amount","type":"uint256"},{"name":"cost","type":"uint256"},{"name":"refund","type":"address"}],"outputs":[{"name":"id","type":"bytes32"}],"stateMutability":"payable"},
   {"type":"error","name":"SafeERC20FailedOperation","inputs":[{"name":"token","type":"address"}]},
   {"type":"error","name":"WrongDelivery","inputs":[{"name":"sent","type":"uint256"},{"name":"received","type":"uint256"}]},

@@ -23,7 +23,7 @@ export const tokenBackingOutboxAbi = [
   {"type":"function","name":"setAdapter","inputs":[{"name":"newAdapter","type":"address"}],"outputs":[],"stateMutability":"nonpayable"},
   {"type":"event","name":"AdapterChanged","inputs":[{"name":"previous","type":"address","indexed":true},{"name":"current","type":"address","indexed":true}],"anonymous":false},
   {"type":"event","name":"Flushed","inputs":[{"name":"id","type":"bytes32","indexed":true},{"name":"caller","type":"address","indexed":true},{"name":"amount","type":"uint256","indexed":false},{"name":"cost","type":"uint256","indexed":false},{"name":"flushedAfter","type":"uint256","indexed":false},{"name":"pendingAfter","type":"uint256","indexed":false}],"anonymous":false},
-  {"type":"error","name":"BatchTooSmall","inputs":[{"name":"pending","type":"uint256"},{"name":"readyAt","type":"uint256"}]},
+  {"type":"error","name":"BatchTooSmall","inputs":[{"name":"batch","type":"uint256"},{"name":"readyAt","type":"uint256"}]},
   {"type":"error","name":"CostReserveShort","inputs":[{"name":"cost","type":"uint256"},{"name":"reserve","type":"uint256"}]},
   {"type":"error","name":"CostTooHigh","inputs":[{"name":"cost","type":"uint256"},{"name":"limit","type":"uint256"}]},
   {"type":"error","name":"OnlyMinter","inputs":[]},
