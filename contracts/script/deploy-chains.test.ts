@@ -21,6 +21,7 @@ import {
 import { mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { create3Factory } from "../generated/create3-factory.ts";
+import { dollarPool } from "../generated/dollar-pool.ts";
 import { inferenceSettlement } from "../generated/inference-settlement.ts";
 import { tokenBridge } from "../generated/token-bridge.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
@@ -54,7 +55,7 @@ before(async () => {
   anvils = byName(await Promise.all([31337, 31338, 31339].map((chainId) => startAnvil(chainId))));
   rpcUrls = byName(Object.values(anvils).map(({ rpcUrl }) => rpcUrl));
   const chains = byName(Object.values(rpcUrls).map((rpcUrl, index) => ({ rpcUrl, chainId: 31337 + index })));
-  world = await prepareLocalChains({ chains, roles, confirmations: 2 });
+  world = withConfirmations(await prepareLocalChains({ chains, roles, confirmations: 2 }), 3);
   simulated = await simulate(world.config, { rpcUrls });
 });
 after(() => Promise.all(Object.values(anvils).map((anvil) => anvil[Symbol.asyncDispose]())));
@@ -141,6 +142,25 @@ test("every peer, library, verifier set, role and owner that is not as the file 
   deepEqual(await dollars({ dollarOftOnPrimary: stablecoin }), ["token"]);
   deepEqual(await dollars({ dollarOftOnPrimary: stranger.address }), ["token"]);
   deepEqual(await onPrimary(() => ({ stablecoin: counterpart })), ["STABLECOIN", "token", "token", "STABLECOIN"]);
+});
+
+test("a dollar bridge that would reject every message is named, before dollars wait for it", async () => {
+  const { secondary1 } = world.sites;
+  const client = createTestClient({
+    ...{ mode: "anvil", chain: foundry, account: deployer, transport: http(rpcUrls.secondary1) },
+  }).extend(walletActions);
+  const reader = createPublicClient({ transport: http(rpcUrls.secondary1) });
+  const before = await client.snapshot();
+  // No options: nobody pays for the delivery.
+  const enforced = [{ eid: world.sites.primary.eid, msgType: 1, options: "0x0003" }] as const;
+  const call = { address: secondary1.dollarPool, abi: dollarPool.abi, functionName: "setEnforcedOptions" } as const;
+  await receiptOf(reader, await client.writeContract({ ...call, args: [enforced] }));
+  await rejects(verifyDeployment(world.config, rpcUrls), (error: WiringError) => {
+    deepEqual(error.wrong.length, 1);
+    match(String(error.wrong), /^quote\(10000000\) of .* has no answer/);
+    return true;
+  });
+  await client.revert({ id: before });
 });
 
 test("a dollar's way that is another on the secondary chain than in the file is named there", async () => {
@@ -274,4 +294,11 @@ function settlementRoles(reader: PublicClient, address: Address = "0x"): Promise
 
 function byName<T>(values: readonly T[]): Record<LocalChainName, T> {
   return Object.fromEntries(LOCAL_CHAIN_NAMES.map((name, index) => [name, values[index]])) as Record<LocalChainName, T>;
+}
+
+/** Different confirmations for one chain: a pathway that confuses its two directions is then not as the file says. */
+function withConfirmations(world: LocalWorld, confirmations: number): LocalWorld {
+  const { primary, ...others } = world.config.chains;
+  const changed = { ...primary, layerZero: { ...primary?.layerZero, confirmations } } as ChainConfig;
+  return { ...world, config: { ...world.config, chains: { primary: changed, ...others } } };
 }
