@@ -163,6 +163,24 @@ test("a dollar bridge that would reject every message is named, before dollars w
   await client.revert({ id: before });
 });
 
+test("a contract with any other code is named", async () => {
+  const client = createTestClient({ mode: "anvil", chain: foundry, transport: http(rpcUrls.primary) }).extend(
+    publicActions,
+  );
+  const [primary] = deployed;
+  for (const [name, address] of Object.entries(primary?.addresses ?? {})) {
+    if (name === "create3Factory" || name === "stablecoin") continue;
+    const code = (await client.getCode({ address })) ?? "0x";
+    const bytecode = `${code.slice(0, -2)}${code.endsWith("5b") ? "00" : "5b"}` as Hex;
+    await client.setCode({ address, bytecode });
+    await rejects(verifyDeployment(world.config, rpcUrls), (error: WiringError) => {
+      return error.wrong.some((line) => line.startsWith(`the code at ${address} is not this version's`));
+    });
+    await client.setCode({ address, bytecode: code });
+  }
+  await verifyDeployment(world.config, rpcUrls);
+});
+
 test("a dollar's way that is another on the secondary chain than in the file is named there", async () => {
   const secondary1 = { ...world.config.chains.secondary1, dollarOft: stranger.address } as ChainConfig;
   const config = { ...world.config, chains: { ...world.config.chains, secondary1 } };

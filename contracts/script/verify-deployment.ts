@@ -1,19 +1,33 @@
-/** Checks every contract reference, library, verifier set, peer, role and owner of a chain's contracts. */
+/** Checks the code, every contract reference, library, verifier set, peer, role and owner of a chain's contracts. */
 import { BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError, type PublicClient } from "viem";
-import type { ChainPlan } from "./contract-plan.ts";
+import type { ChainPlan, PlannedContract } from "./contract-plan.ts";
+import { isCodeOf } from "./deployed-code.ts";
 import type { DeploymentConfig } from "./deployment-config.ts";
 import type { Wire } from "./wire.ts";
 import { agentWires } from "./wires-agents.ts";
 import { bridgeWires } from "./wires-bridge.ts";
 import { coreWires } from "./wires-core.ts";
 
-type Reader = Pick<PublicClient, "readContract">;
+type Reader = Pick<PublicClient, "readContract" | "getCode">;
 
 /** Throws {@link WiringError} with all differences, unless the contracts are as a new deployment leaves them. */
 export async function verifyChain(config: DeploymentConfig, plan: ChainPlan, reader: Reader): Promise<void> {
   const wires = [...coreWires(config, plan), ...bridgeWires(config, plan), ...agentWires(plan)];
-  const wrong = (await Promise.all(wires.map((wire) => mismatch(reader, wire)))).filter((line) => line !== undefined);
+  const checks = [
+    ...plan.contracts.map((contract) => wrongCode(reader, contract)),
+    ...wires.map((wire) => mismatch(reader, wire)),
+  ];
+  const wrong = (await Promise.all(checks)).filter((line) => line !== undefined);
   if (wrong.length > 0) throw new WiringError(plan.name, wrong);
+}
+
+async function wrongCode(
+  reader: Reader,
+  { name, address, creationCode }: PlannedContract,
+): Promise<string | undefined> {
+  const code = await reader.getCode({ address });
+  if (code === undefined) return `there is no ${name} at ${address}`;
+  return isCodeOf(code, creationCode) ? undefined : `the code at ${address} is not this version's ${name}`;
 }
 
 async function mismatch(reader: Reader, wire: Wire): Promise<string | undefined> {
