@@ -206,6 +206,23 @@ contract MutantsTest is Checks {
         assertEq(broken(), "I5 ");
     }
 
+    function testDefect_rootNotStored() public {
+        uint256 today = block.timestamp / 1 days;
+        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.settleWithoutStoring, (today)));
+        assertEq(broken(), "I9 ");
+    }
+
+    function testDefect_yesterdayReopened() public {
+        handler.mintAndActivate(0, 0, 100e6);
+        vm.warp((block.timestamp / 1 days + 1) * 1 days);
+        handler.changeCeiling(50e9, true);
+        handler.settle(0, 50e9, 1, true);
+        assertEq(broken(), "");
+        handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.reopenYesterday, ()));
+        handler.settle(0, 60e9, 1, true);
+        assertEq(broken(), "I5 ");
+    }
+
     function testDefect_dayPaidWithoutABatch() public {
         uint256 today = block.timestamp / 1 days;
         handler.callObserved(address(settlement), abi.encodeCall(mutantSettlement.payFromNoDay, (today, 1)));

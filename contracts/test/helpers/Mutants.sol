@@ -105,6 +105,17 @@ contract MutantSettlement is InferenceSettlement {
         emit Settled(_batchCount, day, "root", total, paidNanoUsd[day], _totalDebitedNanoUsd);
     }
 
+    /// @dev A batch that announces a root and does not store it.
+    function settleWithoutStoring(uint256 day) external {
+        _batchCount += 1;
+        emit Settled(_batchCount, day, "root", 0, paidNanoUsd[day], _totalDebitedNanoUsd);
+    }
+
+    /// @dev Yesterday gets today's ceiling.
+    function reopenYesterday() external {
+        _ceilingDay = 0;
+    }
+
     function payFromNoDay(uint256 day, uint256 amountNanoUsd) external {
         paidNanoUsd[day] += amountNanoUsd;
     }
