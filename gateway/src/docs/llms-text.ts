@@ -1,25 +1,15 @@
 import { errorMeanings } from "@inference/protocol/error-meanings";
 import { type ErrorCode, errorTable } from "@inference/protocol/errors";
-import type { Operation } from "./operation.ts";
+import type { DocumentedGateway, Operation } from "./operation.ts";
 import { exampleMessage, messageRules } from "./signed-message.ts";
-import type { Snippet } from "./snippets.ts";
-import { mintAndActivate, type WalletStep } from "./wallet-program.ts";
-
-export type LlmsTextOptions = {
-  baseUrl: string;
-  /** Which signed messages may name, the primary chain first. */
-  chainIds: readonly number[];
-  curl: Snippet;
-  model: string;
-  steps: readonly WalletStep[];
-};
+import { snippets } from "./snippets.ts";
+import { mintAndActivate, walletSteps } from "./wallet-program.ts";
 
 /** /llms.txt: what a program that writes programs needs to know, in one short page of Markdown. */
-export function makeLlmsText(
-  operations: readonly Operation[],
-  { baseUrl, chainIds, curl, model, steps }: LlmsTextOptions,
-): string {
-  const routes = operations.map(
+export function makeLlmsText(operations: readonly Operation[], at: DocumentedGateway): string {
+  const { baseUrl, model } = at;
+  const curl = snippets(at).find(({ id }) => id === "curl");
+  const endpoints = operations.map(
     ({ method, path, title, credentials }) =>
       `- \`${method} ${path}\`: ${title}${credentials.length === 0 ? "" : ` (${credentials.join(" or ")})`}`,
   );
@@ -27,7 +17,6 @@ export function makeLlmsText(
     ([code, { status, retry }]) =>
       `- ${status} \`${code}\`: ${errorMeanings[code as ErrorCode]}${retry ? " Retry." : ""}`,
   );
-  const [primary = 1] = chainIds;
   return `# Inference gateway
 
 > An OpenAI-compatible inference API at ${baseUrl}/api/v1 (also ${baseUrl}/v1), paid from a prepaid balance in dollars.
@@ -44,7 +33,7 @@ export function makeLlmsText(
 ## First request
 
 \`\`\`sh
-${curl.code}
+${curl?.code}
 \`\`\`
 
 ## From dollars to a key
@@ -53,7 +42,9 @@ A wallet with dollars and gas on one of the chains runs this program (\`npm inst
 \`PRIVATE_KEY=0x... CHAIN_ID=... node first-key.mjs\`. Addresses and ABIs: ${baseUrl}/api/v1/contracts.
 
 \`\`\`js
-${steps.map(({ code }) => code).join("\n\n")}
+${walletSteps(at)
+  .map(({ code }) => code)
+  .join("\n\n")}
 \`\`\`
 
 On the primary chain this is \`mint\` and \`activate\` in one transaction:
@@ -64,22 +55,22 @@ ${mintAndActivate}
 
 The signed message:
 
-${messageRules({ baseUrl, chainIds })
+${messageRules(at)
   .map((rule) => `- ${rule}`)
   .join("\n")}
 
 \`\`\`text
-${exampleMessage({ baseUrl, chainId: primary })}
+${exampleMessage(at)}
 \`\`\`
 
 ## Documents
 
-- [Reference](${baseUrl}/docs): every route, field and error, with examples for several clients
+- [Reference](${baseUrl}/docs): every endpoint, field and error, with examples for several clients
 - [OpenAPI 3.1](${baseUrl}/openapi.json): the same for machines
 
-## Routes
+## Endpoints
 
-${routes.join("\n")}
+${endpoints.join("\n")}
 
 ## Errors
 

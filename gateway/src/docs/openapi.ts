@@ -1,32 +1,26 @@
 import { type ErrorCode, errorTable } from "@inference/protocol/errors";
+import { errorAnswer } from "@inference/protocol/wire/answers";
 import * as z from "zod";
-import {
-  type Credential,
-  type NamedSchema,
-  type Operation,
-  type OperationAnswer,
-  operationGroups,
-} from "./operation.ts";
+import manifest from "../../package.json" with { type: "json" };
+import { type Credential, type NamedSchema, type Operation, operationGroups } from "./operation.ts";
 
 export type JsonSchema = Record<string, unknown>;
 
-/** The parts of an OpenAPI document that the page is made from. */
-export type OpenApi = {
-  openapi: "3.1.0";
-  info: { title: string; version: string; description: string };
-  servers: { url: string }[];
-  tags: { name: string }[];
-  paths: Record<string, Record<string, unknown>>;
-  components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, unknown> };
+/** A parameter of an operation, as OpenAPI describes it. */
+export type Parameter = { name: string; in: string; required: boolean; description?: unknown; schema: JsonSchema };
+
+export const apiInfo = {
+  title: "Inference gateway",
+  version: manifest.version,
+  description:
+    "An OpenAI-compatible API, paid from a prepaid balance in dollars. Every request reserves the most it can cost, and " +
+    "is charged what it used. What is under Inference is the same under `/v1`.",
 };
 
-/** OpenAPI 3.1, from the schemas that check bodies and queries and the table that every error is of. */
-export function makeOpenApi(
-  operations: readonly Operation[],
-  { baseUrl, version, error }: { baseUrl: string; version: string; error: z.ZodType },
-): OpenApi {
-  const schemas: Record<string, JsonSchema> = { Error: jsonSchema(error, "output") };
-  const paths: OpenApi["paths"] = {};
+/** The OpenAPI 3.1 document, from the schemas that check bodies and queries and from the table of all errors. */
+export function makeOpenApi(operations: readonly Operation[], baseUrl: string) {
+  const schemas: Record<string, JsonSchema> = { Error: jsonSchema(errorAnswer, "output") };
+  const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
     paths[operation.path] = {
       ...paths[operation.path],
@@ -35,7 +29,7 @@ export function makeOpenApi(
   }
   return {
     openapi: "3.1.0",
-    info: { title: "Inference gateway", version, description: ABOUT },
+    info: apiInfo,
     servers: [{ url: baseUrl }],
     tags: operationGroups.map((name) => ({ name })),
     paths,
@@ -43,9 +37,19 @@ export function makeOpenApi(
   };
 }
 
-const ABOUT =
-  "An OpenAI-compatible API, paid from a prepaid balance in dollars. Every request reserves the most it can cost, and " +
-  "is charged what it used. What is under Inference is the same under `/v1`.";
+/** The parameters of an operation in its path, its query and its headers. */
+export function parametersOf({ pathParameters = {}, query, headers = {} }: Operation): Parameter[] {
+  return [
+    ...parametersIn("path", texts(pathParameters)),
+    ...(query === undefined ? [] : parametersIn("query", query)),
+    ...parametersIn("header", texts(headers).partial()),
+  ];
+}
+
+export function jsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: "draft-2020-12", io, unrepresentable: "any" });
+  return rest;
+}
 
 const securitySchemes = {
   apiKey: { type: "http", scheme: "bearer", bearerFormat: "ik_...", description: "An API key." },
@@ -58,66 +62,46 @@ const schemeOf: Record<Credential, keyof typeof securitySchemes> = {
   "operator's token": "operator",
 };
 
-function describe(operation: Operation, schemas: Record<string, JsonSchema>): Record<string, unknown> {
-  const { body, credentials, id, title, about, group } = operation;
+/** What is undefined in it is left out when the document is written. */
+function describe(operation: Operation, schemas: Record<string, JsonSchema>): object {
+  const { body, credentials, id, title, about, group, answers, errors } = operation;
+  const parameters = parametersOf(operation);
   return {
     operationId: id,
     tags: [group],
     summary: title,
-    ...(about === undefined ? {} : { description: about }),
+    description: about,
     security: credentials.map((credential) => ({ [schemeOf[credential]]: [] })),
-    ...parameters(operation),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: { required: true, content: { "application/json": { schema: named(body, "input", schemas) } } },
-        }),
+    parameters: parameters.length === 0 ? undefined : parameters,
+    requestBody: body && { required: true, content: contentOf({ "application/json": body }, "input", schemas) },
     responses: {
-      ...Object.fromEntries(operation.answers.map((answer) => [answer.status, response(answer, schemas)])),
-      ...errorResponses(operation.errors),
+      ...Object.fromEntries(
+        answers.map(({ status, about, content }) => [
+          status,
+          { description: about, content: contentOf(content, "output", schemas) },
+        ]),
+      ),
+      ...errorResponses(errors),
     },
   };
 }
 
-function parameters({ pathParameters = {}, query, headers = {} }: Operation): { parameters?: unknown[] } {
-  const inPath = Object.entries(pathParameters).map(([name, description]) => ({
-    name,
-    in: "path",
-    required: true,
-    description,
-    schema: { type: "string" },
-  }));
-  const inQuery = query === undefined ? [] : queryParameters(query);
-  const inHeaders = Object.entries(headers).map(([name, description]) => ({
-    name,
-    in: "header",
-    required: false,
-    description,
-    schema: { type: "string" },
-  }));
-  const all = [...inPath, ...inQuery, ...inHeaders];
-  return all.length === 0 ? {} : { parameters: all };
-}
-
-function queryParameters(query: z.ZodObject): unknown[] {
-  const { properties = {} } = jsonSchema(query, "output") as { properties?: Record<string, JsonSchema> };
-  // What has a default is always there in the end, and need not be sent.
-  const { required = [] } = jsonSchema(query, "input") as { required?: string[] };
+function parametersIn(where: string, schema: z.ZodObject): Parameter[] {
+  const { properties = {} } = jsonSchema(schema, "output") as { properties?: Record<string, JsonSchema> };
+  // A parameter with a default is in the output in any case, and need not be sent.
+  const { required = [] } = jsonSchema(schema, "input") as { required?: string[] };
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
-    in: "query",
+    in: where,
     required: required.includes(name),
-    ...(description === undefined ? {} : { description }),
+    description,
     schema,
   }));
 }
 
-function response({ about, content }: OperationAnswer, schemas: Record<string, JsonSchema>): Record<string, unknown> {
-  const entries = Object.entries(content).map(([mediaType, schema]) => [
-    mediaType,
-    schema === null ? {} : { schema: named(schema, "output", schemas) },
-  ]);
-  return { description: about, ...(entries.length === 0 ? {} : { content: Object.fromEntries(entries) }) };
+function texts(descriptions: Readonly<Record<string, string>>) {
+  const entries = Object.entries(descriptions).map(([name, text]) => [name, z.string().describe(text)] as const);
+  return z.object(Object.fromEntries(entries));
 }
 
 /** One response for each status, naming its codes. */
@@ -134,16 +118,16 @@ function errorResponses(codes: readonly ErrorCode[]): Record<number, unknown> {
   );
 }
 
-function named(
-  { name, schema }: NamedSchema,
-  side: "input" | "output",
+/** A content by media type. Each schema goes into `schemas`, and the content names it. */
+function contentOf(
+  content: Readonly<Record<string, NamedSchema | null>>,
+  io: "input" | "output",
   schemas: Record<string, JsonSchema>,
-): JsonSchema {
-  schemas[name] ??= jsonSchema(schema, side);
-  return { $ref: `#/components/schemas/${name}` };
-}
-
-function jsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: "draft-2020-12", io, unrepresentable: "any" });
-  return rest;
+): object | undefined {
+  const entries = Object.entries(content).map(([mediaType, named]) => {
+    if (named === null) return [mediaType, {}];
+    schemas[named.name] ??= jsonSchema(named.schema, io);
+    return [mediaType, { schema: { $ref: `#/components/schemas/${named.name}` } }];
+  });
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }

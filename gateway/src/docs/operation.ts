@@ -26,6 +26,14 @@ export const operationGroups = ["Inference", "Spending", "Keys", "Signing in", "
 
 export type Credential = "API key" | "session" | "operator's token";
 
+/** What the examples in the documentation name: the gateway, the chains of signed messages, and a chat model. */
+export type DocumentedGateway = {
+  baseUrl: string;
+  /** The primary chain first. */
+  chainIds: readonly number[];
+  model: string;
+};
+
 /** A schema under the name it has in the document. */
 export type NamedSchema = { name: string; schema: z.ZodType };
 

@@ -1,36 +1,34 @@
 import { errorMeanings } from "@inference/protocol/error-meanings";
 import { type ErrorCode, errorTable } from "@inference/protocol/errors";
-import { type Html, html, prose } from "./html.ts";
-import type { JsonSchema, OpenApi } from "./openapi.ts";
-import { type Operation, operationGroups } from "./operation.ts";
+import { html, raw } from "hono/html";
+import { apiInfo, jsonSchema, parametersOf } from "./openapi.ts";
+import { type DocumentedGateway, type Operation, operationGroups } from "./operation.ts";
 import { style } from "./page-style.ts";
-import { distinct, type Field, fieldsOf, typeText } from "./schema-text.ts";
+import { type Field, fieldsOf, typeText } from "./schema-text.ts";
 import { exampleMessage, messageRules } from "./signed-message.ts";
-import type { Snippet } from "./snippets.ts";
-import { mintAndActivate, type WalletStep } from "./wallet-program.ts";
+import { type Snippet, snippets } from "./snippets.ts";
+import { mintAndActivate, type WalletStep, walletSteps } from "./wallet-program.ts";
 
-export type PageOptions = {
-  baseUrl: string;
-  /** Which signed messages may name, the primary chain first. */
-  chainIds: readonly number[];
-  snippets: readonly Snippet[];
-  steps: readonly WalletStep[];
-};
+/** HTML in which all text is escaped. */
+type Html = ReturnType<typeof html>;
+
+/** A sentence in which backquotes mark code. */
+export function prose(text: string): Html {
+  const parts = text.split("`").map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`));
+  return html`${parts}`;
+}
 
 /** /docs: the reference as one page, which needs no script and nothing from elsewhere. */
-export function makePage(
-  openApi: OpenApi,
-  operations: readonly Operation[],
-  { baseUrl, chainIds, snippets, steps }: PageOptions,
-): string {
-  const { title, version, description } = openApi.info;
-  return html`<!doctype html>
+export function makePage(operations: readonly Operation[], at: DocumentedGateway): string {
+  const { title, version, description } = apiInfo;
+  const steps = walletSteps(at);
+  return String(html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}: reference</title>
-<style>${{ html: style }}</style>
+<style>${raw(style)}</style>
 </head>
 <body>
 <nav aria-label="Contents">
@@ -43,19 +41,19 @@ ${operationGroups.map((group) => groupLinks(group, operations))}
 </nav>
 <main>
 <header id="start"><h1>${title}</h1><p class="lead">${prose(description)}</p>
-<p>Base URL <code>${baseUrl}/api/v1</code> · version ${version}</p></header>
+<p>Base URL <code>${at.baseUrl}/api/v1</code> · version ${version}</p></header>
 <section><h2>First request</h2>
 <p>${prose(FIRST)}</p>
-${snippets.map(snippetPart)}
+${snippets(at).map(snippetPart)}
 </section>
 <section><h2 id="wallet">From dollars to a key</h2>
 <p>${prose(WALLET)}</p>
 <p class="install"><code>npm install viem</code></p>
-${steps.map((step) => [stepPart(step), step.id === "activate" ? atOnce() : "", step.id === "key" ? rulesPart({ baseUrl, chainIds }) : ""])}
+${steps.map((step) => [stepPart(step), step.id === "activate" && atOnce(), step.id === "key" && rulesPart(at)])}
 </section>
 ${operationGroups.map((group) => [
   html`<section><h2 id="${anchor(group)}">${group}</h2>`,
-  operations.filter((operation) => operation.group === group).map((operation) => operationPart(operation, openApi)),
+  operations.filter((operation) => operation.group === group).map(operationPart),
   html`</section>`,
 ])}
 <section><h2 id="errors">Errors</h2>
@@ -65,7 +63,7 @@ ${errorPart()}
 </main>
 </body>
 </html>
-`.html;
+`);
 }
 
 const FIRST =
@@ -95,12 +93,11 @@ function atOnce(): Html {
 <pre><code>${mintAndActivate}</code></pre>`;
 }
 
-function rulesPart({ baseUrl, chainIds }: Pick<PageOptions, "baseUrl" | "chainIds">): Html {
-  const [primary = 1] = chainIds;
+function rulesPart(at: DocumentedGateway): Html {
   return html`<p>The message is accepted if all of this is so:</p>
-<ul>${messageRules({ baseUrl, chainIds }).map((rule) => html`<li>${prose(rule)}</li>`)}</ul>
+<ul>${messageRules(at).map((rule) => html`<li>${prose(rule)}</li>`)}</ul>
 <p>The exact text, which any wallet can sign (<code>personal_sign</code>); there is no line break at its end:</p>
-<pre><code>${exampleMessage({ baseUrl, chainId: primary })}</code></pre>`;
+<pre><code>${exampleMessage(at)}</code></pre>`;
 }
 
 function anchor(text: string): string {
@@ -110,12 +107,8 @@ function anchor(text: string): string {
 function groupLinks(group: Operation["group"], operations: readonly Operation[]): Html {
   const links = operations
     .filter((operation) => operation.group === group)
-    .map(({ id, method, path }) => html`<li><a href="#${id}">${verb(method)} ${short(path)}</a></li>`);
+    .map(({ id, method, path }) => html`<li><a href="#${id}">${verb(method)} ${path.replace("/api/v1", "")}</a></li>`);
   return html`<a href="#${anchor(group)}">${group}</a><ul>${links}</ul>`;
-}
-
-function short(path: string): string {
-  return path.replace("/api/v1", "");
 }
 
 function verb(method: string): Html {
@@ -123,63 +116,36 @@ function verb(method: string): Html {
 }
 
 function snippetPart({ title, install, code }: Snippet, index: number): Html {
-  const needs = install === null ? "" : html`<p class="install"><code>${install}</code></p>`;
-  return html`<details${index === 0 ? " open" : ""}><summary>${title}</summary>${needs}
+  const needs = install !== null && html`<p class="install"><code>${install}</code></p>`;
+  return html`<details${index === 0 && " open"}><summary>${title}</summary>${needs}
 <pre><code>${code}</code></pre></details>`;
 }
 
-function operationPart(operation: Operation, openApi: OpenApi): Html {
+function operationPart(operation: Operation): Html {
   const { id, method, path, title, about, credentials, body, answers, errors } = operation;
   const who = credentials.length === 0 ? "Anyone may ask." : `With ${credentials.join(" or ")}.`;
+  const parameters = parametersOf(operation).map(({ schema, description = "", ...parameter }) => ({
+    ...parameter,
+    type: typeText(schema),
+    about: String(description),
+  }));
   return html`<article id="${id}">
 <h3>${verb(method)} <code>${path}</code></h3>
 <p><strong>${title}.</strong> ${prose(about ?? "")} <span class="who">${who}</span></p>
-${fieldTable("Parameters", parametersOf(openApi, operation))}
-${body === undefined ? "" : fieldTable("Body", fieldsOf(schemaOf(openApi, body.name)))}
+${fieldTable("Parameters", parameters)}
+${body && fieldTable("Body", fieldsOf(jsonSchema(body.schema, "input")))}
 ${answers.map(({ status, about, content }) => [
   html`<h4>${status}</h4><p>${prose(about)} <span class="media">${Object.keys(content).join(", ")}</span></p>`,
-  Object.values(content).map((schema) =>
-    schema === null ? "" : fieldTable(schema.name, answerFields(schemaOf(openApi, schema.name))),
-  ),
+  Object.values(content).map((named) => named && fieldTable(named.name, fieldsOf(jsonSchema(named.schema, "output")))),
 ])}
 <p class="errors">${errors.map((code) => html`<a href="#error-${code}">${code}</a> `)}</p>
 </article>`;
 }
 
-function schemaOf({ components }: OpenApi, name: string): JsonSchema {
-  return components.schemas[name] ?? {};
-}
-
-/** An answer's fields, and in place of its `data` what is in there. */
-function answerFields(schema: JsonSchema): Field[] {
-  const choices = schema.anyOf as JsonSchema[] | undefined;
-  if (choices !== undefined) return distinct(choices.flatMap(answerFields));
-  const { data } = (schema.properties ?? {}) as Record<string, JsonSchema>;
-  const inner = fieldsOf((data?.items ?? data ?? {}) as JsonSchema);
-  const prefix = data?.items === undefined ? "data." : "data[].";
-  return fieldsOf(schema).flatMap((field) =>
-    field.name === "data" && inner.length > 0
-      ? inner.map((each) => ({ ...each, name: `${prefix}${each.name}` }))
-      : [field],
-  );
-}
-
-type Parameter = { name: string; description?: string; required: boolean; schema: JsonSchema };
-
-function parametersOf({ paths }: OpenApi, { path, method }: Operation): Field[] {
-  const described = paths[path]?.[method.toLowerCase()] as { parameters?: Parameter[] } | undefined;
-  return (described?.parameters ?? []).map(({ name, description = "", required, schema }) => ({
-    name,
-    type: typeText(schema),
-    required,
-    about: description,
-  }));
-}
-
-function fieldTable(caption: string, fields: readonly Field[]): Html | string {
-  if (fields.length === 0) return "";
+function fieldTable(caption: string, fields: readonly Field[]): Html {
+  if (fields.length === 0) return html``;
   const rows = fields.map(
-    ({ name, type, required, about }) => html`<tr><td><code>${name}</code>${required ? "" : html`<i> optional</i>`}</td>
+    ({ name, type, required, about }) => html`<tr><td><code>${name}</code>${!required && html`<i> optional</i>`}</td>
 <td>${type}</td><td>${prose(about)}</td></tr>`,
   );
   return html`<details><summary>${caption}</summary><table><tbody>${rows}</tbody></table></details>`;

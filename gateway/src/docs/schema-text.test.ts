@@ -7,7 +7,7 @@ const text = (schema: z.ZodType): string => typeText(z.toJSONSchema(schema, { io
 
 const cases: [schema: z.ZodType, text: string][] = [
   [z.string(), "string"],
-  [z.string().max(5), "string, at most 5 letters"],
+  [z.string().max(5), "string, at most 5 characters"],
   [z.iso.date(), "string, date"],
   [z.int(), "integer"],
   [z.int().min(1), "integer, at least 1"],

@@ -3,21 +3,23 @@ import type { JsonSchema } from "./openapi.ts";
 /** One field of an object, as a reference lists it. */
 export type Field = { name: string; type: string; required: boolean; about: string };
 
-/** The fields of an object's schema; of a choice of objects, those of each. */
+/** The fields of an object's schema, and in place of its `data` the fields in there; of a choice, those of each. */
 export function fieldsOf(schema: JsonSchema): Field[] {
   const choices = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   if (choices !== undefined) return distinct(choices.flatMap(fieldsOf));
   const required = (schema.required ?? []) as string[];
-  return Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).map(([name, field]) => ({
-    name,
-    type: typeText(field),
-    required: required.includes(name),
-    about: String(field.description ?? ""),
-  }));
+  return Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, field]) => {
+    const { items, description = "" } = field;
+    const inner = name === "data" ? fieldsOf((items ?? field) as JsonSchema) : [];
+    if (inner.length === 0) {
+      return [{ name, type: typeText(field), required: required.includes(name), about: String(description) }];
+    }
+    return inner.map((each) => ({ ...each, name: `data${items === undefined ? "" : "[]"}.${each.name}` }));
+  });
 }
 
-/** Each name once, as it is said first. */
-export function distinct(fields: readonly Field[]): Field[] {
+/** Each name once, as it is described first. */
+function distinct(fields: readonly Field[]): Field[] {
   return fields.filter(({ name }, index) => fields.findIndex((field) => field.name === name) === index);
 }
 
@@ -36,7 +38,7 @@ export function typeText(schema: JsonSchema): string {
 function bounds({ type, minimum, maximum, maxLength, format }: JsonSchema): string {
   if (type === "string") {
     if (typeof format === "string") return `, ${format}`;
-    return maxLength === undefined ? "" : `, at most ${String(maxLength)} letters`;
+    return maxLength === undefined ? "" : `, at most ${String(maxLength)} characters`;
   }
   const [least, most] = [bound(minimum), bound(maximum)];
   if (least === undefined) return most === undefined ? "" : `, at most ${most}`;

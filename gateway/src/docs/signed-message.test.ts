@@ -6,7 +6,7 @@ import { BASE_URL, makeWallet, openFixture, PRIMARY, SECONDARY } from "../../tes
 import { limits } from "../config.ts";
 import { exampleMessage, messageRules } from "./signed-message.ts";
 
-const text = exampleMessage({ baseUrl: BASE_URL, chainId: PRIMARY });
+const text = exampleMessage({ baseUrl: BASE_URL, chainIds: [PRIMARY] });
 const issuedAt = parseSiweMessage(text)?.issuedAt ?? 0;
 
 /** Sends the message of the page, signed by another wallet, with a change. */

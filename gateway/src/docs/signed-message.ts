@@ -1,8 +1,11 @@
 import { formatSiweMessage } from "@inference/protocol/siwe";
 import { limits } from "../config.ts";
+import type { DocumentedGateway } from "./operation.ts";
+
+type Place = Pick<DocumentedGateway, "baseUrl" | "chainIds">;
 
 /** What a signed message needs, one rule a line. */
-export function messageRules({ baseUrl, chainIds }: { baseUrl: string; chainIds: readonly number[] }): string[] {
+export function messageRules({ baseUrl, chainIds }: Place): string[] {
   return [
     `The domain, in its first line, is \`${new URL(baseUrl).host}\`.`,
     `The URI is \`${baseUrl}\`, or a path under it.`,
@@ -14,13 +17,13 @@ export function messageRules({ baseUrl, chainIds }: { baseUrl: string; chainIds:
 }
 
 /** The text that a wallet signs for a key. */
-export function exampleMessage({ baseUrl, chainId }: { baseUrl: string; chainId: number }): string {
+export function exampleMessage({ baseUrl, chainIds: [primary = 1] }: Place): string {
   return formatSiweMessage({
     domain: new URL(baseUrl).host,
     address: "0x1111111111111111111111111111111111111111",
     uri: baseUrl,
     version: "1",
-    chainId,
+    chainId: primary,
     nonce: "pUqV3ZkQ0fWm7Xa2",
     issuedAt: Date.UTC(2030, 0, 31, 12),
     resources: [`${baseUrl}/api/v1/keys?name=laptop&limit=3.00&limit_reset=daily`],

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { errorAnswer } from "@inference/protocol/wire/answers";
 import * as z from "zod";
 import { makeOpenApi } from "../docs/openapi.ts";
 import { endpoints } from "./all.ts";
 
-const openApi = makeOpenApi(endpoints, { baseUrl: "https://gateway.example", version: "1.0.0", error: errorAnswer });
+const openApi = makeOpenApi(endpoints, "https://gateway.example");
 
 type Described = {
   responses: Record<string, unknown>;

@@ -1,10 +1,7 @@
 import { GatewayError } from "@inference/protocol/errors";
-import { errorAnswer } from "@inference/protocol/wire/answers";
-import manifest from "../../package.json" with { type: "json" };
-import { makeOpenApi, type OpenApi } from "../docs/openapi.ts";
+import type { DocumentedGateway } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { type BoundedMap, makeBoundedMap } from "../limits/bounded-map.ts";
-import type { Endpoint } from "./endpoint.ts";
 
 /** The documents change with the gateway and its models: a client may keep them for five minutes. */
 export const cached = { "cache-control": "public, max-age=300" };
@@ -21,12 +18,14 @@ export function madeOnce(gateway: Gateway, name: string, make: () => string): st
   return text;
 }
 
-export function openApiOf({ config: { baseUrl } }: Gateway, endpoints: readonly Endpoint[]): OpenApi {
-  return makeOpenApi(endpoints, { baseUrl, version: manifest.version, error: errorAnswer });
+/** The gateway as its documentation names it. */
+export function documented(gateway: Gateway): DocumentedGateway {
+  const { baseUrl, chainIds } = gateway.config;
+  return { baseUrl, chainIds, model: exampleModel(gateway) };
 }
 
 /** A chat model that is there; a name to replace while no prices are in force. */
-export function exampleModel({ prices }: Gateway): string {
+function exampleModel({ prices }: Gateway): string {
   try {
     return [...prices.current().models.values()].find(({ price }) => price.kind === "text")?.id ?? "MODEL";
   } catch (error) {

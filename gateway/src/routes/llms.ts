@@ -1,8 +1,6 @@
 import { makeLlmsText } from "../docs/llms-text.ts";
 import { ok } from "../docs/operation.ts";
-import { type Snippet, snippets } from "../docs/snippets.ts";
-import { walletSteps } from "../docs/wallet-program.ts";
-import { cached, exampleModel, madeOnce } from "./documents.ts";
+import { cached, documented, madeOnce } from "./documents.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
 
@@ -17,12 +15,8 @@ export const getLlmsText = endpoint({
   errors: commonErrors,
   handle(context, endpoints) {
     const gateway = context.get("gateway");
-    const { baseUrl, chainIds } = gateway.config;
-    const at = { baseUrl, model: exampleModel(gateway) };
-    const curl = snippets(at).find(({ id }) => id === "curl") as Snippet;
-    const text = madeOnce(gateway, `llms of ${at.model}`, () =>
-      makeLlmsText(endpoints, { ...at, chainIds, curl, steps: walletSteps(at) }),
-    );
+    const at = documented(gateway);
+    const text = madeOnce(gateway, `llms of ${at.model}`, () => makeLlmsText(endpoints, at));
     return context.text(text, 200, cached);
   },
 });

@@ -1,5 +1,6 @@
+import { makeOpenApi } from "../docs/openapi.ts";
 import { ok } from "../docs/operation.ts";
-import { cached, madeOnce, openApiOf } from "./documents.ts";
+import { cached, madeOnce } from "./documents.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
 
@@ -14,7 +15,7 @@ export const getOpenApi = endpoint({
   errors: commonErrors,
   handle(context, endpoints) {
     const gateway = context.get("gateway");
-    const text = madeOnce(gateway, "openapi", () => JSON.stringify(openApiOf(gateway, endpoints)));
+    const text = madeOnce(gateway, "openapi", () => JSON.stringify(makeOpenApi(endpoints, gateway.config.baseUrl)));
     return context.body(text, 200, { ...cached, "content-type": "application/json" });
   },
 });

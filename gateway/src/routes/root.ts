@@ -1,5 +1,5 @@
 import { rootAnswer } from "@inference/protocol/wire/answers";
-import manifest from "../../package.json" with { type: "json" };
+import { apiInfo } from "../docs/openapi.ts";
 import { json, ok } from "../docs/operation.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
@@ -17,6 +17,6 @@ export const getRoot = endpoint({
     const { baseUrl } = context.get("gateway").config;
     const paths = { docs: "/docs", openapi: "/openapi.json", llms: "/llms.txt", models: "/api/v1/models" };
     const links = Object.entries({ ...paths, status: "/api/v1/status" }).map(([name, path]) => [name, baseUrl + path]);
-    return context.json({ name: "Inference gateway", version: manifest.version, ...Object.fromEntries(links) });
+    return context.json({ name: apiInfo.title, version: apiInfo.version, ...Object.fromEntries(links) });
   },
 });

@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { prose } from "@inference/gateway/docs/html";
+import { prose } from "@inference/gateway/docs/page";
 import { messageRules } from "@inference/gateway/docs/signed-message";
 import { snippets } from "@inference/gateway/docs/snippets";
 import { settledOf } from "@inference/gateway/test/settlement/audit";
@@ -239,7 +239,7 @@ describe("the documents", () => {
 
   test("/docs and /llms.txt explain every error code, and what a signed message needs", async () => {
     const [page, text] = await Promise.all(["/docs", "/llms.txt"].map(async (path) => (await stack.call(path)).text()));
-    const shown = (sentence: string) => prose(sentence).html;
+    const shown = (sentence: string) => String(prose(sentence));
     for (const [code, sentence] of Object.entries(errorMeanings)) {
       assert.ok(page?.includes(shown(sentence)), `/docs says nothing of ${code}`);
       assert.ok(text?.includes(`\`${code}\`: ${sentence}`), `/llms.txt says nothing of ${code}`);
