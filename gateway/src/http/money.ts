@@ -14,14 +14,15 @@ export function usd(amountNanoUsd: NanoUsd): ExactNumber {
   return json.rawJSON(formatUsd(amountNanoUsd));
 }
 
-/** An integer scaled by 10^decimals, of whatever size. */
-export function exact(scaled: bigint, decimals: number): ExactNumber {
-  return json.rawJSON(formatDecimal(scaled, decimals));
-}
-
-/** An amount, where there may be no amount. */
-export function usdOrNull(amountNanoUsd: NanoUsd | null): ExactNumber | null {
-  return amountNanoUsd === null ? null : usd(amountNanoUsd);
+/** Each amount in dollars under its name, and in nano-dollars under `<name>_nano_usd`. Null: there is no amount. */
+export function amounts(
+  amountsNanoUsd: Readonly<Record<string, NanoUsd | bigint | null>>,
+): Record<string, ExactNumber | NanoUsd | null> {
+  const fields = Object.entries(amountsNanoUsd).flatMap(([name, amount]) => [
+    [name, amount === null ? null : json.rawJSON(formatDecimal(BigInt(amount), 9))],
+    [`${name}_nano_usd`, typeof amount === "bigint" ? json.rawJSON(String(amount)) : amount],
+  ]);
+  return Object.fromEntries(fields);
 }
 
 /** Parses a JSON body, and keeps the number under `field` as the text that it was sent as. */

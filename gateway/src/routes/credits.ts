@@ -4,7 +4,7 @@ import { creditsAnswer } from "@inference/protocol/wire/answers";
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { requireAccount } from "../http/identify.ts";
-import { usd } from "../http/money.ts";
+import { amounts } from "../http/money.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 
@@ -22,18 +22,14 @@ export const getCredits = endpoint({
     const { gateway, at } = context.var;
     const { account, partition } = await requireAccount(context);
     const balance = await gateway.environment.ledger.read(partition, { type: "balance", at });
-    const total = balance.limitNanoUsd ?? 0;
-    const available = balance.availableNanoUsd ?? 0;
     return context.json({
       data: {
-        total_credits: usd(total),
-        total_credits_nano_usd: total,
-        total_usage: usd(balance.settledNanoUsd),
-        total_usage_nano_usd: balance.settledNanoUsd,
-        reserved: usd(balance.heldNanoUsd),
-        reserved_nano_usd: balance.heldNanoUsd,
-        available: usd(available),
-        available_nano_usd: available,
+        ...amounts({
+          total_credits: balance.limitNanoUsd ?? 0,
+          total_usage: balance.settledNanoUsd,
+          reserved: balance.heldNanoUsd,
+          available: balance.availableNanoUsd ?? 0,
+        }),
         pending: pending(gateway, account),
       },
     });
@@ -44,8 +40,7 @@ export const getCredits = endpoint({
 function pending({ environment }: Gateway, account: Address) {
   try {
     return environment.chain.pendingActivations(account).map(({ amountNanoUsd, block, transaction }) => ({
-      amount: usd(amountNanoUsd),
-      amount_nano_usd: amountNanoUsd,
+      ...amounts({ amount: amountNanoUsd }),
       block,
       transaction,
     }));

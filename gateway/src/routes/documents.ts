@@ -1,7 +1,7 @@
-import { GatewayError } from "@inference/protocol/errors";
 import type { DocumentedGateway } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { type BoundedMap, makeBoundedMap } from "../limits/bounded-map.ts";
+import { pricesInForce } from "./prices-in-force.ts";
 
 /** The documents change with the gateway and its models: a client may keep them for five minutes. */
 export const cached = { "cache-control": "public, max-age=300" };
@@ -25,11 +25,7 @@ export function documented(gateway: Gateway): DocumentedGateway {
 }
 
 /** A chat model that is there; a name to replace while no prices are in force. */
-function exampleModel({ prices }: Gateway): string {
-  try {
-    return [...prices.current().models.values()].find(({ price }) => price.kind === "text")?.id ?? "MODEL";
-  } catch (error) {
-    if (error instanceof GatewayError) return "MODEL";
-    throw error;
-  }
+function exampleModel(gateway: Gateway): string {
+  const models = pricesInForce(gateway)?.models.values() ?? [];
+  return [...models].find(({ price }) => price.kind === "text")?.id ?? "MODEL";
 }

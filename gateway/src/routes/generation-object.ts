@@ -1,33 +1,9 @@
 import type { ReceiptRow } from "@inference/ledger/tables";
-import { type ExactNumber, usd } from "../http/money.ts";
+import { usd } from "../http/money.ts";
 import type { ReceiptDetail } from "../inference/receipt-detail.ts";
 
 /** A receipt under OpenRouter's names where it has them; what is not known of a request is null. */
-export type GenerationObject = {
-  id: string;
-  upstream_id: string | null;
-  model: string | null;
-  route: string | null;
-  key_id: string | null;
-  created_at: string;
-  generation_time: number;
-  streamed: boolean | null;
-  cancelled: boolean;
-  outcome: string;
-  basis: string;
-  total_cost: ExactNumber;
-  charge_nano_usd: number;
-  held_nano_usd: number;
-  price_snapshot: string | null;
-  tokens_prompt: number | null;
-  tokens_completion: number | null;
-  native_tokens_prompt: number | null;
-  native_tokens_completion: number | null;
-  native_tokens_reasoning: number | null;
-  native_tokens_cached: number | null;
-};
-
-export function toGenerationObject(receipt: ReceiptRow): GenerationObject {
+export function toGenerationObject(receipt: ReceiptRow) {
   const detail = JSON.parse(receipt.detail) as Partial<ReceiptDetail>;
   const usage = detail.usage ?? null;
   return {

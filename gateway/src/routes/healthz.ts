@@ -1,11 +1,11 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { ceilingPartition } from "@inference/ledger/partition";
-import { GatewayError } from "@inference/protocol/errors";
 import { healthAnswer } from "@inference/protocol/wire/answers";
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
+import { pricesInForce } from "./prices-in-force.ts";
 
 type Health = "ok" | "unavailable";
 
@@ -28,7 +28,7 @@ export const getHealth = endpoint({
   async handle(context) {
     const { gateway, at } = context.var;
     const [ledger, key] = await Promise.all([ledgerHealth(gateway, at), gateway.keyCheck.current()]);
-    const prices = pricesHealth(gateway);
+    const prices: Health = pricesInForce(gateway) === null ? "unavailable" : "ok";
     const isWell = ledger === "ok" && prices === "ok";
     const status = !isWell ? "unavailable" : key.state === "refused" ? "degraded" : "ok";
     // A chain that cannot be followed delays credits; requests go on being served and are not refused for it.
@@ -45,16 +45,6 @@ async function ledgerHealth({ environment }: Gateway, at: number): Promise<Healt
     return environment.ledger.writable ? "ok" : "unavailable";
   } catch (error) {
     if (error instanceof LedgerUnavailable) return "unavailable";
-    throw error;
-  }
-}
-
-function pricesHealth({ prices }: Gateway): Health {
-  try {
-    prices.current();
-    return "ok";
-  } catch (error) {
-    if (error instanceof GatewayError) return "unavailable";
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { readApiKey } from "../auth/api-keys.ts";
 import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { type KeyHolder, requireHolder, type SessionHolder } from "../http/identify.ts";
-import { usd } from "../http/money.ts";
+import { amounts } from "../http/money.ts";
 import { spenderOf } from "../upstream/key-records.ts";
 import { toBudgetObject } from "./budget-object.ts";
 import { endpoint } from "./endpoint.ts";
@@ -51,10 +51,7 @@ async function describeKey(context: GatewayContext, { partition, keyId }: KeyHol
   ];
   return {
     ...toKeyObject(view),
-    usage_daily: usd(usage.dayNanoUsd),
-    usage_daily_nano_usd: usage.dayNanoUsd,
-    usage_monthly: usd(usage.monthNanoUsd),
-    usage_monthly_nano_usd: usage.monthNanoUsd,
+    ...amounts({ usage_daily: usage.dayNanoUsd, usage_monthly: usage.monthNanoUsd }),
     budgets: budgets.map(({ name, view }) => toBudgetObject(name, view)),
     binds_first: bindsFirst(budgets),
     is_free_tier: false,

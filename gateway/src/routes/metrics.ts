@@ -3,10 +3,10 @@ import { ceilingPartition } from "@inference/ledger/partition";
 import { fail } from "@inference/protocol/errors";
 import { ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
-import { exposition, type Gauges } from "../operator/exposition.ts";
+import { exposition, type Gauge } from "../operator/exposition.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
-import { pricesInForce } from "./prices-in-force.ts";
+import { ageS, pricesInForce } from "./prices-in-force.ts";
 
 /**
  * For whoever sends the operator's token. Without one in the settings the path is not there: behind a proxy every
@@ -40,26 +40,31 @@ function isSame(sent: string, token: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-async function readGauges(gateway: Gateway, at: number): Promise<Gauges> {
+async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
   const { environment, breaker, queue, live } = gateway;
   const { ledger, chain } = environment;
   // What cannot be read now is left out, and the rest is told.
   const ceiling = await ledger.read(ceilingPartition, { type: "ceiling", at }).catch(() => null);
   const { state, block, lagBlocks } = chain.following();
-  const prices = pricesInForce(gateway, at);
-  return {
-    requestsInFlight: live.size,
-    requestsWaiting: queue.waiting(),
-    ledgerWritable: ledger.writable,
-    ceilingLimitNanoUsd: ceiling?.limitNanoUsd ?? null,
-    ceilingSettledNanoUsd: ceiling?.settledNanoUsd ?? null,
-    ceilingHeldNanoUsd: ceiling?.heldNanoUsd ?? null,
-    chainFollowing: state === "following",
-    chainHalted: state === "halted",
-    chainBlock: block,
-    chainLagBlocks: lagBlocks,
-    pricesAgeS: prices?.age_s ?? null,
-    models: prices?.models ?? null,
-    modelsCutOff: breaker.cutOff(at),
-  };
+  const prices = pricesInForce(gateway);
+  const gauge = (name: string, help: string, value: Gauge["value"] | undefined) => ({
+    name,
+    help,
+    value: value ?? null,
+  });
+  return [
+    gauge("requests_in_flight", "Admitted requests that have not ended.", live.size),
+    gauge("requests_waiting", "Requests that wait for their turn at the provider.", queue.waiting()),
+    gauge("ledger_writable", "1 while the ledger takes requests.", ledger.writable),
+    gauge("ceiling_limit_nano_usd", "The day's ceiling.", ceiling?.limitNanoUsd),
+    gauge("ceiling_settled_nano_usd", "What of it is settled.", ceiling?.settledNanoUsd),
+    gauge("ceiling_held_nano_usd", "What of it is held.", ceiling?.heldNanoUsd),
+    gauge("chain_following", "1 while activations are read.", state === "following"),
+    gauge("chain_halted", "1 once the chain contradicts the books: nothing is credited.", state === "halted"),
+    gauge("chain_block", "The last block in the books.", block),
+    gauge("chain_lag_blocks", "Final blocks that are not in the books.", lagBlocks),
+    gauge("prices_age_seconds", "The age of the prices in force.", prices && ageS(prices, at)),
+    gauge("models", "Models that can be priced and served.", prices?.models.size),
+    gauge("models_cut_off", "Models that are not asked for, because the provider failed for them.", breaker.cutOff(at)),
+  ];
 }

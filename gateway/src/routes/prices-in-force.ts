@@ -1,17 +1,18 @@
 import { GatewayError } from "@inference/protocol/errors";
+import type { PriceSnapshot } from "@inference/protocol/model";
 import type { Gateway } from "../gateway.ts";
 
-/** Null while there are none that may be charged by. */
-export function pricesInForce({ prices }: Pick<Gateway, "prices">, atMs: number) {
+/** Null while there are no prices that may be charged by. */
+export function pricesInForce({ prices }: Pick<Gateway, "prices">): PriceSnapshot | null {
   try {
-    const snapshot = prices.current();
-    return {
-      snapshot: snapshot.id,
-      age_s: Math.max(0, Math.floor((atMs - snapshot.atMs) / 1000)),
-      models: snapshot.models.size,
-    };
+    return prices.current();
   } catch (error) {
     if (error instanceof GatewayError) return null;
     throw error;
   }
+}
+
+/** The age of a snapshot in whole seconds. */
+export function ageS(snapshot: PriceSnapshot, atMs: number): number {
+  return Math.max(0, Math.floor((atMs - snapshot.atMs) / 1000));
 }

@@ -1,6 +1,6 @@
 import type { BudgetView } from "@inference/ledger/reads";
 import type { SessionRow } from "@inference/ledger/tables";
-import { usd, usdOrNull } from "../http/money.ts";
+import { amounts } from "../http/money.ts";
 import { toBudgetObject } from "./budget-object.ts";
 
 /** A session as it is shown where a key is: under the same names, with its identity's capacity of the day as limit. */
@@ -10,16 +10,10 @@ export function toSessionObject({ address, agentToken, createdAt, expiresAt }: S
     address,
     agent_token: agentToken,
     label: agentToken ?? address,
-    limit: usdOrNull(limitNanoUsd),
-    limit_nano_usd: limitNanoUsd,
-    limit_remaining: usdOrNull(availableNanoUsd),
-    limit_remaining_nano_usd: availableNanoUsd,
+    ...amounts({ limit: limitNanoUsd, limit_remaining: availableNanoUsd }),
     limit_reset: "daily",
     resets_at: resetsAt === null ? null : new Date(resetsAt).toISOString(),
-    usage: usd(settledNanoUsd),
-    usage_nano_usd: settledNanoUsd,
-    reserved: usd(heldNanoUsd),
-    reserved_nano_usd: heldNanoUsd,
+    ...amounts({ usage: settledNanoUsd, reserved: heldNanoUsd }),
     created_at: new Date(createdAt).toISOString(),
     expires_at: new Date(expiresAt).toISOString(),
     budgets: [toBudgetObject("capacity", capacity)],

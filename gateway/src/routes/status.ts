@@ -3,10 +3,10 @@ import { statusAnswer } from "@inference/protocol/wire/answers";
 import manifest from "../../package.json" with { type: "json" };
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
-import { exact, usd } from "../http/money.ts";
+import { amounts } from "../http/money.ts";
 import { endpoint } from "./endpoint.ts";
 import { ledgerErrors } from "./endpoint-errors.ts";
-import { pricesInForce } from "./prices-in-force.ts";
+import { ageS, pricesInForce } from "./prices-in-force.ts";
 
 export const getStatus = endpoint({
   method: "GET",
@@ -23,21 +23,18 @@ export const getStatus = endpoint({
   async handle(context) {
     const { gateway, at } = context.var;
     const ceiling = await gateway.environment.ledger.read(ceilingPartition, { type: "ceiling", at });
-    const limit = ceiling.limitNanoUsd ?? 0;
-    const left = ceiling.availableNanoUsd ?? 0;
+    const prices = pricesInForce(gateway);
     return context.json({
       data: {
         version: manifest.version,
         base_url: gateway.config.baseUrl,
         ceiling: {
-          limit: usd(limit),
-          limit_nano_usd: limit,
-          settled: usd(ceiling.settledNanoUsd),
-          settled_nano_usd: ceiling.settledNanoUsd,
-          held: usd(ceiling.heldNanoUsd),
-          held_nano_usd: ceiling.heldNanoUsd,
-          left: usd(left),
-          left_nano_usd: left,
+          ...amounts({
+            limit: ceiling.limitNanoUsd ?? 0,
+            settled: ceiling.settledNanoUsd,
+            held: ceiling.heldNanoUsd,
+            left: ceiling.availableNanoUsd ?? 0,
+          }),
           resets_at: ceiling.resetsAt === null ? null : new Date(ceiling.resetsAt).toISOString(),
         },
         primary_chain_id: gateway.config.chainIds[0] ?? null,
@@ -48,7 +45,7 @@ export const getStatus = endpoint({
         contracts: contracts(gateway),
         following: following(gateway),
         books: await books(gateway),
-        prices: pricesInForce(gateway, at),
+        prices: prices && { snapshot: prices.id, age_s: ageS(prices, at), models: prices.models.size },
       },
     });
   },
@@ -62,16 +59,13 @@ async function books(gateway: Gateway) {
   return {
     block,
     at: new Date(at).toISOString(),
-    backing: exact(backingNanoUsd, 9),
-    backing_nano_usd: exact(backingNanoUsd, 0),
-    supply: exact(supplyNanoUsd, 9),
-    supply_nano_usd: exact(supplyNanoUsd, 0),
-    credit: exact(creditNanoUsd, 9),
-    credit_nano_usd: exact(creditNanoUsd, 0),
-    owed: exact(owedNanoUsd, 9),
-    owed_nano_usd: exact(owedNanoUsd, 0),
-    lines: exact(linesNanoUsd, 9),
-    lines_nano_usd: exact(linesNanoUsd, 0),
+    ...amounts({
+      backing: backingNanoUsd,
+      supply: supplyNanoUsd,
+      credit: creditNanoUsd,
+      owed: owedNanoUsd,
+      lines: linesNanoUsd,
+    }),
     adds_up: backingNanoUsd === supplyNanoUsd + creditNanoUsd + owedNanoUsd + linesNanoUsd,
   };
 }
