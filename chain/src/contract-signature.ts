@@ -1,10 +1,9 @@
 import { ChainUnavailable, type SignatureQuery } from "@inference/protocol/chain-reader";
-import type { Timers } from "@inference/protocol/timers";
+import { type Timers, within } from "@inference/protocol/timers";
 import { createClient, custom } from "viem";
 import { verifyMessage } from "viem/actions";
 import { quantity } from "./chain-view.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
-import { within } from "./timers.ts";
 
 const TIMEOUT_MS = 2_000;
 /** Enough to deploy a wallet and to check a curve in Solidity; a contract that never ends ends here. */

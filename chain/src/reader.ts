@@ -3,7 +3,7 @@ import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { type ChainReader, ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { MAX_NANO_USD } from "@inference/protocol/money";
-import type { Timers } from "@inference/protocol/timers";
+import { type Timers, within } from "@inference/protocol/timers";
 import { encodeFunctionData } from "viem";
 import type { ActivationWatcher } from "./activation-watcher.ts";
 import { readBooks } from "./books.ts";
@@ -11,7 +11,6 @@ import { type Block, callAt, type Hex, parseAddress, parseWord, quantity, readBl
 import { acceptsSignature } from "./contract-signature.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
 import { type Part, readPart, type SaidContracts } from "./settlement-parts.ts";
-import { within } from "./timers.ts";
 
 export type ChainReaderOptions = {
   clients: ReadonlyMap<number, ChainClient>;

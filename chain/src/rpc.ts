@@ -1,6 +1,5 @@
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
-import type { Timers } from "@inference/protocol/timers";
-import { pause, within } from "./timers.ts";
+import { pause, type Timers, within } from "@inference/protocol/timers";
 
 /**
  * The only way to a chain: JSON-RPC over `fetch`, with a limit on everything a node can do to us. No error's text

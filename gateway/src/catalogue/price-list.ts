@@ -1,5 +1,6 @@
 import { fail } from "@inference/protocol/errors";
 import type { PriceSnapshot } from "@inference/protocol/model";
+import { within } from "@inference/protocol/timers";
 import { type GatewayConfig, limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
 import { type CatalogueShape, parseCatalogue } from "./catalogue.ts";
@@ -84,15 +85,9 @@ export function makePriceList(
 
   async function read(): Promise<string> {
     if (pricesFile !== null) return pricesFile;
-    const abort = new AbortController();
-    const timer = timers.after(READ_MS, () => abort.abort());
-    try {
-      const text = await provider.read("/models?type=all", abort.signal);
-      if (text === null) throw new UpstreamFailure("sent", "the provider has no catalogue");
-      return text;
-    } finally {
-      timer.cancel();
-    }
+    const text = await within(timers, READ_MS, (signal) => provider.read("/models?type=all", signal));
+    if (text === null) throw new UpstreamFailure("sent", "the provider has no catalogue");
+    return text;
   }
 
   return {

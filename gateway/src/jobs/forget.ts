@@ -3,6 +3,7 @@ import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { forgettableTables } from "@inference/ledger/walks";
+import { pause } from "@inference/protocol/timers";
 import type { OperatorConfig } from "../config.ts";
 import type { Environment } from "../environment.ts";
 
@@ -28,7 +29,7 @@ const ROWS_A_PAGE = 256;
 const PAUSE_MS = 50;
 
 async function forgetTable(gateway: Forgetter, table: ForgettableTable, stopped: AbortSignal): Promise<number> {
-  const { clock, ledger } = gateway.environment;
+  const { clock, ledger, timers } = gateway.environment;
   const keepMs = table === "receipt" ? gateway.config.operator.receiptMs : OUTCOME_RETENTION_MS;
   let forgotten = 0;
   let after: RowPosition | null = null;
@@ -39,7 +40,7 @@ async function forgetTable(gateway: Forgetter, table: ForgettableTable, stopped:
     forgotten += await ledger.run(() => forgetRows(table, { at, keepMs }, byPartition));
     if (page.next === null) return forgotten;
     after = page.next;
-    await pause(gateway);
+    await pause(timers, PAUSE_MS);
   }
   return forgotten;
 }
@@ -55,10 +56,4 @@ function* forgetRows(
     forgotten += reply.forgotten;
   }
   return forgotten;
-}
-
-function pause(gateway: Forgetter): Promise<void> {
-  return new Promise((resolve) => {
-    gateway.environment.timers.after(PAUSE_MS, resolve);
-  });
 }

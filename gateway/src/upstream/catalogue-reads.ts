@@ -1,4 +1,5 @@
 import { GatewayError } from "@inference/protocol/errors";
+import { within } from "@inference/protocol/timers";
 import { limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
 import { makeSingleFlight } from "../limits/single-flight.ts";
@@ -30,11 +31,9 @@ export function makeCatalogueReads(
   const once = makeSingleFlight<unknown>({ background });
 
   async function readAgain(path: string): Promise<unknown> {
-    const abort = new AbortController();
-    const timer = timers.after(READ_MS, () => abort.abort());
     const atMs = clock.now();
     try {
-      const text = await provider.read(path, abort.signal);
+      const text = await within(timers, READ_MS, (signal) => provider.read(path, signal));
       const answer: unknown = text === null ? null : JSON.parse(text);
       kept.set(path, { answer, atMs, triedAtMs: atMs });
       failedAtMs.delete(path);
@@ -49,8 +48,6 @@ export function makeCatalogueReads(
       }
       failedAtMs.set(path, atMs);
       throw notTold();
-    } finally {
-      timer.cancel();
     }
   }
 

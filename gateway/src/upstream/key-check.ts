@@ -1,3 +1,4 @@
+import { within } from "@inference/protocol/timers";
 import { limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
 import { makeSingleFlight } from "../limits/single-flight.ts";
@@ -41,7 +42,7 @@ export function makeKeyCheck(
     const status = await tryKey(provider, timers);
     // That it could not be asked says nothing of the key, and is not asked again at once.
     knownAtMs = clock.now();
-    if (isRefusal(status)) {
+    if (isRefused(status)) {
       learn(refused(status));
       log("alert", "provider", { alert: actionFor(status) });
     } else if (status !== null && provesKey(status)) learn({ state: "ok" });
@@ -50,7 +51,7 @@ export function makeKeyCheck(
   return {
     answered(key, status) {
       if (key !== masterKey) return;
-      if (isRefusal(status)) learn(refused(status));
+      if (isRefused(status)) learn(refused(status));
       else if (status === 200) learn({ state: "ok" });
     },
     async current() {
@@ -66,15 +67,11 @@ export async function tryKey(
   provider: Pick<Provider, "tryKey">,
   timers: Environment["timers"],
 ): Promise<number | null> {
-  const abort = new AbortController();
-  const timer = timers.after(ASK_MS, () => abort.abort());
   try {
-    return await provider.tryKey(abort.signal);
+    return await within(timers, ASK_MS, (signal) => provider.tryKey(signal));
   } catch (error) {
     if (error instanceof UpstreamFailure) return null;
     throw error;
-  } finally {
-    timer.cancel();
   }
 }
 
@@ -83,7 +80,7 @@ function provesKey(status: number): boolean {
   return (status >= 200 && status < 300) || status === 400 || status === 422;
 }
 
-function isRefusal(status: number | null): status is RefusedStatus {
+function isRefused(status: number | null): status is RefusedStatus {
   return status === 401 || status === 402 || status === 403;
 }
 

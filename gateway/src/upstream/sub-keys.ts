@@ -1,4 +1,5 @@
 import { formatUsd, type NanoUsd } from "@inference/protocol/money";
+import { within } from "@inference/protocol/timers";
 import type { UpstreamConfig } from "../config.ts";
 import { type Environment, UpstreamFailure, type UpstreamRequest } from "../environment.ts";
 import { readBytes } from "./provider.ts";
@@ -25,8 +26,6 @@ export function makeSubKeys(
   { upstream, timers }: Pick<Environment, "upstream" | "timers">,
 ): SubKeys {
   async function call(method: UpstreamRequest["method"], body: string): Promise<{ status: number; text: string }> {
-    const abort = new AbortController();
-    const timer = timers.after(CALL_MS, () => abort.abort());
     const headers = {
       authorization: `Bearer ${adminKey}`,
       accept: "application/json",
@@ -34,14 +33,12 @@ export function makeSubKeys(
       "content-type": "application/json",
       "user-agent": "inference-gateway",
     };
-    try {
-      const url = `${config.baseUrl}/api_keys`;
-      const response = await upstream.send({ method, url, headers, body, signal: abort.signal });
+    const url = `${config.baseUrl}/api_keys`;
+    return within(timers, CALL_MS, async (signal) => {
+      const response = await upstream.send({ method, url, headers, body, signal });
       const text = new TextDecoder().decode(await readBytes(response.body, MAX_ANSWER_BYTES));
       return { status: response.status, text };
-    } finally {
-      timer.cancel();
-    }
+    });
   }
 
   return {
