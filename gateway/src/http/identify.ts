@@ -119,7 +119,7 @@ export async function lookUpCredential(
     seen.accept(digest, at);
     return found;
   } catch (error) {
-    if (isRefusal(error)) seen.refuse(digest);
+    if (refusesCredential(error)) seen.refuse(digest);
     throw error;
   }
 }
@@ -130,7 +130,7 @@ export async function checkPresentedCredential(context: GatewayContext): Promise
   if (credential !== undefined) await lookUpCredential(context, credential);
 }
 
-/** The credential itself is why, and not that nobody could be asked. */
-export function isRefusal(error: unknown): boolean {
+/** Whether an error refuses the credential itself, and does not say that it could not be looked up. */
+export function refusesCredential(error: unknown): boolean {
   return error instanceof GatewayError && [401, 403].includes(errorTable[error.detail.code].status);
 }

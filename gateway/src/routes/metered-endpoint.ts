@@ -5,7 +5,7 @@ import { readJsonBody } from "../http/body.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { requireCredential } from "../http/credential.ts";
 import { commonHeaders } from "../http/every-request.ts";
-import { isRefusal } from "../http/identify.ts";
+import { refusesCredential } from "../http/identify.ts";
 import { makeSenderProof } from "../http/sender-proof.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
 import { serveInference } from "../inference/serve.ts";
@@ -96,7 +96,7 @@ function isLate(error: unknown): boolean {
 function mayBeUnproven(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
   const { code } = error.detail;
-  return errorTable[code].type === "invalid_request_error" || beforeAdmission.has(code) || isRefusal(error);
+  return errorTable[code].type === "invalid_request_error" || beforeAdmission.has(code) || refusesCredential(error);
 }
 
 const beforeAdmission: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
