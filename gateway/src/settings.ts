@@ -220,9 +220,14 @@ export function parseSettings<S extends z.ZodObject>(
   if (result.success) return result.data as z.infer<S>;
   const problems = result.error.issues.map((issue) => {
     const name = String(issue.path[0]);
-    return `  ${name}: ${name in given ? issue.message : "is missing"} (${schema.shape[name]?.description ?? ""})`;
+    return `${name}: ${name in given ? issue.message : "is missing"} (${schema.shape[name]?.description ?? ""})`;
   });
-  throw new SettingsError(`The gateway cannot start. Invalid settings:\n${[...new Set(problems)].join("\n")}`);
+  return refuse([...new Set(problems)]);
+}
+
+function refuse(problems: readonly string[]): never {
+  const lines = problems.map((problem) => `\n  ${problem}`);
+  throw new SettingsError(`The gateway cannot start. Invalid settings:${lines.join("")}`);
 }
 
 /** The origin of a record URL. Null if it has none, or if the origin depends on what the template is filled with. */
@@ -238,28 +243,25 @@ function recordOrigin(template: string): string | null {
 function checkRecordKey({ UPSTREAM_RECORD_URL: url, UPSTREAM_RECORD_KEY: key, ...settings }: GatewaySettings): void {
   if (url === undefined || key !== undefined) return;
   if (recordOrigin(url) === new URL(settings.UPSTREAM_BASE_URL).origin) return;
-  throw new SettingsError(
-    "The gateway cannot start. Invalid settings:\n  UPSTREAM_RECORD_KEY: is missing. UPSTREAM_RECORD_URL is on another " +
-      "host than UPSTREAM_BASE_URL, and UPSTREAM_API_KEY is sent to that host only",
-  );
+  refuse([
+    "UPSTREAM_RECORD_KEY: is missing. UPSTREAM_RECORD_URL is on another host than UPSTREAM_BASE_URL, and " +
+      "UPSTREAM_API_KEY is sent to that host only",
+  ]);
 }
 
 /** A body above one sender's share of the memory would be refused with "retry later" forever. */
 function checkBodies({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }: GatewaySettings, heldBodyBytes: number): void {
   const most = largestShare(heldBodyBytes);
   const tooLarge = Object.entries({ CHAT_BODY_BYTES, OTHER_BODY_BYTES }).filter(([, bytes]) => bytes > most);
-  if (tooLarge.length === 0) return;
-  const problems = tooLarge.map(([name]) => `  ${name}: must be at most ${most} on this host`);
-  throw new SettingsError(`The gateway cannot start. Invalid settings:\n${problems.join("\n")}`);
+  if (tooLarge.length > 0) refuse(tooLarge.map(([name]) => `${name}: must be at most ${most} on this host`));
 }
 
 /** A host that ends a request earlier would leave it unsettled. */
 function checkDrain({ DRAIN_MS }: GatewaySettings, mostDrainMs: number): void {
   if (DRAIN_MS <= mostDrainMs) return;
-  throw new SettingsError(
-    `The gateway cannot start. Invalid settings:\n  DRAIN_MS: must be at most ${mostDrainMs} on this host, which ends a ` +
-      "request soon after its client has gone",
-  );
+  refuse([
+    `DRAIN_MS: must be at most ${mostDrainMs} on this host, which ends a request soon after its client has gone`,
+  ]);
 }
 
 /** A request that waited longer would be refused for its age when its turn has come. */
@@ -267,10 +269,7 @@ function checkTimes(settings: GatewaySettings): void {
   const { BODY_READ_MS, UPSTREAM_MODEL_REQUESTS, UPSTREAM_MODEL_WAIT_MS } = settings;
   const waitMs = UPSTREAM_MODEL_REQUESTS === 0 ? 0 : UPSTREAM_MODEL_WAIT_MS;
   if (BODY_READ_MS + waitMs <= ADMITTED_WITHIN_MS) return;
-  throw new SettingsError(
-    "The gateway cannot start. Invalid settings:\n  BODY_READ_MS and UPSTREAM_MODEL_WAIT_MS: must be at most " +
-      `${ADMITTED_WITHIN_MS} together`,
-  );
+  refuse([`BODY_READ_MS and UPSTREAM_MODEL_WAIT_MS: must be at most ${ADMITTED_WITHIN_MS} together`]);
 }
 
 /** The contracts' names, and the setting that holds each address. */
@@ -355,8 +354,7 @@ function chainsOf(settings: GatewaySettings): readonly KnownChain[] {
     .filter((entry): entry is [string, Address] => entry[1] !== undefined);
   const primary = { chainId: settings.PRIMARY_CHAIN_ID, contracts: Object.fromEntries(named) };
   const { chains, problem } = knownChains(primary, settings.CHAINS);
-  if (problem === undefined) return chains;
-  throw new SettingsError(`The gateway cannot start. Invalid settings:\n  CHAINS: ${problem}`);
+  return problem === undefined ? chains : refuse([`CHAINS: ${problem}`]);
 }
 
 export class SettingsError extends Error {
