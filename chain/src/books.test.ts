@@ -45,8 +45,7 @@ test("a contract that tells no books, or none at all, is no answer", async () =>
 
 test("the reader has them of its settlement contract", async () => {
   const reader = createChainReader({
-    clients: new Map([[31337, clientOf(chain.rpcUrl)]]),
-    primaryChainId: 31337,
+    client: clientOf(chain.rpcUrl),
     watcher: {
       pendingActivations: () => [],
       status: () => ({ state: "following" as const, block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),

@@ -34,13 +34,12 @@ const word = (value: string) => value.replace("0x", "").padStart(64, "0");
 const isUnavailable = ChainUnavailable;
 
 function reader(settlement = bare, contracts = {}) {
-  const clients = new Map([[31337, clientOf(node.url)]]);
   const shown = [{ amountNanoUsd: 1, block: 2, transaction: "0x3" }];
   const watcher = {
     pendingActivations: (account: Address) => (account === alice ? shown : []),
     status: () => ({ state: "following" as const, block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
   };
-  return createChainReader({ clients, primaryChainId: 31337, settlement, contracts, timers, watcher });
+  return createChainReader({ client: clientOf(node.url), settlement, contracts, timers, watcher });
 }
 const setCode = (address: Address, code: string) => chain.rpc("anvil_setCode", [address, `0x${code}`]);
 

@@ -13,8 +13,8 @@ import { type ChainClient, RpcError } from "./rpc.ts";
 import { type Part, readPart, type SaidContracts } from "./settlement-parts.ts";
 
 export type ChainReaderOptions = {
-  clients: ReadonlyMap<number, ChainClient>;
-  primaryChainId: number;
+  /** Of the primary chain. */
+  client: ChainClient;
   /** It names the pool where the settings do not; where both do, they are compared: `strangerOf`. */
   settlement: Address;
   contracts?: SaidContracts;
@@ -30,18 +30,11 @@ const TIMEOUT_MS = 2_000;
 const GAS = 200_000;
 
 export function createChainReader(options: ChainReaderOptions): ChainReader {
-  const { clients, primaryChainId, settlement, contracts = {}, timers, watcher } = options;
+  const { client, settlement, contracts = {}, timers, watcher } = options;
   const parts = new Map<Part, Address | null>();
 
-  function clientOf(chainId: number): ChainClient {
-    const client = clients.get(chainId);
-    if (client === undefined) throw new ChainUnavailable(`no node is configured for chain ${chainId}`);
-    return client;
-  }
-
-  /** One question to the primary chain's node: all its calls together have the time. */
-  async function question<T>(ask: (client: ChainClient) => Promise<T>): Promise<T> {
-    const client = clientOf(primaryChainId);
+  /** One question to the node. The time limit is for all calls of the question together. */
+  function question<T>(ask: (client: ChainClient) => Promise<T>): Promise<T> {
     return within(timers, TIMEOUT_MS, (signal) =>
       ask({ request: (method, params) => client.request(method, params, { signal }) }),
     );
@@ -77,7 +70,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
       }),
 
     books: () => question((client) => readBooks(client, settlement)),
-    acceptsSignature: async (query) => acceptsSignature(clientOf(query.chainId), timers, query),
+    acceptsSignature: (query) => acceptsSignature(client, timers, query),
     pendingActivations: (account) => watcher.pendingActivations(account),
     following() {
       const { state, block, lagBlocks } = watcher.status();

@@ -27,8 +27,7 @@ after(() => chain?.stop());
 
 function accepts(address: Address, signature: Hex, text = message): Promise<boolean> {
   const reader = createChainReader({
-    clients: new Map([[31337, clientOf(chain.rpcUrl)]]),
-    primaryChainId: 31337,
+    client: clientOf(chain.rpcUrl),
     settlement: safe,
     timers,
     watcher: {
@@ -36,7 +35,7 @@ function accepts(address: Address, signature: Hex, text = message): Promise<bool
       status: () => ({ state: "following", block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
     },
   });
-  return reader.acceptsSignature({ chainId: 31337, address, message: text, signature });
+  return reader.acceptsSignature({ address, message: text, signature });
 }
 
 /** As a Safe's owner signs a message of the Safe's. */

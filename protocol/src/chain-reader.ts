@@ -8,7 +8,7 @@ export type ChainReader = {
   agentOwner(agentToken: Address): Promise<Address | null>;
   /** An identity's capacity, from the pool, for the UTC day of the latest block; 0 where there is no pool. */
   capacityToday(identity: Address): Promise<Capacity>;
-  /** Whether a contract wallet accepts a signature over a message (ERC-1271, ERC-6492). */
+  /** Whether a contract wallet on the primary chain accepts a signature over a message (ERC-1271, ERC-6492). */
   acceptsSignature(query: SignatureQuery): Promise<boolean>;
   /** The contracts' books in the primary chain's latest block; null where there are none. */
   books(): Promise<Books | null>;
@@ -22,7 +22,6 @@ export type ChainReader = {
 export type Capacity = { capacityNanoUsd: NanoUsd; at: number };
 
 export type SignatureQuery = {
-  chainId: number;
   address: Address;
   message: string;
   signature: `0x${string}`;

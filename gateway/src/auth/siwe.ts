@@ -7,26 +7,25 @@ import { inTurn } from "../limits/in-turn.ts";
 import { checkPlainSignature, type Hex } from "./signature.ts";
 
 /**
- * Signed messages. One message serves one purpose: what it asks for is in the text that the wallet showed. A message
- * that names the key endpoint makes a key, rolls one or changes one's terms, and signs nobody in; any other signs in
- * and does none of these.
+ * Signed messages. A message has one purpose, which is in the text that the wallet showed. A message that names the key
+ * endpoint creates, rolls or changes a key, and cannot sign in. Any other message can only sign in.
  */
 export type SignedMessage = {
   message: string;
   signature: Hex;
-  /** Whose address it came from; undefined where nobody knows. */
+  /** The client's address; undefined if it is unknown. */
   client: string | undefined;
 };
 
-/** Who signed, and the nonce that makes the message good once. */
+/** Who signed, and the nonce that makes the message valid once. */
 export type Signer = {
   address: Address;
   nonce: string;
-  /** When the message can no longer be valid: until then the nonce is remembered. */
+  /** When the message becomes invalid. The nonce is kept until then. */
   nonceExpiresAt: number;
 };
 
-/** Throws 401 with the reason, 503 `chain_unavailable` or `overloaded` where a contract wallet could not be asked. */
+/** Throws 401 with the reason, 503 `chain_unavailable` or `overloaded` if a contract wallet could not be asked. */
 export async function verifySignIn(gateway: Gateway, signed: SignedMessage, atMs: number): Promise<Signer> {
   const message = readMessage(gateway.config, signed.message, atMs);
   const endpoint = keyEndpoint(gateway.config);
@@ -37,12 +36,12 @@ export async function verifySignIn(gateway: Gateway, signed: SignedMessage, atMs
   return requireSignature(gateway, message, signed);
 }
 
-/** What a message about an API key is for: a new key, another secret for one, or other terms for one. */
+/** What a message about an API key asks for: a new key, a new secret for a key, or new terms for one. */
 export type KeyPurpose = { type: "create" } | { type: "roll" | "terms"; keyId: string };
 
 /**
- * The same for a message about an API key. Its one resource is the key endpoint with a new key's terms, the path that
- * rolls a key, or a key's own URL with its new terms.
+ * The same for a message about an API key. Its only resource is the key endpoint with the terms of a new key, the path
+ * that rolls a key, or the URL of a key with its new terms.
  */
 export async function verifyKeyRequest(
   gateway: Gateway,
@@ -61,7 +60,7 @@ export async function verifyKeyRequest(
   return { signer: await requireSignature(gateway, message, signed), resource };
 }
 
-/** The message, if it is for us and for now. */
+/** Parses a message. Throws unless it is for this gateway and valid now. */
 function readMessage(config: GatewayConfig, text: string, atMs: number): SiweMessage {
   const message = parseSiweMessage(text);
   if (message === undefined) {
@@ -105,12 +104,12 @@ function assertTimes({ issuedAt, notBefore, expirationTime }: SiweMessage, atMs:
 
 async function requireSignature(gateway: Gateway, message: SiweMessage, signed: SignedMessage): Promise<Signer> {
   const { address } = message;
-  // It takes a millisecond or two, and anybody may ask for any number of them: one in each turn of the event loop.
+  // A check takes 1 to 2 ms, and anyone can request many: one runs in each turn of the event loop.
   const { signature } = signed;
   const check = () => checkPlainSignature({ address, message: signed.message, signature });
   const plain = await inTurn(gateway.slicedWork, signed.client ?? "", check);
   if (plain === "high_s") fail("invalid_signature", "The signature has a high `s` value. Sign again.");
-  // The account's own key needs no chain, so that a failing chain keeps nobody out who has one.
+  // The account's own key is checked without the chain, so it works while the chain cannot be read.
   if (plain === "other" && !(await isAcceptedByContract(gateway, message, signed))) notSigned(gateway.config, message);
   return {
     address: lowerAddress(address),
@@ -120,9 +119,9 @@ async function requireSignature(gateway: Gateway, message: SiweMessage, signed: 
 }
 
 /**
- * A contract is asked on the primary chain only, where balances and capacity live: the same address on another chain
- * may be another's contract, whose word would open this one's account. Any bytes under a valid message come this far:
- * the body's limit bounds the signature's size, and a semaphore how many are asked at once, in all and for one client.
+ * Asks a contract wallet. Only on the primary chain, which has balances and capacity: the same address on another chain
+ * may be a contract of somebody else, who could then open this account. Any signature of a valid message gets this far.
+ * The body's limit bounds its size, and a semaphore bounds the concurrent checks, in all and for one client.
  */
 async function isAcceptedByContract(
   { config, environment, contractSignatures }: Gateway,
@@ -131,8 +130,7 @@ async function isAcceptedByContract(
 ): Promise<boolean> {
   const [primaryChainId] = config.chainIds;
   if (chainId !== primaryChainId) return false;
-  const query = { chainId, address, message, signature };
-  return contractSignatures(() => environment.chain.acceptsSignature(query), client);
+  return contractSignatures(() => environment.chain.acceptsSignature({ address, message, signature }), client);
 }
 
 function notSigned({ chainIds: [primary] }: GatewayConfig, { address, chainId }: SiweMessage): never {
@@ -145,7 +143,7 @@ function keyEndpoint(config: GatewayConfig): string {
   return `${config.baseUrl}/api/v1/keys`;
 }
 
-/** Whether a resource is this to the letter: the endpoint and the purpose's path, with terms where it has any. */
+/** Whether a resource is exactly the endpoint with the path of this purpose, and a query if the purpose has terms. */
 function isMeant(resource: string, endpoint: string, purpose: KeyPurpose): boolean {
   const { path, example } = resourceOf(purpose);
   const url = `${endpoint}${path}`;
@@ -154,7 +152,7 @@ function isMeant(resource: string, endpoint: string, purpose: KeyPurpose): boole
   return example === "" ? query === "" : /^(\?[^#]*)?$/.test(query);
 }
 
-/** The path below the key endpoint, and terms that it may have; none if it has no terms. */
+/** The path below the key endpoint, and an example of its terms; empty if it has none. */
 function resourceOf(purpose: KeyPurpose): { path: string; example: string } {
   switch (purpose.type) {
     case "create":
@@ -166,7 +164,7 @@ function resourceOf(purpose: KeyPurpose): { path: string; example: string } {
   }
 }
 
-/** Whether a resource means the endpoint, however it is written. */
+/** Whether a resource is a URL of the endpoint or below it, in any spelling. */
 function leadsTo(resource: string, endpoint: string): boolean {
   const url = URL.parse(resource);
   const { host, pathname } = new URL(endpoint);

@@ -22,8 +22,7 @@ export function openEdgeGateway(
     random: { bytes: (length) => crypto.getRandomValues(new Uint8Array(length)) },
     keyValue: makeKeyValue(bindings.KEY_VALUE),
     chain: createChainReader({
-      clients: new Map([[settings.PRIMARY_CHAIN_ID, chainClientOf(settings.PRIMARY_RPC_URL)]]),
-      primaryChainId: settings.PRIMARY_CHAIN_ID,
+      client: chainClientOf(settings.PRIMARY_RPC_URL),
       settlement: settings.SETTLEMENT_ADDRESS,
       contracts: settings,
       timers,

@@ -96,8 +96,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     ledger,
     keyValue,
     chain: createChainReader({
-      clients: new Map([[settings.PRIMARY_CHAIN_ID, chainClient]]),
-      primaryChainId: settings.PRIMARY_CHAIN_ID,
+      client: chainClient,
       settlement: settings.SETTLEMENT_ADDRESS,
       contracts: settings,
       timers,

@@ -81,8 +81,7 @@ export async function startPoolChain(): Promise<PoolChain> {
     },
   });
   const chain = createChainReader({
-    clients: new Map([[CHAIN_ID, client]]),
-    primaryChainId: CHAIN_ID,
+    client,
     settlement,
     timers,
     watcher: {
