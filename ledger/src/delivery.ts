@@ -1,4 +1,4 @@
-import type { Command } from "./commands.ts";
+import type { Command, Reply } from "./commands.ts";
 import type { Partition } from "./partition.ts";
 import type { Change } from "./tables.ts";
 
@@ -26,4 +26,9 @@ export function deliveryId(cause: string, target: Partition): string {
 /** A delivery as a row of its sender's outbox. */
 export function outboxChange({ id, target, command }: Delivery): Change {
   return { table: "outbox", id, row: { id, target, command: JSON.stringify(command) } };
+}
+
+/** Whether a delivery with this reply is complete. What does not fit in now may fit in later, so it is sent again. */
+export function isAcknowledged(reply: Reply): boolean {
+  return !("status" in reply && reply.status === "too_much");
 }

@@ -1,4 +1,5 @@
 import type { Command, Reply } from "@inference/ledger/commands";
+import { isAcknowledged } from "@inference/ledger/delivery";
 import type { Partition } from "@inference/ledger/partition";
 import type { OutboxRow } from "@inference/ledger/tables";
 import { log } from "./log.ts";
@@ -57,9 +58,9 @@ export function makeDeliveries({ rows, send, acknowledge }: Options): () => Prom
         }
         for (const [index, { id }] of entries.entries()) {
           const outcome = outcomes[index] ?? { failed: "no reply" };
-          if (isMade(outcome)) made.push(id);
-          else failed.add(id);
           if ("failed" in outcome) log("warn", "delivery_failed", { id, error: outcome.failed });
+          if ("failed" in outcome || !isAcknowledged(outcome)) failed.add(id);
+          else made.push(id);
         }
       }),
     );
@@ -85,11 +86,6 @@ export function makeDeliveries({ rows, send, acknowledge }: Options): () => Prom
     });
     return passing;
   };
-}
-
-/** What does not fit in now may fit in later. */
-function isMade(outcome: Outcome): boolean {
-  return !("failed" in outcome) && !("status" in outcome && outcome.status === "too_much");
 }
 
 /** An alarm may run for 15 minutes: a pass ends before, and what is left is the next one's. */

@@ -12,6 +12,7 @@ import { ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Change, HoldRow, OutboxRow } from "@inference/ledger/tables";
 import { forgettableTables } from "@inference/ledger/walks";
+import { within } from "@inference/protocol/timers";
 import type { Bindings } from "./bindings.ts";
 import { makeDeliveries, type Outcome } from "./deliveries.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
@@ -204,16 +205,12 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   async #forget(): Promise<void> {
     const now = Date.now();
     if ((this.#forgetAt() ?? Number.POSITIVE_INFINITY) > now) return;
-    const stop = new AbortController();
-    // Not `AbortSignal.timeout`: while it was pending the object would not hibernate.
-    const timer = timers.after(FORGET_MS, () => stop.abort());
     const environment = { ledger: this.#ledger, clock: { now: () => Date.now() }, timers };
-    try {
-      await forgetAll({ config: { operator: { receiptMs: this.#receiptMs } }, environment }, stop.signal);
-    } finally {
-      timer.cancel();
-    }
-    if (!stop.signal.aborted) this.#forgotAt = now;
+    // Not `AbortSignal.timeout`: an object with a pending one does not hibernate.
+    await within(timers, FORGET_MS, async (signal) => {
+      await forgetAll({ config: { operator: { receiptMs: this.#receiptMs } }, environment }, signal);
+      if (!signal.aborted) this.#forgotAt = now;
+    });
   }
 
   /** The alarm is in one commit with what it is set for. */

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { apply } from "@inference/ledger/apply";
 import { type LapsedHold, type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
-import { outboxChange } from "@inference/ledger/delivery";
+import { isAcknowledged, outboxChange } from "@inference/ledger/delivery";
 import type { Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Saga } from "@inference/ledger/saga";
@@ -82,7 +82,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   /** Whether it was taken. One that fails harms no other: it waits in the outbox, and is made again later. */
   function deliver(partition: Partition, id: string, make: () => Reply): boolean {
     try {
-      return isTaken(make());
+      return isAcknowledged(make());
     } catch (error) {
       options.onAlert(`${partition}: the delivery ${id} failed, and waits in the outbox: ${String(error)}`);
       return false;
@@ -316,11 +316,6 @@ function readNothing(): Saga<undefined> {
 }
 
 function nothing(): void {}
-
-/** Whether a delivery is over: what does not fit in now may fit in later. */
-function isTaken(reply: Reply): boolean {
-  return !("status" in reply && reply.status === "too_much");
-}
 
 function rejectAll(group: Waiting[]): void {
   for (const entry of group) entry.reject(new LedgerUnavailable("the ledger could not write"));
