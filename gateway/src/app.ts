@@ -10,8 +10,8 @@ import type { Endpoint } from "./routes/endpoint.ts";
 export type App = { fetch(request: Request, host?: HostBindings): Response | Promise<Response> };
 
 /**
- * The gateway as an HTTP service. A path that no endpoint has is 404, also where the provider has it. Each path has one
- * handler and no middleware: for a single handler the router makes no chain.
+ * The gateway as an HTTP service. A path that no endpoint has is 404, even if the provider has it. Each path has one
+ * handler and no middleware, so the router builds no chain of handlers.
  */
 export function makeApp(gateway: Gateway): App {
   const app = new Hono<GatewayEnv>({ strict: false });
@@ -21,7 +21,7 @@ export function makeApp(gateway: Gateway): App {
   return app;
 }
 
-/** Of a path, in a message that says that it is not there. */
+/** Characters of a path that an error message shows. */
 const MAX_SHOWN = 200;
 
 type Served = { path: string; endpoint: Endpoint };
@@ -43,8 +43,8 @@ function handlersByPattern(gateway: Gateway): Map<string, Handler> {
 const PARAMETER = /\{(\w+)\}/g;
 
 /**
- * The handler of a path whose last parameter may contain slashes. It also serves the paths that the parameter matches.
- * The router tells such paths apart only in a slower form.
+ * The handler of a path whose last parameter may contain slashes. It also serves the longer paths that the parameter
+ * matches: the router could tell them apart only with a slower kind of pattern.
  */
 function orBelow(path: string, handle: Handler, handlers: ReadonlyMap<string, Handler>): Handler {
   const below = new Map([...handlers].filter(([other]) => isBelow(other, path)));
@@ -57,7 +57,7 @@ function isBelow(path: string, open: string): boolean {
   return path !== open && path.startsWith(open.slice(0, open.lastIndexOf("{")));
 }
 
-/** The handler of a path: the one of its methods that is asked for. */
+/** The handler of a path, which calls the handler of the requested method. */
 function byMethod(gateway: Gateway, here: readonly Served[]): Handler {
   const handlers = new Map(here.map((served) => [served.endpoint.method as string, counted(gateway, served)]));
   const otherwise = methodNotAllowed([...handlers.keys()]);
@@ -70,7 +70,7 @@ function byMethod(gateway: Gateway, here: readonly Served[]): Handler {
   };
 }
 
-/** Requests are counted by the path that the client chose of the endpoint's. */
+/** Requests are counted by path: an endpoint that is served at two paths has two counters. */
 function counted(gateway: Gateway, { path, endpoint }: Served): Handler {
   const route = gateway.metrics.route(`${endpoint.method} ${path}`);
   return function counted(context) {
@@ -79,7 +79,7 @@ function counted(gateway: Gateway, { path, endpoint }: Served): Handler {
   };
 }
 
-/** A path is one of ours only as it is written, and not by what it can be shortened to. */
+/** Dot segments are not resolved: a path that has some is not the path that it resolves to. */
 const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
 function notFound(context: GatewayContext, path = context.req.path): Response {

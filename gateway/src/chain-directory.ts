@@ -1,17 +1,17 @@
 import { type Address, isAddress } from "@inference/protocol/credential";
 import * as z from "zod";
 
-/** A chain with the token's contracts on it, as the gateway tells its clients of it. */
+/** A chain that has the token's contracts, as clients are told of it. */
 export type KnownChain = {
   chainId: number;
   /** The primary chain settles activations; from a secondary chain they travel there as messages. */
   role: "primary" | "secondary";
   name: string | null;
-  /** LayerZero's endpoint id of the chain; null where the operator has named none. */
+  /** The chain's LayerZero endpoint id; null if the operator did not configure one. */
   eid: number | null;
-  /** A public node of the chain; null where the operator has named none. */
+  /** A public node of the chain; null if the operator did not configure one. */
   rpcUrl: string | null;
-  /** The dollar that the minter takes; its address is among the contracts. */
+  /** The stablecoin that the minter takes. Its address is in `contracts`. */
   stablecoin: { decimals: number; symbol: string | null } | null;
   contracts: Readonly<Record<string, Address>>;
 };
@@ -41,7 +41,7 @@ const chain = z.object({
   addresses: z.record(z.string().regex(/^[A-Za-z0-9]{1,64}$/), address),
 });
 
-/** The chains as `npm run deploy` prints them: what else it prints is left out. */
+/** The chains as `npm run deploy` prints them. Its other fields are ignored. */
 export const chainList = z.string().transform((text, context): ListedChain[] => {
   const list = z.array(chain).min(1).max(16).safeParse(parseJson(text));
   const problem = list.success ? duplicateIn(list.data) : describe(list.error);
@@ -55,8 +55,8 @@ export type ListedChain = z.infer<typeof chain>;
 /**
  * The chains that the gateway knows, the primary chain first.
  *
- * @param primary The primary chain's id, and those of its contracts that have a setting of their own.
- * @returns `problem` if the list does not have the primary chain, or names another contract on it than a setting does.
+ * @param primary The primary chain's id, and its contracts that have their own setting.
+ * @returns `problem` if the list lacks the primary chain, or names another address for a contract than its setting.
  */
 export function knownChains(
   primary: { chainId: number; contracts: Readonly<Record<string, Address>> },

@@ -1,42 +1,44 @@
 import type { CatalogueShape } from "./catalogue/catalogue.ts";
 import type { KnownChain } from "./chain-directory.ts";
 
-/** What the gateway is told once, at its start. Hosts read it from their environment, see `settings.ts`. */
+/** The configuration, fixed when the gateway starts. Hosts read it from their environment, see `settings.ts`. */
 export type GatewayConfig = {
-  /** Where clients reach us, without a trailing slash: what signed messages must name. */
+  /** The public URL, without a trailing slash. Signed messages must name it. */
   baseUrl: string;
-  /** At least 32 bytes; keys and sessions are checked against it. */
+  /** At least 32 bytes. API keys and sessions are checked with it. */
   secret: Uint8Array;
-  /** Chains whose ids a signed message may carry; the first is the primary chain. */
+  /** The chain ids that a signed message may have. The first is the primary chain. */
   chainIds: readonly number[];
   upstream: UpstreamConfig;
-  /** How long an answer is read on for its usage after its client has gone. */
+  /** How long the gateway goes on reading an answer for its usage after the client has disconnected. */
   drainMs: number;
-  /** What the host can spare of its memory for the bodies of all requests whose answers have not begun. */
+  /** Memory for the bodies of all requests whose answers have not begun. */
   heldBodyBytes: number;
-  /** What the host can spare for answers that have come from the provider and have not left. */
+  /** Memory for answers that have arrived from the provider and are not sent yet. */
   heldAnswerBytes: number;
-  /** Those with the token's contracts, the primary chain first: what clients are told of them. */
+  /** The chains with the token's contracts, as clients are told of them. The primary chain is first. */
   chains: readonly KnownChain[];
   operator: OperatorConfig;
   request: RequestLimits;
 };
 
-/** What one request may take. */
+/** Limits of one request. */
 export type RequestLimits = {
-  /** A larger body is read on and parsed only for a credential that its partition has said to be good. */
+  /** A larger body is parsed only after its credential was looked up in its partition. */
   unprovenBodyBytes: number;
   chatBodyBytes: number;
   otherBodyBytes: number;
-  /** For the whole of a body, however it trickles in. */
+  /** For the whole body, however slowly it arrives. */
   bodyReadMs: number;
-  /** From admission to the first of a stream; to the end of a whole answer, or to so much of it that it is sent. */
+  /** From admission to the start of a stream, or to the end of a whole answer (of a large one, until it is sent). */
   answerMs: number;
-  /** The largest whole answer, which takes no memory: 2,048 embeddings of 3,072 numbers are 140 MB. */
+  /** The largest whole answer. It is not held in memory. 2,048 embeddings of 3,072 numbers are 140 MB. */
   answerBytes: number;
   /** Between two bytes of a streamed answer. */
   streamIdleMs: number;
-  /** How long a reader may take less than `limits.slowestReaderBytesPerS` before it is cut off; metering goes on. */
+  /**
+   * How long a client may read less than `limits.slowestReaderBytesPerS` before it is disconnected. Metering goes on.
+   */
   stalledReaderMs: number;
 };
 
@@ -51,23 +53,23 @@ export const defaultRequestLimits: RequestLimits = {
   stalledReaderMs: 30_000,
 };
 
-/** As long as every host can: a Worker is ended 30 s after its client has gone. */
+/** Possible on every host: a Worker is ended 30 s after its client has disconnected. */
 export const defaultDrainMs = 25_000;
 
-/** What whoever runs the gateway decides for everybody. */
+/** What the operator decides for all clients. */
 export type OperatorConfig = {
-  /** Who knows it may read /metrics; null: nobody may. */
+  /** The bearer token for /metrics; null: nobody may read it. */
   metricsToken: string | null;
-  /** The header in which the proxy in front of us writes the client's address; null: clients come here themselves. */
+  /** The header in which a reverse proxy sends the client's address; null: there is no proxy. */
   addressHeader: string | null;
-  /** Requests a minute, of an account or identity and of a client's address; null: as many as there are. */
+  /** Maximum requests a minute of an account or identity, and of a client's address; null: no limit. */
   accountRequestsPerMinute: number | null;
   addressRequestsPerMinute: number | null;
-  /** Failures in a row, one of each account, after which a model is not asked for, and for how long; null: it is. */
+  /** Consecutive failures, one per account, that open a model's circuit, and for how long; null: it never opens. */
   breaker: { failures: number; openMs: number } | null;
-  /** Requests of one model at the provider at a time, and those that may wait for it; null: as many as there are. */
+  /** Maximum concurrent requests per model at the provider, and maximum queued ones; null: no limit. */
   queue: { atOnce: number; waiting: number; waitMs: number } | null;
-  /** How long receipts are kept. What they come to stays. */
+  /** How long receipts are kept. Their totals are kept forever. */
   receiptMs: number;
 };
 
@@ -79,80 +81,85 @@ export type UpstreamConfig = {
   /** The text of a price file that replaces the provider's catalogue. */
   pricesFile: string | null;
   aliases: Readonly<Record<string, string>>;
-  /** Fields merged into every chat body: to switch off what the provider would add on its own. */
+  /** Fields that are merged into every chat body, to switch off what the provider would add by itself. */
   chatExtras: Readonly<Record<string, unknown>>;
   /** The field that carries a chat request's output limit. */
   chatOutputField: "max_tokens" | "max_completion_tokens";
   /** A header by which the provider marks an image it blocked and does not bill; null if it has none. */
   blockedHeader: string | null;
   /**
-   * Where the provider keeps a record of what a request used, if it does: `{id}` is the answer's id, `{since}` a time
-   * before the request. Read with a key of its own, for such records are often for administrators.
+   * Where the provider reports the usage of a request; null if it does not. `{id}` is the answer's id, `{since}` a time
+   * before the request. It has its own key, because such records are often for administrators only.
    */
   recordUrl: string | null;
   recordKey: string;
   /**
-   * A key at the provider that may manage keys: with it, what identities spend goes through a key of their own each,
-   * made under the master key. Null: the master key alone.
+   * A key at the provider that can manage keys. With it, each identity gets its own key, made under the master key.
+   * Null: all requests use the master key.
    */
   adminKey: string | null;
 };
 
-/** The limits that nobody sets: they belong together, or to what was promised. */
+/** Limits that are no settings: they depend on each other, or on what the API promises. */
 export const limits = {
   authBodyBytes: 16 * 1024,
   /** A large body is held in blocks of this size. */
   bodyBlockBytes: 64 * 1024,
-  /** A body above this is large: it is read in parts, and parsed in pieces. */
+  /** A larger body is read in parts, and parsed in pieces. */
   smallBodyBytes: 64 * 1024,
-  /** A body up to this is parsed as it comes. A larger one has a turn of the event loop of its own for it. */
+  /** A body up to this size is parsed at once. A larger one is parsed in its own turn of the event loop. */
   parsedBodyBytes: 4 * 1024,
-  /** So long a credential that was good counts as good for reading and parsing a body. The reserve checks it anew. */
+  /** How long a valid credential counts as valid for reading and parsing a body. The reserve checks it again. */
   provenMs: 5_000,
-  /** Asking a contract about a signature costs calls on the operator's node, and anybody may: so much of one client. */
+  /**
+   * Anyone can cause a signature check by a contract, which costs calls to the operator's node: `each` is per client.
+   */
   contractSignatures: { atOnce: 8, each: 2 },
-  /** So does asking for an agent's owner at a sign-in, which takes a signature of any wallet, */
+  /** Reads of an agent's owner at sign-in, which any wallet can cause. */
   agentSignIns: { atOnce: 8, each: 2 },
-  /** and asking for owners and capacities, which is for sessions, that anybody has many of, and those sign-ins. */
+  /** All reads of owners and capacities, for sessions and sign-ins. Anyone can have many sessions. */
   chainReads: { atOnce: 64, each: 16 },
-  /** From admission until a hold that nobody ended has lapsed. */
+  /** From admission until the lease of a hold lapses. */
   leaseMs: 15 * 60_000,
   /** From admission to the end of draining: a minute less than the lease. */
   requestMs: 14 * 60_000,
-  /** So many requests of one account may wait for the provider. */
+  /** Maximum requests of one account in a queue. */
   queueWaitingEach: 32,
-  /** What a client must take of an answer that waits for it, over the stalled reader's time. */
+  /** The least rate at which a client must read an answer, over `stalledReaderMs`. */
   slowestReaderBytesPerS: 8 * 1024,
-  /** A whole answer up to this is parsed at once, in 2 ms at most; a larger one in pieces. */
+  /** A whole answer up to this size is parsed at once, in at most 2 ms. A larger one is parsed in pieces. */
   parsedAnswerBytes: 64 * 1024,
-  /** A whole answer up to this is gathered before any of it is sent: an error in it can be told as one. */
+  /**
+   * A whole answer up to this size is gathered before any of it is sent, so that an error in it becomes an error
+   * response.
+   */
   gatheredAnswerBytes: 256 * 1024,
   checkpointMs: 5_000,
   checkpointTokens: 2_000,
   keepAliveMs: 15_000,
   catalogueRefreshMs: 5 * 60_000,
   catalogueMaxAgeMs: 15 * 60_000,
-  /** From one reading of the catalogue to the next that a model which is gone may cause, or a list that is not told. */
+  /** Least time between two reads that a missing model, or a provider's list that could not be read, may cause. */
   goneModelRefreshMs: 10_000,
-  /** From one time of asking whether the provider takes our key to the next, while that is not known or not so. */
+  /** Time between two checks of the provider key, while it is unknown or refused. */
   keyCheckMs: 30_000,
   sessionMs: 24 * 3_600_000,
-  /** How long a request's `Idempotency-Key` is its own, and its answer kept if it is whole and not larger than this. */
+  /** How long an `Idempotency-Key` is reserved, and the largest whole answer that is kept for that time. */
   idempotencyMs: 24 * 3_600_000,
   replayedBytes: 1024 * 1024,
-  /** What is kept a UTC day, for one account or identity and for all of them. */
+  /** Maximum bytes of answers kept in a UTC day: of one account or identity, and of all. */
   keptBytesEach: 64 * 1024 * 1024,
   keptBytes: 1024 * 1024 * 1024,
   messageMs: 10 * 60_000,
-  /** How long an identity's capacity is not read again, and how long it serves where the chain does not answer. */
+  /** How long an identity's capacity is not read again, and how long it is used while the chain does not answer. */
   capacityFreshMs: 60_000,
   capacityServesMs: 10 * 60_000,
-  /** How long an agent's owner is not read again while a session of theirs lives. */
+  /** How long an agent's owner is not read again. */
   agentOwnerMs: 5 * 60_000,
   /** How long the contracts' books are not read again. */
   booksMs: 10_000,
   /** How long the sweeper waits for the provider's record of an orphaned request. */
   orphanGraceMs: 30_000,
-  /** How long one sweep may begin with holds; what is left is the next one's. */
+  /** How long one sweep may start new holds. The next sweep takes the rest. */
   sweepMs: 4 * 60_000,
 } as const;

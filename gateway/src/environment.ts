@@ -3,8 +3,8 @@ import type { ChainReader } from "@inference/protocol/chain-reader";
 import type { Timers } from "@inference/protocol/timers";
 
 /**
- * What the gateway is given by its host, and knows only as these interfaces: it reads no clock, no environment, no
- * randomness and no network by itself.
+ * The interfaces that the host provides. The gateway uses clock, environment, randomness and network only through
+ * these.
  */
 export type Environment = {
   clock: Clock;
@@ -14,7 +14,7 @@ export type Environment = {
   chain: ChainReader;
   upstream: UpstreamTransport;
   log: Log;
-  /** Work that goes on after its answer has left; the host waits for it before it stops. */
+  /** Keeps work running after its answer was sent. The host waits for it before it stops. */
   background(work: Promise<unknown>): void;
   timers: Timers;
 };
@@ -49,15 +49,15 @@ export type UpstreamRequest = {
 export type UpstreamResponse = {
   status: number;
   header(name: string): string | null;
-  /** Yields the body's bytes as they arrive; throws `UpstreamFailure` if it breaks off. Leaving early cancels it. */
+  /** Yields the body's bytes as they arrive. Throws `UpstreamFailure` if it ends early. Leaving the loop cancels it. */
   body: AsyncIterable<Uint8Array>;
 };
 
-/** Why no answer, or no whole answer, came from the provider. */
+/** Why the provider sent no answer, or an incomplete one. */
 export class UpstreamFailure extends Error {
   override name = "UpstreamFailure";
   readonly stage: "not_sent" | "sent" | "body";
-  /** @param stage `not_sent`: no byte reached the provider, so that trying again is safe. */
+  /** @param stage `not_sent`: no byte reached the provider, so a retry is safe. */
   constructor(stage: "not_sent" | "sent" | "body", message: string) {
     super(message);
     this.stage = stage;

@@ -26,12 +26,12 @@ export type Gateway = {
   config: GatewayConfig;
   environment: Environment;
   credentials: Credentials;
-  /** Through which contracts are asked about signatures, and who signed whether an agent is theirs. */
+  /** Limit signature checks by contracts, and sign-ins for agents. */
   contractSignatures: Semaphore;
   agentSignIns: Semaphore;
   agentOwners: AgentOwners;
   keyRecords: KeyRecords;
-  /** For what lies in the key-value store and is nobody's to read. */
+  /** Encrypts what the key-value store must not reveal. */
   sealer: Sealer;
   provider: Provider;
   keyCheck: KeyCheck;
@@ -47,12 +47,12 @@ export type Gateway = {
   rates: { account: Limiter; address: Limiter };
   seen: SeenCredentials;
   heldBodies: HeldBodies;
-  /** Where what takes long is done in pieces. */
+  /** Runs long computations in pieces. */
   slicedWork: SlicedWork;
   heldAnswers: HeldAnswers;
-  /** Of answers to requests with an `Idempotency-Key`. */
+  /** Limits the answers that are kept for requests with an `Idempotency-Key`. */
   keptBytes: KeptBytes;
-  /** The ids of the requests that this process is working on: their holds are not the sweeper's. */
+  /** The ids of the requests in progress in this process. The sweeper skips their holds. */
   live: Set<string>;
 };
 

@@ -1,4 +1,4 @@
-/** Chunks that were read one after another, as one; a single chunk is not copied. */
+/** Joins chunks into one array. A single chunk is not copied. */
 export function joinBytes(chunks: readonly Uint8Array[]): Uint8Array {
   if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0];
   const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));

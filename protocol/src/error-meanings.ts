@@ -39,7 +39,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   not_found: "The path, or what it names, does not exist for this credential: check the id and the path.",
   method_not_allowed: "The path does not take this method: the `allow` header has those that it takes.",
   request_timeout: "The body did not arrive in time: send it again over a faster connection.",
-  request_too_large: "The body is larger than the route takes: send less in one request.",
+  request_too_large: "The body is larger than the endpoint accepts: send less in one request.",
   unsupported_media_type: "The body is not JSON: send it with `content-type: application/json`.",
   idempotency_in_progress: "The first request with this `Idempotency-Key` has not ended: ask again in a second.",
   idempotency_completed:

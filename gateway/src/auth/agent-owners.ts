@@ -7,13 +7,13 @@ import type { Semaphore } from "../limits/semaphore.ts";
 import { makeSingleFlight } from "../limits/single-flight.ts";
 
 /**
- * Who owns agent tokens. Both throw 403 `not_agent_owner`, and `ChainUnavailable` where the chain does not say; and 503
- * `overloaded` where it has too many questions, of all or of this client.
+ * Checks who owns agent tokens. Both methods throw 403 `not_agent_owner`, `ChainUnavailable` if the chain does not
+ * answer, and 503 `overloaded` if too many reads of the chain are in progress, in all or for this client.
  */
 export type AgentOwners = {
-  /** That the token is this wallet's now: asked of the chain, at sign-in. */
+  /** Requires that the wallet owns the token now. Reads the chain. For sign-in. */
   requireNow(agentToken: Address, wallet: Address, client: string | undefined): Promise<void>;
-  /** That it was a few minutes ago (`limits.agentOwnerMs`): while a session lives. */
+  /** Requires that it did at most `limits.agentOwnerMs` ago. For requests with a session. */
   requireLately(agentToken: Address, wallet: Address, client: string | undefined): Promise<void>;
 };
 
@@ -29,7 +29,7 @@ export function makeAgentOwners(environment: Environment, chainReads: Semaphore)
 
   function read(agentToken: Address, client: string | undefined): Promise<Address | null> {
     return once(agentToken, async () => {
-      // The answer is as old as the question.
+      // The time before the read: the answer may be as old.
       const readAt = clock.now();
       const owner = await chainReads(() => chain.agentOwner(agentToken), client);
       remembered.set(agentToken, { owner: owner === null ? null : lowerAddress(owner), readAt });

@@ -9,10 +9,10 @@ import type { Gateway } from "../gateway.ts";
 import { parseChangedTerms, parseKeyTerms } from "./key-terms.ts";
 import { type SignedMessage, verifyKeyRequest } from "./siwe.ts";
 
-/** The fields of a key that its account may change without a signature. */
+/** The changes to a key that need no signature. */
 export type KeyChange = { name?: string; disabled?: boolean; limitNanoUsd?: NanoUsd };
 
-/** A key on the terms of a signed message. Its text leaves here once and is not stored. */
+/** Creates a key with the terms of a signed message. Its text is returned once and not stored. */
 export async function createApiKey(
   gateway: Gateway,
   signed: SignedMessage,
@@ -36,7 +36,7 @@ export async function createApiKey(
   return { key: text, view: await readApiKey(gateway, partition, keyId, atMs) };
 }
 
-/** Throws 404 for a key of another account, as for one that never was. */
+/** Throws 404 for a key of another account, as for one that does not exist. */
 export async function changeApiKey(
   gateway: Gateway,
   partition: Partition,
@@ -58,8 +58,8 @@ export async function changeApiKey(
 }
 
 /**
- * Another secret for a key, whose old one opens nothing from here on. Its id, limits and history stay. The account is
- * the signer's: throws 404 for a key of another.
+ * Replaces a key's secret. The old one is invalid at once. The key's id, limits and history stay. Throws 404 unless the
+ * key belongs to the signer's account.
  */
 export async function rollApiKey(
   gateway: Gateway,
@@ -80,8 +80,9 @@ export async function rollApiKey(
 }
 
 /**
- * Other terms for a key: the limit, which may be higher, and its window are those of the signed message, and the expiry
- * if the message names it. What the key spent and holds counts in the new window as well. The account is the signer's: throws 404 for a key of another, 401 `key_expired` for one that has expired.
+ * Sets a key's limit and window as the signed message says, and its expiry if the message names one. The limit may be
+ * higher than before. What the key spent and holds counts in the new window. Throws 404 unless the key belongs to the
+ * signer's account, and 401 `key_expired` if it has expired.
  */
 export async function setApiKeyTerms(
   gateway: Gateway,
@@ -101,7 +102,7 @@ export async function setApiKeyTerms(
   return readApiKey(gateway, partition, keyId, at);
 }
 
-/** No request is admitted with the key from here on. Revoking it again is harmless. */
+/** Revokes a key: no request is admitted with it any more. Safe to repeat. */
 export async function revokeApiKey(gateway: Gateway, partition: Partition, keyId: string, atMs: number): Promise<void> {
   const { key } = await readApiKey(gateway, partition, keyId, atMs);
   const { status } = await gateway.environment.ledger.run(() =>

@@ -14,10 +14,10 @@ import {
 import type { Random } from "../environment.ts";
 import { makeBoundedMap } from "../limits/bounded-map.ts";
 
-/** A credential whose checksum is ours: issued here once, though it may be revoked or expired by now. */
+/** A credential with a valid checksum: this gateway issued it. It may be revoked or expired. */
 export type VerifiedCredential = {
   subject: Address;
-  /** The partition that knows it. */
+  /** The partition that has it. */
   partition: Partition;
   payer: Payer;
 };
@@ -25,9 +25,9 @@ export type VerifiedCredential = {
 export type Credentials = {
   /** Makes a new credential. Its text is never stored. */
   issue(kind: CredentialKind, subject: Address): { text: string; digest: string; label: string };
-  /** Undefined for typing errors and forgeries: nothing is asked of any partition for those. */
+  /** Undefined for typing errors and forgeries. No partition is asked for those. */
   verify(text: string): VerifiedCredential | undefined;
-  /** A stable name for an account towards the provider, which says nothing about it. */
+  /** A stable name of an account for the provider, which reveals nothing about it. */
   pseudonym(partition: Partition): string;
 };
 
@@ -59,7 +59,7 @@ export function makeCredentials(secret: Uint8Array, random: Random): Credentials
       return { text, digest: digestOf(text), label: credentialLabel(text) };
     },
     verify(text) {
-      // What is remembered is arithmetic on the text alone: whether the credential is still good, its partition says.
+      // Only the checksum is cached. Whether the credential is still valid, its partition says.
       const known = verified.get(text) ?? check(text);
       if (known !== undefined) verified.set(text, known);
       return known;
@@ -78,7 +78,7 @@ const partitionOf: Record<CredentialKind, (subject: Address) => Partition> = {
   ia: agentPartition,
 };
 
-/** Credentials whose checksum need not be computed again. */
+/** Credentials whose checksum is cached. */
 const MAX_REMEMBERED = 10_000;
 
 function digestOf(text: string): string {

@@ -3,15 +3,15 @@ import { type NanoUsd, parseUsd } from "@inference/protocol/money";
 import type { Window } from "@inference/protocol/window";
 import * as z from "zod";
 
-/** What a key is given: the query of the resource that its wallet signed, and nothing else. */
+/** The terms of a key, which are the query of the resource that its wallet signed. */
 export type KeyTerms = { name: string; window: Window; limitNanoUsd: NanoUsd | null; expiresAt: number | null };
 
-/** How a limit's window is called on the wire. */
+/** The names of a limit's window in the API. */
 export const limitResets = { daily: "day", monthly: "month" } as const satisfies Record<string, Window>;
 
 export const DEFAULT_KEY_NAME = "API key";
 
-/** 1 to 64 visible characters and spaces: nothing that breaks a line or turns the text around. */
+/** 1 to 64 visible characters and spaces: no line breaks, and nothing that changes the direction of text. */
 export const keyName = z
   .string()
   .regex(/^(?=.*\S)[\p{L}\p{M}\p{N}\p{P}\p{S} ]{1,64}$/u, "a name is 1 to 64 printable characters");
@@ -19,7 +19,7 @@ export const keyName = z
 const changedTermNames: readonly string[] = ["limit", "limit_reset", "expires_at"];
 const termNames: readonly string[] = ["name", ...changedTermNames];
 
-/** Throws 400 for terms that are unknown, there twice, or not what they should be. */
+/** Throws 400 for terms that are unknown, repeated or invalid. */
 export function parseKeyTerms(resource: string, atMs: number): KeyTerms {
   const query = readQuery(resource, termNames);
   const limitNanoUsd = parseLimit(query.get("limit"));
@@ -35,8 +35,8 @@ export function parseKeyTerms(resource: string, atMs: number): KeyTerms {
 export type ChangedTerms = Pick<KeyTerms, "window" | "limitNanoUsd"> & { expiresAt?: number | null };
 
 /**
- * The terms that a signed message changes. It names the limit, and `none` where there is to be none, so that nobody
- * lifts one by leaving it out. The expiry stays unless it is named. A name needs no signature. Throws as
+ * The terms that a signed message changes. The limit is required, `none` for no limit, so that nobody removes it by
+ * leaving it out. The expiry stays unless it is named. The name is changed without a signature. Throws as
  * `parseKeyTerms` does.
  */
 export function parseChangedTerms(resource: string, atMs: number): ChangedTerms {

@@ -1,21 +1,21 @@
 import { makeBoundedMap } from "../limits/bounded-map.ts";
 
 /**
- * What the partitions of our credentials last said of them to this process, by digest. What comes with a refused one is
- * not counted against the account or identity in its name: whoever found a revoked key could keep its owner out. One
- * that is neither good nor refused yet may be such a key.
+ * What the partitions last told this process about credentials, by digest. Requests with a refused credential do not
+ * count against the account or identity that it names: otherwise anyone with a revoked key could use up its owner's
+ * rate. A credential that is neither valid nor refused so far may be such a key.
  */
 export type SeenCredentials = {
   isGood(digest: string): boolean;
-  /** Whether its partition said so at this time or later. */
+  /** Whether its partition called it valid at this time or later. */
   wasGoodSince(digest: string, at: number): boolean;
   isRefused(digest: string): boolean;
-  /** @param at When its partition said so, or a while before. */
+  /** @param at When its partition called it valid, or earlier. */
   accept(digest: string, at: number): void;
   refuse(digest: string): void;
 };
 
-/** Of each kind. One that is evicted is looked up once more. */
+/** Of each kind. An evicted one is looked up again. */
 const MAX_REMEMBERED = 10_000;
 
 export function makeSeenCredentials(): SeenCredentials {

@@ -8,13 +8,13 @@ import type { VerifiedCredential } from "./credentials.ts";
 import { type SignedMessage, verifySignIn } from "./siwe.ts";
 
 export type SignIn = SignedMessage & {
-  /** To speak for an agent: its token, which the signer must own. */
+  /** The agent to sign in for, whose token the signer must own; null for the wallet itself. */
   agentToken: Address | null;
 };
 
 /**
- * A session for whoever signed, or for the agent they own. The message is used up and the session there in one saga: of
- * the same message sent twice at once, one signs in.
+ * Opens a session for the signer, or for an agent that the signer owns. One saga uses the message's nonce and opens the
+ * session, so a message that is sent twice at the same time signs in once.
  */
 export async function signIn(gateway: Gateway, request: SignIn, atMs: number): Promise<{ token: string }> {
   const { environment, credentials } = gateway;
@@ -42,7 +42,7 @@ export async function signIn(gateway: Gateway, request: SignIn, atMs: number): P
       yield* send(partition, { type: "openSession", at: atMs, ...session });
       return true;
     },
-    // A message that was used up without a session would have to be signed again.
+    // Without a session the nonce would be used, and the wallet would have to sign again.
     { insist: true },
   );
   if (!opened) fail("siwe_nonce_used", "This message was already used. Sign one with a new nonce.");
@@ -50,7 +50,7 @@ export async function signIn(gateway: Gateway, request: SignIn, atMs: number): P
   return { token };
 }
 
-/** Ends a session everywhere. Ending it again is harmless. */
+/** Ends a session everywhere. Safe to repeat. */
 export async function signOut(
   gateway: Gateway,
   { token, credential }: { token: string; credential: VerifiedCredential },
@@ -65,7 +65,10 @@ export async function signOut(
 
 type CachedSession = { value: { address: Address; agentToken: Address | null }; expiresAt: number };
 
-/** The key-value store's copy. The identity's partition is the authority, so that a failing store keeps nobody out. */
+/**
+ * Writes the copy in the key-value store. The identity's partition is the authority, so a failing store locks nobody
+ * out.
+ */
 async function cacheSession({ environment }: Gateway, token: string, session: CachedSession | null): Promise<void> {
   const { keyValue, log } = environment;
   const key = `session:${token}`;

@@ -7,12 +7,12 @@ export type Hex = `0x${string}`;
  * Whether an account's own key signed a message (EIP-191).
  *
  * - `signed`: it did
- * - `high_s`: it did, in the mirrored form that anyone can make of any signature
- * - `other`: it did not, and only a contract at the address could say more
+ * - `high_s`: it did, but the signature has a high `s`, which anyone can compute from a valid signature
+ * - `other`: it did not; a contract at the address may still accept the signature
  */
 export type PlainSignature = "signed" | "high_s" | "other";
 
-/** @param signature 65 bytes with `v` 27, 28, 0 or 1, or EIP-2098's 64 bytes; whatever else is `other`. */
+/** @param signature 65 bytes with `v` 27, 28, 0 or 1, or EIP-2098's 64 bytes; anything else is `other`. */
 export async function checkPlainSignature(query: {
   address: Address;
   message: string;

@@ -6,23 +6,22 @@ import { readPerToken } from "./per-token.ts";
 import { readPricesFile } from "./prices-file.ts";
 import { snapshotId } from "./snapshot-id.ts";
 
-/** How a catalogue lists its prices; each has a file of its own that says more. */
+/** How a catalogue lists its prices. Each shape has its own file. */
 export type CatalogueShape = "model-spec" | "per-token" | "prices-file";
 
 export type Catalogue = {
   snapshot: PriceSnapshot;
-  /** How it was read, also where that had to be found out. */
+  /** The shape that it was read with, given or detected. */
   shape: CatalogueShape;
-  /** Models that the catalogue lists and we do not serve, for the operator's log. */
+  /** Models of the catalogue that are not served, for the operator's log. */
   leftOut: { id: string; reason: string }[];
 };
 
 /**
- * A catalogue's body as the models that can be priced and served.
+ * Parses a catalogue into the models that can be priced and served.
  *
- * @param aliases our own names, alias to id: checked here, so that a wrong one shows in the log and not in a request.
- * @throws CatalogueError if the body as a whole is not such a catalogue; one row that is not is left out, with the
- * reason.
+ * @param aliases The operator's names, alias to id. They are checked here, so that a wrong one shows in the log.
+ * @throws CatalogueError if the body is not such a catalogue. A single invalid row is left out, with the reason.
  */
 export function parseCatalogue(
   bodyText: string,
@@ -55,7 +54,7 @@ function readItems(body: JsonObject, shape: "model-spec" | "per-token", atMs: nu
     seen.add(id);
     if (typeof outcome !== "string") models.set(id, outcome);
     else {
-      // Of two rows of one id it is not known which is billed.
+      // Two rows with one id: it is unknown which one is billed.
       models.delete(id);
       leftOut.push({ id, reason: outcome });
     }

@@ -1,7 +1,7 @@
 import type { AttoUsd, Model } from "@inference/protocol/model";
 import { roundDecimal } from "../pricing/decimal.ts";
 
-/** What a model's row in a catalogue is read with. Whatever makes a row unusable leaves it out, with a reason. */
+/** Helpers that read a model's row of a catalogue. An unusable row is left out, with a reason. */
 export type JsonObject = Record<string, unknown>;
 export type ReadItem = (item: JsonObject, id: string, atMs: number) => Model;
 
@@ -13,17 +13,17 @@ export function leaveOut(reason: string): never {
   throw new LeftOut(reason);
 }
 
-/** How a price is listed: dollars for so many units, and the decimal places that are meant. */
+/** How a price is listed: dollars per number of units, and the decimal places that count. */
 export type PriceUnit = { unitsPowerOfTen: number; places: number };
 export const perMillion: PriceUnit = { unitsPowerOfTen: 6, places: 10 };
 export const perImage: PriceUnit = { unitsPowerOfTen: 0, places: 10 };
 export const perToken: PriceUnit = { unitsPowerOfTen: 0, places: 18 };
 
 const ATTO_PLACES = 18;
-/** A dollar a token, a thousand dollars an image: a price above this is a mistake. */
+/** A dollar per token, a thousand dollars per image: a higher price is a mistake. */
 const MAX_ATTO = { token: 10n ** 18n, image: 10n ** 21n };
 
-/** Atto-dollars per unit; undefined if there is no price. Zero is a price, but one that only rounds to zero is not. */
+/** Atto-dollars per unit; undefined if there is no price. Zero is a price; a price that rounds to zero is rejected. */
 export function readPrice(value: unknown, unit: PriceUnit, name: string): AttoUsd | undefined {
   if (value === undefined || value === null) return undefined;
   const scaled = roundDecimal(value, unit.places);
@@ -38,7 +38,7 @@ export function requirePrice(value: unknown, unit: PriceUnit, name: string): Att
   return readPrice(value, unit, name) ?? leaveOut(`it has no price ${name}`);
 }
 
-/** An object of JSON; an empty one where there is none. */
+/** A JSON object; an empty one if there is none. */
 export function objectAt(parent: JsonObject, key: string): JsonObject {
   const value = parent[key];
   return isObject(value) ? value : {};
@@ -60,13 +60,13 @@ export function textsAt(parent: JsonObject, key: string): string[] | undefined {
   return texts.length === 0 ? undefined : texts;
 }
 
-/** A count of at least one; null where there is none. */
+/** A count of at least one; null if there is none. */
 export function countAt(parent: JsonObject, key: string): number | null {
   const value = parent[key];
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
 
-/** Only what is there: an absent feature stays absent. */
+/** Leaves out undefined fields. */
 export function present<T extends object>(fields: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }

@@ -3,8 +3,8 @@ import { formatDecimal } from "@inference/protocol/money";
 
 /**
  * A model as GET /models lists it: OpenAI's four fields, and prices as exact decimal strings in dollars per unit.
- * `prompt` and `completion` are per token, and "0" where tokens cost nothing because something else does: `character`,
- * or `image`, which is one price or a table by resolution.
+ * `prompt` and `completion` are per token, and "0" where something else is charged: `character`, or `image`,
+ * which is one price or a table by resolution.
  */
 export function toModelObject(model: Model): Record<string, unknown> {
   const { price, features } = model;
@@ -26,7 +26,7 @@ export function toModelObject(model: Model): Record<string, unknown> {
   };
 }
 
-/** By its id, or by a name of the operator's, which comes first; undefined if it is not served. */
+/** Finds a model by the operator's alias, else by its id; undefined if it is not served. */
 export function describeModel(
   aliases: Readonly<Record<string, string>>,
   models: ReadonlyMap<string, Model>,

@@ -52,7 +52,7 @@ function readPricing(type: string, pricing: JsonObject): Price {
 }
 
 const rateKeys = ["input", "output", "cache_input", "cache_write"];
-/** The output of an embedding is not counted by any usage; upscaling is another route's. */
+/** The output of an embedding is not in any usage. Upscaling is not served. */
 const pricingKeys = new Map([
   ["text", [...rateKeys, "extended"]],
   ["embedding", ["input", "output"]],

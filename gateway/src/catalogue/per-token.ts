@@ -34,7 +34,7 @@ export const readPerToken: ReadItem = (item, id) => {
   };
 };
 
-/** Searching is refused in a request, and images and audio are where they have a price of their own. */
+/** Requests with a search are refused, and so are images and audio that have their own price. */
 const chargedElsewhere = ["web_search", "image", "audio", "input_audio_cache"];
 const rateKeys = ["prompt", "completion", "input_cache_read", "input_cache_write"];
 
@@ -59,7 +59,7 @@ function readPricing(pricing: JsonObject, outputs: readonly string[]): Price {
   };
 }
 
-/** No price at all, or a price of zero. */
+/** No price, or a price of zero. */
 function isNothing(value: unknown): boolean {
   if (value === null || value === undefined) return true;
   if (Array.isArray(value)) return value.length === 0;

@@ -6,27 +6,27 @@ import { type Environment, UpstreamFailure } from "../environment.ts";
 import { type CatalogueShape, parseCatalogue } from "./catalogue.ts";
 
 /**
- * The prices in force: a snapshot, read again every five minutes and refused past fifteen. Each new one is written
- * down, so that a hold of an earlier process can be settled at the prices it was made at.
+ * The prices in force: a snapshot that is read again every five minutes and not used after fifteen. Each new snapshot
+ * is stored, so that a hold of an earlier process can be settled at the prices that it was made at.
  */
 export type PriceList = {
   /** Throws `upstream_unavailable` if there are no prices, or only old ones. */
   current(): PriceSnapshot;
   /**
-   * The snapshot of this id, of now or of before; undefined if it was never written down. Throws `CatalogueError` if it
-   * cannot be read any more, and whatever the key-value store throws.
+   * The snapshot with this id, current or earlier; undefined if it is not stored. Throws `CatalogueError` if it cannot
+   * be parsed any more, and what the key-value store throws.
    */
   byId(id: string): Promise<PriceSnapshot | undefined>;
   /**
-   * Reads the catalogue again, or joins the reading that is under way, so that none overwrites a later one. Throws if
-   * that fails; what was read before stays.
+   * Reads the catalogue again, or joins the read in progress, so that no read overwrites a later one. Throws if it
+   * fails; the earlier prices stay.
    */
   refresh(): Promise<PriceSnapshot>;
-  /** The provider says that a listed model is gone: refreshes, unless that was tried a moment ago. Never throws. */
+  /** The provider says that a listed model is gone: refreshes, unless it just tried. Never throws. */
   modelGone(): Promise<void>;
 };
 
-/** Whose catalogue it is: reads a path as text; null where there is none. Throws `UpstreamFailure`. */
+/** Reads a path of the provider as text; null if it does not exist. Throws `UpstreamFailure`. */
 type CatalogueSource = { read(path: string, signal: AbortSignal): Promise<string | null> };
 
 const READ_MS = 20_000;
@@ -45,7 +45,7 @@ export function makePriceList(
   let keptAtMs = Number.NEGATIVE_INFINITY;
   let underWay: Promise<PriceSnapshot> | undefined;
   let triedAtMs = Number.NEGATIVE_INFINITY;
-  /** An earlier one: many holds of one process are settled at the same. */
+  /** An earlier snapshot: many holds of one process have the same one. */
   let earlier: PriceSnapshot | undefined;
 
   async function readAgain(): Promise<PriceSnapshot> {
@@ -56,10 +56,10 @@ export function makePriceList(
     const { id } = snapshot;
     const isNew = id !== latest?.id;
     if (isNew) told(snapshot, leftOut.length);
-    // What is kept already is in force, whether or not it can be kept for longer.
+    // It is stored already, so it is in force even if its time in the store cannot be extended.
     else latest = snapshot;
     if (isNew || atMs - keptAtMs >= KEEP_AGAIN_MS) {
-      // How it is to be read, for a later process may be set otherwise; an earlier version knows the text alone.
+      // The shape too: a later process may have other settings. An earlier version stored the text only.
       await keyValue.put(`prices-shape:${id}`, shape, { expiresAt: atMs + KEEP_MS });
       await keyValue.put(`prices:${id}`, text, { expiresAt: atMs + KEEP_MS });
       keptAtMs = atMs;
@@ -68,7 +68,7 @@ export function makePriceList(
     return snapshot;
   }
 
-  /** A provider may list a model again: an alias of one that it does not list is told, and keeps nobody out. */
+  /** Alerts on an alias of a model that is not listed. The provider may list it again, so this is no error. */
   function told({ id, models }: PriceSnapshot, leftOut: number): void {
     log("info", "prices", { snapshot: id, models: models.size, leftOut });
     for (const [alias, model] of Object.entries(aliases)) {

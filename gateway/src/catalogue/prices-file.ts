@@ -18,7 +18,7 @@ import * as z from "zod";
  *         "features": { "defaultResolution": "1K", "defaultQuality": "high" } } ] }
  *
  * Prices are exact decimal strings of at most 10 places; "0" is a price. `created` (seconds), `owned_by` and `features`
- * are optional everywhere. A file with anything wrong in it is refused as a whole.
+ * are optional everywhere. A file with any mistake is rejected as a whole.
  */
 const atto = (decimals: number) =>
   z.string().transform((text, context): AttoUsd => {
@@ -90,7 +90,7 @@ const model = z.discriminatedUnion("type", [
 export const pricesFile = z.strictObject({ models: z.array(model).min(1) });
 type Row = z.infer<typeof model>;
 
-/** Throws a zod error that names each wrong place. */
+/** Throws a zod error that names each mistake. */
 export function readPricesFile(body: unknown): Model[] {
   return pricesFile.parse(body).models.map((row) => ({
     id: row.id,

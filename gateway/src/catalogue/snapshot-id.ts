@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Model } from "@inference/protocol/model";
 
-/** A digest of models and prices, whatever their order and that of their fields: the same prices have the same id. */
+/** A digest of models and prices. It does not depend on their order: the same prices have the same id. */
 export function snapshotId(models: Iterable<Model>): string {
   const sorted = [...models].sort((a, b) => (a.id < b.id ? -1 : 1));
   return createHash("sha256").update(JSON.stringify(sorted, canonical)).digest("hex").slice(0, 16);

@@ -5,7 +5,7 @@ import { exampleMessage, messageRules } from "./signed-message.ts";
 import { snippets } from "./snippets.ts";
 import { mintAndActivate, walletSteps } from "./wallet-program.ts";
 
-/** /llms.txt: what a program that writes programs needs to know, in one short page of Markdown. */
+/** /llms.txt: the API for language models that write programs, as one short page of Markdown. */
 export function makeLlmsText(operations: readonly Operation[], at: DocumentedGateway): string {
   const { baseUrl, model } = at;
   const curl = snippets(at).find(({ id }) => id === "curl");

@@ -8,14 +8,14 @@ export type Operation = {
   path: string;
   id: string;
   group: (typeof operationGroups)[number];
-  /** A few words; then, where there is more to say, sentences. */
+  /** A few words. `about` has further sentences. */
   title: string;
   about?: string;
-  /** What may be sent as the bearer token; nothing where anyone may ask. */
+  /** What may be sent as the bearer token; empty for a public endpoint. */
   credentials: readonly Credential[];
   pathParameters?: Readonly<Record<string, string>>;
   query?: z.ZodObject;
-  /** Headers that may be sent, and what each is for. */
+  /** Optional headers, with their descriptions. */
   headers?: Readonly<Record<string, string>>;
   body?: NamedSchema;
   answers: readonly OperationAnswer[];
@@ -34,13 +34,13 @@ export type DocumentedGateway = {
   model: string;
 };
 
-/** A schema under the name it has in the document. */
+/** A schema with its name in the document. */
 export type NamedSchema = { name: string; schema: z.ZodType };
 
 export type OperationAnswer = {
   status: 200 | 201 | 204 | 304 | 503;
   about: string;
-  /** By media type; a schema where it is JSON. */
+  /** By media type, with a schema for JSON. */
   content: Readonly<Record<string, NamedSchema | null>>;
 };
 

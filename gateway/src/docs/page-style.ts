@@ -1,4 +1,4 @@
-/** The look of /docs, light or dark as the reader's system is. */
+/** The style sheet of /docs, light or dark like the reader's system. */
 export const style = `
 :root { color-scheme: light dark; --line: light-dark(#d9dde3, #343a43); --soft: light-dark(#f5f6f8, #1b1f25);
   --text: light-dark(#1c2128, #dfe3e8); --faint: light-dark(#626c79, #98a2af); --link: light-dark(#0b5cad, #7fb6f0);

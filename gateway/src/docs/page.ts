@@ -18,7 +18,7 @@ export function prose(text: string): Html {
   return html`${parts}`;
 }
 
-/** /docs: the reference as one page, which needs no script and nothing from elsewhere. */
+/** /docs: the reference as one page without scripts and external requests. */
 export function makePage(operations: readonly Operation[], at: DocumentedGateway): string {
   const { title, version, description } = apiInfo;
   const steps = walletSteps(at);

@@ -4,7 +4,7 @@ import type { DocumentedGateway } from "./operation.ts";
 
 type Place = Pick<DocumentedGateway, "baseUrl" | "chainIds">;
 
-/** What a signed message needs, one rule a line. */
+/** The rules for a signed message. */
 export function messageRules({ baseUrl, chainIds }: Place): string[] {
   return [
     `The domain, in its first line, is \`${new URL(baseUrl).host}\`.`,

@@ -1,7 +1,7 @@
-/** The first request with each client, to copy and run: tests run every one. */
+/** The first request with each client, to copy and run. Tests run every snippet. */
 export type Snippet = { id: string; title: string; language: "sh" | "js"; install: string | null; code: string };
 
-/** @param at Where the gateway is, and a chat model of it. The key is in the environment, as `INFERENCE_API_KEY`. */
+/** @param at The gateway's URL, and a chat model. The key is in the environment, as `INFERENCE_API_KEY`. */
 export function snippets({ baseUrl, model }: { baseUrl: string; model: string }): Snippet[] {
   const url = `${baseUrl}/api/v1`;
   return [

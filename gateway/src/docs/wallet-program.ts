@@ -1,9 +1,9 @@
-/** A step from dollars in a wallet to a request that they pay for: what to know, and a piece of a program. */
+/** A step from dollars in a wallet to a paid request: an explanation, and a part of a program. */
 export type WalletStep = { id: string; title: string; about: string; code: string };
 
 /**
- * The way from dollars to inference, with viem. The steps' code in this order is one program: tests run it as it is
- * shown, on every chain of a devnet. It reads `PRIVATE_KEY`, and `CHAIN_ID` and `RPC_URL` if they are set.
+ * The steps from dollars to inference, with viem. Their code in this order is one program, which tests run as it is
+ * shown on every chain of a devnet. It reads `PRIVATE_KEY`, and `CHAIN_ID` and `RPC_URL` if they are set.
  */
 export function walletSteps({ baseUrl, model }: { baseUrl: string; model: string }): WalletStep[] {
   return [
@@ -182,7 +182,7 @@ console.log(\`It cost $\${receipt.total_cost}; $\${available} is left.\`);`,
   ];
 }
 
-/** In place of `mint` and `activate`, where the tokens are not to be kept: on the primary chain alone. */
+/** Replaces `mint` and `activate` in one transaction. On the primary chain only. */
 export const mintAndActivate = `await send({
   ...contract("tokenMinter"),
   functionName: "mintAndActivate",

@@ -10,12 +10,12 @@ import type { GatewayContext } from "./context.ts";
 import type { SenderProof } from "./sender-proof.ts";
 
 /**
- * A request's body as JSON, read within a limit and a time. Above `parsedBodyBytes` it is parsed in a turn of its own,
- * above `smallBodyBytes` in pieces. Errors: 415 for another media type or an encoded body, 413 above the limit, 408 for
- * a body that does not come, 503 where memory is short, 400 for what is not JSON in UTF-8.
+ * Reads a request's body as JSON, within a size and a time. A body above `parsedBodyBytes` is parsed in its own turn of
+ * the event loop, one above `smallBodyBytes` in pieces. Errors: 415 for another media type or an encoded body, 413
+ * above the size, 408 after the time, 503 if memory is short, 400 for anything but JSON in UTF-8.
  *
- * @param proof Asked for before a body of more than `unprovenBodyBytes` is parsed, and before anything is read while
- *   memory is scarce.
+ * @param proof Required before a body of more than `unprovenBodyBytes` is parsed, and while memory is scarce before
+ *   anything is read.
  */
 export async function readJsonBody(
   context: GatewayContext,
@@ -29,11 +29,11 @@ export async function readJsonBody(
   if (length > limits.smallBodyBytes) return gateway.slicedWork.run(owner, readLargeJson(chunks));
   const text = decode(joinBytes(chunks));
   if (length <= limits.parsedBodyBytes) return { value: parseJsonBody(text), texts: null };
-  // It is validated in the same turn.
+  // The caller validates it in the same turn.
   return { value: await gateway.slicedWork.run(owner, parseObject(text)), texts: null };
 }
 
-/** The text of a small one, which is not parsed. */
+/** Reads a small body as text, without parsing it. */
 export async function readJsonText(context: GatewayContext, maxBytes: number): Promise<string> {
   return decode(joinBytes(await readBytes(context, maxBytes, null)));
 }
@@ -69,13 +69,13 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** A small body of known length. */
 function readAnnounced(context: GatewayContext, length: number): Promise<ArrayBuffer> {
   context.get("held").take(length, senderOf(context));
-  // Read past the router, which would keep the bytes for as long as the request takes.
+  // Not with the router's method, which would keep the bytes until the request ends.
   return withinTime(context, context.req.raw.arrayBuffer().catch(brokenOff));
 }
 
 /**
- * A large body, or one of unknown length: counted as it comes, so that announcing bytes takes no memory, and gathered
- * in blocks, so that bytes that come one by one take no more than others.
+ * Reads a large body, or one of unknown length. Bytes count when they arrive, so announcing them takes no memory. They
+ * are gathered in blocks, so single bytes take no more memory than others.
  */
 async function readCounting(
   context: GatewayContext,
@@ -93,7 +93,7 @@ async function readCounting(
       const proven = proof?.require(length);
       if (proven !== undefined) {
         await proven;
-        // What was read so far counts as whose it is seen to be.
+        // The sender is known now: what was read so far counts as theirs.
         held.take(0, senderOf(context));
       }
       const { done, value } = await reader.read().catch(brokenOff);
@@ -108,13 +108,13 @@ async function readCounting(
   try {
     return await withinTime(context, readAll(reader));
   } catch (error) {
-    // Whatever comes yet is nobody's: the loop above ends with it.
+    // Ends the loop above.
     reader.cancel().catch(() => undefined);
     throw error;
   }
 }
 
-/** A credential that was not seen to be good speaks for itself alone: its owner may have revoked it. */
+/** A credential that is not known to be valid counts by itself, not as its account: it may be revoked. */
 function senderOf(context: GatewayContext): Sender {
   const credential = context.get("credential");
   if (credential === undefined) return { name: context.get("client") ?? "somebody", hasCredential: false };
@@ -122,7 +122,7 @@ function senderOf(context: GatewayContext): Sender {
   return { name: context.get("gateway").seen.isGood(payer.digest) ? partition : payer.digest, hasCredential: true };
 }
 
-/** One deadline for a whole body: who sends a byte now and then does not move it. */
+/** One deadline for the whole body, whenever its bytes arrive. */
 function withinTime<T>(context: GatewayContext, reading: Promise<T>): Promise<T> {
   const { environment, config } = context.get("gateway");
   const { bodyReadMs } = config.request;

@@ -1,8 +1,8 @@
 import type { GatewayContext } from "./context.ts";
 
 /**
- * Who a request comes from, as its address tells: what the proxy in front of us wrote last, or the peer where there is
- * no proxy, or it wrote no address. Undefined where nobody knows.
+ * The client's network: of the last address in the proxy's header, or of the peer if there is no proxy or no address in
+ * its header. Undefined if it is unknown.
  */
 export function clientName(context: GatewayContext, header: string | null): string | undefined {
   const written = header === null ? undefined : context.req.header(header)?.split(",").at(-1)?.trim();
@@ -10,13 +10,13 @@ export function clientName(context: GatewayContext, header: string | null): stri
 }
 
 /**
- * What an address, with or without a port, counts as: an IPv4 address by itself, an IPv6 one as its network of 64 bits,
- * for a client has all of that. Undefined for what is no address.
+ * The name under which an address counts, with or without a port: an IPv4 address itself, of an IPv6 address its
+ * 64-bit network, because one client has all of it. Undefined for text that is no address.
  */
 export function networkOf(text: string): string | undefined {
   const v4 = /^(\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?$/.exec(text)?.[1];
   if (v4 !== undefined) return v4;
-  // In brackets there may be a port after it; a zone is the machine's own name for a link.
+  // A port may follow the brackets. A zone (`%eth0`) is local to a machine.
   const bare = (/^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? text).replace(/%.*$/, "");
   const url = `http://[${bare}]/`;
   if (!/^[\da-f:.]+$/i.test(bare) || !URL.canParse(url)) return undefined;
@@ -25,7 +25,9 @@ export function networkOf(text: string): string | undefined {
   return isMapped ? groups.slice(6).flatMap(bytesOf).join(".") : groups.slice(0, 4).join(":");
 }
 
-/** All eight of an address that a URL has in its shortest form: lower case, and `::` for the longest run of zeros. */
+/**
+ * All eight groups of an IPv6 address in the short form that URLs use: lower case, `::` for the longest run of zeros.
+ */
 function groupsOf(address: string): string[] {
   const [first = [], last = []] = address.split("::").map((part) => (part === "" ? [] : part.split(":")));
   return [...first, ...Array<string>(8 - first.length - last.length).fill("0"), ...last];

@@ -4,20 +4,20 @@ import type { Gateway } from "../gateway.ts";
 import type { HeldBody } from "../limits/held-bodies.ts";
 import type { RouteMetrics } from "../operator/metrics.ts";
 
-/** What every handler finds in its context: by `get` where it is hot, for `var` makes an object of it each time. */
+/** The variables of every handler. Hot code reads them with `get`, because `var` creates an object each time. */
 export type GatewayEnv = {
   Bindings: HostBindings;
   Variables: {
     gateway: Gateway;
-    /** Our id of the request: the `x-request-id` header, and the id of its receipt. */
+    /** The request id: the `x-request-id` header, and the id of the receipt. */
     requestId: string;
-    /** The credential that was sent, if it is one of ours. */
+    /** The credential that was sent, if its checksum is valid. */
     credential?: VerifiedCredential;
-    /** Who it comes from, as its address tells, see `client-address.ts`; undefined where nobody knows. */
+    /** The client's network, see `client-address.ts`; undefined if it is unknown. */
     client: string | undefined;
-    /** The request's one time. */
+    /** When the request arrived. All its parts use this time. */
     at: number;
-    /** What the request's body takes of the memory for all of them. */
+    /** The request's part of the memory for bodies. */
     held: HeldBody;
     /** The response was made with `commonHeaders`. */
     hasCommonHeaders?: boolean;
@@ -26,18 +26,18 @@ export type GatewayEnv = {
   };
 };
 
-/** What a host says of a request, beside the request. */
+/** What the host adds to a request. */
 export type HostBindings = {
   /** The address at the other end of the connection. */
   peerAddress?: string | undefined;
-  /** The request's target as it was sent, where the host knows it: a URL has lost its dot segments. */
+  /** The request's target as it was sent, if the host knows it. A URL no longer has its dot segments. */
   target?: string | undefined;
   /**
-   * Calls back once, and later than it returns, when the host keeps nothing of the response any more: the operating
-   * system has its last byte, or its connection closed before that. Absent where the host cannot know.
+   * Calls back once, after it has returned, when the host has released the response: the operating system has its last
+   * byte, or the connection closed. Absent if the host cannot know.
    */
   whenSent?: ((callback: () => void) => void) | undefined;
-  /** Ends the connection at once, so that a response that broke off is not taken for a whole one. */
+  /** Closes the connection at once, so that a client notices that the response is incomplete. */
   breakOff?: (() => void) | undefined;
 };
 export type GatewayContext = Context<GatewayEnv>;

@@ -2,24 +2,24 @@ import { fail } from "@inference/protocol/errors";
 import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { GatewayContext } from "./context.ts";
 
-/** What to send where nothing came: an API key, also where a session would do, or a session where no key does. */
+/** What an error asks the client to send: an API key, or a session if the endpoint takes no key. */
 export type Wanted = "key" | "session";
 
 /**
- * The request's credential, checked against our checksum; nothing has been looked up yet. Throws 401, and 429 for one
- * whose account or identity asks too often.
+ * The request's credential, with its checksum verified and nothing looked up. Throws 401, and 429 if its account or
+ * identity sends too many requests.
  */
 export function requireCredential(context: GatewayContext, wanted: Wanted = "key"): VerifiedCredential {
   const credential = presentedCredential(context, wanted) ?? missing(wanted);
   const { rates, seen } = context.get("gateway");
   const { partition, payer } = credential;
   context.set("credential", credential);
-  // One that was refused is counted by itself.
+  // A refused credential counts by itself.
   rates.account.admit(seen.isRefused(payer.digest) ? payer.digest : partition, context.get("at"));
   return credential;
 }
 
-/** The same, where a route is public: undefined without a credential. A bad one is 401 all the same. */
+/** The same for public endpoints: undefined without a credential. An invalid one is still 401. */
 export function presentedCredential(context: GatewayContext, wanted: Wanted = "key"): VerifiedCredential | undefined {
   const header = context.req.header("authorization");
   if (header === undefined) return undefined;

@@ -3,18 +3,18 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { type ErrorDetail, errorBody, errorHeaders, errorTable, GatewayError } from "@inference/protocol/errors";
 import type { GatewayContext } from "./context.ts";
 
-/** The one place where an error becomes a response. */
+/** Turns any error into a response. */
 export function errorResponse(context: GatewayContext, error: unknown): Response {
   const detail = errorDetail(error);
   const { metrics, environment } = context.get("gateway");
   metrics.refused(detail.code);
   const request = context.get("requestId");
   if (detail.code === "internal_error") environment.log("alert", "internal_error", { request, error: describe(error) });
-  // The client is told no more than that: why, the operator has to know.
+  // The reason is for the operator only.
   if (error instanceof LedgerUnavailable)
     environment.log("warn", "ledger_unavailable", { request, error: error.message });
   const headers = errorHeaders(detail);
-  // The rest of a body that did not come in time would be read as the next request.
+  // The rest of a late body would be read as the next request.
   if (detail.code === "request_timeout") headers.connection = "close";
   return context.json(errorBody(detail), errorTable[detail.code].status, headers);
 }
@@ -32,7 +32,7 @@ export function errorDetail(error: unknown): ErrorDetail {
   return { code: "internal_error", message: INTERNAL_ERROR };
 }
 
-/** It may come after the charge. */
+/** An internal error may happen after the charge. */
 const INTERNAL_ERROR =
   "Something went wrong here. What was charged, if anything: see GET /api/v1/generation with the x-request-id as its id.";
 

@@ -7,8 +7,8 @@ import { errorResponse } from "./errors.ts";
 const EXPOSED = "x-request-id, retry-after, x-should-retry, x-ignored-parameters, idempotent-replayed, x-next-cursor";
 
 /**
- * Gives every request its time and its id, and every response the id and the CORS headers, errors included; counts it,
- * and refuses addresses that ask too often. Any origin may call, without cookies.
+ * Gives every request its time and id, and every response, errors included, the id and the CORS headers. Counts
+ * requests, and limits those of one address. Any origin may call, without cookies.
  */
 export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
   const { clock, random } = gateway.environment;
@@ -46,7 +46,7 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
     };
 }
 
-/** Throws 429 `rate_limited`. Where nobody knows the client's address, nobody is refused for it. */
+/** Throws 429 `rate_limited`. There is no limit if the client's address is unknown. */
 function admitAddress(context: GatewayContext): void {
   const { rates, config } = context.get("gateway");
   const client = clientName(context, config.operator.addressHeader);
@@ -55,8 +55,8 @@ function admitAddress(context: GatewayContext): void {
 }
 
 /**
- * The headers of every response. A handler whose response is made with them sets `hasCommonHeaders`: looking into a
- * finished response's headers costs more than the rest of this file.
+ * The headers of every response. A handler that has set them itself sets `hasCommonHeaders`, because reading the
+ * headers of a finished response costs more than the rest of this file.
  */
 export function commonHeaders(requestId: string): Record<string, string> {
   return {

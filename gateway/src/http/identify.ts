@@ -8,12 +8,12 @@ import { credentialError } from "../inference/refusal.ts";
 import type { GatewayContext } from "./context.ts";
 import { presentedCredential, requireCredential, type Wanted } from "./credential.ts";
 
-/** Who a request is from, looked up in the partition that knows: a revoked or expired credential ends here. */
+/** An API key, after it was looked up in its partition. */
 export type KeyHolder = { account: Address; partition: Partition; keyId: string };
 
 export type SessionHolder = { partition: Partition; session: SessionRow };
 
-/** Whose the credential is that was sent. Throws 401 or 403 for one that is not good now. */
+/** Looks up the credential that was sent. Throws 401 or 403 unless it is valid now. */
 export async function requireHolder(context: GatewayContext, wanted?: Wanted): Promise<KeyHolder | SessionHolder> {
   const credential = requireCredential(context, wanted);
   const { subject, partition, payer } = credential;
@@ -23,18 +23,19 @@ export async function requireHolder(context: GatewayContext, wanted?: Wanted): P
   throw credentialError(payer, "unknown");
 }
 
-/** The account of the key, or of the wallet's session, that was sent. Throws 401 for a bad one, 403 for an agent's. */
+/** The account of the key or wallet session that was sent. Throws 401 if it is invalid, 403 for an agent's session. */
 export async function requireAccount(context: GatewayContext): Promise<{ account: Address; partition: Partition }> {
   const holder = await requireHolder(context);
   return "keyId" in holder ? holder : personalAccount(holder);
 }
 
-/** Whose receipts somebody may read: those of a partition, or of one key in it. */
+/** The receipts that a credential may read: those of a partition, or of one key in it. */
 export type Reader = { partition: Partition; keyId: string | null };
 
 /**
- * Everything that the credential may read. An API key reads its own; a wallet's session all that its keys spent of the
- * balance, and what sessions spent of the capacity; an agent's session the latter. Throws 401 for a bad one.
+ * All receipts that the credential may read. An API key reads its own. A wallet's session reads those of all keys,
+ * which spend the balance, and of all sessions, which spend the capacity. An agent's session reads those of sessions.
+ * Throws 401 if it is invalid.
  */
 export async function requireReaders(context: GatewayContext): Promise<Reader[]> {
   const holder = await requireHolder(context);
@@ -45,7 +46,7 @@ export async function requireReaders(context: GatewayContext): Promise<Reader[]>
   return [{ partition: accountPartition(lowerAddress(session.address)), keyId: null }, capacity];
 }
 
-/** The one of one budget; the first without one. Throws 403 for a budget that it has not. */
+/** The receipts of one budget; of the first if none is named. Throws 403 for a budget that the credential lacks. */
 export function readerOf(readers: readonly Reader[], budget: "balance" | "capacity" | undefined): Reader {
   const found = budget === undefined ? readers[0] : readers.find(({ partition }) => budgetOf(partition) === budget);
   return (
@@ -58,7 +59,7 @@ function budgetOf(partition: Partition): "balance" | "capacity" {
 }
 
 /**
- * The account of the wallet whose session was sent. Throws 401 for a bad one, 403 for an agent's and for an API key.
+ * The account of the wallet whose session was sent. Throws 401 if it is invalid, 403 for an agent's session or a key.
  */
 export async function requirePersonalSession(
   context: GatewayContext,
@@ -77,7 +78,7 @@ function personalAccount({ session }: SessionHolder): { account: Address; partit
   return { account, partition: accountPartition(account) };
 }
 
-/** A session token of ours, which may have ended by now. Throws 401 for a bad one, 403 for an API key. */
+/** The session token that was sent, which may have ended. Throws 401 if it is invalid, 403 for an API key. */
 export async function requireSessionToken(
   context: GatewayContext,
 ): Promise<{ token: string; credential: VerifiedCredential }> {
@@ -100,8 +101,8 @@ function notASession(): never {
 }
 
 /**
- * What the credential's partition knows of it. Throws 401 or 403 for one that is not good now, which that of an agent's
- * former owner is not.
+ * Reads a credential from its partition. Throws 401 or 403 unless it is valid now. A session for an agent is invalid
+ * once its wallet no longer owns the agent.
  */
 export async function lookUpCredential(
   context: GatewayContext,
@@ -124,7 +125,7 @@ export async function lookUpCredential(
   }
 }
 
-/** For endpoints that need no credential. Clients try a key by listing the models: a bad one must not look good. */
+/** For public endpoints. Clients test a key by listing the models, so an invalid one is refused there too. */
 export async function checkPresentedCredential(context: GatewayContext): Promise<void> {
   const credential = presentedCredential(context);
   if (credential !== undefined) await lookUpCredential(context, credential);

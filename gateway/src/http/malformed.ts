@@ -1,7 +1,7 @@
 import { type ErrorCode, errorBody, errorHeaders, errorTable } from "@inference/protocol/errors";
 import { commonHeaders } from "./every-request.ts";
 
-/** An error as all others are, where there is no request to be answered: what came is no HTTP, or has no address. */
+/** An error response for input that is no HTTP request, or has no usable address. */
 export type Malformed = { status: number; headers: Record<string, string>; body: string };
 
 export function malformed(requestId: string, code: ErrorCode, message: string): Malformed {

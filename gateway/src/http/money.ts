@@ -1,6 +1,6 @@
 import { formatDecimal, formatUsd, type NanoUsd } from "@inference/protocol/money";
 
-/** A number in JSON whose digits are exactly these: `JSON.stringify` prints it as it is. */
+/** A JSON number with exactly these digits, which `JSON.stringify` prints unchanged. */
 export type ExactNumber = { readonly rawJSON: string };
 
 type ReviveSource = (key: string, value: unknown, context: { source?: string }) => unknown;
@@ -9,7 +9,7 @@ const json = JSON as unknown as {
   parse(text: string, revive: ReviveSource): unknown;
 };
 
-/** An amount as a JSON number in dollars, printed from the integer: no float has held it. */
+/** An amount as a JSON number in dollars, printed from the integer without a float. */
 export function usd(amountNanoUsd: NanoUsd): ExactNumber {
   return json.rawJSON(formatUsd(amountNanoUsd));
 }
@@ -25,7 +25,7 @@ export function amounts(
   return Object.fromEntries(fields);
 }
 
-/** Parses a JSON body, and keeps the number under `field` as the text that it was sent as. */
+/** Parses a JSON body. The number under `field` stays text, as it was sent. */
 export function parseKeepingDigits(text: string, field: string): unknown {
   return json.parse(text, (key, value, { source }) =>
     key === field && typeof value === "number" && source !== undefined ? source : value,

@@ -4,13 +4,13 @@ import { requirePayer } from "../inference/funding.ts";
 import type { GatewayContext } from "./context.ts";
 import { lookUpCredential } from "./identify.ts";
 
-/** That the sender of a body is known, and can pay where that is what it takes. */
+/** Proves that a body's sender is known and, while memory is scarce, can pay. */
 export type SenderProof = {
-  /** Throws 401 or 403 for a credential that is not good now. */
+  /** Throws 401 or 403 unless the credential is valid now. */
   prove(): Promise<void>;
   /**
-   * Proves what it takes to have so many bytes of a body read and parsed: undefined where nothing more is to be proven.
-   * Throws as `prove`, and 503 `overloaded` for who has nothing to spend while memory is scarce.
+   * Proves what is needed to read and parse so many bytes; undefined if nothing is left to prove. Throws as `prove`,
+   * and 503 `overloaded` for a sender without funds while memory is scarce.
    */
   require(bytes: number): Promise<void> | undefined;
 };
@@ -38,7 +38,7 @@ export function makeSenderProof(context: GatewayContext, credential: VerifiedCre
       if (isPayer) return undefined;
       if (heldBodies.isScarce()) return provePayer();
       if (isProven || bytes <= config.request.unprovenBodyBytes) return undefined;
-      // A moment ago its partition said that the credential is good.
+      // Its partition called the credential valid a moment ago.
       isProven = seen.wasGoodSince(credential.payer.digest, context.get("at") - limits.provenMs);
       return isProven ? undefined : prove();
     },

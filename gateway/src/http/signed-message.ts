@@ -8,7 +8,7 @@ import type { GatewayContext } from "./context.ts";
 
 /** The two fields of a body that carries a signed message. */
 export const signedMessage = {
-  message: z.string().describe("An EIP-4361 message, as it was signed."),
+  message: z.string().describe("The EIP-4361 message that was signed."),
   signature: z
     .custom<`0x${string}`>(
       (value) => typeof value === "string" && /^0x([0-9a-fA-F]{2})*$/.test(value),
@@ -17,7 +17,7 @@ export const signedMessage = {
     .meta({ type: "string", pattern: "^0x([0-9a-fA-F]{2})*$", description: "The wallet's signature over it." }),
 };
 
-/** A body that carries one, and whose address it came from. */
+/** Reads a body with a signed message, and adds the client's address. */
 export async function readSigned<T extends Omit<SignedMessage, "client">>(
   context: GatewayContext,
   schema: z.ZodType<T>,

@@ -7,17 +7,16 @@ import { pause } from "@inference/protocol/timers";
 import type { OperatorConfig } from "../config.ts";
 import type { Environment } from "../environment.ts";
 
-/** What forgetting takes of a gateway. */
+/** The parts of a gateway that forgetting needs. */
 type Forgetter = {
   config: { operator: Pick<OperatorConfig, "receiptMs"> };
   environment: Pick<Environment, "clock" | "ledger" | "timers">;
 };
 
 /**
- * Forgets what nothing can ask for any more: the outcomes of requests after 48 hours, nonces, claims, sessions and keys
- * as long after their end, and receipts once the operator's time for them is over. Totals and uses stay for ever. Goes
- * page by page, each a commit of its own, with room for requests between them; the ledger checks every row again.
- * Answers how many it forgot.
+ * Deletes rows that nothing needs any more: the outcomes of requests after 48 hours, nonces, claims, sessions and keys
+ * 48 hours after their end, and receipts after the operator's time. Totals and uses stay forever. Each page is its own
+ * commit, with a pause for requests between them. The ledger checks every row again. Returns the number of rows.
  */
 export async function forgetAll(gateway: Forgetter, stopped: AbortSignal): Promise<number> {
   let forgotten = 0;

@@ -6,19 +6,19 @@ import { forgetAll } from "./forget.ts";
 import { orphanAll, sweep } from "./sweep.ts";
 
 export type JobTimes = {
-  /** From one sweep to the next. */
+  /** Time between two sweeps. */
   sweepMs: number;
-  /** From one time of forgetting what is over to the next. */
+  /** Time between two runs of forgetting. */
   forgetMs: number;
   /** How long the sweeper waits for the provider's record of an orphaned request. */
   orphanGraceMs: number;
 };
 
 /**
- * What a gateway does on its own: it reads the prices again, ends holds that nobody works on, and forgets what is
- * over. Throws if there are no prices to begin with. The result stops the jobs, and resolves once none is running.
+ * Starts the jobs of a gateway: it reads the prices again, ends orphaned holds, and forgets old rows. Throws if there
+ * are no prices at the start. The result stops the jobs, and resolves once none is running.
  *
- * @param abandoned Holds of a process that is known to be gone.
+ * @param abandoned Holds of a process that has ended.
  */
 export async function startJobs(
   gateway: Gateway,
@@ -63,7 +63,7 @@ function every(
   };
 }
 
-/** Throws `SettingsError` if there are no prices, or if an alias is of a model that the operator's own file lacks. */
+/** Throws `SettingsError` if there are no prices, or if an alias names a model that the operator's price file lacks. */
 export async function firstPrices({ config, prices }: Pick<Gateway, "config" | "prices">): Promise<void> {
   const { baseUrl, pricesFile, aliases } = config.upstream;
   try {

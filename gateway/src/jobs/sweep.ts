@@ -15,11 +15,11 @@ import type { TokenUsage } from "../pricing/quote.ts";
 import { parseUsage } from "../pricing/usage.ts";
 
 /**
- * Ends the holds that nobody is working on any more. A lapsed hold is orphaned first; then it is settled with the
- * provider's own record of the request if there is one in time, else with what its last checkpoint proves, else
- * released. What the provider may bill beyond that is a loss: also of a request that was never forwarded, for its hold
- * does not tell. A follower's hold ends as its owner says. What a live request of this process holds is left alone: its
- * deadline ends it. Answers how many holds it looked at.
+ * Ends the holds of requests that no process works on. A lapsed hold is orphaned first. Then it is settled with the
+ * provider's record of the request, else with its last checkpoint, else released. What the provider may bill beyond the
+ * charge is a loss. That includes requests that were never forwarded, because a hold does not show it. A follower's
+ * hold ends as its owner's did. Holds of live requests of this process are skipped: their deadline ends them. Returns
+ * the number of holds that it looked at.
  */
 export async function sweep(
   gateway: Gateway,
@@ -32,7 +32,7 @@ export async function sweep(
   let left = 0;
   const isOver = (): boolean => stopped?.aborted === true || clock.now() - at >= limits.sweepMs;
   while (!isOver()) {
-    // What is ended or orphaned leaves the list; what stays is read past.
+    // Ended and orphaned holds leave the list. Those that stay are skipped.
     const lapsed = await ledger.lapsedHolds(at, left + HOLDS_A_PAGE);
     const fresh = lapsed.filter((entry) => !seen.has(nameOf(entry)));
     if (fresh.length === 0) break;
@@ -46,7 +46,7 @@ function nameOf({ partition, hold }: LapsedHold): string {
   return `${partition} ${hold.id}`;
 }
 
-/** Answers how many of these holds are as they were. */
+/** Returns how many of these holds did not change. */
 async function sweepPage(
   gateway: Gateway,
   page: readonly LapsedHold[],
@@ -74,7 +74,7 @@ async function sweepPage(
   return page.length - changed;
 }
 
-/** Orphans holds at once, whatever their lease: those of a process that is known to be gone. */
+/** Orphans the holds of a process that has ended at once, whatever their lease. */
 export async function orphanAll(
   gateway: Gateway,
   holds: readonly LapsedHold[],
@@ -93,7 +93,7 @@ export async function orphanAll(
 const HOLDS_A_PAGE = 256;
 const HOLDS_AT_ONCE = 8;
 
-/** Answers whether anything came of it. */
+/** Returns whether the hold changed. */
 async function sweepHold(
   gateway: Gateway,
   { partition, hold }: LapsedHold,
@@ -107,14 +107,14 @@ async function sweepHold(
   const price = await recordPrice(gateway, hold, detail);
   const recorded = price === null || price === "late" ? undefined : await recordedUsage(gateway, hold, price, records);
   if (hold.state === "open" && recorded === undefined && price !== null) {
-    // The provider may write its record late: ask again until the grace is over, while nothing is charged.
+    // The provider may write its record late, so it is asked again until the grace period is over.
     await ledger.run(() => send(partition, { type: "orphan", id: hold.id, at, graceMs }));
     return true;
   }
   if (price === "late") return false;
   const basis = recorded === undefined ? "checkpoint" : "record";
   const chargeNanoUsd = Math.min(recorded?.chargeNanoUsd ?? hold.deliveredNanoUsd, hold.amountNanoUsd);
-  // Without a record nothing tells whether the request was forwarded, or how much of its answer was made.
+  // Without a record it is unknown whether the request was forwarded, and how much of its answer was made.
   const bill = recorded?.chargeNanoUsd ?? detail.mayBillNanoUsd ?? hold.amountNanoUsd;
   const lossNanoUsd = Math.max(0, bill - chargeNanoUsd);
   const receipt = receiptDetail(detail, basis, recorded?.usage ?? null, hold.upstreamId);
@@ -127,7 +127,7 @@ async function sweepHold(
     },
     { untilDurable: true },
   );
-  // Somebody else ended it first, and counted that.
+  // It was ended, and counted, elsewhere.
   if (status !== "settled" && status !== "released") return true;
   gateway.metrics.swept({ chargeNanoUsd, lossNanoUsd });
   if (lossNanoUsd > 0) {
@@ -146,12 +146,12 @@ function mayBeRecorded(gateway: Gateway, hold: HoldRow): boolean {
 
 type RecordPrice = TextPrice | EmbeddingPrice;
 
-/** How long after its grace a hold waits for prices that cannot be read: it ends within 15 min of its lease. */
+/** How long a hold waits for prices that cannot be read. It ends within 15 minutes of its lease. */
 const LATE_PRICES_MS = 10 * 60_000;
 
 /**
- * The price at which a record of the answer counts: the one it was reserved at. `late` while the store does not answer;
- * null if there is none, so that no record counts.
+ * The price of a record of the answer, which is the price that it was reserved at. `late` while the store does not
+ * answer. Null if the price is lost: no record counts then.
  */
 async function recordPrice(
   gateway: Gateway,
@@ -178,7 +178,7 @@ async function recordPrice(
 
 type Recorded = { usage: TokenUsage; chargeNanoUsd: NanoUsd };
 
-/** What the provider says the answer used. Undefined while it says nothing. */
+/** The usage that the provider recorded. Undefined while it has no record. */
 async function recordedUsage(
   gateway: Gateway,
   hold: HoldRow,
@@ -193,7 +193,7 @@ async function recordedUsage(
   return typeof usage === "object" ? { usage, chargeNanoUsd: chargeForUsage(price, usage) } : undefined;
 }
 
-/** The tokens that a hold's amount pays for: no request used far more of either kind. */
+/** The tokens that a hold's amount pays for, which bounds a plausible usage. */
 function affordable(price: RecordPrice, amountNanoUsd: NanoUsd): TokenBound {
   const tokensAt = (rate: AttoUsd): number =>
     rate === 0n ? Number.POSITIVE_INFINITY : Number(nanoUsdToAtto(amountNanoUsd) / rate);
@@ -202,7 +202,7 @@ function affordable(price: RecordPrice, amountNanoUsd: NanoUsd): TokenBound {
     : { promptTokens: tokensAt(price.rates.input), completionTokens: tokensAt(price.rates.output) };
 }
 
-/** A hold of an earlier version does not say what may be billed: its amount, then. */
+/** A hold of an earlier version lacks `mayBillNanoUsd`: its amount counts instead. */
 type KeptDetail = AnswerDetail & Partial<HoldDetail>;
 
 function receiptDetail(

@@ -3,40 +3,40 @@ import type { OperatorConfig } from "../config.ts";
 import { type BoundedMap, makeBoundedMap } from "./bounded-map.ts";
 
 /**
- * Keeps requests from a provider that fails for their model: they would wait, and hold money, for nothing. It opens
- * after so many failures in a row, lets one request through when a while has passed, and closes with its success. Each
- * model has its own, so that nobody's trouble with one of them is everybody's.
+ * A circuit breaker for each model: while the provider fails for a model, its requests are refused instead of waiting
+ * and holding money. It opens after a number of consecutive failures, lets one request through after a time, and closes
+ * when that request succeeds.
  *
- * Nor is one account's: what its own requests may have brought about counts once, and those whose requests failed let
- * the others try first.
+ * The failures of one account count once, because its own requests may have caused them. After the time, accounts whose
+ * requests did not fail try first.
  */
 export type Breaker = {
-  /** Throws 503 `upstream_unavailable` while open: for who may yet be refused by others, and would try nothing. */
+  /** Throws 503 `upstream_unavailable` while open. For a request that another check may still refuse. */
   check(model: string, account: string, atMs: number): void;
-  /** The same, and lets one try it. Who is let through tells how it went, by one of the three below. */
+  /** The same, and lets one request try. The caller reports its result with one of the three methods below. */
   admit(model: string, account: string, atMs: number): void;
   succeeded(model: string): void;
-  /** @param account Whose request failed; null if no request of anybody's has a part in it. */
+  /** @param account The account whose request failed; null if the failure does not depend on a request. */
   failed(model: string, account: string | null, atMs: number): void;
   /**
-   * It was broken off here, and nothing is known: if this one was the try, the next one may.
+   * The request ended without a result. If it was the one that tries, the next one may try.
    *
-   * @param admittedAtMs When it was let through.
+   * @param admittedAtMs When it was admitted.
    */
   gaveUp(model: string, admittedAtMs: number): void;
-  /** The models that are cut off. */
+  /** The number of models whose circuit is open. */
   cutOff(atMs: number): number;
 };
 
-/** A model whose last requests failed; the others have no entry. */
+/** The failures of a model whose last requests failed. */
 type Trouble = {
-  /** Those that count: it is open from the last of them on. */
+  /** Failures that count. The circuit is open once it is the limit. */
   failures: number;
-  /** Of those that failed last, as many as it takes to open. */
+  /** The accounts of the last failures, at most the limit. */
   accounts: BoundedMap<string, true>;
-  /** Nobody tries before; an account of these, as long again after. */
+  /** No request before this time, and none of `accounts` for another `openMs` after it. */
   openUntil: number;
-  /** When the last one was let through to try; null before the first. */
+  /** When a request was last let through to try; null before the first. */
   triedAt: number | null;
 };
 
@@ -62,7 +62,7 @@ export function makeBreaker(limit: OperatorConfig["breaker"]): Breaker {
     admit(model, account, atMs) {
       check(model, account, atMs);
       const trouble = tripped(model);
-      // This one tries it; the others wait for what becomes of it, or for as long again.
+      // This request tries. The others wait for its result, or for another `openMs`.
       if (trouble === undefined) return;
       trouble.openUntil = atMs + openMs;
       trouble.triedAt = atMs;
@@ -76,7 +76,7 @@ export function makeBreaker(limit: OperatorConfig["breaker"]): Breaker {
         if (accounts.has(account)) return;
         accounts.set(account, true);
       }
-      // Once it is open, whoever tries it has set the time of the next try.
+      // The circuit is open: the request that tries has set the time of the next try.
       if (trouble.failures === mostFailures) return;
       trouble.failures += 1;
       if (trouble.failures === mostFailures) trouble.openUntil = atMs + openMs;

@@ -2,25 +2,24 @@ import { fail } from "@inference/protocol/errors";
 import type { Timers } from "@inference/protocol/timers";
 
 /**
- * The provider serves so many requests of a model at once, whoever they are from. Those that would be more wait here,
- * each account in a line of its own, and the lines are served in turn: an account with a thousand requests waiting
- * delays another's one by one request, not by a thousand. Nor does it keep another out: where no more may wait, the
- * longest line gives up its newest to whoever has a shorter one.
+ * Limits the concurrent requests of each model at the provider. Further requests wait, in one line for each account,
+ * and the lines take turns: an account with a thousand waiting requests delays another account's request by one
+ * request. When the queue is full, the newest request of the longest line is refused to make room for a shorter line.
  */
 export type FairQueue = {
-  /** Undefined where there is room now, else a promise of it. Throws, or rejects with, 429 `rate_limited`. */
+  /** Undefined if there is room now, else a promise of room. Throws, or rejects with, 429 `rate_limited`. */
   enter(model: string, account: string, gone: AbortSignal | null): Promise<void> | undefined;
   /** Whether a request would have to wait. */
   isFull(model: string): boolean;
-  /** Gives the room to the next in line. Once for everyone who got in. */
+  /** Gives the room to the next request. To be called once for each request that got room. */
   leave(model: string): void;
   waiting(): number;
 };
 
 export type QueueLimits = {
-  /** Requests of one model that are at the provider at a time. */
+  /** Maximum concurrent requests of one model at the provider. */
   atOnce: number;
-  /** Those of one model that may wait, in all and of one account, and for how long. */
+  /** Maximum waiting requests of one model, in all and of one account, and the maximum time to wait. */
   waiting: number;
   waitingEach: number;
   waitMs: number;
@@ -28,10 +27,10 @@ export type QueueLimits = {
 
 type Waiter = { enter(): void; giveUp(): void };
 
-/** The lines of a model, in the order of their turns. */
+/** The lines of a model. The first account has the next turn. */
 type Lines = { inside: number; waiting: number; byAccount: Map<string, Set<Waiter>> };
 
-/** @param limit Null: there is always room. */
+/** @param limit Null: no limit. */
 export function makeFairQueue(limit: QueueLimits | null, timers: Timers): FairQueue {
   if (limit === null) {
     return { enter: () => undefined, isFull: () => false, leave: () => undefined, waiting: () => 0 };
@@ -54,7 +53,7 @@ export function makeFairQueue(limit: QueueLimits | null, timers: Timers): FairQu
       line.add(waiter);
       lines.waiting += 1;
 
-      /** False if it is out of the line already: of its turn, its time and its client, each may come last. */
+      /** False if it has left the line already. Its turn, its time limit and its client can each end the wait. */
       function stepOut(): boolean {
         timer.cancel();
         gone?.removeEventListener("abort", giveUp);
@@ -100,7 +99,7 @@ export function makeFairQueue(limit: QueueLimits | null, timers: Timers): FairQu
       const [account, line] = next;
       const [waiter] = line;
       waiter?.enter();
-      // Its next one waits for the others' turns.
+      // The account's next request waits until the other accounts had their turns.
       lines.byAccount.delete(account);
       if (line.size > 0) lines.byAccount.set(account, line);
     },
@@ -108,7 +107,7 @@ export function makeFairQueue(limit: QueueLimits | null, timers: Timers): FairQu
   };
 }
 
-/** Sends the newest of the longest line away. Throws if no line is longer than that of who comes would be. */
+/** Refuses the newest request of the longest line. Throws if no line is longer than the new request's would be. */
 function makeRoom({ byAccount }: Lines, length: number): void {
   let longest: Set<Waiter> | undefined;
   for (const line of byAccount.values()) if (line.size > (longest?.size ?? length)) longest = line;

@@ -2,34 +2,31 @@ import type { Partition } from "@inference/ledger/partition";
 import { fail } from "@inference/protocol/errors";
 
 /**
- * The memory that answers take which have come from the provider and have not left: by account or identity, and
- * together. Nothing that is paid for is refused. Where memory is short, an answer that is not small is sent as it comes
- * instead of being gathered first, and who leaves answers unread is not admitted with more.
+ * Counts the memory of answers that have arrived from the provider and are not sent yet, by account or identity and in
+ * all. No paid answer is refused. While memory is short, larger answers are sent as they arrive instead of being
+ * gathered first, and an account with unread answers is not admitted.
  */
 export type HeldAnswers = {
   /**
-   * Throws 429 `rate_limited` for an account that has an eighth of the memory or more. Throws 503 `overloaded` where all
-   * of it is taken, for the accounts that have some: who has none is served.
+   * Throws 429 `rate_limited` if the account's answers take an eighth of the memory or more. Throws 503 `overloaded` if
+   * all memory is taken and some of it by this account.
    */
   admit(owner: Partition): void;
   open(owner: Partition): HeldAnswer;
-  /** What all of them take. */
+  /** The bytes of all answers. */
   bytes(): number;
 };
 
-/** One answer's part of it, from nothing on. */
+/** The memory of one answer, 0 at first. */
 export type HeldAnswer = {
-  /** What it takes from now on. It counts whether it fits or not: false if it does not. */
+  /** Sets the bytes of the answer. They count even if they do not fit: false then. */
   set(bytes: number): boolean;
   release(): void;
-  /**
-   * Releases it when the answer has left; at once where the host does not say when, because it is the host's from then
-   * on.
-   */
+  /** Releases the memory when the answer has been sent; at once if the host does not report that. */
   releaseWhen(sent: WhenSent | undefined): void;
 };
 
-/** Calls back once the whole response has left, or its connection is gone. */
+/** Calls back once the whole response was sent, or its connection closed. */
 export type WhenSent = (callback: () => void) => void;
 
 const SHARES = 8;

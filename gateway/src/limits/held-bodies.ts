@@ -1,32 +1,31 @@
 import { fail } from "@inference/protocol/errors";
 
 /**
- * The memory that request bodies take: together they never take more than there is, and nobody so much of it that there
- * is none for the others.
+ * Limits the memory of request bodies, in all and for each sender.
  *
- * - an eighth is the most of one sender
- * - an eighth is kept for small bodies, so that any number of large ones leaves ordinary requests alone
- * - an eighth is the most of all together that come without a credential, and an eighth of that the most of one of them
+ * - One sender has at most an eighth.
+ * - An eighth is reserved for small bodies, so that large ones do not block ordinary requests.
+ * - Bodies without a credential have at most an eighth in all, and one such sender at most an eighth of that.
  */
 export type HeldBodies = {
-  /** One request's part of it, from nothing on. Whoever opens it releases it. */
+  /** The memory of one request, 0 at first. The caller releases it. */
   open(): HeldBody;
-  /** Half of it is taken: the rest is for those who are seen to pay. */
+  /** Whether half of the memory is taken. The rest is for senders who can pay. */
   isScarce(): boolean;
 };
 
 export type HeldBody = {
   /**
-   * Counts so many more bytes of the body, and all of it as this sender's, who is better known by now perhaps. Throws
-   * 503 `overloaded` if it does not fit at the moment: then it counts as before.
+   * Adds bytes of the body. All its bytes count for this sender from now on, who may be known better than before.
+   * Throws 503 `overloaded` if they do not fit; nothing changes then.
    */
   take(bytes: number, sender: Sender): void;
-  /** What the body takes from now on. More than it had is there already, and counts whether it fits or not. */
+  /** Sets the bytes of the body. They count even if they do not fit, because they are in memory already. */
   keep(bytes: number): void;
   release(): void;
 };
 
-/** An account or identity, or a credential of which nobody knows yet; where there is none, a client's address. */
+/** An account or identity, a credential that is not verified yet, or without a credential a client's address. */
 export type Sender = { name: string; hasCredential: boolean };
 
 export type HeldLimits = {
@@ -58,7 +57,7 @@ export function makeHeldBodies({ all, small }: HeldLimits): HeldBodies {
     return hasCredential || (anonymous + bytes <= share && ofSender <= Math.floor(share / SHARES));
   }
 
-  /** A class, because one is made for every request: its methods are made once. */
+  /** A class, because one is made for every request, and a class makes its methods once. */
   class Body implements HeldBody {
     #bytes = 0;
     #sender: Sender | null = null;

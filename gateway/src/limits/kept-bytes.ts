@@ -2,11 +2,12 @@ import type { Partition } from "@inference/ledger/partition";
 import { DAY_MS, windowStart } from "@inference/protocol/window";
 
 /**
- * How much of answers is kept to be sent again: keeping one costs its asker next to nothing, and the operator a day of
- * disk. What does not fit is not kept, and then answered with `idempotency_completed`. Counted by UTC day, in memory.
+ * Limits the bytes of answers that are kept for retries with an `Idempotency-Key`: they cost the client nothing, and
+ * the operator a day of disk. An answer beyond the limit is not kept; its retry gets `idempotency_completed`. Counted
+ * in memory, for each UTC day.
  */
 export type KeptBytes = {
-  /** Whether so many more bytes may be kept. Takes them if so. */
+  /** Counts more bytes. False, and nothing counted, if they exceed a limit. */
   take(partition: Partition, bytes: number, atMs: number): boolean;
 };
 
@@ -17,7 +18,7 @@ export function makeKeptBytes({ each, all }: { each: number; all: number }): Kep
   return {
     take(partition, bytes, atMs) {
       const today = windowStart("day", atMs);
-      // A clock that went back a little gives nobody anything.
+      // A clock that went back a little does not reset the counts.
       if (today > day || day - today > DAY_MS) {
         taken.clear();
         [day, total] = [today, 0];

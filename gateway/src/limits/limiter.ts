@@ -1,24 +1,26 @@
 import { fail } from "@inference/protocol/errors";
 
-/** How many requests a minute somebody may make, whoever they are named by. Nothing of it outlives this process. */
+/** Limits the requests a minute of each name. Counted in memory. */
 export type Limiter = {
   /** Counts a request. Throws 429 `rate_limited` above the limit. */
   admit(name: string, atMs: number): void;
 };
 
 const MINUTE_MS = 60_000;
-/** Past this many names another one begins anew: names are anybody's to make. */
+/** Maximum names in memory, because anyone can create names. Beyond it, an entry is dropped for each new name. */
 const MAX_NAMES = 100_000;
-/** Of so many one that has not used up half of its limit, if there is one, so that a flood of names frees nobody. */
+/**
+ * Entries that are looked at for one to drop, below half of its limit if possible: many new names reset nobody's count.
+ */
 const LOOKED_AT = 8;
 
-/** A name's requests that are not over yet: each is, as much later as its part of a minute. */
+/** A name's requests, less those that have expired since: `perMinute` of them expire each minute. */
 type Count = { requests: number; at: number };
 
 /**
- * A whole minute's requests may come at once; then one more for every part of a minute that has passed.
+ * A leaky bucket: a whole minute's requests may come at once, later ones at the rate of the limit.
  *
- * @param perMinute Null: as many as there are.
+ * @param perMinute Null: no limit.
  */
 export function makeLimiter(perMinute: number | null): Limiter {
   if (perMinute === null) return { admit: () => undefined };
@@ -27,14 +29,14 @@ export function makeLimiter(perMinute: number | null): Limiter {
   const perMs = perMinute / MINUTE_MS;
   const half = perMinute / 2;
 
-  /** A clock that went back gives nobody anything, and takes nothing. */
+  /** Expires requests. A clock that went back changes nothing. */
   function pass(count: Count, atMs: number): void {
     const passedMs = Math.max(0, atMs - count.at);
     count.requests = Math.max(0, count.requests - passedMs * perMs);
     count.at += passedMs;
   }
 
-  /** Goes on where it stopped the last time, and looks at a few names only. */
+  /** Drops one entry. It starts where it stopped the last time, and looks at a few entries. */
   function forgetOne(atMs: number): void {
     for (let looked = 1; looked <= LOOKED_AT; looked++) {
       let next = hand.next();
@@ -67,7 +69,7 @@ export function makeLimiter(perMinute: number | null): Limiter {
   };
 }
 
-/** What fractions of requests may add up to beyond what they are. */
+/** Rounding errors of the fractions of requests. */
 const ROUNDING = 1e-6;
 
 function tooMany(perMinute: number, retryAfterS: number): never {

@@ -1,16 +1,16 @@
 import { fail } from "@inference/protocol/errors";
 
 /**
- * Runs work, of which so much may be in progress at a time. Throws 503 `overloaded` at once where it is too much.
+ * Runs work with a limit on how much is in progress. Throws 503 `overloaded` at once above it.
  *
- * @param client Who asks for it, where one client may have a part of it only and it is known who that is.
+ * @param client The client that the work is for, which has its own limit; undefined if it is unknown.
  */
 export type Semaphore = <T>(work: () => Promise<T>, client?: string) => Promise<T>;
 
-/** What may be under way, in all and for one client. */
+/** Maximum work in progress, in all and for one client. */
 export type SemaphoreLimits = { atOnce: number; each?: number };
 
-/** @param what In the error's text: what there is too much of. */
+/** @param what The kind of work, for the error's text. */
 export function makeSemaphore({ atOnce, each = atOnce }: SemaphoreLimits, what: string): Semaphore {
   let underWay = 0;
   const clients = new Map<string, number>();

@@ -1,14 +1,14 @@
 import type { Timers } from "@inference/protocol/timers";
 
 /**
- * Long computations in pieces, so that no request holds the event loop: of all of them together one piece runs in each
- * turn of the loop, and owners take turns. A piece is bounded by what it works on, never by a clock: at the edge time
- * stands still while code runs.
+ * Runs long computations in pieces, so that none blocks the event loop: one piece of all computations runs in each turn
+ * of the loop, and owners take turns. The size of a piece is bounded, not its time, because at the edge the clock does
+ * not advance while code runs.
  */
 export type SlicedWork = {
   /**
-   * Runs a generator to its end, a piece up to each `yield`, and answers with what it returns or throws what it throws.
-   * One owner's work is done in the order in which it came.
+   * Runs a generator to its end, one piece up to each `yield`, and resolves to its result or rejects with its error.
+   * The work of one owner runs in the order of the calls.
    */
   run<T>(owner: string, work: Generator<void, T>): Promise<T>;
 };
@@ -16,7 +16,7 @@ export type SlicedWork = {
 type Job = { step(): void; settle: (() => void) | null };
 
 export function makeSlicedWork(timers: Timers): SlicedWork {
-  /** The first owner is the next one; whoever was served goes to the end. */
+  /** The first owner has the next turn, and goes to the end after it. */
   const waiting = new Map<string, Job[]>();
   let pieces = 0;
 
@@ -46,12 +46,12 @@ export function makeSlicedWork(timers: Timers): SlicedWork {
           },
         };
         waiting.set(owner, [...(waiting.get(owner) ?? []), job]);
-        // Every request waits with a timer of its own and is settled by it: at the edge a timer ends with its request,
-        // and what one request's timer left undone another's goes on with.
+        // Every request waits with its own timer, which settles it. At the edge a timer ends with its request, and the
+        // timers of other requests then run the remaining pieces.
         function wait(): void {
           const before = pieces;
           timers.after(0, () => {
-            // Timers that were set in one turn fire in one turn: the first of them runs a piece.
+            // Timers that were set in one turn fire in one turn. The first one runs a piece.
             if (pieces === before) runPiece();
             if (job.settle === null) wait();
             else job.settle();
@@ -63,7 +63,7 @@ export function makeSlicedWork(timers: Timers): SlicedWork {
   };
 }
 
-/** The same at once, in one piece. */
+/** Runs a generator to its end at once. */
 export function complete<T>(work: Generator<void, T>): T {
   for (;;) {
     const { done, value } = work.next();

@@ -2,34 +2,34 @@ import type { ErrorCode } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 
 /**
- * What this process counts, from its start on. Counting is adding to numbers that are there already: nothing is named,
- * formatted or stored for it. It knows routes, codes and outcomes, and nobody's account, key, address or prompt.
+ * The counters of this process, from its start. Counting only adds to existing numbers: names and texts are made when
+ * the metrics are read. They contain endpoints, codes and outcomes, and no account, key, address or prompt.
  */
 export type Metrics = {
-  /** A request was answered; for a stream, its answer began. */
+  /** A request was answered, or its stream began. */
   answered(route: RouteMetrics, status: number, ms: number): void;
   refused(code: ErrorCode): void;
-  /** A request's hold was made, so long after it came. */
+  /** A request's hold is durable, so long after the request arrived. */
   admitted(ms: number): void;
-  /** An admitted request came to its end, durably, so long after it was admitted. */
+  /** The end of an admitted request is durable, so long after its admission. */
   ended(ending: Ended, ms: number): void;
   /** The sweeper ended a request's hold, durably. */
   swept(end: Pick<Ended, "chargeNanoUsd" | "lossNanoUsd">): void;
-  /** The provider answered, so long after it was asked. */
+  /** The provider answered, so long after the request was sent. */
   upstreamAnswered(status: number, ms: number): void;
   upstreamFailed(stage: string): void;
   logged(level: "warn" | "alert", event: string): void;
-  /** The counters of one route, made once. */
+  /** Creates the counters of one path. */
   route(name: string): RouteMetrics;
   readonly counts: Readonly<Counts>;
 };
 
-/** How a request ended: what `Conclusion` says of it. */
+/** How a request ended, as `Conclusion` says. */
 export type Ended = { outcome: "settle" | "release"; basis: string; chargeNanoUsd: NanoUsd; lossNanoUsd: NanoUsd };
 
 export type RouteMetrics = { name: string; statuses: Map<number, number>; duration: Histogram };
 
-/** Times in ms; a count for each of `boundsMs`, and one for what is longer than all of them. */
+/** Times in ms: a count for each of `boundsMs`, and one for longer times. */
 export type Histogram = { counts: number[]; sumMs: number };
 
 export type Counts = {

@@ -4,9 +4,9 @@ import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
 import { makeSingleFlight } from "../limits/single-flight.ts";
 
-/** The contracts' books of a few seconds ago: the chain is asked once for all who want to see them. */
+/** The contracts' books, at most a few seconds old: the chain is read once for all requests. */
 export type RecentBooks = {
-  /** Null where the chain does not tell them. */
+  /** Null if the chain cannot be read. */
   read(): Promise<Books | null>;
 };
 

@@ -15,17 +15,17 @@ export type TokenUsage = {
   reasoningTokens: number;
 };
 
-/** What reached the client of an answer whose usage is unknown. */
+/** What was delivered to the client of an answer whose usage is unknown. */
 export type Delivered = {
   /** The UTF-8 bytes of its content. */
   bytes: number;
   /** Its content events. An image that came whole is one. */
   events: number;
-  /** The estimate of the tokens of its content, in half tokens; where there is none, each byte may be a token. */
+  /** The estimated tokens of its content, in half tokens. Without an estimate each byte counts as a token. */
   halfTokens?: number;
   /** The provider says that it blocked at least one of the images that were asked for, and does not bill it. */
   isBlocked?: boolean;
-  /** What the provider said was used when a part of it had come. */
+  /** The usage that the provider reported before the end. */
   atLeast?: TokenUsage;
 };
 
@@ -35,14 +35,14 @@ export function isNothingDelivered({ bytes, events }: Delivered): boolean {
   return bytes === 0 && events === 0;
 }
 
-/** What one request can cost at most, and what it does cost, all at the prices of one snapshot. */
+/** The maximum cost and the charges of one request, at the prices of one snapshot. */
 export type Quote = {
   snapshotId: string;
-  /** Where tokens bound the cost: how many, which also tells a plausible usage from an absurd one. */
+  /** The maximum tokens, if they bound the cost. Also separates a plausible usage from an absurd one. */
   bound?: TokenBound;
-  /** The request's maximum cost: what is reserved. */
+  /** The request's maximum cost, which is reserved. */
   maxNanoUsd: NanoUsd;
-  /** Exact, rounded up once. May be above the maximum where a provider bills more than its own rules allow. */
+  /** Exact, rounded up once. Above the maximum if a provider bills more than its own rules allow. */
   chargeForUsage(usage: TokenUsage): NanoUsd;
   /**
    * The prompt's bound and what was delivered, at most the maximum: the charge of an answer whose usage is unknown. Of
@@ -55,8 +55,8 @@ export type Quote = {
    * The provider has read the prompt by then, and may bill it.
    */
   chargeForPrompt(): NanoUsd;
-  /** What a complete answer costs whose kind reports no usage (images, speech); null where usage decides. */
+  /** The price of a complete answer without usage (images, speech); null if usage decides. */
   flatNanoUsd: NanoUsd | null;
-  /** The largest `max_tokens` that fits into an amount with this prompt; null where tokens do not bound the cost. */
+  /** The largest `max_tokens` that an amount pays for with this prompt; null if tokens do not bound the cost. */
   affordableTokens(availableNanoUsd: NanoUsd): number | null;
 };

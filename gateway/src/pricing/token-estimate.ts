@@ -1,7 +1,7 @@
 import { COMMON_PAIRS, COMMON_WORDS } from "./common-words.ts";
 
 /**
- * An estimate of a text's tokens that is meant never to be below what a provider's tokenizer counts. Each UTF-8 byte is
+ * Estimates a text's tokens, so that the estimate is not below what a provider's tokenizer counts. Each UTF-8 byte is
  * a token, except that
  *
  * - a common word is one token, with the space before it;
@@ -9,10 +9,11 @@ import { COMMON_PAIRS, COMMON_WORDS } from "./common-words.ts";
  *   token, and a space before the first letter is none;
  * - a punctuation mark after the same one is half a token, and so is a space before punctuation.
  *
- * So it is at most the bytes. That it is never below is measured, not proved: `docs/metering.md` says over which texts
- * and tokenizers, and what bounds the loss where it is.
+ * So the estimate is at most the bytes. That it is not too low is measured, not proved: `docs/metering.md` has the
+ * texts and tokenizers, and says what bounds the loss.
  *
- * Call `beginText`, `addByte` for each byte, and `endText`. A text is read without waiting, so that there is only one.
+ * Call `beginText`, `addByte` for each byte, and `endText`. The state is global, so a text is read
+ * without waiting in between.
  */
 export function beginText(): void {
   halves = 0;

@@ -2,20 +2,20 @@ import type { TokenBound } from "./bound.ts";
 import type { TokenUsage } from "./quote.ts";
 
 /**
- * What a provider says was used: `missing` if it says nothing that could be priced, `malformed` if what it says cannot
- * be. Both are unknown to a charge; only the second is worth an alert. Zero is zero, not missing.
+ * The usage that a provider reported: `missing` if there is nothing to price, `malformed` if it cannot be true. Both
+ * are an unknown usage to a charge; only the second raises an alert. Zero is zero, not missing.
  */
 export type UsageReading = TokenUsage | "missing" | "malformed";
 
-/** All that an answer said of its usage. */
+/** All that an answer reported about its usage. */
 export type ReportedUsage = {
-  /** What it said last. */
+  /** What it reported last. */
   usage: UsageReading;
-  /** Some usage was malformed, even if a later one counts. */
+  /** Whether any usage was malformed, even if a later one counts. */
   malformedUsage: boolean;
 };
 
-/** Where it is said once. */
+/** Of an answer that reports its usage once. */
 export function reportedOnce(usage: UsageReading): ReportedUsage {
   return { usage, malformedUsage: usage === "malformed" };
 }
@@ -23,8 +23,8 @@ export function reportedOnce(usage: UsageReading): ReportedUsage {
 export const nothingReported = reportedOnce("missing");
 
 /**
- * What an answer reported, beside what came of it: content without a completion token cannot be, where the request may
- * have some.
+ * Checks a reported usage against the content of the answer: a usage without completion tokens cannot be true if there
+ * is content, unless the request can have no completion.
  */
 export function besideContent(
   reported: ReportedUsage,
@@ -77,7 +77,7 @@ export function parseUsage(value: unknown, bound?: TokenBound): UsageReading {
   return { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens };
 }
 
-/** Embeddings complete nothing, and say so by leaving the count out. Of an answer that can be longer it is unknown. */
+/** Embeddings have no completion, and may leave the count out. In other answers a missing count is unknown. */
 function isPromptOnly(usage: Record<string, unknown>, bound: TokenBound | undefined): boolean {
   return isAbsent(usage.completion_tokens) && bound?.completionTokens === 0;
 }

@@ -95,25 +95,25 @@ async function listReceipts(
       limit,
     }),
   );
-  // A key that asks for another's gets nothing.
+  // A key that asks for another key's receipts gets none.
   const own = receipts.filter((receipt) => key_id === undefined || receipt.keyId === key_id);
   return respond(context, reader, { rows: own, toObject: toGenerationObject, columns: receiptColumns, wantsCsv, next });
 }
 
-/** Before all ids of requests of this time. There were none before 1970. */
+/** An id before those of all requests of this time. */
 function firstId(atMs: number): string {
   return makeRequestId(Math.max(0, atMs), new Uint8Array(10));
 }
 
-/** The most that are added up for one request, */
+/** Maximum totals that are added up for one request. */
 const MAX_TOTALS = 10_000;
-/** and so many of them at a time, for nobody else is served meanwhile. Of rows that are written as well. */
+/** Maximum totals that are added up, and rows that are written, in one turn of the event loop. */
 const TOTALS_AT_ONCE = 500;
 const ROWS_AT_ONCE = 50;
 
 type TotalPage = { totals: TotalRow[]; next: string | null };
 
-/** Under OpenRouter's names. The latest day first, then by what was spent. */
+/** Adds up totals, under OpenRouter's names: the latest day first, then the largest sum. */
 async function addUp(
   context: GatewayContext,
   { partition, keyId }: Reader,
@@ -157,7 +157,7 @@ type Sums = {
 };
 type TotalObject = { date?: string; model?: string | null; key_id?: string | null } & Sums;
 
-/** Each page is one piece. */
+/** Adds a page of totals, in one piece. */
 function* addTotals(
   byName: Map<string, TotalObject>,
   totals: readonly TotalRow[],
@@ -207,7 +207,7 @@ type Rows<Row> = {
   toObject(row: Row): Readonly<Record<string, CsvValue>>;
   columns: readonly string[];
   wantsCsv: boolean;
-  /** Where the next page begins; undefined where there are no pages. */
+  /** The cursor of the next page; undefined if there are no pages. */
   next: string | null | undefined;
 };
 

@@ -50,7 +50,7 @@ export const signOut = endpoint({
     const { gateway, at } = context.var;
     const { token, credential } = await requireSessionToken(context);
     await endSession(gateway, { token, credential }, at);
-    // From here on it is refused everywhere but here.
+    // This process must refuse it too.
     gateway.seen.refuse(credential.payer.digest);
     return context.body(null, 204);
   },

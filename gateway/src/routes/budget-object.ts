@@ -2,7 +2,7 @@ import type { BudgetName } from "@inference/ledger/commands";
 import type { BudgetView } from "@inference/ledger/reads";
 import { amounts } from "../http/money.ts";
 
-/** A budget that binds a request, as it is shown. */
+/** A budget as the API shows it. */
 export function toBudgetObject(name: BudgetName, view: BudgetView): Record<string, unknown> {
   return {
     name,

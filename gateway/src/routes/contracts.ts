@@ -43,7 +43,7 @@ export const getContracts = endpoint({
 
 type Document = { text: string; etag: string };
 
-/** Made once for a gateway: its settings do not change while it runs. */
+/** Made once for a gateway, because its settings do not change. */
 const made = new WeakMap<Gateway, Document>();
 
 function documentOf(gateway: Gateway): Document {
@@ -68,7 +68,7 @@ function chainObject({ chainId, role, name, eid, rpcUrl, stablecoin, contracts }
   };
 }
 
-/** Proxies that compress an answer make its tag a weak one. */
+/** Compares weakly: proxies that compress an answer make its etag weak. */
 function isNamedIn(header: string | undefined, etag: string): boolean {
   const tags = (header ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   return tags.includes(etag) || tags.includes("*");

@@ -36,7 +36,7 @@ export const getCredits = endpoint({
   },
 });
 
-/** Null while the chain cannot be read: nobody knows, which is not none. The balance is known all the same. */
+/** Null while the chain cannot be read, which is not the same as none. The balance is still known. */
 function pending({ environment }: Gateway, account: Address) {
   try {
     return environment.chain.pendingActivations(account).map(({ amountNanoUsd, block, transaction }) => ({

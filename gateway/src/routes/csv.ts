@@ -2,7 +2,7 @@ import type { ExactNumber } from "../http/money.ts";
 
 export type CsvValue = string | number | boolean | null | ExactNumber;
 
-/** One line of CSV (RFC 4180), its end included. What is not known is empty. */
+/** One line of CSV (RFC 4180) with its line end. Null is an empty cell. */
 export function csvLine(values: readonly CsvValue[]): string {
   return `${values.map(cell).join(",")}\r\n`;
 }

@@ -3,17 +3,17 @@ import type { Gateway } from "../gateway.ts";
 import { type BoundedMap, makeBoundedMap } from "../limits/bounded-map.ts";
 import { pricesInForce } from "./prices-in-force.ts";
 
-/** The documents change with the gateway and its models: a client may keep them for five minutes. */
+/** The documents change with the gateway's version and its models. Clients may cache them for five minutes. */
 export const cached = { "cache-control": "public, max-age=300" };
 
-/** The last text of each kind: it is the same until the gateway starts again, or lists other models. */
+/** The texts that were made, by name. They change only when the example's model does. */
 const made = new WeakMap<Gateway, BoundedMap<string, string>>();
 
 export function madeOnce(gateway: Gateway, name: string, make: () => string): string {
   const texts = made.get(gateway) ?? makeBoundedMap<string, string>(8);
   made.set(gateway, texts);
   const text = texts.get(name) ?? make();
-  // Each model name makes its own page. Of a catalogue that changes the last eight pages are kept.
+  // Each model name has its own page. The last eight texts are kept.
   if (!texts.has(name)) texts.set(name, text);
   return text;
 }

@@ -1,12 +1,12 @@
 import type { ErrorCode } from "@inference/protocol/errors";
 
-/** The errors that endpoints share, by what they take and do. Every endpoint can answer the first ones. */
+/** Lists of errors that endpoints share. Every endpoint can answer with these. */
 export const commonErrors: ErrorCode[] = ["invalid_request", "rate_limited", "internal_error"];
-/** Of an endpoint that reads or writes the ledger. */
+/** Errors of an endpoint that reads or writes the ledger. */
 export const ledgerErrors: ErrorCode[] = ["ledger_unavailable", ...commonErrors];
 /**
- * Of an endpoint that looks up a credential. A client may send either kind, whichever the endpoint is for; the owner of
- * an agent may have to be read from the chain.
+ * Errors of an endpoint that looks up a credential. Clients may send the wrong kind, and the owner of an agent may have
+ * to be read from the chain.
  */
 export const credentialErrors: ErrorCode[] = [
   "missing_credentials",
@@ -20,9 +20,9 @@ export const credentialErrors: ErrorCode[] = [
 ];
 /** All errors of an endpoint that looks up a credential and takes no body. */
 export const authenticatedErrors: ErrorCode[] = [...credentialErrors, "overloaded", ...ledgerErrors];
-/** Of an endpoint that takes a JSON body. */
+/** Errors of an endpoint that takes a JSON body. */
 export const bodyErrors: ErrorCode[] = ["request_timeout", "request_too_large", "unsupported_media_type", "overloaded"];
-/** Of an endpoint that takes a signed message. */
+/** Errors of an endpoint that takes a signed message. */
 export const signatureErrors: ErrorCode[] = [
   "invalid_signature",
   "siwe_expired",
@@ -32,7 +32,7 @@ export const signatureErrors: ErrorCode[] = [
   "siwe_malformed",
   "chain_unavailable",
 ];
-/** All errors of an endpoint that answers with a list of the provider's. */
+/** All errors of an endpoint that answers with a list from the provider. */
 export const providerListErrors: ErrorCode[] = [
   "unsupported_parameter",
   "not_found",
@@ -40,7 +40,7 @@ export const providerListErrors: ErrorCode[] = [
   "upstream_unavailable",
   ...authenticatedErrors,
 ];
-/** Of every metered endpoint. */
+/** Errors of every metered endpoint. */
 export const meteredErrors: ErrorCode[] = [
   ...bodyErrors,
   "unsupported_parameter",

@@ -2,29 +2,29 @@ import type { Operation } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
 
-/** One method of one path: what is documented of it, the schemas that check it, and what answers it. */
+/** One method of one path: its documentation, its schemas and its handler. */
 export type Endpoint = Operation & {
-  /** Where it is served, with parameters in braces. The first one is `path`, the documented one. */
+  /** The paths that it is served at, with parameters in braces. The first is `path`, which is documented. */
   paths: readonly string[];
   /** The last parameter may contain slashes. */
   takesRest?: boolean;
-  /** How the request path serves it, where it costs money. */
+  /** What the request path needs to know, of a metered endpoint. */
   metered?: InferenceRoute;
   handle: EndpointHandler;
 };
 
-/** @param endpoints The list that the gateway serves, for the endpoints that describe it. */
+/** @param endpoints All endpoints, for those that document them. */
 export type EndpointHandler = (context: GatewayContext, endpoints: readonly Endpoint[]) => Response | Promise<Response>;
 
 /** The inference API is the same under both prefixes. */
 export const inferencePrefixes = ["/api/v1", "/v1"] as const;
 
 type Declaration = Omit<Endpoint, "paths"> & {
-  /** Where `path` is served; only at `path` itself if absent. The first prefix is the documented one. */
+  /** Prefixes that `path` is served under; none if absent. The first is documented. */
   prefixes?: readonly [string, ...string[]];
 };
 
-/** Declares an endpoint. It is served and documented once it is in the list of `all.ts`. */
+/** Declares an endpoint. The list in `all.ts` makes it served and documented. */
 export function endpoint({ prefixes = [""], path, ...declared }: Declaration): Endpoint {
   const [documented] = prefixes;
   return { ...declared, path: documented + path, paths: prefixes.map((prefix) => prefix + path) };

@@ -2,7 +2,7 @@ import type { ReceiptRow } from "@inference/ledger/tables";
 import { usd } from "../http/money.ts";
 import type { ReceiptDetail } from "../inference/receipt-detail.ts";
 
-/** A receipt under OpenRouter's names where it has them; what is not known of a request is null. */
+/** A receipt as the API shows it, under OpenRouter's names where it has them. Unknown values are null. */
 export function toGenerationObject(receipt: ReceiptRow) {
   const detail = JSON.parse(receipt.detail) as Partial<ReceiptDetail>;
   const usage = detail.usage ?? null;

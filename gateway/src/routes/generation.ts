@@ -14,7 +14,7 @@ const query = z.strictObject({
   id: z.string().min(1).max(200).describe("The answer's `x-request-id` header, or the `id` in its body."),
 });
 
-/** Nobody reads another's receipt: it is 404, as one that does not exist. */
+/** The receipt of another account is 404, as one that does not exist. */
 export const getGeneration = endpoint({
   method: "GET",
   path: "/api/v1/generation",

@@ -10,8 +10,8 @@ import { pricesInForce } from "./prices-in-force.ts";
 type Health = "ok" | "unavailable";
 
 /**
- * 200 if a paid request could be admitted now, else 503, with the part that could not. Where the provider refuses the
- * gateway's key everything else still works: that is 200 and `degraded`, with what the operator has to do.
+ * 200 if a paid request could be admitted now, else 503, with the part that is unavailable. If the provider refuses the
+ * gateway's key, everything else works: that is 200 and `degraded`, with what the operator has to do.
  */
 export const getHealth = endpoint({
   method: "GET",
@@ -31,7 +31,7 @@ export const getHealth = endpoint({
     const prices: Health = pricesInForce(gateway) === null ? "unavailable" : "ok";
     const isWell = ledger === "ok" && prices === "ok";
     const status = !isWell ? "unavailable" : key.state === "refused" ? "degraded" : "ok";
-    // A chain that cannot be followed delays credits; requests go on being served and are not refused for it.
+    // A chain that cannot be followed delays credits. Requests are still served.
     const chain = gateway.environment.chain.following().state;
     const checks = { ledger, prices, provider: key.state };
     const action = key.state === "refused" ? { action: key.action } : {};

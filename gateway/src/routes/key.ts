@@ -14,7 +14,7 @@ import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toKeyObject } from "./key-object.ts";
 import { toSessionObject } from "./session-object.ts";
 
-/** A session's capacity is what the chain said within the last ten minutes. */
+/** Of a session, the capacity is at most ten minutes old. */
 export const getOwnKey = endpoint({
   method: "GET",
   path: "/api/v1/key",
@@ -43,7 +43,7 @@ async function describeKey(context: GatewayContext, { partition, keyId }: KeyHol
     ledger.read(partition, { type: "balance", at }),
     ledger.read(ceilingPartition, { type: "ceiling", at }),
   ]);
-  // In the order in which they refuse.
+  // In the order in which a reserve checks them.
   const budgets: NamedBudget[] = [
     { name: "balance", view: balance },
     { name: "key", view: view.budget },
@@ -61,14 +61,14 @@ async function describeKey(context: GatewayContext, { partition, keyId }: KeyHol
 
 async function describeSession(context: GatewayContext, { partition, session }: SessionHolder) {
   const { gateway, at, client } = context.var;
-  // Until the chain has been asked, a day has no capacity.
+  // A day has no capacity until it was read from the chain.
   await gateway.keyRecords.requireCapacity(spenderOf(session), at, client);
   return toSessionObject(session, await gateway.environment.ledger.read(partition, { type: "capacity", at }));
 }
 
 type NamedBudget = { name: BudgetName; view: BudgetView };
 
-/** The budget with the least left; of two with as little, the one that refuses first. */
+/** The budget with the least left. Of two with the same amount, the one that is checked first. */
 function bindsFirst(budgets: readonly NamedBudget[]): BudgetName | null {
   let first: { name: BudgetName; left: number } | null = null;
   for (const { name, view } of budgets) {

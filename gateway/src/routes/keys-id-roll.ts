@@ -13,7 +13,7 @@ export const rollKey = endpoint({
   id: "rollKey",
   group: "Keys",
   title: "Another secret for a key",
-  about: "Its id, limits and history stay; the old secret is void at once. For a message that names this route.",
+  about: "Its id, limits and history stay; the old secret is void at once. For a message that names this endpoint.",
   credentials: [],
   pathParameters: { id: "The key's id." },
   body: keyMessage,

@@ -16,7 +16,7 @@ export const createKey = endpoint({
   group: "Keys",
   title: "A new API key",
   about:
-    "For an EIP-4361 message whose one resource is this route with the key's terms: `name`, `limit` in dollars, " +
+    "For an EIP-4361 message whose one resource is this endpoint with the key's terms: `name`, `limit` in dollars, " +
     "`limit_reset` (`daily` or `monthly`) and `expires_at`, all optional. An account has at most " +
     `${MAX_KEYS_PER_ACCOUNT} keys that are not revoked; one more is \`invalid_request\` with \`max_keys\`. One that ` +
     "expired is forgotten within three days and makes room, as one does that is not used and whose account is not " +

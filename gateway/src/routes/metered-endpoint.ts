@@ -12,7 +12,7 @@ import { serveInference } from "../inference/serve.ts";
 import { type Endpoint, type EndpointHandler, endpoint, inferencePrefixes } from "./endpoint.ts";
 import { meteredErrors } from "./endpoint-errors.ts";
 
-/** What a metered endpoint declares: its words and schemas, and what the request path needs to know of it. */
+/** What a metered endpoint declares: its documentation and schemas, and what the request path needs to know. */
 type MeteredDeclaration = InferenceRoute &
   Pick<Operation, "path" | "id" | "title" | "about" | "answers"> & {
     body: NamedSchema;
@@ -47,10 +47,10 @@ export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
 const headers = {
   "Idempotency-Key":
     "A name of your choice for the request, 1 to 255 printable ASCII characters. Retries within 24 hours are charged " +
-    "once. All keys of an account share the names of each route: two programs that use one account need different ones.",
+    "once. All keys of an account share the names of each endpoint: two programs of one account need different ones.",
 };
 
-/** The credential decides who pays. */
+/** Serves a request. Its credential decides who pays. */
 function handleInference(route: InferenceRoute, bodyLimit: BodyLimit): EndpointHandler {
   return async function inference(context: GatewayContext): Promise<Response> {
     const gateway = context.get("gateway");
@@ -58,7 +58,7 @@ function handleInference(route: InferenceRoute, bodyLimit: BodyLimit): EndpointH
     const proof = makeSenderProof(context, credential);
     try {
       const idempotencyKey = readIdempotencyKey(context);
-      // An answer kept for an agent is its owner's of today.
+      // The kept answer of an agent is for its present owner only.
       if (idempotencyKey !== null && credential.payer.kind === "session") await proof.prove();
       const id = context.get("requestId");
       const response = await serveInference(gateway, {
@@ -79,8 +79,8 @@ function handleInference(route: InferenceRoute, bodyLimit: BodyLimit): EndpointH
       context.set("hasCommonHeaders", true);
       return response;
     } catch (error) {
-      // The partition may not have been asked yet, and what is wrong with a request is told to whom it knows. A body
-      // that came late is told in any case: its connection is to be closed.
+      // The credential may not have been looked up yet, and only a valid one gets a detailed error. A late body is the
+      // exception, because its connection must be closed.
       const proving = mayBeUnproven(error) ? proof.prove() : undefined;
       await (isLate(error) ? proving?.catch(() => undefined) : proving);
       throw error;
@@ -92,7 +92,7 @@ function isLate(error: unknown): boolean {
   return error instanceof GatewayError && error.detail.code === "request_timeout";
 }
 
-/** Also where the reserve refused the credential: it is refused once more, and remembered. */
+/** Whether the credential may not have been looked up. A refused one is looked up again, to remember that. */
 function mayBeUnproven(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
   const { code } = error.detail;
@@ -105,7 +105,7 @@ const beforeAdmission: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "overloaded",
 ]);
 
-/** The client's own name for the request, if it has given one. */
+/** The `Idempotency-Key` of the request, null if it has none. */
 function readIdempotencyKey(context: GatewayContext): string | null {
   const key = context.req.header("idempotency-key");
   if (key === undefined || /^[\x20-\x7e]{1,255}$/.test(key)) return key ?? null;

@@ -9,8 +9,8 @@ import { commonErrors } from "./endpoint-errors.ts";
 import { ageS, pricesInForce } from "./prices-in-force.ts";
 
 /**
- * For whoever sends the operator's token. Without one in the settings the path is not there: behind a proxy every
- * client has the loopback address, so an address proves nothing.
+ * Requires the operator's token. Without a token in the settings it is 404. Addresses are not checked, because behind a
+ * proxy every client has the loopback address.
  */
 export const getMetrics = endpoint({
   method: "GET",
@@ -43,7 +43,7 @@ function isSame(sent: string, token: string): boolean {
 async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
   const { environment, breaker, queue, live } = gateway;
   const { ledger, chain } = environment;
-  // What cannot be read now is left out, and the rest is told.
+  // A ceiling that cannot be read now is left out.
   const ceiling = await ledger.read(ceilingPartition, { type: "ceiling", at }).catch(() => null);
   const { state, block, lagBlocks } = chain.following();
   const prices = pricesInForce(gateway);

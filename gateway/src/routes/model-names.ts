@@ -7,7 +7,7 @@ import { readProviderList } from "./provider-list.ts";
 
 const namesShape = z.object({ data: z.record(z.string(), z.string()) });
 
-/** The provider's names that stand for models. A name is shown if the model it stands for can be served here. */
+/** Answers with the provider's names for models. A name is listed if its model can be served. */
 export async function answerModelNames(context: GatewayContext, path: string): Promise<Response> {
   await checkPresentedCredential(context);
   const { type } = validate(catalogueQuery, context.req.query());

@@ -6,7 +6,7 @@ import { checkPresentedCredential } from "../http/identify.ts";
 import { endpoint, inferencePrefixes } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 
-/** Of an id, in a message that says that there is no such model. */
+/** Characters of an id that an error message shows. */
 const MAX_SHOWN = 100;
 
 export const getModel = endpoint({

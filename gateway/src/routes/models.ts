@@ -7,7 +7,7 @@ import { checkPresentedCredential } from "../http/identify.ts";
 import { endpoint, inferencePrefixes } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 
-/** Exactly what some endpoint can price and serve, the operator's own names for models last. */
+/** Lists the models that some endpoint can price and serve, with the operator's aliases last. */
 export const listModels = endpoint({
   method: "GET",
   prefixes: inferencePrefixes,
@@ -30,12 +30,12 @@ export const listModels = endpoint({
   },
 });
 
-/** Written once for each reading of the catalogue. */
+/** The list is written once for each read of the catalogue. */
 const lists = new WeakMap<ReadonlyMap<string, Model>, string>();
 const MODELS_AT_ONCE = 50;
 
 function* writeList({ config }: Gateway, models: ReadonlyMap<string, Model>): Generator<void, string> {
-  // Whoever waited behind the one that wrote it has it already.
+  // Another request may have written it while this one waited.
   const known = lists.get(models);
   if (known !== undefined) return known;
   const { aliases } = config.upstream;

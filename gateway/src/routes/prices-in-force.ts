@@ -2,7 +2,7 @@ import { GatewayError } from "@inference/protocol/errors";
 import type { PriceSnapshot } from "@inference/protocol/model";
 import type { Gateway } from "../gateway.ts";
 
-/** Null while there are no prices that may be charged by. */
+/** Null while there are no prices, or only old ones. */
 export function pricesInForce({ prices }: Pick<Gateway, "prices">): PriceSnapshot | null {
   try {
     return prices.current();

@@ -2,7 +2,7 @@ import { fail, GatewayError } from "@inference/protocol/errors";
 import type * as z from "zod";
 import type { GatewayContext } from "../http/context.ts";
 
-/** One of the provider's free lists. What the shape does not name is left out. */
+/** Reads a free list of the provider. Fields that the shape does not name are dropped. */
 export async function readProviderList<T extends z.ZodType>(
   context: GatewayContext,
   path: string,

@@ -3,7 +3,7 @@ import type { SessionRow } from "@inference/ledger/tables";
 import { amounts } from "../http/money.ts";
 import { toBudgetObject } from "./budget-object.ts";
 
-/** A session as it is shown where a key is: under the same names, with its identity's capacity of the day as limit. */
+/** A session with the field names of a key. Its limit is its identity's capacity of the day. */
 export function toSessionObject({ address, agentToken, createdAt, expiresAt }: SessionRow, capacity: BudgetView) {
   const { limitNanoUsd, availableNanoUsd, settledNanoUsd, heldNanoUsd, resetsAt } = capacity;
   return {

@@ -51,7 +51,7 @@ export const getStatus = endpoint({
   },
 });
 
-/** What anyone can check: that the dollars that are there are those that somebody has a claim to. */
+/** The contracts' books, so that anyone can check that all claims are backed. */
 async function books(gateway: Gateway) {
   const read = await gateway.books.read();
   if (read === null) return null;
@@ -70,7 +70,9 @@ async function books(gateway: Gateway) {
   };
 }
 
-/** None while the chain contradicts the settings or the books: nobody is to pay there until an operator has looked. */
+/**
+ * Empty while the chain contradicts the settings or the books: nobody should pay until the operator has resolved it.
+ */
 function contracts({ config, environment }: Gateway) {
   if (environment.chain.following().state === "halted") return {};
   return Object.fromEntries(config.chains.map(({ chainId, contracts }) => [chainId, contracts]));

@@ -6,15 +6,14 @@ import { makeSingleFlight } from "../limits/single-flight.ts";
 import type { Provider } from "./provider.ts";
 
 /**
- * What the provider gives away beside its catalogue: lists that change as seldom. Each is read once for all who ask,
- * and kept as long as the prices are, so that nobody asks the provider through us more often than that. One that it
- * does not tell is asked for again after ten seconds.
+ * The provider's free lists beside its catalogue. Each is read once for all requests and kept as long as the prices,
+ * so that clients cannot cause more reads. A list that could not be read is tried again after ten seconds.
  */
 export type CatalogueReads = {
   /**
-   * @param path One of our own: as many are kept as there are.
+   * @param path One of the few paths that the gateway reads: each is kept.
    * @returns The answer, parsed; null if the provider has no such list.
-   * @throws GatewayError `upstream_unavailable` if it cannot be had, and the last one is too old.
+   * @throws GatewayError `upstream_unavailable` if it cannot be read, and the last one is too old.
    */
   read(path: string): Promise<unknown>;
 };
@@ -26,7 +25,7 @@ export function makeCatalogueReads(
   provider: Pick<Provider, "read">,
 ): CatalogueReads {
   const kept = new Map<string, { answer: unknown; atMs: number; triedAtMs: number }>();
-  /** When the provider last failed for a path that there is no answer for. */
+  /** When a read last failed, of paths without an answer. */
   const failedAtMs = new Map<string, number>();
   const once = makeSingleFlight<unknown>({ background });
 

@@ -5,19 +5,19 @@ import { makeSingleFlight } from "../limits/single-flight.ts";
 import type { Provider } from "./provider.ts";
 
 /**
- * Whether the provider takes the master key, as far as is known. What requests are answered says it; where none has
- * been sent yet, or the key was refused a while ago, the provider is asked with a request that cannot cost anything.
+ * Whether the provider accepts the master key. The answers to requests show it. If none was sent yet, or the key was
+ * refused a while ago, a request that costs nothing is sent to find out.
  */
 export type KeyCheck = {
-  /** A request with this key was answered with this status. */
+  /** Reports that a request with this key was answered with this status. */
   answered(key: string, status: number): void;
-  /** Asks the provider if nothing is known, or if it refused the key a while ago. Never throws. */
+  /** Asks the provider if the state is unknown, or if it refused the key a while ago. Never throws. */
   current(): Promise<KeyState>;
 };
 
 export type KeyState =
   | { state: "ok" | "unknown" }
-  /** What the operator is to do about it: nothing in it is secret. */
+  /** What the operator has to do. It contains no secret. */
   | { state: "refused"; status: RefusedStatus; action: string };
 
 type RefusedStatus = 401 | 402 | 403;
@@ -40,7 +40,7 @@ export function makeKeyCheck(
 
   async function ask(): Promise<void> {
     const status = await tryKey(provider, timers);
-    // That it could not be asked says nothing of the key, and is not asked again at once.
+    // If it could not be asked, the state stays as it was, and it is not asked again at once.
     knownAtMs = clock.now();
     if (isRefused(status)) {
       learn(refused(status));
@@ -62,7 +62,7 @@ export function makeKeyCheck(
   };
 }
 
-/** The status with which the provider answers a request for nothing; null if it cannot be asked. */
+/** The status of the provider's answer to a request without a model; null if it cannot be asked. */
 export async function tryKey(
   provider: Pick<Provider, "tryKey">,
   timers: Environment["timers"],
@@ -75,7 +75,7 @@ export async function tryKey(
   }
 }
 
-/** It found fault with the request, or nothing: the key was looked at before. */
+/** Whether the status shows that the provider accepted the key before it looked at the request. */
 function provesKey(status: number): boolean {
   return (status >= 200 && status < 300) || status === 400 || status === 422;
 }

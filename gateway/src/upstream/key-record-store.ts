@@ -3,18 +3,18 @@ import { limits } from "../config.ts";
 import type { Environment } from "../environment.ts";
 import { makeBoundedMap } from "../limits/bounded-map.ts";
 
-/** A key at the provider: made under the master key for one identity, its secret sealed. */
+/** A key at the provider, made for one identity under the master key. Its secret is sealed. */
 const subKeySchema = z.object({
   id: z.string(),
   sealed: z.string(),
-  /** Null: the provider has to say first that there still is such a key. */
+  /** Null: the provider must first confirm that the key still exists. */
   limitNanoUsd: z.int().nullable(),
   expiresAt: z.int(),
 });
 const recordSchema = z.object({
   upstreamKey: z.union([z.literal("master"), subKeySchema]),
   capacityNanoUsd: z.int(),
-  /** The UTC day that the capacity is of, by the chain's own time. */
+  /** The UTC day of the capacity, by the chain's time. */
   day: z.string(),
   readAt: z.int(),
 });
@@ -22,16 +22,16 @@ export type KeyRecord = z.infer<typeof recordSchema>;
 
 /** Upstream key records in the key-value store. */
 export type KeyRecordStore = {
-  /** Undefined also for a record that nobody can read. Throws what the store throws. */
+  /** Undefined also for a record that cannot be parsed. Throws what the store throws. */
   get(name: string): Promise<KeyRecord | undefined>;
   /**
-   * Known here at once, and written in the background. What the store does not take goes on being remembered: it may
-   * name the only key that an identity has.
+   * Keeps a record in memory at once, and writes it in the background. A record that could not be written stays in
+   * memory, because it may name the only key of an identity.
    */
   put(name: string, record: KeyRecord): void;
 };
 
-/** Records that the store did not take, or not yet; past this many the first of them is forgotten. */
+/** Maximum records in memory that are not written. Beyond it, the oldest is dropped. */
 const MAX_UNKEPT = 1_000;
 
 export function makeKeyRecordStore({
@@ -42,7 +42,7 @@ export function makeKeyRecordStore({
   const unkept = makeBoundedMap<string, KeyRecord>(MAX_UNKEPT);
   const writing = new Set<string>();
 
-  /** One write of a name at a time, so that an older record never comes after a newer one. */
+  /** One write of a name at a time, so that an older record never replaces a newer one. */
   async function write(name: string): Promise<void> {
     if (writing.has(name)) return;
     writing.add(name);
@@ -82,7 +82,7 @@ function parse(text: string): KeyRecord | undefined {
   try {
     return recordSchema.safeParse(JSON.parse(text)).data;
   } catch {
-    // No JSON is as another shape: the record is made anew.
+    // As for a record of another shape, a new one is made.
     return undefined;
   }
 }

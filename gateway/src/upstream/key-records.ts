@@ -15,7 +15,7 @@ import { type KeyRecord, makeKeyRecordStore } from "./key-record-store.ts";
 import type { Sealer } from "./sealer.ts";
 import { makeSubKeys } from "./sub-keys.ts";
 
-/** Who spends a capacity: a wallet, or the agent whose token it owns. Never both at once. */
+/** Who spends a capacity: a wallet, or an agent whose token the wallet owns. */
 export type Spender = { address: Address; agentToken: Address | null };
 
 export function spenderOf({ address, agentToken }: SessionRow): Spender {
@@ -25,26 +25,23 @@ export function spenderOf({ address, agentToken }: SessionRow): Spender {
 /** The upstream key records, and through them the capacity of identities. */
 export type KeyRecords = {
   /**
-   * The upstream key that serves a spender's request. Its limit and the identity's budget are what the chain gave for
-   * the request's day: read within the last minute, or, where the chain does not say, within the last ten.
+   * The upstream key for a spender's request. Its limit and the identity's budget are the capacity of the request's
+   * day, read from the chain within the last minute, or within the last ten if the chain does not answer.
    *
-   * Throws `ChainUnavailable` where neither is known, 503 `overloaded` where the chain has too many questions, of all or
-   * of this client, and `upstream_unavailable` where the provider made no key.
+   * Throws `ChainUnavailable` if neither is known, 503 `overloaded` if too many reads of the chain are in progress, in
+   * all or for this client, and `upstream_unavailable` if the provider made no key.
    */
   keyFor(spender: Spender, atMs: number, client: string | undefined): Promise<string>;
-  /**
-   * For who only looks: the identity's budget is what the chain gave for the day within the last ten minutes. Throws as
-   * `keyFor` does.
-   */
+  /** Sets the identity's budget to a capacity that is at most ten minutes old, to show it. Throws as `keyFor` does. */
   requireCapacity(spender: Spender, atMs: number, client: string | undefined): Promise<void>;
-  /** The provider refused the key: the next request asks whether there still is one, and has another made if not. */
+  /** The provider refused the key. The next request asks whether it still exists, and creates another one if not. */
   invalidate(spender: Spender): Promise<void>;
 };
 
-/** A record, and the text of its key. */
+/** A record with the text of its key. */
 type OpenRecord = { record: KeyRecord; key: string };
 
-/** Its key ends by itself, so that one whose record was lost does not stay at the provider for ever. */
+/** Keys expire, so that one whose record was lost does not stay at the provider forever. */
 const SUB_KEY_MS = 30 * DAY_MS;
 const RENEW_BEFORE_MS = DAY_MS;
 
@@ -59,11 +56,11 @@ export function makeKeyRecords(
   const once = makeSingleFlight<OpenRecord>(environment);
   const store = makeKeyRecordStore(environment);
 
-  /** Undefined also for one whose key cannot be used any more. */
+  /** Undefined also if the record's key cannot be decrypted any more. */
   async function read(name: string): Promise<OpenRecord | undefined> {
     const record = await store.get(name).catch((error: unknown) => {
       log("alert", "key_record", { error: String(error) });
-      // Whether the identity has a key at the provider, nobody knows now.
+      // It is unknown whether the identity has a key at the provider.
       return subKeys === null ? undefined : noKey();
     });
     return record === undefined ? undefined : open(name, record);
@@ -75,19 +72,19 @@ export function makeKeyRecords(
     return secret === undefined ? undefined : { record, key: new TextDecoder().decode(secret) };
   }
 
-  /** Reads the capacity anew, and makes it the limit of the identity's budget and of its upstream key. */
+  /** Reads the capacity, and makes it the limit of the identity's budget and of its upstream key. */
   async function sync(
     spender: Spender,
     { name, requestDay, client }: { name: string; requestDay: string; client: string | undefined },
   ): Promise<OpenRecord> {
-    // Looked at once more: another request may have ended its sync since.
+    // Read again: another request may have synced it since.
     const known = await read(name);
     if (known !== undefined && isFresh(known.record, requestDay)) return known;
     const identity = addressOf(spender);
     const readAt = clock.now();
     const { capacityNanoUsd: pooledNanoUsd, at } = await chainReads(() => chain.capacityToday(identity), client);
     const day = utcDay(at);
-    // Until a day's first block the chain still answers for the day before, and its clock may be ahead of ours.
+    // Before the first block of a day the chain answers for the day before, and its clock may be ahead of ours.
     if (day !== utcDay(readAt)) throw new ChainUnavailable(`the chain's latest block is of ${day}`);
     const isTaken = known?.record.day === day && known.record.capacityNanoUsd > 0;
     const capacityNanoUsd = await ledger.run(() => setCapacity(spender, { at, limitNanoUsd: pooledNanoUsd, isTaken }));
@@ -112,7 +109,7 @@ export function makeKeyRecords(
         if (known.limitNanoUsd === limitNanoUsd) return known;
         if (await subKeys.limit(known.id, limitNanoUsd)) return { ...known, limitNanoUsd };
       }
-      // Who has nothing to spend needs no key, and anybody can sign in.
+      // An identity without capacity needs no key, and anyone can sign in.
       if (limitNanoUsd === 0) return "master";
       const expiresAt = clock.now() + SUB_KEY_MS;
       const description = `gateway ${credentials.pseudonym(spenderPartition(spender))}`;
@@ -120,7 +117,7 @@ export function makeKeyRecords(
       return { id, sealed: await sealer.seal(name, new TextEncoder().encode(secret)), limitNanoUsd, expiresAt };
     } catch (error) {
       log("alert", "sub_key", { error: String(error) });
-      // A key with another limit still serves: what may be spent, the ledger decides.
+      // A key with another limit can still be used, because the ledger enforces the budget.
       if (known !== undefined && known.expiresAt > clock.now()) return known;
       return noKey();
     }
@@ -174,17 +171,17 @@ function noKey(): never {
   return fail("upstream_unavailable", `${message} Nothing was charged.`, { retryAfterS: 5 });
 }
 
-/** The chain did not say, or could not be asked. */
+/** Whether the chain did not answer, or was not asked. */
 function isUnread(error: unknown): boolean {
   return error instanceof ChainUnavailable || (error instanceof GatewayError && error.detail.code === "overloaded");
 }
 
 /**
- * Makes what the pool gives an address the limit of its identity's budget. A wallet and an agent may have one address,
- * of a contract that signs and has an owner. They are two identities, and what is staked there serves one of them a
- * day: the one that asked first. Answers the limit.
+ * Sets an identity's budget to the capacity of its address, and returns it. A wallet and an agent can have the same
+ * address: a contract that signs and has an owner. They are two identities, and the capacity of a day belongs to the
+ * one that asked first.
  *
- * @param isTaken This identity is known to have it today.
+ * @param isTaken Whether this identity is known to have it today.
  */
 function* setCapacity(
   spender: Spender,
@@ -210,7 +207,7 @@ function addressOf({ address, agentToken }: Spender): Address {
   return agentToken ?? address;
 }
 
-/** Whose budget pays, and where its sessions are. */
+/** The partition with the spender's budget and sessions. */
 export function spenderPartition({ address, agentToken }: Spender): Partition {
   return agentToken === null ? identityPartition(address) : agentPartition(agentToken);
 }

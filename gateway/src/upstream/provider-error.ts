@@ -2,12 +2,12 @@ import type { ErrorDetail } from "@inference/protocol/errors";
 import { scrub } from "./scrub.ts";
 import type { SecretFilter } from "./secret-writings.ts";
 
-/** What the provider refused with, in our words. `alert` is for the operator: our key or our account is at fault. */
+/** The gateway's error for an error of the provider. `alert`: the operator's key or account is the cause. */
 export type ProviderError = { detail: ErrorDetail; alert: string | null; modelGone: boolean };
 
 /**
- * The provider's errors become ours. A client must never be told to top up, to sign in or to slow down because of what
- * is between the provider and us.
+ * Translates the provider's errors. A client must never be told to pay, to sign in or to slow down because of a problem
+ * between the provider and the operator.
  */
 export function providerError(status: number, body: string, secrets: SecretFilter): ProviderError {
   const said = scrub(messageOf(body), secrets);
@@ -31,7 +31,7 @@ export function providerError(status: number, body: string, secrets: SecretFilte
   }
   if (status === 429) return plain(unavailable("The provider is busy. Retry in a few seconds.", 5));
   if (status === 401 || status === 402 || status === 403) {
-    // Our key or our account: nothing that a client's next try could change.
+    // The operator's key or account: a retry by the client does not help.
     const detail = { ...unavailable("The provider is not available."), retry: false };
     return { ...plain(detail), alert: `it answered ${status}` };
   }
@@ -49,7 +49,7 @@ function unavailable(message: string, retryAfterS?: number): ErrorDetail {
   return retryAfterS === undefined ? detail : { ...detail, retryAfterS };
 }
 
-/** The human part of an error body, in any of the shapes providers use. */
+/** The message in an error body, in any of the shapes that providers use. */
 function messageOf(body: string): string {
   try {
     const parsed = JSON.parse(body) as { error?: unknown; message?: unknown };

@@ -4,17 +4,17 @@ import { joinBytes } from "../join-bytes.ts";
 import { fillRecordUrl, type RecordedAnswer } from "./record-url.ts";
 
 /**
- * The one provider, and the only place where an inference key is used. A request to it is built from nothing: our
- * headers, a path from our table, a body of ours.
+ * The provider's API, and the only place that uses an inference key. Nothing of a client's request is passed on:
+ * headers, path and body are written by the gateway.
  */
 export type Provider = {
-  /** @param key The upstream key to use: the master key, or one that was made under it. */
+  /** @param key The master key, or a key that was made under it. */
   infer(call: ProviderCall, key: string, signal: AbortSignal): Promise<UpstreamResponse>;
-  /** One of the provider's free reads, as text; null if it has none such. Throws `UpstreamFailure` if it is not told. */
+  /** A free read of the provider, as text; null if it does not exist. Throws `UpstreamFailure` if it cannot be read. */
   read(path: string, signal: AbortSignal): Promise<string | null>;
   /**
-   * The status of the answer to a chat request without a model: no provider can bill it, and those with keys look at
-   * the key first. Their free reads prove nothing, for many are open to everybody. Throws `UpstreamFailure`.
+   * The status of the answer to a chat request without a model. No provider can bill it, and providers check the key
+   * first. Free reads would not test the key, because many are public. Throws `UpstreamFailure`.
    */
   tryKey(signal: AbortSignal): Promise<number>;
   /** The provider's record of an answer; null while it has none. */
@@ -59,7 +59,7 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
       try {
         return await transport.send(request);
       } catch (error) {
-        // Only if no byte was sent: a request the provider may have taken is never sent twice.
+        // Only if no byte was sent: a request that the provider may have received is never sent twice.
         if (!(error instanceof UpstreamFailure) || error.stage !== "not_sent" || signal.aborted) throw error;
         return transport.send(request);
       }

@@ -1,6 +1,6 @@
 export type RecordedAnswer = { upstreamId: string; admittedAt: number };
 
-/** Clocks differ a little, ours and the provider's. */
+/** Allows for a difference between the clocks of gateway and provider. */
 const CLOCKS_DIFFER_MS = 60_000;
 
 /** The URL of a provider's record: `{id}` is the answer's id, `{since}` a time before its request. */

@@ -3,8 +3,8 @@ import type { SecretFilter } from "./secret-writings.ts";
 const MAX_MESSAGE = 300;
 
 /**
- * Makes a text of the provider's fit to be seen by a client: our keys in all their writings, and whatever looks like a
- * key, are removed, and what is left is one short line.
+ * Makes a provider's text safe to show to a client: removes the operator's keys in all encodings, and everything that
+ * looks like a key or a link, and shortens it to one line.
  */
 export function scrub(text: string, secrets: SecretFilter): string {
   return secrets

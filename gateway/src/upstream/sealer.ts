@@ -1,10 +1,10 @@
 /**
- * Keeps texts secret where others could read them: AES-GCM under a key that only this gateway's secret gives. A text is
- * sealed for the name it is stored under, and opens under no other.
+ * Encrypts what is stored where others could read it: AES-GCM with a key that is derived from the gateway's secret. The
+ * ciphertext is bound to the name that it is stored under.
  */
 export type Sealer = {
   seal(name: string, bytes: Uint8Array): Promise<string>;
-  /** Undefined for what was not sealed so: under another name, or another secret. */
+  /** Undefined if it was sealed under another name or with another secret. */
   open(name: string, sealed: string): Promise<Uint8Array | undefined>;
 };
 
@@ -40,7 +40,7 @@ export function makeSealer(secret: Uint8Array, random: { bytes(length: number): 
 
 const utf8 = new TextEncoder();
 
-/** A key of its own purpose: the secret itself also makes the checksums of credentials. */
+/** Derives a separate key, because the secret is also used for the checksums of credentials. */
 async function deriveKey(secret: Uint8Array): Promise<CryptoKey> {
   const base = await crypto.subtle.importKey("raw", Uint8Array.from(secret), "HKDF", false, ["deriveKey"]);
   const derivation = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: utf8.encode("sealed records") };

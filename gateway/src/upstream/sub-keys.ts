@@ -4,10 +4,10 @@ import type { UpstreamConfig } from "../config.ts";
 import { type Environment, UpstreamFailure, type UpstreamRequest } from "../environment.ts";
 import { readBytes } from "./provider.ts";
 
-/** Keys at the provider under our account, each with a limit that is whole again every UTC day. */
+/** Keys at the provider under the operator's account, each with a limit for a UTC day. */
 export type SubKeys = {
   create(terms: { description: string; limitNanoUsd: NanoUsd; expiresAt: number }): Promise<SubKey>;
-  /** False: the provider knows no such key. */
+  /** False if the provider has no such key. */
   limit(id: string, limitNanoUsd: NanoUsd): Promise<boolean>;
 };
 export type SubKey = { id: string; secret: string };
@@ -16,9 +16,9 @@ const CALL_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
- * The provider's key-management API. Both calls throw `UpstreamFailure` unless it did what was asked.
+ * The provider's key-management API. Both calls throw `UpstreamFailure` if they fail.
  *
- * @param adminKey The key that may manage keys: it is used here and nowhere else.
+ * @param adminKey The key that can manage keys. It is used nowhere else.
  */
 export function makeSubKeys(
   config: Pick<UpstreamConfig, "baseUrl">,
@@ -59,7 +59,7 @@ export function makeSubKeys(
   };
 }
 
-/** The limit's digits are written from the integer: no float has held them. */
+/** Writes the limit's digits from the integer, without a float. */
 function withLimit(terms: object, limitNanoUsd: NanoUsd): string {
   const limit = `"consumptionLimit":{"usd":${formatUsd(limitNanoUsd)}},"limitPeriod":"EPOCH"`;
   return `${JSON.stringify(terms).slice(0, -1)},${limit}}`;
