@@ -1,8 +1,8 @@
 import type { DurableObjectNamespace, KVNamespace } from "@cloudflare/workers-types";
 
 /**
- * What the Worker is bound to: its objects, its key-value namespace, and its settings and secrets as text. The calls
- * that an object takes are declared where they are made: `PartitionCalls`, `ChainCalls`.
+ * The Worker's bindings: its objects, its key-value namespace, and its settings and secrets as text. `PartitionCalls`
+ * and `ChainCalls` declare the calls of the objects.
  */
 export type Bindings = {
   PARTITION: DurableObjectNamespace;

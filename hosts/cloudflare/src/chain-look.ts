@@ -7,15 +7,15 @@ import type { Bindings } from "./bindings.ts";
 import { log } from "./log.ts";
 import { timers } from "./timers.ts";
 
-/** How far the chain was read, and what is on it and not final. */
+/** How far the chain was read, and its activations that are not final. */
 export type ChainLook = { status: WatcherStatus; pending: readonly Activation[] };
 
-/** The chain's object as it is called. */
+/** The calls of the chain's object. */
 export type ChainCalls = { look(): Promise<ChainLook> };
 
-/** What the chain's object saw, as it was told here last: for display, and to keep the object going. */
+/** The last known state of the chain's object. Used for display. Asking for it also keeps the object running. */
 export type FollowedChain = Pick<ActivationWatcher, "status" | "pendingActivations"> & {
-  /** Asks the object again, unless that was less than so long ago. Never throws: what was known stays. */
+  /** Asks the object, unless it was asked less than `afterMs` ago. Never throws: after an error the last state stays. */
   look(afterMs: number): Promise<void>;
 };
 

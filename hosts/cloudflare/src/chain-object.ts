@@ -8,8 +8,8 @@ import { log } from "./log.ts";
 import { settingsOf } from "./settings.ts";
 
 /**
- * Who watches the primary chain: one object, polling from its alarm. What it read lies in the ledger, so that nothing
- * is lost with it. The alarm never fails and always sets the next one; every look sets one that is missing.
+ * Watches the primary chain: one object, which polls from its alarm. What it read is in the ledger, so nothing is lost
+ * with the object. The alarm never fails and always sets the next one. Every `look` sets the alarm if it is missing.
  */
 export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
   readonly #watcher: ActivationWatcher;
@@ -54,7 +54,7 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
   }
 }
 
-/** How long one alarm goes on while there is more to read. */
+/** How long one alarm polls while there is more to read. */
 const POLLING_MS = 60_000;
-/** The runtime tries a failing alarm for about two minutes. */
+/** The runtime gives up a failing alarm after about two minutes. */
 const GIVEN_UP_MS = 3 * 60_000;

@@ -10,19 +10,19 @@ export type Outcome = Reply | { failed: string };
 
 type Options = {
   rows: Pick<OwnRows, "outbox">;
-  /** To another partition, in one call; throws if that could not be made. */
+  /** Sends commands to another partition in one call. Throws if the call failed. */
   send(target: Partition, commands: readonly Command[]): Promise<readonly Outcome[]>;
   acknowledge(ids: readonly string[]): void;
 };
 
 /**
- * Makes the deliveries that are written down, those for one target in one call, and resolves when each was made or has
- * failed. One pass at a time: what is written meanwhile is taken along, so that the busier an object is, the fewer
- * calls it makes. A target that cannot be reached is left alone for a moment, and so are all where a pass ends with it.
+ * Makes the deliveries of the outbox, with one call for each target, and resolves when each was made or has failed.
+ * Only one pass runs at a time and includes what is written meanwhile, so a busy object makes fewer calls. A target
+ * that cannot be reached rests for a moment, and if a pass ends then, so do all targets.
  */
 export function makeDeliveries({ rows, send, acknowledge }: Options): () => Promise<void> {
   let passing: Promise<void> | undefined;
-  /** Something was written since the pass read what there is. */
+  /** Whether deliveries were written since the pass read the outbox. */
   let isMore = false;
   let restsUntil = 0;
 
@@ -67,7 +67,7 @@ export function makeDeliveries({ rows, send, acknowledge }: Options): () => Prom
     if (made.length > 0) acknowledge(made);
   }
 
-  /** Undefined if the call could not be made. */
+  /** Undefined if the call failed. */
   async function sendAll(target: Partition, entries: readonly OutboxRow[]): Promise<readonly Outcome[] | undefined> {
     try {
       const commands = entries.map(({ command }) => JSON.parse(command) as Command);
@@ -88,8 +88,8 @@ export function makeDeliveries({ rows, send, acknowledge }: Options): () => Prom
   };
 }
 
-/** An alarm may run for 15 minutes: a pass ends before, and what is left is the next one's. */
+/** An alarm may run for 15 minutes. A pass ends before that, and the next one makes the rest. */
 const PASS_MS = 60_000;
-/** Shorter than the time after which the object's alarm tries again. */
+/** Less than the time after which the object's alarm tries again. */
 const REST_MS = 1_000;
 const AT_ONCE = 64;

@@ -9,7 +9,7 @@ import { edgeConfigOf, settingsOf } from "./settings.ts";
 import { timers } from "./timers.ts";
 import { upstream } from "./upstream.ts";
 
-/** The gateway as it is put together at the edge: in the Worker, and in each object for the object's own jobs. */
+/** Puts the gateway together at the edge: in the Worker, and in each object for its jobs. */
 export function openEdgeGateway(
   bindings: Bindings,
   host: Pick<Environment, "ledger" | "background">,

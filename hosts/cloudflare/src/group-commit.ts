@@ -1,17 +1,17 @@
-/** Commits of what many have written: while one is on its way to the disk, the next one gathers. */
+/** Commits the writes of many callers together: while one commit is being written, the next one gathers. */
 export type GroupCommit = {
-  /** Resolves once all that was written until now is in a commit, and rejects for everybody in it if that failed. */
+  /** Resolves once all writes until now are in a commit. If it fails, it rejects for all its callers. */
   join(): Promise<void>;
-  /** Also where nothing of one's own was written: what was read may be of a commit that still gathers. */
+  /** Resolves once all writes until now are in a commit. For reads, which may have seen such writes. */
   settled(): Promise<void>;
-  /** Commits what has gathered. */
+  /** Commits the gathered writes. */
   flush(): void;
 };
 
 type Options = {
-  /** Hands everything to the storage, at once. */
+  /** Passes all writes to the storage, synchronously. */
   write(): Promise<void> | undefined;
-  /** Resolves once that is on the disk. */
+  /** Resolves once they are on the disk. */
   sync(): Promise<void>;
 };
 
@@ -34,7 +34,7 @@ export function makeGroupCommit({ write, sync }: Options): GroupCommit {
       isBusy = false;
       flush();
     };
-    // Where the disk fails, the runtime ends the object.
+    // If the disk fails, the runtime ends the object.
     sync().then(goOn, goOn);
   }
 

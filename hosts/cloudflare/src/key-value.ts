@@ -2,8 +2,8 @@ import type { KVNamespace } from "@cloudflare/workers-types";
 import type { KeyValueStore } from "@inference/gateway/environment";
 
 /**
- * Workers KV: what it says may be a minute old, which whoever reads it allows for. It takes one write a second for each
- * key, and many isolates write the same prices when they start: a write that is refused is tried again.
+ * Workers KV. A value may be a minute old, which its readers allow for. KV accepts one write a second for each key, and
+ * many isolates write the same prices at their start, so a refused write is tried again.
  */
 export function makeKeyValue(namespace: KVNamespace): KeyValueStore {
   return {
@@ -25,10 +25,10 @@ export function makeKeyValue(namespace: KVNamespace): KeyValueStore {
 
 const MOST_TRIES = 3;
 const PAUSE_MS = 1_000;
-/** KV refuses to keep anything for less than a minute; a little more allows for the time the call takes. */
+/** KV refuses an expiration in less than a minute. The rest allows for the time of the call. */
 const LEAST_S = 70;
 
-/** In s since the epoch. */
+/** In seconds since the epoch. */
 function expiration(expiresAtMs: number): number {
   return Math.max(Math.ceil(expiresAtMs / 1_000), Math.ceil(Date.now() / 1_000) + LEAST_S);
 }

@@ -9,7 +9,7 @@ import { log } from "./log.ts";
 import type { OwnRows } from "./own-rows.ts";
 import { timers } from "./timers.ts";
 
-/** A partition as it is called: an object, from afar or from within itself. */
+/** The calls of a partition's object, from outside or from the object itself. */
 export type PartitionCalls = {
   execute(partition: Partition, command: Command): Promise<Reply>;
   executeAll(partition: Partition, commands: readonly Command[]): Promise<readonly Outcome[]>;
@@ -18,22 +18,22 @@ export type PartitionCalls = {
 
 export type EdgeLedger = LedgerClient & Pick<PartitionCalls, "executeAll">;
 
-/** The object that a ledger is used from: it calls itself without leaving, and sees to its own rows alone. */
+/** The object that uses the ledger, if one does: it calls itself directly, and has only its own rows. */
 type OwnPartition = PartitionCalls & { isOwn(partition: Partition): boolean; rows: OwnRows };
 
 type Host = {
-  /** Waits for work that goes on after its answer has left. */
+  /** Keeps work running after its answer was sent. */
   background(work: Promise<unknown>): void;
   own?: OwnPartition;
 };
 
 /**
- * The ledger at the edge: each step of a saga is a call to the object of its partition. A call that failed may have
- * taken effect, and every command is safe to repeat, so it is made again. What a saga does to undo a step that failed
- * all the same is tried for longer, in the background.
+ * The ledger at the edge: each step of a saga is a call to the object of its partition. A failed call may have taken
+ * effect. Every command is safe to repeat, so the call is made again. The steps that undo a failed saga are tried for
+ * longer, in the background.
  */
 export function makeEdgeLedger({ PARTITION }: Pick<Bindings, "PARTITION">, { background, own }: Host): EdgeLedger {
-  // An object that threw is asked through a new stub: the old one may be broken.
+  // Each try uses a new stub, because a stub may be broken after an error.
   const objectOf = (partition: Partition): PartitionCalls =>
     own?.isOwn(partition) ? own : (PARTITION.get(PARTITION.idFromName(partition)) as unknown as PartitionCalls);
 
@@ -52,7 +52,7 @@ export function makeEdgeLedger({ PARTITION }: Pick<Bindings, "PARTITION">, { bac
     return insist(partition, (object) => object.execute(partition, command), mostTries);
   }
 
-  /** Never throws: what cannot be undone is the sweeper's. */
+  /** Never throws. The sweeper ends what cannot be undone. */
   async function undo(steps: Saga<unknown>, failure: unknown): Promise<void> {
     try {
       let step = steps.throw(failure);
@@ -85,22 +85,22 @@ export function makeEdgeLedger({ PARTITION }: Pick<Bindings, "PARTITION">, { bac
     executeAll: (partition, commands) =>
       insist(partition, (object) => object.executeAll(partition, commands), USUAL_TRIES),
     read: (partition, query) => insist(partition, (object) => object.read(partition, query), USUAL_TRIES),
-    // Each object looks after its own rows: there is no one place that knows them all.
+    // Each object has only its own rows. No place has all of them.
     lapsedHolds: async (at, limit) => own?.rows.lapsedHolds(at, limit) ?? [],
     overdue: async (table, before, page) => own?.rows.overdue(table, before, page) ?? { rows: [], next: null },
   };
 }
 
 const USUAL_TRIES = 2;
-/** 1.5 to 3 s in all: what is left after draining must do. What still fails is the sweeper's. */
+/** 1.5 to 3 s in all, which fits into the time after draining. The sweeper ends what still fails. */
 const DURABLE_TRIES = 6;
-/** 13 to 25 s in all: a Worker may go on for 30 s after its answer. */
+/** 13 to 25 s in all: a Worker may run for 30 s after its answer. */
 const UNDO_TRIES = 9;
-/** How long the caller waits for it, so that whoever asks again at once finds nothing held. */
+/** How long the caller waits for the undo, so that an immediate retry usually finds no old hold. */
 const UNDO_WAIT_MS = 1_000;
 const PAUSE_MS = 50;
 
-/** Waits for some work, but no longer than this. Leaves no timer: while one is pending an object does not hibernate. */
+/** Waits for work up to a time. Leaves no timer, because an object with a pending timer does not hibernate. */
 function overWithin(work: Promise<void>, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = timers.after(ms, resolve);

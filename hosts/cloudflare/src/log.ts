@@ -1,4 +1,4 @@
 import type { Log } from "@inference/gateway/environment";
 
-/** A line of JSON for each event, on the console: Workers' log. */
+/** Writes one JSON object a line to the console, which is Workers' log. */
 export const log: Log = (level, event, fields = {}) => console.log(JSON.stringify({ level, event, ...fields }));

@@ -41,7 +41,7 @@ const look = fc.record({
   at: fc.nat({ max: 70 }),
 });
 const plan = fc.record({
-  bounds: fc.record({ slots: fc.integer({ min: 1, max: 8 }), letters: fc.constantFrom(0, 500, 2_000, 100_000) }),
+  bounds: fc.record({ slots: fc.integer({ min: 1, max: 8 }), characters: fc.constantFrom(0, 500, 2_000, 100_000) }),
   steps: fc.array(fc.tuple(operation, look), { minLength: 5, maxLength: 40 }),
 });
 type Look = typeof look extends fc.Arbitrary<infer L> ? L : never;
@@ -60,7 +60,7 @@ test("what is read of an object's rows is what a map of them says, whatever happ
 
 function play({ bounds, steps }: typeof plan extends fc.Arbitrary<infer P> ? P : never): void {
   const storage = openNodeStorage();
-  let rows = openOwnRows(storage, { slots: 1, letters: 0 });
+  let rows = openOwnRows(storage, { slots: 1, characters: 0 });
   // All there is, in its tables: so much more is to be found behind what goes.
   const first = written.flatMap((table) => ids.map((id, seed) => toChange({ table, id, seed, isGone: false })));
   rows.write(partition, first);

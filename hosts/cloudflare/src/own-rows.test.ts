@@ -34,7 +34,7 @@ function writes({ statements }: NodeStorage): Record<string, number> {
 
 test("a commit is one row of the log, whatever it changed, and a row that changed often is written into its table once", () => {
   const storage = openNodeStorage();
-  const rows = openOwnRows(storage, { slots: 10, letters: 100_000 });
+  const rows = openOwnRows(storage, { slots: 10, characters: 100_000 });
   storage.statements.length = 0;
   for (let n = 0; n < 10; n += 1) {
     commit(rows, put("counter", "balance@0", { settledNanoUsd: n, openHolds: 0 }), put("receipt", `req_${n}`));
@@ -49,7 +49,7 @@ test("a commit is one row of the log, whatever it changed, and a row that change
 
 test("a row that came and went while the log had it costs its table nothing, and its return only what it writes", () => {
   const storage = openNodeStorage();
-  const rows = openOwnRows(storage, { slots: 3, letters: 100_000 });
+  const rows = openOwnRows(storage, { slots: 3, characters: 100_000 });
   const share = () => rows.of(partition).get("counter", "share@0") as CounterRow | undefined;
   storage.statements.length = 0;
   for (let n = 0; n < 10; n += 1) {
@@ -71,7 +71,7 @@ test("a row that came and went while the log had it costs its table nothing, and
 
 test("holds that are open stay in the log when it is folded, unless they are many", () => {
   const storage = openNodeStorage();
-  const rows = openOwnRows(storage, { slots: 3, letters: 4_000 });
+  const rows = openOwnRows(storage, { slots: 3, characters: 4_000 });
   const open = { state: "open" };
   for (let n = 0; n < 8; n += 1) commit(rows, put("hold", `req_${n}`, open), put("budget", "balance"));
   assert.equal(storage.database.prepare("SELECT count(*) AS rows FROM budget_row").get()?.rows, 1);
@@ -79,10 +79,10 @@ test("holds that are open stay in the log when it is folded, unless they are man
   const [first] = rows.lapsedHolds(Number.MAX_SAFE_INTEGER, 100);
   assert.equal(first?.partition, partition);
   assert.equal(openOwnRows(storage).lapsedHolds(Number.MAX_SAFE_INTEGER, 100).length, 8);
-  assert.ok(before > 0 && before < 8, `${before} of eight have left a log of 4,000 letters`);
+  assert.ok(before > 0 && before < 8, `${before} of eight have left a log of 4,000 characters`);
 
   const roomy = openNodeStorage();
-  const others = openOwnRows(roomy, { slots: 3, letters: 100_000 });
+  const others = openOwnRows(roomy, { slots: 3, characters: 100_000 });
   for (let n = 0; n < 8; n += 1) commit(others, put("hold", `req_${n}`, open));
   assert.equal(roomy.database.prepare("SELECT count(*) AS rows FROM hold_row").get()?.rows, 0);
   for (let n = 0; n < 8; n += 1) commit(others, put("hold", `req_${n}`, { state: "settled" }));
@@ -96,15 +96,15 @@ test("more than a row of the log may have goes into the tables at once", () => {
   const detail = "x".repeat(100_000);
   const receipts = Array.from({ length: 30 }, (_, n) => put("receipt", `req_${n}`, { detail }));
   commit(rows, ...receipts);
-  const { letters } = storage.database.prepare("SELECT max(length(changes)) AS letters FROM log").get() ?? {};
-  assert.ok(Number(letters) < 100, `${letters}`);
+  const { characters } = storage.database.prepare("SELECT max(length(changes)) AS characters FROM log").get() ?? {};
+  assert.ok(Number(characters) < 100, `${characters}`);
   const found = openOwnRows(storage).of(partition).get("receipt", "req_29") as ReceiptRow | undefined;
   assert.equal(found?.detail, detail);
 });
 
 test("a fold that fails fails its commit, keeps all that was committed before, and is tried again with the next one", () => {
   const storage = openNodeStorage();
-  const rows = openOwnRows(storage, { slots: 3, letters: 100_000 });
+  const rows = openOwnRows(storage, { slots: 3, characters: 100_000 });
   for (let n = 0; n < 3; n += 1) commit(rows, put("receipt", `req_${n}`), put("total", "day", { requests: n }));
   for (let after = 0; after < 5; after += 1) {
     storage.failAfter(after);
@@ -171,7 +171,7 @@ test("an object of an older version than the oldest, or of a newer one, is refus
 
 test("what a row of the log does not name is what it was before, or null", () => {
   const storage = openNodeStorage();
-  const rows = openOwnRows(storage, { slots: 3, letters: 100_000 });
+  const rows = openOwnRows(storage, { slots: 3, characters: 100_000 });
   const named = { state: "settled", upstreamId: "in its table" };
   commit(rows, put("hold", "req_1", named));
   for (let n = 0; n < 3; n += 1) commit(rows, put("budget", "balance"));
@@ -195,9 +195,9 @@ test("a column that only a later version knows is kept in memory, log and table 
   const storage = openNodeStorage();
   openOwnRows(storage);
   storage.database.exec("ALTER TABLE total_row ADD COLUMN cached_tokens INTEGER");
-  const later = openOwnRows(storage, { slots: 3, letters: 100_000 });
+  const later = openOwnRows(storage, { slots: 3, characters: 100_000 });
   commit(later, put("total", "day", { cachedTokens: 7 }));
-  const rows = openOwnRows(storage, { slots: 3, letters: 100_000 });
+  const rows = openOwnRows(storage, { slots: 3, characters: 100_000 });
   const { requests } = rows.of(partition).get("total", "day") ?? {};
   for (let n = 0; n < 5; n += 1) commit(rows, put("total", "day", { requests: Number(requests) + n }));
   const stored = storage.database.prepare("SELECT requests, cached_tokens FROM total_row").get();

@@ -8,38 +8,36 @@ import { openSchema } from "./own-schema.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
 import { type Entry, type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";
 
-/** The rows of the one partition that an object is, in its own SQLite. */
+/** The rows of an object's partition, in its own SQLite. */
 export type OwnRows = {
   of(partition: Partition): ReadRows;
-  /** Into memory: nothing of it is in the storage until `commit`. */
+  /** Writes to memory. Nothing is in the storage until `commit`. */
   write(partition: Partition, changes: readonly Change[]): void;
-  /**
-   * Puts all that was written since the last one into the storage, as one row. If it throws, none of it was written.
-   */
+  /** Stores all writes since the last commit, as one row. If it throws, none of them is stored. */
   commit(): void;
-  /** These deliveries need not be made again. It goes with the next commit; until then they may be. */
+  /** Marks deliveries as made. Before the next commit they may still be made again. */
   acknowledge(ids: readonly string[]): void;
-  /** Deliveries that nobody has acknowledged, in a list made anew: to know whether there are any, ask how many. */
+  /** Deliveries that are not acknowledged, as a new list. `undelivered` is cheaper. */
   outbox(): OutboxRow[];
   undelivered(): number;
-  /** Whether deliveries were acknowledged that would be made again, for no commit has written it down. */
+  /** Whether there are acknowledgements that are not committed. */
   hasAcknowledged(): boolean;
   lapsedHolds(at: number, limit: number): LapsedHold[];
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   /** When the first lease of an unresolved hold lapses. */
   firstLease(): number | undefined;
-  /** Of the rows of a table that will be forgotten some day, the earliest time from which their keeping is reckoned. */
+  /** The earliest time from which the retention of a row of the table counts. */
   firstKept(table: ForgettableTable): number | undefined;
 };
 
 /**
- * An object that has so many deliveries left admits nothing new, and lets what is under way come to its end. They take
- * 5 MB and 0.03 s when it wakes; an isolate has 128 MB for all its objects, and a journal out of service fills those of
- * all accounts, though slowly: a request a second takes nearly three hours.
+ * An object with this many open deliveries admits no new requests, and only ends those in progress. The deliveries take
+ * 5 MB, and 0.03 s when the object wakes. An isolate has 128 MB for all its objects. An unavailable journal fills the
+ * outboxes of all accounts: at one request a second that takes nearly three hours.
  */
 export const MOST_UNDELIVERED = 10_000;
 
-/** Opens them, with what the schema has and they lack added. */
+/** Opens the rows, and adds missing tables and columns of the schema. */
 export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBounds): OwnRows {
   const later = storage.transactionSync(() => openSchema(storage.sql));
   let opened: RowMemory | undefined = openRowMemory(storage, later, bounds);
@@ -58,7 +56,7 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
     return storage.sql.exec(statement, ...values).toArray();
   }
 
-  /** Of an object that nobody has named yet: its rows name it. */
+  /** Selects rows before the partition is known, and learns its name from them. */
   function selectAny(statement: string, ...values: (string | number)[]): Stored[] {
     const stored = select(statement, ...values);
     for (const { partition } of stored.slice(0, 1)) own(String(partition));
@@ -109,7 +107,7 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
       try {
         memory().commit();
       } catch (error) {
-        // Memory is ahead of what is stored: it is read anew.
+        // Memory is ahead of the storage, so it is read again.
         opened = undefined;
         throw error;
       }
@@ -151,7 +149,7 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
 
 type Stored = Readonly<Record<string, unknown>>;
 
-/** What was found in a table, with the rows over it that it has not as they are. */
+/** The rows that were found in a table, with the changed rows over them. */
 function laidOver<R extends { id: string } = Row>(
   found: readonly R[],
   changed: readonly Entry[],

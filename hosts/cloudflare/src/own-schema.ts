@@ -11,13 +11,13 @@ import {
 import type { TableName } from "@inference/ledger/tables";
 import { CREATE_LOG } from "./row-log.ts";
 
-/** Columns of a version that comes later, by their tables: rows in the log may name them, and lose none here. */
+/** Columns of a later version, by table. Rows in the log may have them, and this version keeps their values. */
 export type LaterColumns = ReadonlyMap<TableName, readonly { property: string; column: string }[]>;
 
 /**
- * Gives an object its tables, or what the schema has and they lack.
+ * Creates an object's tables, or adds missing tables and columns.
  *
- * @throws If it is another version's, which may keep rows where this one does not look.
+ * @throws If the schema's version is another one, which may keep rows elsewhere.
  */
 export function openSchema(sql: Pick<SqlStorage, "exec">): LaterColumns {
   const stored = sql.exec(STORED_SCHEMA).toArray();
@@ -27,13 +27,13 @@ export function openSchema(sql: Pick<SqlStorage, "exec">): LaterColumns {
     sql.exec("INSERT INTO schema VALUES (?)", SCHEMA_VERSION);
   }
   const version = Number(sql.exec("SELECT version FROM schema").one().version);
-  // During a rollout two versions run at a time, and either may come last: it leaves what it cannot read.
+  // During a rollout two versions run, and either may open the object. Neither changes a schema that it cannot read.
   if (!isReadableSchema(version)) {
     throw new Error(`This object has schema ${version}, and this gateway wants ${SCHEMA_VERSION}.`);
   }
   if (version !== SCHEMA_VERSION) sql.exec("UPDATE schema SET version = ?", SCHEMA_VERSION);
   if (!has("log")) sql.exec(CREATE_LOG);
-  // Of receipts in the order of their ids an object has its own alone.
+  // An object has the receipts of one partition, so it needs no index of them by partition.
   for (const statement of missingStatements(stored, ["own_receipt"])) sql.exec(statement);
   return laterColumns(stored);
 }

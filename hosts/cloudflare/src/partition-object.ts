@@ -25,35 +25,34 @@ import { receiptMsOf } from "./settings.ts";
 import { timers } from "./timers.ts";
 
 /**
- * One partition of the ledger: an object with an SQLite of its own. Commands that come while a commit is on its way to
- * the disk are one commit, the next, and the output gate keeps all their replies back until it is durable.
+ * One partition of the ledger: an object with its own SQLite. Commands that arrive while a commit is being written
+ * share the next commit, and the output gate holds their replies until it is durable.
  *
- * Deliveries begin as soon as they are written down. Its one alarm is for all else that it has to do by itself:
- * deliveries that are left, holds whose lease lapsed, rows whose time is over. It is set with each hold for the end of
- * its lease, so a delivery costs no alarm of its own. What died with the object, or was not written down as made, goes
- * with its next deliveries, by the next question to it, or with that lease. Alarms come at least once and are given up
- * when they fail too often, so none ever fails, each sets the next one, and a call that finds none where there should
- * be one sets it.
+ * Deliveries begin as soon as they are stored. The object's one alarm is for everything else that it does by itself:
+ * remaining deliveries, lapsed holds, and old rows. Each hold sets it for the end of its lease, so a delivery needs no
+ * alarm of its own. Deliveries that were lost with the object, or whose acknowledgement was, are made again with the
+ * next deliveries, the next read, or that alarm. The runtime calls an alarm at least once and gives up one that fails
+ * too often. So the alarm never fails, always sets the next one, and is set by any call that finds it missing.
  */
 export class PartitionObject extends DurableObject<Bindings> implements PartitionCalls {
-  /** Of the instance, for what is of the class can be called from afar. */
+  /** A field of the instance, because methods of the class can be called remotely. */
   protected readonly ownRows: OwnRows;
   readonly #commits: GroupCommit;
-  /** What the next commit writes. */
+  /** The changes of the next commit. */
   #gathered: Change[] = [];
   readonly #ledger: EdgeLedger;
   readonly #deliver: () => Promise<void>;
   readonly #receiptMs: number;
-  /** How long after the first row is over it is forgotten, with those that are over by then. */
+  /** How long rows whose retention has ended are gathered before they are forgotten. */
   readonly #forgetEveryMs: number;
   #gateway: Gateway | undefined;
-  /** When it forgot last, as far as is known: what it had to keep, it looks at again as long after. */
+  /** When rows were last forgotten; 0 if unknown. Rows that had to stay are checked again after the same time. */
   #forgotAt = 0;
-  /** When the alarm rings next; null: it is not set. */
+  /** The time of the alarm; null if it is not set. */
   #alarmAt: number | null = null;
-  /** The alarm is running: it sets the next one when it has done. */
+  /** Whether the alarm is running. It sets the next one at its end. */
   #isAtWork = false;
-  /** The operator knows that nothing new is admitted: told again only once half of what is left has gone. */
+  /** Whether the operator was alerted that no request is admitted. Reset when half of the deliveries are made. */
   #isFullTold = false;
 
   constructor(ctx: DurableObjectState, env: Bindings, bounds: LogBounds = usualBounds) {
@@ -83,14 +82,14 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     });
   }
 
-  /** Applies a command. Repeating one is harmless, so a caller that got no reply may call again. */
+  /** Applies a command. It is safe to repeat, so a caller without a reply may call again. */
   async execute(partition: Partition, command: Command): Promise<Reply> {
     const [outcome = { failed: "no reply" }] = await this.executeAll(partition, [command]);
     if ("failed" in outcome) throw new Error(outcome.failed);
     return outcome;
   }
 
-  /** Several in their order, in one commit. One that fails has changed nothing, and keeps no other back. */
+  /** Applies several commands in order, in one commit. A failed one changes nothing, and the others are applied. */
   async executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
     const now = Date.now();
     const written: Change[] = [];
@@ -110,7 +109,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     const unset = this.#isUnset();
     this.#gathered.push(...written);
     await (written.length > 0 ? this.#commits.join() : this.#commits.settled());
-    // What changed nothing may have come again after its object died with what it was to deliver.
+    // A command without changes may be a repetition after the object was lost with its deliveries.
     if (written.length === 0 || written.some(({ table }) => table === "outbox")) this.#deliverLeft();
     if (unset) await this.#ringNext();
     return outcomes;
@@ -129,7 +128,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     this.#isAtWork = true;
     try {
       const works = [() => this.#deliver(), () => this.#sweep(), () => this.#forget(), () => this.#commits.join()];
-      // The last is for what was acknowledged since: an object that sleeps from here on makes no delivery again.
+      // The last one commits acknowledgements, so that an object that now sleeps repeats no delivery.
       for (const work of works) {
         await work().catch((error: unknown) => log("alert", "job_failed", { error: String(error) }));
       }
@@ -139,7 +138,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     }
   }
 
-  /** Sets the alarm, unless it rings before. */
+  /** Sets the alarm, unless it is due earlier. */
   async #ring(dueAt: number): Promise<void> {
     const at = Math.min(dueAt, Date.now() + FARTHEST_MS);
     if (this.#isAtWork || (!this.#isUnset() && this.#alarmAt !== null && this.#alarmAt <= at)) return;
@@ -147,33 +146,33 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     await this.ctx.storage.setAlarm(at);
   }
 
-  /** Sets it by what is written, whatever it was set for. */
+  /** Sets the alarm for the next work that is stored. */
   async #ringNext(): Promise<void> {
     const now = Date.now();
     const due: number[] = [];
-    // Acknowledged in memory alone it would be made again whenever this wakes, also in days.
+    // An acknowledgement that is not committed would be lost, and its delivery repeated when the object wakes.
     if (this.#hasUndelivered() || this.ownRows.hasAcknowledged()) due.push(now + DELIVER_AGAIN_MS);
     const lease = this.ownRows.firstLease();
-    // A hold that stays, because its owner's is open or the ledger did not answer, is looked at again.
+    // A lapsed hold stays if its owner's hold is open or the ledger did not answer. It is checked again.
     if (lease !== undefined) due.push(lease < now ? now + SWEEP_AGAIN_MS : lease + 1);
     const forgetAt = this.#forgetAt();
     if (forgetAt !== undefined) due.push(forgetAt);
     if (due.length > 0) await this.#ring(Math.min(...due));
   }
 
-  /** Also where it should have rung long ago: the runtime has given it up. */
+  /** Whether no alarm is set. An alarm that is long overdue counts as none, because the runtime gave it up. */
   #isUnset(): boolean {
     return !this.#isAtWork && (this.#alarmAt === null || this.#alarmAt < Date.now() - GIVEN_UP_MS);
   }
 
-  /** Without waiting for the alarm. Of the instance, for what is of the class can be called from afar. */
+  /** Delivers without waiting for the alarm. A field, because methods of the class can be called remotely. */
   protected deliverSoon = (): void => this.ctx.waitUntil(this.#deliverNow());
 
   #hasUndelivered(): boolean {
     return this.ownRows.undelivered() > 0;
   }
 
-  /** Refuses what would make more to deliver. What is there already is answered as before. */
+  /** Refuses reserves while there are too many deliveries. A repeated one is answered as before. */
   #assertRoom(partition: Partition, command: Command): void {
     if (command.type !== "reserve") return;
     const left = this.ownRows.undelivered();
@@ -213,7 +212,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     });
   }
 
-  /** The alarm is in one commit with what it is set for. */
+  /** Commits the gathered changes together with the alarm that they need. */
   #write(): Promise<void> | undefined {
     const written = this.#gathered;
     this.#gathered = [];
@@ -221,7 +220,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     return written.length > 0 ? this.#ring(this.#firstDue(written, Date.now())) : undefined;
   }
 
-  /** What is delivered must not be told before its cause is written. */
+  /** The outbox, after a commit: a delivery must not be sent before its cause is stored. */
   #durableOutbox(): OutboxRow[] {
     this.#commits.flush();
     return this.ownRows.outbox();
@@ -235,7 +234,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     return over.length === 0 ? undefined : Math.max(this.#forgotAt, Math.min(...over)) + this.#forgetEveryMs;
   }
 
-  /** When what a command wrote wants looking after, its deliveries aside: nothing is over before the usual time. */
+  /** When the alarm is first needed for these changes, apart from deliveries. */
   #firstDue(changes: readonly Change[], now: number): number {
     const leases = changes.flatMap(({ table, row }) => {
       const hold = table === "hold" ? (row as HoldRow | null) : null;
@@ -254,13 +253,13 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 const FULL = `${MOST_UNDELIVERED} deliveries are left: nothing new is admitted until some are made`;
 const DELIVER_AGAIN_MS = 2_000;
 const SWEEP_AGAIN_MS = 5_000;
-/** Rows are kept for days: that they are a day older when they go costs less than an alarm an hour would. */
+/** Keeping rows for another day costs less than an alarm every hour. */
 const FORGET_EVERY_MS = 24 * 3_600_000;
-/** There is one ceiling, which keeps a row of every prepaid request, and an object has a limit of size. */
+/** The one ceiling has a row for every prepaid request, and the size of an object is limited. */
 const FORGET_CEILING_EVERY_MS = 3_600_000;
-/** An alarm may run for 15 minutes: it ends before, and what is left is the next one's. */
+/** An alarm may run for 15 minutes. Forgetting ends before that, and the next alarm does the rest. */
 const FORGET_MS = 5 * 60_000;
-/** The runtime's time ends in 2262, and a key may expire in 9999. */
+/** The runtime's times end in 2262, but a key may expire in 9999. */
 const FARTHEST_MS = 10 * 365 * 24 * 3_600_000;
-/** The runtime tries a failing alarm for about two minutes. */
+/** The runtime gives up a failing alarm after about two minutes. */
 const GIVEN_UP_MS = 3 * 60_000;

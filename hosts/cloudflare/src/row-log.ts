@@ -3,11 +3,12 @@ import type { Partition } from "@inference/ledger/partition";
 import type { Change, Row, TableName } from "@inference/ledger/tables";
 
 /**
- * The log of an object: what its commands changed since its tables were written last, each commit one row, whatever
- * it changed. It is a ring: a fold, which writes the tables, begins again at its first slot under the next number, and
- * what older folds left behind it means nothing any more. So nothing is ever deleted, which costs as much as writing.
+ * The log of an object: its changes since the last fold, which writes them into the tables. Each commit is one row. The
+ * log is a ring: a fold starts again at the first slot with the next number, and rows of older folds are ignored. So no
+ * row is ever deleted, because a delete costs as much as a write.
  *
- * Rows are JSON with the names of their properties. What one does not name stays as it was: another version wrote it.
+ * Rows are JSON with the names of their properties. A property that a row does not name stays as it was: another
+ * version may have written the row.
  */
 export const CREATE_LOG = `CREATE TABLE log (
   slot INTEGER PRIMARY KEY, fold INTEGER NOT NULL, partition TEXT NOT NULL, changes TEXT NOT NULL
@@ -18,26 +19,26 @@ const READ = `SELECT slot, fold, partition, changes FROM log
 const WRITE = `INSERT INTO log (slot, fold, partition, changes) VALUES (?, ?, ?, ?)
   ON CONFLICT (slot) DO UPDATE SET fold = excluded.fold, changes = excluded.changes`;
 
-/** How much may be in the log: a commit for which there is no room writes the tables. */
-export type LogBounds = { slots: number; letters: number };
+/** The size of the log. A commit that does not fit causes a fold. */
+export type LogBounds = { slots: number; characters: number };
 
-/** Half a megabyte at most in UTF-8, where a row may have two, and what an object has to read when it wakes. */
-export const usualBounds: LogBounds = { slots: 128, letters: 128 * 1024 };
+/** At most half a megabyte of UTF-8, which an object reads when it wakes. A stored row may have two megabytes. */
+export const usualBounds: LogBounds = { slots: 128, characters: 128 * 1024 };
 
-/** What is in the log and not in the tables. */
+/** The contents of the log, which are not in the tables. */
 export type Log = {
-  /** How often the tables were written. */
+  /** The number of folds. */
   fold: number;
-  /** How many of its slots are taken, with how many letters. */
+  /** The slots in use, and the characters in them. */
   slots: number;
-  letters: number;
-  /** Whose it is; undefined: nothing was ever written. */
+  characters: number;
+  /** The object's partition; undefined if nothing was ever written. */
   partition: Partition | undefined;
-  /** The last state of each row, as far as the log names it. */
+  /** The last state of each row in the log. */
   changes: readonly Change[];
 };
 
-/** @param select Answers the rows of a statement. */
+/** @param select Returns the rows of a statement. */
 export function readLog(select: (statement: string) => readonly Readonly<Record<string, unknown>>[]): Log {
   const stored = select(READ);
   const changes = new Map<string, Change>();
@@ -52,13 +53,13 @@ export function readLog(select: (statement: string) => readonly Readonly<Record<
   return {
     fold: Number(last?.fold ?? 0),
     slots: stored.length,
-    letters: stored.reduce((sum, entry) => sum + String(entry.changes).length, 0),
+    characters: stored.reduce((sum, entry) => sum + String(entry.changes).length, 0),
     partition: last === undefined ? undefined : String(last.partition),
     changes: [...changes.values()],
   };
 }
 
-/** Writes the slot that was taken last. */
+/** Writes the last slot in use. */
 export function writeLog(sql: Pick<SqlStorage, "exec">, partition: Partition, log: Log, changes: string): void {
   sql.exec(WRITE, log.slots, log.fold, partition, changes);
 }

@@ -11,37 +11,37 @@ import { changesText, type LogBounds, readLog, writeLog } from "./row-log.ts";
 export type ObjectStorage = Pick<DurableObjectStorage, "sql" | "transactionSync">;
 
 /**
- * The rows of an object: memory over a log over tables. What was written is in memory, and with `commit` one row of the
- * log. When the log is full, each row that changed is written into its table once, in the commit that found no room:
- * rows that came and went meanwhile cost nothing, and those that will soon change again stay in the log.
+ * The rows of an object: memory over a log over tables. Writes go to memory, and `commit` appends them to the log as one
+ * row. A commit that finds the log full writes each changed row into its table once. Rows that were created and removed
+ * meanwhile cost nothing, and rows that will soon change again stay in the log.
  *
- * It does not outlive an error of `commit`: whoever catches one opens another.
+ * After an error of `commit` it cannot be used, and the caller opens another one.
  */
 export type RowMemory = {
-  /** Whose rows they are: the first partition that is named is the one. */
+  /** Sets the partition. Throws if it was set to another one. */
   own(partition: Partition): void;
-  /** @throws If none was named yet. */
+  /** @throws If it was not set. */
   partition(): Partition;
   get(table: TableName, id: string): Row | undefined;
-  /** In memory alone, until the next `commit`. */
+  /** Writes to memory. Nothing is stored until the next `commit`. */
   write(changes: readonly Change[]): void;
   commit(): void;
-  /** The rows of a table that it has not as they are. */
+  /** The rows that differ from their table. */
   unfolded(table: TableName): Entry[];
-  /** What nobody has acknowledged. */
+  /** Deliveries that are not acknowledged. */
   outbox(): OutboxRow[];
-  /** How many that are. */
+  /** The number of those deliveries. */
   undelivered(): number;
-  /** Whether some were acknowledged since the last `commit`. */
+  /** Whether any were acknowledged since the last `commit`. */
   hasAcknowledged(): boolean;
 };
 
-/** One row in memory; null: known to be gone. */
+/** One row in memory; null: known not to exist. */
 export type Entry = {
   readonly table: TableName;
   readonly id: string;
   row: Row | null;
-  /** Whether its table has it; undefined: not known. */
+  /** Whether its table has the row; undefined: unknown. */
   isStored: boolean | undefined;
 };
 
@@ -50,11 +50,11 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
   const tables = new Map<TableName, Map<string, Entry>>(tableNames.map((table) => [table, new Map()]));
   let remembered = 0;
   let undelivered = 0;
-  /** Those that are not in their tables as they are. */
+  /** Entries that differ from their tables. */
   let unfolded = new Set<Entry>();
-  /** Those of them that are not in the log either. */
+  /** Those that are not in the log either. */
   const unwritten = new Set<Entry>();
-  /** Of the tables in the order of time, the last id that each has. */
+  /** The last id of each table in order of time. */
   const newest = new Map<TableName, string>();
   const log = readLog((statement) => sql.exec(statement).toArray());
   let partition = log.partition;
@@ -99,7 +99,7 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     const isStored = isNew(table, id) ? false : undefined;
     const entry = find(table, id) ?? remember({ table, id, row: null, isStored });
     if (table === "outbox") undelivered += Number(row !== null) - Number(entry.row !== null);
-    // Of what a later version has written, this one knows nothing, and takes nothing away.
+    // Keeps the columns of a later version.
     entry.row = row !== null && later.has(table) ? { ...entry.row, ...row } : row;
     unfolded.add(entry);
     return entry;
@@ -108,11 +108,11 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
   function commit(): void {
     if (unwritten.size === 0) return;
     const changes = changesText(unwritten);
-    const letters = log.letters + changes.length;
-    if (log.slots >= bounds.slots || letters > bounds.letters) storage.transactionSync(fold);
+    const characters = log.characters + changes.length;
+    if (log.slots >= bounds.slots || characters > bounds.characters) storage.transactionSync(fold);
     else {
       log.slots += 1;
-      log.letters = letters;
+      log.characters = characters;
       writeLog(sql, named(), log, changes);
     }
     unwritten.clear();
@@ -126,13 +126,13 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
   function fold(): void {
     const moving = [...unfolded].filter(isMoving);
     const text = changesText(moving);
-    const kept = new Set(text.length <= bounds.letters / 2 ? moving : []);
+    const kept = new Set(text.length <= bounds.characters / 2 ? moving : []);
     for (const entry of unfolded) if (!kept.has(entry)) store(entry);
     unfolded = kept;
     const changes = kept.size === 0 ? "[]" : text;
     log.fold += 1;
     log.slots = 1;
-    log.letters = changes.length;
+    log.characters = changes.length;
     writeLog(sql, named(), log, changes);
   }
 
@@ -159,7 +159,7 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     return stored === undefined ? undefined : tableSql[table].toRow(stored);
   }
 
-  /** Surely not in its table: of the outbox all is in memory, and a later id than all others is no other's. */
+  /** Whether a row is certainly not in its table: the whole outbox is in memory, and ids in order of time only grow. */
   function isNew(table: TableName, id: string): boolean {
     if (table === "outbox") return true;
     if (!timeOrderedTables.includes(table)) return false;
@@ -171,7 +171,7 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     return id > last;
   }
 
-  /** A row of the log with what it does not name: who wrote it did not know of it. */
+  /** Adds the columns that a row of the log lacks, because an older version wrote it. */
   function completed(table: TableName, row: Row): Row {
     const values = row as unknown as Readonly<Record<string, unknown>>;
     const lacking = columnsOf(table).filter(({ property }) => values[property] === undefined);
@@ -180,7 +180,7 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     return { ...row, ...Object.fromEntries(lacking.map(({ property }) => [property, before?.[property] ?? null])) };
   }
 
-  /** What can be read again; all of the outbox stays. */
+  /** Drops entries that can be read again, except the outbox. */
   function forgetClean(): void {
     remembered = 0;
     for (const [table, entries] of tables) {
@@ -197,7 +197,7 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     },
     get,
     write(changes) {
-      // What is read, and may fail, comes first: a command is in memory whole, or not at all.
+      // Reads first, because a read may fail: a command must be in memory as a whole or not at all.
       for (const { table, id } of changes) isNew(table, id);
       for (const { table, id, row } of changes) unwritten.add(change(table, id, row));
     },
@@ -209,10 +209,12 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
   };
 }
 
-/** After so many rows it begins anew, but for what the log has: an isolate has many objects, and 128 MB. */
+/**
+ * Maximum rows in memory before those that can be read again are dropped. Many objects share the 128 MB of an isolate.
+ */
 const MOST_REMEMBERED = 1_000;
 
-/** It is sure to be written again, or to go. */
+/** Whether a row will soon be written again or removed. */
 function isMoving({ table, row }: Entry): boolean {
   if (row === null) return false;
   if (table === "hold") return isUnresolved(row as HoldRow);

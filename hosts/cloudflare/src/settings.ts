@@ -4,17 +4,17 @@ import { configOf, type GatewaySettings, gatewaySettings, parseSettings } from "
 import { DAY_MS } from "@inference/protocol/window";
 
 /**
- * What a Worker can do for the gateway. After its client has gone it has 30 s in all, for whatever it said it waits
- * for: the provider is read for 25 of them at most, and the rest is for settling. And it has 128 MB, code and all.
+ * The limits of a Worker. It runs for at most 30 s after its client has disconnected: up to 25 s to read the provider's
+ * answer, the rest to settle. It has 128 MB of memory, including its code.
  */
 const WORKER_LIMITS = { mostDrainMs: 25_000, heldBodyBytes: 16 * 1024 * 1024, heldAnswerBytes: 16 * 1024 * 1024 };
-/** The largest chat that fits there, which is less than elsewhere. */
+/** The largest chat body that fits, which is smaller than on Node. */
 const DEFAULT_CHAT_BODY_BYTES = largestShare(WORKER_LIMITS.heldBodyBytes);
 
-/** Variables and secrets, and what else a Worker is bound to. */
+/** The Worker's bindings, with variables and secrets. */
 type Given = Readonly<Record<string, unknown>>;
 
-/** Throws `SettingsError` naming all that is missing or wrong. */
+/** Throws `SettingsError` with everything that is missing or invalid. */
 export function settingsOf(given: Given): GatewaySettings {
   const { CHAT_BODY_BYTES, ...others } = given as Record<string, string | undefined>;
   return parseSettings(gatewaySettings, {
@@ -27,7 +27,7 @@ export function edgeConfigOf(settings: GatewaySettings): GatewayConfig {
   return configOf(settings, { ...WORKER_LIMITS, pricesFile: settings.PRICES_FILE ?? null });
 }
 
-/** How long the operator wants receipts kept: all that an object has to know for its alarm. */
+/** The retention of receipts, the only setting that an object needs for its alarm. */
 export function receiptMsOf(given: Given): number {
   const settings = parseSettings(receiptSettings, given as Record<string, string | undefined>);
   return settings.RECEIPT_RETENTION_DAYS * DAY_MS;

@@ -1,8 +1,8 @@
 import type { Timers } from "@inference/protocol/timers";
 
 /**
- * A timer belongs to the request that set it: the runtime ignores another request that clears it, and it fires all the
- * same. So what was cancelled is remembered here.
+ * A timer belongs to the request that set it. If another request clears it, the runtime ignores that and the timer
+ * still fires. So each timer remembers whether it was cancelled.
  */
 export const timers: Timers = {
   after(ms, callback) {

@@ -14,7 +14,7 @@ import { log } from "./log.ts";
 export { ChainObject } from "./chain-object.ts";
 export { PartitionObject } from "./partition-object.ts";
 
-/** The event that the code at hand belongs to: work in the background must be told to it. */
+/** The current event, which work in the background must be passed to. */
 const currentEvent = new AsyncLocalStorage<ExecutionContext>();
 
 type Running = { gateway: Gateway; app: App; chain: FollowedChain; refreshPrices(): Promise<void> | undefined };
@@ -24,7 +24,7 @@ export default {
   async fetch(request: Request, bindings: Bindings, event: ExecutionContext): Promise<Response> {
     running ??= start(bindings);
     const answer = currentEvent.run(event, serve, request, running, event);
-    // A client that leaves takes its event with it, and neither `catch` nor `finally` runs then: unless it is waited for.
+    // Otherwise the event ends with its client, and then neither `catch` nor `finally` runs.
     event.waitUntil(answer);
     return answer;
   },
@@ -41,7 +41,7 @@ async function serve(request: Request, { app, chain, refreshPrices }: Running, e
   return app.fetch(request, { peerAddress: request.headers.get("cf-connecting-ip") ?? undefined });
 }
 
-/** The runtime makes a request of any host; where it is none, the address is no URL. */
+/** The runtime passes on a request with an invalid host, whose address is no URL. */
 function unreadable(): Response {
   const id = makeRequestId(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
   const { status, headers, body } = malformed(id, "invalid_request", "The request cannot be read: Invalid URL.");
@@ -50,7 +50,7 @@ function unreadable(): Response {
 
 const SHOWS_CHAIN = /\/(credits|status|healthz|metrics)$/;
 const SHOWN_AFTER_MS = 1_000;
-/** All other requests look for one thing: that the chain's object goes on. */
+/** Other requests only keep the chain's object running. */
 const LOOK_AFTER_MS = 10_000;
 
 function start(bindings: Bindings): Running {
@@ -63,8 +63,8 @@ function start(bindings: Bindings): Running {
 }
 
 /**
- * A Worker has no timers of its own: a request that finds prices old has them read again, and waits for them only where
- * there are none yet. Who needs a price and finds none says so itself.
+ * A Worker has no timers of its own, so a request that finds old prices has them read again. It waits for them only if
+ * there are none. Code that needs a price and finds none throws.
  */
 function makePriceRefresh({ environment, prices }: Gateway): Running["refreshPrices"] {
   let readAt = Number.NEGATIVE_INFINITY;

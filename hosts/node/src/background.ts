@@ -1,7 +1,7 @@
-/** Work that goes on after its answer has left, so that a stop can wait for it. */
+/** Work that goes on after its answer was sent. A stop waits for it. */
 export type Background = {
   add(work: Promise<unknown>): void;
-  /** Resolves when all of it is over, or after this long. */
+  /** Resolves when all work has ended, or after this time. */
   settled(withinMs: number): Promise<void>;
 };
 

@@ -12,8 +12,8 @@ import { openUpstream } from "./upstream.ts";
 type Files = { pricesFile: string | null };
 
 /**
- * Throws `SettingsError` if the provider does not accept the key: every request would fail. A provider that cannot be
- * asked, or that refuses for another reason, keeps nobody from starting: the health tells it.
+ * Throws `SettingsError` if the provider does not accept the key, because every request would fail. If the provider
+ * cannot be asked, or refuses for another reason, the gateway starts, and its health shows the problem.
  */
 export async function checkKey(settings: NodeSettings, files: Files): Promise<void> {
   await withUpstream(settings, async (transport) => {
@@ -26,7 +26,7 @@ export async function checkKey(settings: NodeSettings, files: Files): Promise<vo
   });
 }
 
-/** Throws `SettingsError` if the gateway could not start for its prices, or its names of models. */
+/** Throws `SettingsError` if the gateway could not start because of its prices or model aliases. */
 export async function checkPrices(settings: NodeSettings, files: Files): Promise<void> {
   await withUpstream(settings, async (transport) => {
     const config = configWithout(settings, files);
@@ -49,5 +49,5 @@ async function withUpstream(settings: NodeSettings, work: (upstream: UpstreamTra
   }
 }
 
-/** A check keeps nothing. */
+/** A check stores nothing. */
 const nothing: Environment["keyValue"] = { get: async () => null, put: async () => {}, delete: async () => {} };

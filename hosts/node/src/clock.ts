@@ -1,11 +1,10 @@
 /**
- * The ledger's own clock: it goes on evenly while the wall clock may be set. A request that took its time from a wall
- * clock which jumped is then refused, so that no jump ever moves spending into another day. A new time that has held
- * for a minute is believed.
+ * The ledger's clock. It does not follow a wall clock that is set to another time: a request with such a time is
+ * refused, so that no jump moves spending into another day. A new time is accepted after a minute.
  */
 export function makeSteadyClock(options: {
   wall(): number;
-  /** Ms since some moment, never set. */
+  /** Ms since some moment. It is never set. */
   monotonic(): number;
   onJump(ms: number): void;
 }): () => number {
@@ -29,6 +28,6 @@ export function makeSteadyClock(options: {
   };
 }
 
-/** Between two looks at it, a clock that is merely corrected stays within this. */
+/** The largest difference between two reads that counts as a normal correction of the clock. */
 const MAX_DRIFT_MS = 1_000;
 const BELIEVED_AFTER_MS = 60_000;

@@ -6,8 +6,8 @@ import { CREATE_LOG, openRowLog } from "./row-log.ts";
 export type Synchronous = "FULL" | "NORMAL";
 
 /**
- * Opens the ledger's file and keeps it to this connection: another one fails here, with one line. `FULL` makes every
- * commit survive a power cut; `NORMAL` survives the death of the process only.
+ * Opens the ledger's file with an exclusive lock. If another process has it, this throws an error of one line. With
+ * `FULL` every commit survives a power cut, with `NORMAL` only the end of the process.
  */
 export function openDatabase(file: string, synchronous: Synchronous = "FULL"): DatabaseSync {
   const database = connect(file);
@@ -15,12 +15,12 @@ export function openDatabase(file: string, synchronous: Synchronous = "FULL"): D
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA cache_size = -16384");
-    // 16 MB of them: the log's own pages, and those of a busy account, are copied back once for many commits.
+    // 16 MB: pages of the log and of busy accounts are then copied back once for many commits.
     database.exec("PRAGMA wal_autocheckpoint = 4000");
     database.exec("PRAGMA temp_store = MEMORY");
     migrate(database, file);
     database.exec(`PRAGMA synchronous = ${synchronous}`);
-    // Nobody else has the file: what a gateway that died left in its log is folded here.
+    // The file is locked. Rows that an earlier process left in the log are folded here.
     openRowLog(database).foldAll();
     return database;
   } catch (error) {
@@ -30,8 +30,8 @@ export function openDatabase(file: string, synchronous: Synchronous = "FULL"): D
 }
 
 /**
- * The one name of a gateway's file, whatever links lead to it: SQLite finds its log by that name. The file is there
- * afterwards.
+ * The real path of a gateway's file, because SQLite finds its log by the file's name. Creates the file if it does not
+ * exist.
  */
 export function fileOf(file: string): string {
   if (file === "" || file === ":memory:" || file.startsWith("file:")) {
@@ -39,7 +39,7 @@ export function fileOf(file: string): string {
   }
   let name: string;
   try {
-    // Never one that is there: closing it would let go of the locks that SQLite has on it in this process.
+    // An existing file is not opened: closing it would release SQLite's locks of this process.
     if (statSync(file, { throwIfNoEntry: false }) === undefined) closeSync(openSync(file, "a"));
     name = realpathSync(file);
   } catch (error) {
@@ -74,7 +74,7 @@ export function sqliteCode(error: unknown): number | undefined {
   return typeof code === "number" ? code & 0xff : undefined;
 }
 
-/** Whether what failed may succeed once there is room. */
+/** Whether an operation failed because the disk is full. It may succeed later. */
 export function isDiskFull(error: unknown): boolean {
   return sqliteCode(error) === SQLITE_FULL;
 }
@@ -89,7 +89,7 @@ function isBusy(error: unknown): boolean {
 }
 
 function migrate(database: DatabaseSync, file: string): void {
-  // Two that start at once make the tables once. In EXCLUSIVE mode the lock is kept from here on.
+  // Of two processes that start at once, one creates the tables. In EXCLUSIVE mode the lock is kept from here on.
   database.exec("BEGIN IMMEDIATE");
   const stored = Number(database.prepare("PRAGMA user_version").get()?.user_version);
   if (stored !== 0 && !isReadableSchema(stored)) {

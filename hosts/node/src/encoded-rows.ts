@@ -3,16 +3,18 @@ import { type SqlValue, tableSql } from "@inference/ledger/sql";
 import type { Row, TableName } from "@inference/ledger/tables";
 
 /**
- * Changed rows on their way to the disk, flat, so that they cost little to send and to keep. For each a head, which
- * says its table and what is done with it, and then its values: the number of columns, partition, id and columns of a
- * whole row; a bit for each changed column, partition, id and their values of one that is there; partition and id of
- * one to remove.
+ * Changed rows for the log, as one flat list, which is cheap to serialize. Each row begins with a number for its table
+ * and kind. Then follow, by kind:
  *
- * They outlive their process, in the log: tables and columns have the numbers of their places, so new ones come last.
+ * - `WHOLE`: the number of columns, partition, id, and all columns
+ * - `CHANGED`: a bit for each changed column, partition, id, and the changed columns
+ * - `REMOVED`: partition and id
+ *
+ * The log outlives the process. Tables and columns are numbered by their places, so new ones must come last.
  */
 export type EncodedRows = SqlValue[];
 
-/** A row's change: from what is stored, undefined if that is nothing or not known, to what is to be there. */
+/** A row's change: `stored` is the row before it, undefined if there is none or it is unknown; null removes the row. */
 export type RowChange = { partition: string; table: TableName; id: string; stored: Row | undefined; row: Row | null };
 
 export const WHOLE = 0;

@@ -2,30 +2,30 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDiskFull } from "./database.ts";
 import type { RowLog } from "./row-log.ts";
 
-/** Folds a log while nothing is being committed, in parts as small as requests can wait for. */
+/** Folds a log between commits, in parts that are small enough for requests to wait for. */
 export type Folding = {
-  /** After an append: folds soon, at the latest after a while. */
+  /** After an append: folds soon, or after a time. */
   soon(): void;
-  /** Before an append: folds until the log is not behind. */
+  /** Before an append: folds until the log is no longer behind. */
   keepUp(): void;
-  /** Folds all that is in the log now. Rejects if that fails. */
+  /** Folds everything that is in the log now. Rejects if that fails. */
   all(): Promise<void>;
-  /** Folds nothing any more by itself. */
+  /** Stops folding by itself. */
   stop(): void;
 };
 
 export type FoldingListeners = {
-  /** Up to which number all rows are in their tables. */
+  /** All rows up to this number of the log are in their tables. */
   onFolded(number: number): void;
-  /** A fold failed, and trying again would not help. */
+  /** A fold failed, and a retry would not help. */
   onFailed(error: unknown): void;
 };
 
-/** The tables are behind by no more than this, and what is in memory because of it grows no longer. */
+/** The longest time that the tables are behind the log. It bounds the rows in memory. */
 const FOLD_AFTER_MS = 250;
 
 export function foldInBetween(log: RowLog, { onFolded, onFailed }: FoldingListeners): Folding {
-  /** Starts the next fold. An append neither clears nor postpones it: under steady traffic there is always another. */
+  /** Starts the next fold. An append does not postpone it, because steady traffic would postpone it forever. */
   let timer: NodeJS.Timeout | undefined;
   let isNext = false;
   let isStopped = false;

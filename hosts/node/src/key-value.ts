@@ -2,8 +2,8 @@ import type { KeyValueStore } from "@inference/gateway/environment";
 import { connect } from "./database.ts";
 
 /**
- * The key-value store on one machine: a file of its own, so that a put waits for no commit of the ledger's and for no
- * disk. What it holds can be lost and made again.
+ * The key-value store on one machine. It has its own file, so that a write waits neither for a commit of the ledger nor
+ * for the disk. Its contents can be recreated.
  */
 export function openKeyValue(file: string, now: () => number): KeyValueStore & { close(): void } {
   const database = connect(file);
@@ -42,5 +42,5 @@ export function openKeyValue(file: string, now: () => number): KeyValueStore & {
   };
 }
 
-/** More than a put adds: what is over goes, and no put waits for much of it. */
+/** Expired rows that a put removes: more than it adds, and few enough not to delay it. */
 const TIDIED_BY_A_PUT = 4;

@@ -13,30 +13,30 @@ import { openRowCache } from "./row-cache.ts";
 import { openRowLog } from "./row-log.ts";
 
 /**
- * The ledger on one machine: every partition in one SQLite file, its rows cached in memory. Sagas run at once and
- * whole; what they changed goes to disk in one commit for all of them, as one row of a log, and nobody hears of it
- * before that. Between commits the log is folded into the tables.
+ * The ledger on one machine: all partitions are in one SQLite file, with a cache of their rows in memory. A saga runs
+ * as a whole, at once. One commit writes the changes of many sagas as one row of a log, and no result is returned
+ * before it. Between commits the log is folded into the tables.
  *
- * A commit that fails leaves memory ahead of the disk, so the process must end (`onFatal`) and start again from the
- * disk. A full disk is the exception: memory is dropped, what must not be lost is tried again, and the rest is refused.
+ * After a failed commit memory is ahead of the disk, so the process must end (`onFatal`) and start again from the disk.
+ * A full disk is the exception: the cache is dropped, sagas with `untilDurable` are tried again, and others fail.
  */
 export type NodeLedger = LedgerClient & {
-  /** Delivers what an earlier process left in its outboxes. Answers how many were there. */
+  /** Makes the deliveries that an earlier process left in its outboxes. Returns their number. */
   recover(): Promise<number>;
-  /** Unresolved holds of owners: at start, all of them belong to nobody. */
+  /** The owners' unresolved holds. At the start no process works on them. */
   unresolvedHolds(): LapsedHold[];
-  /** Commits what is pending, and resolves once it is durable, and in its tables if they can be written. */
+  /** Commits what is pending. Resolves once it is durable and, if the tables can be written, folded. */
   flush(): Promise<void>;
-  /** As `flush`, and then nothing is written any more. The database is the caller's to close. */
+  /** As `flush`. Nothing is written after it. The caller closes the database. */
   close(): Promise<void>;
 };
 
 export type NodeLedgerOptions = {
   now(): number;
   onAlert(message: string): void;
-  /** The ledger can not go on in this process. */
+  /** The ledger has stopped, and the process must end. */
   onFatal(error: unknown): void;
-  /** Told before and after every commit, with the number of rows in it. */
+  /** Called before and after every commit, with the number of its rows. */
   onCommit?(stage: "before" | "after", rows: number): void;
 };
 
@@ -49,11 +49,11 @@ type Waiting = {
 };
 
 const FULL_DISK_RETRY_MS = 250;
-/** Sagas that are worth a commit, without waiting for more. */
+/** A commit does not wait for more than this many sagas. */
 const FULL_GROUP = 128;
-/** So long a commit waits for more, while each turn of the event loop brings some: it costs an fsync. */
+/** How long a commit waits for more sagas while each turn of the event loop brings some. A commit costs an fsync. */
 const GATHER_MS = 4;
-/** From one try of a delivery that failed to the next. */
+/** Time between two tries of a failed delivery. */
 const REDELIVER_MS = 600_000;
 
 export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOptions): NodeLedger {
@@ -66,7 +66,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   let dead = false;
   let redelivers = false;
 
-  /** Applies one command, and at once every delivery that it causes: they share its commit. */
+  /** Applies a command and the deliveries that it causes, in one commit. */
   function execute(partition: Partition, command: Command): Reply {
     const outcome = apply(partition, rows.partition(partition), command, options.now());
     rows.write(partition, outcome.changes);
@@ -79,7 +79,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     return outcome.reply;
   }
 
-  /** Whether it was taken. One that fails harms no other: it waits in the outbox, and is made again later. */
+  /** Whether a delivery was acknowledged. A failed one stays in the outbox, and is made again later. */
   function deliver(partition: Partition, id: string, make: () => Reply): boolean {
     try {
       return isAcknowledged(make());
@@ -108,10 +108,10 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       redeliverLater();
       return 0;
     }
-    // Those on disk that memory has not acknowledged since.
+    // Deliveries on disk that were not acknowledged in memory since.
     const left = rows.outbox().filter(({ partition, row }) => rows.partition(partition).get("outbox", row.id));
     for (const { partition, row } of left) {
-      // Taken: what the command `acknowledge` does.
+      // As the command `acknowledge` does.
       if (deliver(partition, row.id, () => execute(row.target, JSON.parse(row.command) as Command))) {
         rows.write(partition, [{ table: "outbox", id: row.id, row: null }]);
       } else redeliverLater();
@@ -135,7 +135,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     return step.value;
   }
 
-  /** Lets a saga undo what it did before a step of it failed. Throws if it does not, or cannot. */
+  /** Lets a saga undo its earlier steps after a failed one. Throws if it does not, or cannot. */
   function undo(saga: Saga<unknown>, error: unknown): void {
     let step = saga.throw(error);
     while (!step.done) step = saga.next(execute(step.value.partition, step.value.command));
@@ -157,7 +157,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       try {
         entry.result = runWhole(entry.saga());
       } catch (error) {
-        // A defect of ours halfway through a saga: what it did and did not undo stands, as after a crash between steps.
+        // A bug in the middle of a saga. Steps that were not undone stay, as after a crash between steps.
         entry.reject(error);
         schedule();
         return;
@@ -167,25 +167,25 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     schedule();
   }
 
-  /** Begins a commit soon: alone, a saga is committed at the end of its turn; in a crowd, one commit serves many. */
+  /** Begins a commit soon: at the end of the turn for a single saga, a little later if more sagas arrive. */
   function schedule(): void {
-    // While the disk is full the retry is on its way already.
+    // While the disk is full a retry is scheduled already.
     if (gathering || !writable) return;
     gathering = true;
     setImmediate(gather, waiting.length, performance.now());
   }
 
-  /** Once a turn: begins unless the last turn has brought more. */
+  /** Runs once a turn: begins the commit unless the last turn brought more sagas. */
   function gather(before: number, since: number): void {
     const isEnough = waiting.length === before || waiting.length >= FULL_GROUP;
     if (isEnough || performance.now() - since >= GATHER_MS) begin();
     else setImmediate(gather, waiting.length, since);
   }
 
-  /** Commits everything that waits, and answers. */
+  /** Commits all waiting sagas, and resolves them. */
   function begin(): void {
     gathering = false;
-    // Left over from before the disk was full: what waits has been dropped from memory, and the retry runs it again.
+    // Scheduled before the disk was full. The waiting sagas are no longer in memory, and the retry runs them again.
     if (!writable && !dead) return;
     const group = waiting;
     waiting = [];
@@ -214,8 +214,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   }
 
   /**
-   * Answers a question now, and tells once that is true: answers are from memory, which may be ahead of the disk. What
-   * cannot be made true is dropped from memory, and then the disk is asked.
+   * Answers a question from memory, and resolves once that state is durable. If the commit fails, memory is dropped and
+   * the question is answered again.
    */
   async function ask<T>(question: () => T): Promise<T> {
     if (rows.pendingRows() === 0 || !isWritable()) return question();
@@ -232,7 +232,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     });
   }
 
-  /** Waits until the tables have all that has been answered: what walks through them sees no memory. */
+  /** Waits until all answered changes are in the tables, for queries that do not read memory. */
   async function tablesAreTrue(): Promise<void> {
     await ask(nothing);
     try {
@@ -245,11 +245,11 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
 
   async function flush(): Promise<void> {
     begin();
-    // What cannot be folded now is durable all the same.
+    // Rows that cannot be folded now are still durable.
     await folding.all().catch(nothing);
   }
 
-  /** What is durable cannot be folded: whoever opens the file next folds it. */
+  /** The log cannot be folded. The next process that opens the file folds it. */
   function stop(error: unknown): void {
     const group = waiting;
     waiting = [];
@@ -294,7 +294,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     },
     async lapsedHolds(at, limit) {
       await tablesAreTrue();
-      // The caller's clock may have jumped: no request is over before its time has passed here.
+      // The caller's clock may have jumped. No lease lapses before the ledger's clock says so.
       return rows.unresolvedHolds(Math.min(at, options.now()), limit);
     },
     async overdue(table, before, page) {
@@ -310,7 +310,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   };
 }
 
-/** A saga for one who only waits. */
+/** A saga without steps, for reads that wait for a commit. */
 function readNothing(): Saga<undefined> {
   return [][Symbol.iterator]() as unknown as Saga<undefined>;
 }

@@ -11,7 +11,7 @@ import { makeTurns } from "./turns.ts";
 
 export type ListenSettings = { HOST: string; PORT: number; STALLED_READER_MS: number };
 
-/** Serves the app over HTTP. Throws one line if the port is taken. */
+/** Serves the app over HTTP. Throws an error of one line if the port is in use. */
 export async function listen(
   app: App,
   { HOST, PORT, STALLED_READER_MS }: ListenSettings,
@@ -25,31 +25,31 @@ export async function listen(
           if (outgoing.destroyed) queueMicrotask(callback);
           else outgoing.once("close", callback);
         },
-        // The listener would end a stream that fails as if it were whole, where it waits for the client.
+        // The listener would end a failed stream as if it were complete, if it waits for the client.
         breakOff: () => outgoing.destroy(),
       }),
     { errorHandler: malformedResponse },
   );
   const turns = makeTurns();
-  // Without a host it is refused all the same, but in our words.
+  // A request without a host is refused later, with the gateway's error.
   const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => {
     paceBody(incoming, turns);
     void listener(incoming, outgoing);
   });
-  // An expectation nobody has heard of changes nothing about the request.
+  // An unknown expectation is ignored.
   server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
-  // A client that has ended its side may still wait for its answer.
+  // A client that has closed its side may still wait for the answer.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   const { slowestReaderBytesPerS } = limits;
   const responses = watchResponses(server, { stalledReaderMs: STALLED_READER_MS, slowestReaderBytesPerS });
   server.on("clientError", (error, socket) => {
-    // Bytes of ours in the middle of an answer would be taken for a part of it.
+    // An error in the middle of an answer would be taken for a part of it.
     if (responses.isOn(socket)) socket.destroy();
     else endMalformed(error, socket);
   });
   server.keepAliveTimeout = 75_000;
   server.headersTimeout = 20_000;
-  // For a request to arrive; its body has a deadline of its own before that. An answer may take as long as its stream.
+  // For a request to arrive. Its body has an earlier deadline, and an answer has none here.
   server.requestTimeout = 60_000;
   server.maxHeadersCount = 100;
   server.maxConnections = MAX_CONNECTIONS;
@@ -75,8 +75,8 @@ export async function listen(
   };
 }
 
-/** Each takes memory before it has asked for anything. */
+/** Each connection takes memory before its first request. */
 const MAX_CONNECTIONS = 10_000;
 
-/** How long answers in flight may take to leave once the gateway is to stop. */
+/** How long a stop waits for the answers in flight. */
 const CLOSE_MS = 20_000;

@@ -7,8 +7,8 @@ import { nodeSettings } from "./settings.ts";
 import { startNodeGateway } from "./start.ts";
 
 /**
- * `npm run gateway`: the gateway alone, told by its environment. Ends with one line and a non-zero code if it cannot
- * run. With `--check` it looks at its settings, the provider's key and the prices, and ends.
+ * `npm run gateway`: the gateway alone, with settings from the environment. If it cannot run, it ends with an error of
+ * one line. With `--check` it checks its settings, the provider's key and the prices, and ends.
  */
 logWhatIsPrinted();
 try {

@@ -6,9 +6,7 @@ import { type Malformed, malformed } from "@inference/gateway/http/malformed";
 import type { ErrorCode } from "@inference/protocol/errors";
 import { makeRequestId } from "@inference/protocol/id";
 
-/**
- * Answers to what never becomes a request, because it is not HTTP or has no usable address: errors as all others are.
- */
+/** The error response for input that is no HTTP request, or has no usable address. */
 export function malformedResponse(error: unknown): Response {
   const { status, headers, body } =
     error instanceof RequestError
@@ -17,7 +15,7 @@ export function malformedResponse(error: unknown): Response {
   return new Response(body, { status, headers });
 }
 
-/** The same where there is only a socket, which is closed after it. */
+/** The same on a socket, which is closed after it. */
 export function endMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import type { Turns } from "./turns.ts";
 
-/** A body in so many chunks may not be of fewer bytes a chunk than this: each costs a microsecond whatever is in it. */
+/** A body with more chunks than this must have at least `SMALL_CHUNK_BYTES` a chunk: each chunk costs a microsecond. */
 const MAX_SMALL_CHUNKS = 4096;
 const SMALL_CHUNK_BYTES = 16;
-/** Chunks that arrive in one turn are passed on together, or when they come to so many bytes. */
+/** Chunks of one turn of the event loop are passed on together, or when they have this many bytes. */
 const GATHERED_BYTES = 64 * 1024;
 
 /**
- * Passes a request's body on in few parts, and of all large bodies together only so many bytes in each turn of the
- * event loop. The connection waits while a part does.
+ * Passes a request's body on in few parts, and limits the bytes of all large bodies in each turn of the event loop. The
+ * connection waits while a part waits.
  */
 export function paceBody(incoming: IncomingMessage, turns: Turns): void {
   takeTurns(incoming, turns);
@@ -36,8 +36,8 @@ function takeTurns(incoming: IncomingMessage, turns: Turns): void {
 }
 
 /**
- * Makes a chunked body arrive in few parts. Node passes each chunk of HTTP on by itself, and a stream of the web takes
- * 15 microseconds for each: a body of single bytes would hold the event loop for a third of a second at a time. One of
+ * Gathers the chunks of a body into few parts. Node passes on each chunk of HTTP, and a web stream takes 15
+ * microseconds for each: a body of single bytes would block the event loop for a third of a second at a time. A body of
  * too many small chunks is cut off.
  */
 function gatherChunks(incoming: IncomingMessage): void {

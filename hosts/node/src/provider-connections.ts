@@ -2,21 +2,21 @@ import type { Socket } from "node:net";
 import { buildConnector, Client, type Dispatcher } from "undici";
 
 /**
- * Keep-alive connections to one origin, each used by one request at a time. What HTTP/1.1 leaves open is closed here:
+ * Keep-alive connections to one origin, each used by one request at a time. They prevent that an answer reaches the
+ * wrong request:
  *
- * - A byte that comes while no request is outstanding closes its connection.
- * - A connection rests after each answer before it is used again, so that a second answer that nobody asked for comes
- *   while no request is outstanding, and is not taken for the answer to the next request.
- * - `100 Continue`, which nobody asked for either, is left out. The client library takes it for a broken answer; other
- *   informational answers it reports.
+ * - A byte that arrives while no request is outstanding closes its connection.
+ * - A connection rests after each answer before it is used again. A second, unrequested answer arrives in that time, and
+ *   is not taken for the answer to the next request.
+ * - `100 Continue` is removed. The client library takes an unrequested one for a broken answer.
  */
 export type Connections = {
-  /** Sends a request on a connection that has rested, or on a new one. False: all that there may be are in use. */
+  /** Sends a request on a connection that has rested, or on a new one. False if all connections are in use. */
   dispatch(options: Dispatcher.DispatchOptions, handler: ResponseHandler): boolean;
   close(): Promise<void>;
 };
 
-/** What happens to a request. Exactly one of `onEnd` and `onError` is called, as the last. */
+/** The events of a request. The last one is either `onEnd` or `onError`. */
 export type ResponseHandler = {
   onStart(controller: Dispatcher.DispatchController): void;
   onHeaders(controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void;
@@ -26,26 +26,26 @@ export type ResponseHandler = {
 };
 export type ResponseHeaders = Record<string, string | string[] | undefined>;
 
-/** Every client's connection may need one to the provider, and so do answers that are read on for clients that left. */
+/** Each client connection may need one, and so do answers that are read on after their client has disconnected. */
 export const MAX_PROVIDER_CONNECTIONS = 16_384;
 const CONNECT_MS = 10_000;
-/** How long a connection rests after an answer. A provider that gathers small writes may wait for a late ACK: 40 ms. */
+/** How long a connection rests after an answer. A provider with Nagle's algorithm may wait 40 ms for a delayed ACK. */
 const REST_MS = 50;
 
-/** One client of the library's is one connection, opened again when it is needed. */
+/** A client of the library is one connection, which it reopens when needed. */
 type Connection = { client: Client; state: ConnectionState };
 type ConnectionState = "unused" | "waiting" | "answering" | "resting";
 
 export function openConnections(origin: string): Connections {
   const connector = buildConnector({ timeout: CONNECT_MS, allowH2: false });
   const all = new Set<Connection>();
-  /** By the time of their last answer, which is when they were put here. */
+  /** In the order of their last answers. */
   const resting: { connection: Connection; since: number }[] = [];
 
   function open(): Connection {
     const client = new Client(origin, {
       pipelining: 1,
-      // Whoever asks says with a signal how long it waits: the same on every host.
+      // The caller limits the time with a signal, as on every host.
       headersTimeout: 0,
       bodyTimeout: 0,
       allowH2: false,
@@ -64,7 +64,7 @@ export function openConnections(origin: string): Connections {
     return connection;
   }
 
-  /** The one that was used last of those that have rested: the others may then grow old and close. */
+  /** Takes the rested connection that was used last, so that the others can idle and close. */
   function takeRested(): Connection | undefined {
     const now = performance.now();
     const index = resting.findLastIndex(({ since }) => now - since >= REST_MS);
@@ -109,7 +109,7 @@ export function openConnections(origin: string): Connections {
   };
 }
 
-/** Stands between a socket and the library, which takes all bytes by `read`. */
+/** Filters the bytes between a socket and the library, which reads them with `read`. */
 function watchBytes(socket: Socket, connection: Connection): void {
   const read = socket.read.bind(socket);
   let held: Buffer | null = null;
@@ -128,10 +128,10 @@ function watchBytes(socket: Socket, connection: Connection): void {
 
 const CONTINUE = Buffer.from("HTTP/1.1 100");
 const HEAD_END = "\r\n\r\n";
-/** The most of a `100 Continue` that is waited for. */
+/** The largest `100 Continue` that is waited for. */
 const MAX_CONTINUE_BYTES = 4096;
 
-/** Where an answer begins: what comes after each `100 Continue`. Not whole: it may be the first bytes of one. */
+/** Removes each `100 Continue`. `isWhole` is false if the rest may be the beginning of one. */
 function withoutContinue(bytes: Buffer): { rest: Buffer; isWhole: boolean } {
   let rest = bytes;
   while (rest.length > 0) {

@@ -2,33 +2,33 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** The responses that are under way: from a request's head until the last byte was sent or the connection closed. */
+/** The responses in progress: from a request's head until the last byte was sent or the connection closed. */
 export type Responses = {
-  /** Whether one is on this connection. */
+  /** Whether this connection has one. */
   isOn(socket: Duplex): boolean;
   /**
-   * Once called, a connection ends with the response it is at, so that a client that keeps its connection does not keep
-   * the gateway: it is told so in the response's headers or, where they have left already, by the connection's end.
+   * Closes each connection after its present response, so that keep-alive does not delay a stop. The client is told in
+   * the response's headers or, if they were sent already, by the end of the connection.
    */
   leave(): void;
 };
 
 export type ReaderLimits = {
-  /** How long a reader may take too little of what waits for it before its connection is closed. */
+  /** How long a client may read too slowly before its connection is closed. */
   stalledReaderMs: number;
-  /** What is too little: less than so many bytes a second over that time, and less than all. */
+  /** The rate over that time below which a client with waiting bytes is too slow. */
   slowestReaderBytesPerS: number;
 };
 
 type Connection = {
   responses: Set<ServerResponse>;
-  /** Since when its reader has been measured, and what it had taken by then; null while nothing waits for it. */
+  /** When the measurement began, and the bytes that were read by then; null while no bytes wait. */
   measured: { sinceMs: number; takenBytes: number } | null;
 };
 
 /**
- * Watches every connection of a server. Closes those whose reader stands still or is too slow, whatever they are sent:
- * one timer looks at all of them. Tells queued responses of a connection's end, which Node tells the current one alone.
+ * Watches all connections of a server with one timer, and closes those whose client reads too slowly. When a connection
+ * closes, it also emits `close` on queued responses: Node does so on the current one only.
  */
 export function watchResponses(server: Server, limits: ReaderLimits): Responses {
   const connections = new Map<Duplex, Connection>();
@@ -36,7 +36,7 @@ export function watchResponses(server: Server, limits: ReaderLimits): Responses 
   let leaving = false;
 
   function closeIdle(): void {
-    // A connection on which no request ever came is not idle to the server: it would be waited for.
+    // To the server a connection without any request is not idle, and the stop would wait for it.
     if (underWay === 0) server.closeAllConnections();
     else server.closeIdleConnections();
   }
@@ -50,7 +50,7 @@ export function watchResponses(server: Server, limits: ReaderLimits): Responses 
     socket.on("close", () => {
       connections.delete(socket);
       for (const response of connection.responses) {
-        // It waited behind another one, and would never hear of it.
+        // It was queued behind another response.
         if (response.socket === null) response.destroy().emit("close");
       }
     });
@@ -91,7 +91,7 @@ export function watchResponses(server: Server, limits: ReaderLimits): Responses 
 }
 
 function closeIfStalled(socket: Socket, connection: Connection, limits: ReaderLimits, now: number): void {
-  // A connection that we have ended waits for its client's end, which counts as reading the last of it.
+  // A connection that the gateway has ended waits until the client closes its side, which counts as reading.
   if (socket.writableLength === 0 && !socket.writableEnded) {
     connection.measured = null;
     return;
@@ -107,8 +107,8 @@ function closeIfStalled(socket: Socket, connection: Connection, limits: ReaderLi
 }
 
 /**
- * The bytes that the operating system has taken over. The socket's own `bytesWritten` counts what waits too, and a chunk
- * may be a whole answer. Only the handle knows what is left of a chunk; Node's own timeouts read it as well.
+ * The bytes that the operating system has accepted. The socket's `bytesWritten` includes waiting bytes, and a chunk may
+ * be a whole answer. Only the handle knows what is left of a chunk. Node's timeouts read it too.
  */
 function taken(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: { bytesWritten: number; writeQueueSize: number } | null };
@@ -116,21 +116,21 @@ function taken(socket: Socket): number {
 }
 
 /**
- * A client that has ended its side may wait for its answer, or may be gone: its end looks the same. Amid a stream it is
- * taken for gone. Before its answer begins it is asked.
+ * Handles a client that has closed its side. It may wait for the answer, or may be gone, which looks the same. During a
+ * stream it counts as gone. Before the answer begins it is probed.
  */
 function readerEnded(response: ServerResponse): void {
   const { req, socket, headersSent, writableEnded } = response;
   if (writableEnded) return;
-  // HTTP/1.0 has no informational responses to ask by.
+  // HTTP/1.0 has no informational responses to probe with.
   if (headersSent || req.httpVersion === "1.0") socket?.end();
   else probe(response, 0);
 }
 
 /**
- * Sends informational responses, which HTTP/1.1 clients are to skip; a few take one for the answer, as Python's
- * `http.client` does. Only a client that has ended its side is sent one, and without them one that has gone would be
- * served and charged. Who is gone answers the first by a reset, which the next one meets.
+ * Sends informational responses, which HTTP/1.1 clients must skip. A few clients take one for the answer, such as
+ * Python's `http.client`, so only a client that has closed its side gets them. A client that is gone answers the first
+ * with a reset, and the next write then fails. Without probes it would be served and charged.
  */
 function probe(response: ServerResponse, sent: number): void {
   const wait = PROBES_AFTER_MS[sent];
@@ -139,5 +139,5 @@ function probe(response: ServerResponse, sent: number): void {
   setTimeout(probe, wait, response, sent + 1).unref();
 }
 
-/** From one probe to the next. Some clients take no more than five informational responses. */
+/** The times between probes. Some clients accept at most five informational responses. */
 const PROBES_AFTER_MS = [50, 500, 3_000, 0];

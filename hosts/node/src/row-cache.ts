@@ -10,41 +10,40 @@ import { type EncodedRows, encodeRow } from "./encoded-rows.ts";
 import { prepareStatements } from "./statements.ts";
 
 /**
- * The rows of all partitions: memory in front of the file. A row that was read or written recently is in memory; a
- * changed one is pending until the next commit, and on its way until it is in its table. Only rows a request can need
- * again stay: what is written once (receipts, uses, resolved holds) leaves memory when it is in its table, and so does
- * a key that is revoked.
+ * A cache of the rows of all partitions. It has the rows that were read or written recently. A changed row is pending
+ * until the next commit, and unfolded until it is in its table. Rows that are written once (receipts, uses, resolved
+ * holds) and revoked keys leave the cache when they are in their tables.
  */
 export type RowCache = {
   partition(name: Partition): ReadRows;
   write(name: Partition, changes: readonly Change[]): void;
   pendingRows(): number;
-  /** Takes what is pending, to be made durable. It stays in memory until it is in its tables. */
+  /** Takes the pending rows to commit them. They stay in memory until they are in their tables. */
   take(): Batch;
   /** The batch is durable, under this number. */
   logged(batch: Batch, number: number): void;
   /** The batches up to this number are in their tables. */
   folded(number: number): void;
-  /** Forgets everything that is not durable. */
+  /** Drops all rows that are not durable. */
   discard(): void;
   unresolvedHolds(leaseBefore: number, limit: number): { partition: Partition; hold: HoldRow }[];
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   outbox(): { partition: Partition; row: OutboxRow }[];
 };
 
-/** Changed rows on their way to the disk: encoded, and what each of them was when it was taken. */
+/** Rows of one commit: encoded, with their entries and the rows at that time. */
 export type Batch = { rows: EncodedRows; entries: Entry[]; taken: readonly (Row | null)[] };
 
-/** One row in memory; null: known to be gone. */
+/** One row in memory; null: known not to exist. */
 type Entry = {
   partition: CachedPartition;
   table: TableName;
   id: string;
   row: Row | null;
-  /** What is on disk, or on its way there; undefined: nothing, or not known. */
+  /** The row on disk, or in a commit; undefined if there is none or it is unknown. */
   stored: Row | undefined;
   pending: boolean;
-  /** In how many batches it is on its way to its table. */
+  /** The number of batches with this row that are not folded. */
   beingWritten: number;
 };
 
@@ -70,10 +69,10 @@ export function openRowCache(database: DatabaseSync): RowCache {
     forgettableTables.map((table) => [table, database.prepare(overdueWalks[table].select)]),
   ) as Record<ForgettableTable, StatementSync>;
   const partitions = new Map<Partition, CachedPartition>();
-  /** Entries without a row, in the order in which they went. */
+  /** Entries without a row, in the order of their removal. */
   const gone = new Set<Entry>();
   let pending: Entry[] = [];
-  /** Batches that are durable, and not in their tables as far as is known. */
+  /** Batches that are durable and not known to be folded. */
   let unfolded: { batch: Batch; number: number }[] = [];
   let foldedUntil = 0;
 
@@ -160,7 +159,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
     }
   }
 
-  /** A row that came and went comes again soon, such as an account's share of the ceiling. */
+  /** Keeps an entry without a row: rows such as an account's share of the ceiling are soon created again. */
   function keepGone(entry: Entry): void {
     gone.add(entry);
     if (gone.size <= MAX_KNOWN_GONE) return;
@@ -212,7 +211,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
       batch.entries = batch.entries.map((entry, index) => remade(entry, batch.taken[index] ?? null));
   }
 
-  /** An entry of a batch that is durable, in a memory that has forgotten all. */
+  /** Restores an entry of a durable batch after `discard`. */
   function remade({ partition: { name }, table, id }: Entry, row: Row | null): Entry {
     const partition = cached(name);
     const entry = partition.tables[table]?.get(id) ?? remember(partition, table, id, row);
@@ -254,12 +253,12 @@ export function openRowCache(database: DatabaseSync): RowCache {
   };
 }
 
-/** The entries whose rows are not on disk as they are. */
+/** The entries whose rows differ from their tables. */
 function onTheirWay({ tables }: CachedPartition, table: TableName): Entry[] {
   return [...(tables[table]?.values() ?? [])].filter((entry) => !isAtRest(entry));
 }
 
-/** What is on disk, and over it what is on its way there. */
+/** The stored rows, with the changed rows over them. */
 function withChanges(table: TableName, stored: Record<string, unknown>[], changed: readonly Entry[]): Row[] {
   const byId = new Map<string, Row | null>();
   for (const columns of stored) byId.set(String(columns.id), tableSql[table].toRow(columns));
@@ -279,7 +278,7 @@ function isLive({ revokedAt }: KeyRow): boolean {
   return revokedAt === null;
 }
 
-/** Makes room: drops a tenth of the partitions, those not used since the last time first. */
+/** Drops a tenth of the partitions, first those that were not used since the last time. */
 function evict(partitions: Map<Partition, CachedPartition>): void {
   let room = Math.floor(partitions.size / 10);
   for (const [name, partition] of partitions) {

@@ -5,39 +5,39 @@ import { type RowWrite, RowWrites, writeRow } from "./row-writes.ts";
 import { prepareStatements, prepareTransaction } from "./statements.ts";
 
 /**
- * What is durable and not yet in its tables: a commit appends one row to the log, with all that it changes, and what
- * many commits changed is folded into the tables later, each row once. Both are in one file, so whoever finds a log
- * there after a crash folds it, and has lost nothing.
+ * The log of rows that are durable and not in their tables yet. A commit appends one row to the log, with all its
+ * changes. Later the changes of many commits are folded into the tables, each row once. Both are in one file: after a
+ * crash the next process folds the log, and nothing is lost.
  */
 export type RowLog = {
-  /** Makes changed rows durable, as the database's `synchronous` says. Answers their number in the log. */
+  /** Makes changed rows durable, as the database's `synchronous` says. Returns their number in the log. */
   append(rows: EncodedRows): number;
-  /** Does a small part of the folding, if there is anything to fold. */
+  /** Folds a small part of the log, if there is anything to fold. */
   fold(): void;
   foldAll(): void;
-  /** The number of what was appended last. */
+  /** The number of the last append. */
   readonly last: number;
-  /** Up to which number all is in the tables. */
+  /** All appends up to this number are in the tables. */
   readonly folded: number;
   readonly isEmpty: boolean;
-  /** There is something to do at once: so much has gathered that folding it is worth a transaction. */
+  /** Whether the log is large enough to be worth a transaction now. */
   readonly isDue: boolean;
-  /** So much has gathered that nothing should be appended before some of it is folded. */
+  /** Whether the log is so large that it must be folded before the next append. */
   readonly isBehind: boolean;
 };
 
 export const CREATE_LOG = "CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, rows BLOB NOT NULL) STRICT";
 
-/** About 1,500 requests: their counters, and the two states of their holds, are written once. */
+/** The changes of about 1,500 requests. Their counters and holds are then written once. */
 const DUE_BYTES = 2 * 2 ** 20;
 const BEHIND_BYTES = 8 * DUE_BYTES;
-/** The number that SQLite gives this level. */
+/** SQLite's number for `FULL`. */
 const SYNCHRONOUS_FULL = 2;
-/** Requests wait for so many rows, a millisecond. */
+/** Writing this many rows takes about a millisecond, for which requests wait. */
 const ROWS_AT_ONCE = 256;
 
 export type RowLogOptions = {
-  /** The most that one part of folding writes. */
+  /** Maximum rows that one part of folding writes. */
   rowsAtOnce?: number;
 };
 
@@ -48,11 +48,11 @@ export function openRowLog(database: DatabaseSync, { rowsAtOnce = ROWS_AT_ONCE }
   const insert = database.prepare("INSERT INTO log (number, rows) VALUES (?, ?)");
   const remove = database.prepare("DELETE FROM log WHERE number <= ?");
   const gathered = new RowWrites();
-  /** Since the last fold began. */
+  /** Bytes since the last fold began. */
   let appendedBytes = 0;
   let last = 0;
   let folded = 0;
-  /** What is being folded: up to this number of the log, and of these rows the first so many are written. */
+  /** The fold in progress: its last number in the log, its rows, and how many of them are written. */
   let folding: { until: number; rows: RowWrite[]; written: number } | undefined;
 
   for (const { number, rows } of database.prepare("SELECT number, rows FROM log ORDER BY number").iterate()) {
@@ -78,7 +78,7 @@ export function openRowLog(database: DatabaseSync, { rowsAtOnce = ROWS_AT_ONCE }
     }
     const { until, rows, written } = folding;
     const next = Math.min(written + rowsAtOnce, rows.length);
-    // Folding waits for no disk: what is lost of it is still in the log.
+    // Folding need not wait for the disk: its rows are still in the log.
     if (isFull) database.exec("PRAGMA synchronous = NORMAL");
     try {
       transact(() => {

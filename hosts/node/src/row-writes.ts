@@ -3,19 +3,19 @@ import type { SqlValue } from "@inference/ledger/sql";
 import { type EncodedRows, KINDS, REMOVED, WHOLE } from "./encoded-rows.ts";
 import type { Statements } from "./statements.ts";
 
-/** What one row comes to after all changes that were gathered of it. */
+/** A row after all its gathered changes. */
 export type RowWrite = {
   table: number;
   partition: SqlValue;
   id: SqlValue;
   kind: number;
-  /** Of a changed row: a bit for each of its columns that has a value here. */
+  /** Of a changed row: a bit for each column with a value here. */
   bits: number;
   /** By the number of the column. */
   values: SqlValue[];
 };
 
-/** Gathers changes of rows, in the order in which they were made, and writes each row once. */
+/** Gathers the changes of rows in their order, so that each row is written once. */
 export class RowWrites {
   readonly #rows = tableNames.map(() => new Map<string, RowWrite>());
 
@@ -52,7 +52,7 @@ export class RowWrites {
     this.#of(write.table).set(keyOf(write), write);
   }
 
-  /** Takes in the values of a row's changed columns, and answers where they end. */
+  /** Adds the values of a row's changed columns. Returns where they end. */
   #change(change: RowWrite, rows: EncodedRows, from: number): number {
     const known = this.#of(change.table).get(keyOf(change));
     const into = known ?? change;

@@ -26,13 +26,13 @@ export type NodeGatewayOptions = {
   /** The text of a price file that replaces the provider's catalogue. */
   pricesFile: string | null;
   jobs?: Partial<JobTimes>;
-  /** Told before and after every commit, with the number of rows in it. */
+  /** Called before and after every commit, with the number of its rows. */
   onCommit?: (stage: "before" | "after", rows: number) => void;
 };
 
 export type NodeGateway = {
   url: string;
-  /** Takes no more requests, finishes those in flight, and closes the file. */
+  /** Accepts no more requests, finishes those in flight, and closes the file. */
   stop(): Promise<void>;
 };
 
@@ -61,7 +61,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     onAlert: (message) => log("alert", "ledger", { message }),
     onFatal(error) {
       log("alert", "ledger_stopped", { error: String(error) });
-      // Whoever waited for this commit is told first.
+      // Requests that waited for this commit are answered first.
       setTimeout(() => process.exit(1), LAST_ANSWERS_MS);
     },
     ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
@@ -117,7 +117,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     async stop() {
       await server.close();
       await background.settled(STOP_MS);
-      // A job that is running makes commits: it is over before the ledger is.
+      // Jobs make commits, so they end before the ledger.
       await stopJobs();
       await stopPolling();
       await upstream.close();
@@ -128,10 +128,10 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   };
 }
 
-/** How long a stop waits for answers in flight before it leaves them to the next start's sweeper. */
+/** How long a stop waits for work in the background. The sweeper of the next start ends the rest. */
 const STOP_MS = 20_000;
 
-/** How long answers may take to leave once the ledger has stopped. */
+/** How long the last answers may take once the ledger has stopped. */
 const LAST_ANSWERS_MS = 250;
 
 let pool = Buffer.alloc(0);

@@ -5,7 +5,7 @@ import type { TableName } from "@inference/ledger/tables";
 
 /** The prepared statements of one ledger table. */
 export type TableStatements = Record<"select" | "upsert" | "remove" | "list" | "newest", StatementSync> & {
-  /** Changes some columns: a bit for each, the first column's the lowest. Few combinations occur. */
+  /** Changes some columns: a bit for each, the lowest for the first column. Few combinations occur. */
   update(bits: number): StatementSync;
 };
 
@@ -35,7 +35,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
   return Object.fromEntries(tableNames.map((table) => [table, prepare(table)])) as Statements;
 }
 
-/** Runs what it is given in one transaction: whole, or not at all. */
+/** Runs work in one transaction. */
 export function prepareTransaction(database: DatabaseSync): (work: () => void) => void {
   const begin = database.prepare("BEGIN IMMEDIATE");
   const end = database.prepare("COMMIT");

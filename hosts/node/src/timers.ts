@@ -1,6 +1,6 @@
 import type { Timers } from "@inference/protocol/timers";
 
-/** After no time at all is the next turn of the event loop: a timer of Node's takes a millisecond at least. */
+/** 0 ms is the next turn of the event loop, because a Node timer takes at least a millisecond. */
 export const timers: Timers = {
   after(ms, callback) {
     if (ms === 0) {

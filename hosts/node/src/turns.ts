@@ -1,9 +1,9 @@
 /**
- * Where answers take turns. Whoever reads a chunk works on it at once, and the chunks of all connections that have some
- * come in one turn of the event loop: after a number of bytes the rest wait for the next one.
+ * Limits the bytes that all connections pass on in one turn of the event loop, because the reader of a chunk works on
+ * it at once. Chunks beyond the limit wait for the next turn.
  */
 export type Turns = {
-  /** False: there is none in this turn, and `whenThereIs` is called in a later one. A small chunk always has room. */
+  /** False if this turn has no room: `whenThereIs` is called in a later turn. A small chunk always has room. */
   hasRoomFor(bytes: number, whenThereIs: () => void): boolean;
 };
 

@@ -15,8 +15,8 @@ import {
 import { makeTurns, type Turns } from "./turns.ts";
 
 /**
- * The way to the provider, over connections that are kept. Redirects are not followed, so that the key goes nowhere
- * else. Answers are read off undici's own events, without a stream object for each.
+ * Sends requests to the provider over keep-alive connections. Redirects are not followed, so that the key is sent to no
+ * other host. Answers are read from undici's events, without a stream object for each.
  */
 export function openUpstream(baseUrl: string): UpstreamTransport & { close(): Promise<void> } {
   const turns = makeTurns();
@@ -49,7 +49,7 @@ function locate(url: string, providerOrigin: string): { origin: string; path: st
   return { origin, path: pathname + search };
 }
 
-/** One request and its answer. The answer's body begins to be there with `resolve`. */
+/** Sends one request. Calls `resolve` when the answer's headers have arrived. */
 function exchange(
   connections: Connections,
   turns: Turns,
@@ -62,7 +62,7 @@ function exchange(
   let answer: BodyQueue | undefined;
   function abort(): void {
     const givenUp = new Error("given up");
-    // It may still wait for a connection: its caller need not, and it is ended before it is sent.
+    // It waits for a connection. It is rejected now, and aborted before it is sent.
     if (controller === undefined) reject(new UpstreamFailure("not_sent", String(givenUp)));
     else controller.abort(givenUp);
   }
@@ -96,7 +96,7 @@ function exchange(
     onError(error) {
       over();
       if (answer !== undefined) answer.end(new UpstreamFailure("body", String(error)));
-      // Without a controller no connection stood: of the request no byte was written.
+      // Without a controller there was no connection, so no byte of the request was sent.
       else reject(new UpstreamFailure(controller === undefined ? "not_sent" : "sent", String(error)));
     },
   };
@@ -107,7 +107,7 @@ function exchange(
   }
 }
 
-/** Blocks are written as the connection takes them, which undici does with any iterable; their length is to be told. */
+/** undici writes the blocks of any iterable as the connection accepts them, but needs their length. */
 function sending(
   headers: Record<string, string>,
   body: UpstreamRequest["body"],
@@ -122,7 +122,7 @@ type BodyQueue = AsyncIterable<Uint8Array> & {
   end(failure: UpstreamFailure | undefined): void;
 };
 
-/** Bytes that may wait for their reader before the connection is told to wait. */
+/** Bytes that may wait for their reader before the connection is paused. */
 const MAX_QUEUED_BYTES = 128 * 1024;
 
 function makeBodyQueue(controller: Dispatcher.DispatchController, turns: Turns): BodyQueue {
@@ -133,7 +133,7 @@ function makeBodyQueue(controller: Dispatcher.DispatchController, turns: Turns):
   let failure: UpstreamFailure | undefined;
   let reader: { resolve(result: IteratorResult<Uint8Array, undefined>): void; reject(why: unknown): void } | undefined;
 
-  /** Gives the reader that waits, if one does, what there is. */
+  /** Gives the next chunk to the waiting reader, if there are both. */
   function serve(): void {
     if (reader === undefined || waits) return;
     const [value] = chunks;

@@ -4,16 +4,16 @@ import { build } from "esbuild";
 
 export type Bundle = {
   code: Uint8Array;
-  /** What the Worker's module exports: its handler, and its objects' classes by their names. */
+  /** The exports of the Worker's module: its handler and the classes of its objects. */
   exports: readonly string[];
-  /** The modules it takes from the runtime. */
+  /** The modules that it imports from the runtime. */
   imports: readonly string[];
   gzipBytes: number;
 };
 
 export const WORKER = new URL("../worker.ts", import.meta.url);
 
-/** One module of all that a Worker imports: what a Worker is uploaded as. */
+/** Bundles a Worker with its imports into one module, for the upload. */
 export async function bundleWorker(entry: URL = WORKER): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     entryPoints: [fileURLToPath(entry)],

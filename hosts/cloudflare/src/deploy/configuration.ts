@@ -2,7 +2,7 @@ import { gatewaySettings } from "@inference/gateway/settings";
 import type { Bundle } from "./bundle.ts";
 import { workerShape } from "./worker-shape.ts";
 
-/** Never in the configuration: each is uploaded by itself, and not shown again. URLs of nodes hold keys as well. */
+/** Not in the configuration: each is uploaded separately and not shown again. URLs of nodes contain keys too. */
 export const SECRETS = [
   "GATEWAY_SECRET",
   "UPSTREAM_API_KEY",
@@ -13,7 +13,7 @@ export const SECRETS = [
   "WITNESS_RPC_URL",
 ] as const;
 
-/** As `wrangler` reads it. */
+/** The format of `wrangler.json`. */
 export type Configuration = {
   name: string;
   main: string;
@@ -28,10 +28,10 @@ export type Configuration = {
   observability: { enabled: true };
 };
 
-/** A long stream is read event by event, and may take more of the processor's time than the usual 30 s. */
+/** A long stream is read event by event, and may take more CPU time than the default of 30 s. */
 const CPU_MS = 300_000;
 
-/** @param settings Those that are no secrets become variables. */
+/** @param settings All but the secrets become variables. */
 export function configurationOf(
   settings: Readonly<Record<string, string | undefined>>,
   options: { name?: string | undefined; keyValueId: string },
@@ -68,10 +68,10 @@ export const FREE_BYTES = 3 * 1024 * 1024;
 export const PAID_BYTES = 10 * 1024 * 1024;
 const VARIABLE_BYTES = 5 * 1024;
 const MOST_VARIABLES = 128;
-/** The modules of the runtime that a gateway needs: none for files, processes or sockets. */
+/** The runtime's modules that the gateway may import: none for files, processes or sockets. */
 const PROVIDED = /^(cloudflare:workers|node:(async_hooks|buffer|crypto|events|stream|util))$/;
 
-/** What Cloudflare would refuse, or what would run without its objects. Empty if it can be deployed. */
+/** What Cloudflare would refuse, and what would run without its objects. Empty if it can be deployed. */
 export function problemsOf(configuration: Configuration, { exports, imports, gzipBytes }: Bundle): string[] {
   const { durable_objects, migrations, vars, kv_namespaces } = configuration;
   const problems: string[] = [];

@@ -8,7 +8,7 @@ import { configurationOf, FREE_BYTES, problemsOf, SECRETS } from "./configuratio
 import { readSettings } from "./settings-file.ts";
 
 /**
- * `npm run deploy:cloudflare`: bundles the Worker, writes its configuration, and holds both against Cloudflare's
+ * `npm run deploy:cloudflare`: bundles the Worker, writes its configuration, and checks both against Cloudflare's
  * limits. With `--confirm` it deploys them.
  */
 const HELP = `npm run deploy:cloudflare                 a dry run: builds and checks, and sends nothing
@@ -19,10 +19,10 @@ Settings come from the environment, as the gateway's own do (docs/deploying-clou
   CLOUDFLARE_WORKER_NAME   the Worker's name (inference-gateway)
 `;
 
-/** What deploys: fetched when it is first needed, for nothing else here needs it. */
+/** Deploys the Worker. It is fetched when it is first needed. */
 const WRANGLER = "wrangler@4.164.0";
 
-/** Where a secret is required, something of its form: only the settings beside it are looked at. */
+/** Valid placeholders for required secrets, to check the other settings. */
 const standIns: { [secret: string]: string } = {
   GATEWAY_SECRET: "00".repeat(32),
   UPSTREAM_API_KEY: "uploaded",
@@ -73,7 +73,7 @@ async function main(): Promise<void> {
   process.exit(status ?? 1);
 }
 
-/** Secrets are with Cloudflare already, and may be missing here. */
+/** Secrets may be missing here, because they are uploaded to Cloudflare separately. */
 function missingOf(settings: Readonly<Record<string, string | undefined>>): string[] {
   const missing = process.env.CLOUDFLARE_KV_ID ? [] : ["  CLOUDFLARE_KV_ID: is missing (the id of the KV namespace)"];
   const secrets = Object.fromEntries(SECRETS.map((name) => [name, standIns[name]]));

@@ -1,11 +1,11 @@
 /**
- * What the Worker is, wherever it runs. A migration that was deployed is never changed: another class is another
- * migration behind it.
+ * The Worker's configuration on Cloudflare and on local workerd. A deployed migration must not be changed: another
+ * class needs another migration after it.
  */
 export const workerShape = {
   name: "inference-gateway",
   compatibilityDate: "2026-06-01",
-  /** `enable_request_signal`: that a client left is known by its request's signal alone. */
+  /** `enable_request_signal`: only the request's signal shows that a client has disconnected. */
   compatibilityFlags: ["nodejs_compat", "enable_request_signal"],
   objects: [
     { binding: "PARTITION", className: "PartitionObject" },

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { contractSettings, gatewaySettings } from "@inference/gateway/settings";
 
-/** What is read of a devnet that runs: its `ready.json` and `secrets.json`. */
+/** The parts of a running devnet's `ready.json` and `secrets.json` that are used here. */
 type Ready = {
   chains: { name: string; chainId: number; rpcUrl: string; eid?: number; stablecoin?: object }[];
   contracts: Record<string, Record<string, string>>;
@@ -12,22 +12,22 @@ type Ready = {
 };
 type Secrets = { gatewaySecret: string; providerKey: string; providerAdminKey: string };
 
-/** What a shell may have for a deployment, and is wrong for a chain that was made a moment ago. */
+/** Settings that a shell may have for a deployment, and that are wrong for a new local chain. */
 const OF_DEPLOYMENTS = ["PRIMARY_ANCHOR", "SETTLEMENT_START_BLOCK", "BASE_URL", "WITNESS_RPC_URL"];
 
 export type DevnetSite = {
   settings: Record<string, string>;
-  /** Of the wallet that has credit there. */
+  /** The key of the wallet that has credit. */
   privateKey: `0x${string}`;
   chainId: number;
-  /** Where this devnet's objects are kept: another one has other books. */
+  /** The folder of the objects for this devnet. */
   folder: string;
 };
 
 /**
- * The settings of a gateway beside the devnet's own: the same chain and provider, books of its own.
+ * The settings of a second gateway on a devnet, with the same chain and provider and its own ledger.
  *
- * @param environment Settings in it come before the devnet's.
+ * @param environment Its settings override the devnet's.
  */
 export function readDevnet(folder: string, environment: Readonly<Record<string, string | undefined>>): DevnetSite {
   const ready = readJson<Ready>(join(folder, "ready.json"));
@@ -63,7 +63,7 @@ export function readDevnet(folder: string, environment: Readonly<Record<string, 
   };
 }
 
-/** A devnet that began anew has another secret, and another chain: the books of the one before go. */
+/** The folder for a devnet, named after its secret. Removes those of earlier devnets, whose chains are gone. */
 function booksOf(folder: string, secret: string): string {
   const name = `edge-${createHash("sha256").update(secret).digest("hex").slice(0, 8)}`;
   for (const other of readdirSync(folder)) {

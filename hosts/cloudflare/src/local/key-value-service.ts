@@ -1,4 +1,4 @@
-/** What a KV binding talks to, in memory: the runtime alone has none. */
+/** A KV service in memory, because workerd has none. */
 const values = new Map<string, string>();
 
 export default {

@@ -5,7 +5,7 @@ import { readSettings } from "../deploy/settings-file.ts";
 import { type DevnetSite, readDevnet } from "./devnet.ts";
 import { type RunningWorker, startWorker } from "./workerd.ts";
 
-/** `npm run dev:cloudflare`: the gateway as a Worker, on this machine, beside a devnet that runs. */
+/** `npm run dev:cloudflare`: the gateway as a Worker on this machine, on a running devnet. */
 let worker: RunningWorker | undefined;
 let isStopping = false;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -32,7 +32,7 @@ function readPort(): number {
   throw new Error(`WORKER_PORT must be a port number from 0 to 65535 (0 for any free one), not ${text}.`);
 }
 
-/** An API key of the activated wallet's account, for one signed message, once its credit is there. */
+/** Creates an API key for the activated wallet's account, and waits for its credit. */
 async function makeKey(url: string, { privateKey, chainId }: DevnetSite): Promise<string> {
   const wallet = privateKeyToAccount(privateKey);
   const message = createSiweMessage({
@@ -67,7 +67,7 @@ async function call<T>(url: string, init: RequestInit): Promise<T> {
   return JSON.parse(text) as T;
 }
 
-/** A model that writes text: the simulator's small one, or the first that the provider lists. */
+/** A text model: the simulator's small one, or the first that the provider lists. */
 async function exampleModel(url: string): Promise<string> {
   const { data } = await call<{ data: { id: string; type: string }[] }>(`${url}/api/v1/models`, {});
   const texts = data.filter(({ type }) => type === "text").map(({ id }) => id);

@@ -11,25 +11,25 @@ const { default: workerd } = createRequire(import.meta.url)("workerd") as { defa
 export type RunningWorker = {
   url: string;
   pid: number | undefined;
-  /** The last of what it has said. */
+  /** The end of its output. */
   said(): string;
-  /** Resolves when it has ended, asked or unasked. */
+  /** Resolves when it has ended, for whatever reason. */
   ended: Promise<unknown>;
-  /** Ends it at once: nothing of it runs on. */
+  /** Kills it. */
   stop(): Promise<void>;
 };
 
 export type WorkerOptions = {
-  /** Settings and secrets. `BASE_URL` is where it listens, unless it says otherwise. */
+  /** Settings and secrets. The default of `BASE_URL` is where it listens. */
   settings: Readonly<Record<string, string>>;
-  /** Where its objects are kept, for the next start. */
+  /** The folder of its objects, which are kept for the next start. */
   folder: string;
   /** 0 for any free one. */
   port?: number;
-  /** The Worker's module, and that of its key-value store, if they are others. */
+  /** Other modules for the Worker and its key-value store. */
   entry?: URL;
   keyValue?: URL;
-  /** Ends it at once, also while it starts. */
+  /** Kills it, also while it starts. */
   signal?: AbortSignal;
 };
 
@@ -42,12 +42,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   }
   const chosen = await takePort(port);
   const url = `http://127.0.0.1:${chosen}`;
-  // It holds secrets.
+  // It contains secrets.
   writeFileSync(join(folder, "config.capnp"), capnp({ BASE_URL: url, ...settings }, chosen), { mode: 0o600 });
   return serveWorkerd(folder, url, signal);
 }
 
-/** What was bundled: a process that starts the same Worker again need not bundle it again. */
+/** Bundles that this process has made. */
 const bundled = new Map<string, Promise<Uint8Array>>();
 
 function codeOf(entry: URL): Promise<Uint8Array> {
@@ -56,7 +56,7 @@ function codeOf(entry: URL): Promise<Uint8Array> {
   return code;
 }
 
-/** Runs `workerd serve` with the `config.capnp` of a folder, which says that it listens at a URL. */
+/** Runs `workerd serve` with the `config.capnp` of a folder, which makes it listen at the URL. */
 export async function serveWorkerd(folder: string, url: string, signal?: AbortSignal): Promise<RunningWorker> {
   const child = spawn(workerd, ["serve", "config.capnp", "--experimental"], { cwd: folder });
   const ended = new Promise((resolve) => child.once("exit", resolve));

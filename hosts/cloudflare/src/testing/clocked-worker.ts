@@ -14,8 +14,8 @@ export { ChainObject } from "../chain-object.ts";
 let now = 0;
 Date.now = () => now;
 
-/** So that logs are full all the time, by their slots or by their letters. */
-const bounds = { slots: 3, letters: 3_000 };
+/** So that logs are full all the time, by their slots or by their characters. */
+const bounds = { slots: 3, characters: 3_000 };
 
 /** The object as it is, whose alarm is set as ever and rings only when it is rung; what it delivers waits for that. */
 export class PartitionObject extends RealPartitionObject {

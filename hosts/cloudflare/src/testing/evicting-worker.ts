@@ -8,7 +8,8 @@ import worker, { PartitionObject as ShiftedPartitionObject } from "./shifted-wor
 export { ChainObject } from "../chain-object.ts";
 
 /**
- * Around a command: before it, when it is written and not yet durable, and when it is durable and its reply has not left.
+ * Around a command: before it, when it is written and not yet durable, and when it is durable and its reply has not
+ * left.
  */
 export type Moment = "before" | "unsaved" | "saved";
 export type Eviction = { step: CommandType; moment: Moment; times: number };
@@ -23,7 +24,7 @@ function isDue(step: CommandType): boolean {
 export class PartitionObject extends ShiftedPartitionObject {
   constructor(ctx: DurableObjectState, env: Bindings) {
     // A commit in three writes the tables.
-    super(ctx, env, { slots: 3, letters: 100_000 });
+    super(ctx, env, { slots: 3, characters: 100_000 });
     const { acknowledge } = this.ownRows;
     this.ownRows.acknowledge = (ids) => {
       if (!isDue("acknowledge")) return acknowledge(ids);

@@ -7,7 +7,7 @@ export { ChainObject } from "../chain-object.ts";
 /** The object of a Worker that is killed again and again. */
 export class PartitionObject extends ObjectUnderTest {
   constructor(ctx: DurableObjectState, env: Bindings) {
-    super(ctx, env, { slots: 5, letters: 100_000 });
+    super(ctx, env, { slots: 5, characters: 100_000 });
   }
 
   /** The time passes that a lease has, while nobody works on what is held here. */

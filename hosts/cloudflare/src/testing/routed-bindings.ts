@@ -3,7 +3,7 @@ import type { Bindings } from "../bindings.ts";
 import type { PartitionObject } from "../partition-object.ts";
 
 /** With so few slots each version writes the tables all the time, also with what the other one left in the log. */
-export const briefLog = { slots: 2, letters: 100_000 };
+export const briefLog = { slots: 2, characters: 100_000 };
 
 type Namespace = Bindings["PARTITION"];
 type Calls = Pick<PartitionObject, "execute" | "executeAll" | "read">;
