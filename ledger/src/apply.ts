@@ -12,21 +12,21 @@ import type { Partition } from "./partition.ts";
 import { consumeNonce, openSession, revokeSession, setCapacity } from "./session.ts";
 import type { Change, ReadRows } from "./tables.ts";
 
-/** What a command did: its reply, and what must be durable, at once, before the reply leaves. */
+/** The result of a command: its reply, and the changes that must be durable in one commit before the reply is sent. */
 export type Outcome<C extends Command = Command> = {
   reply: ReplyOf<C>;
   changes: readonly Change[];
-  /** Applied to their targets in the same commit, or written down in it: see `outboxChange`. */
+  /** Applied to their targets in the same commit, or stored in it: see `outboxChange`. */
   deliveries: readonly Delivery[];
-  /** What the operator should hear of: states that should not occur. */
+  /** For the operator: states that should not occur. */
   alerts: readonly string[];
 };
 
 /**
- * Applies one command to one partition. Pure: the same rows, command and clock give the same outcome. Throws only where
- * our own arithmetic would be wrong, and then nothing has changed.
+ * Applies one command to one partition. Pure: the same rows, command and clock give the same outcome. Throws only for
+ * bugs in amounts, and then nothing has changed.
  *
- * @param clockMs The partition's own clock, to refuse commands of another time.
+ * @param clockMs The partition's clock, to refuse commands with a time that differs too much.
  */
 export function apply<C extends Command>(
   partition: Partition,
@@ -40,7 +40,7 @@ export function apply<C extends Command>(
   return { reply, changes: draft.changes, deliveries: draft.deliveries, alerts: draft.alerts };
 }
 
-/** Where a command is applied. Its rows are as they were before it. */
+/** The context of a command. Its rows are as before the command. */
 type Place = { partition: Partition; rows: ReadRows; clockMs: number };
 
 function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Command): Reply {
@@ -97,12 +97,12 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
   }
 }
 
-/** During a rollout a newer version may send what this one does not know. Refused, it is sent again. */
+/** During a rollout a newer version may send a command that this one does not know. It throws, and is sent again. */
 function unknown(command: never): never {
   throw new Error(`there is no command ${(command as { type?: unknown }).type} in this version`);
 }
 
-/** An amount that is none is a defect of ours, and stops here: a negative one would make room for others. */
+/** An invalid amount is a bug, and stops here: a negative one would make room for other requests. */
 function assertAmounts(command: Command): void {
   for (const property in command) {
     if (!property.endsWith("NanoUsd")) continue;

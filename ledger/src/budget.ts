@@ -12,7 +12,7 @@ export function counterId(budgetId: string, budget: Pick<BudgetRow, "window">, a
   return `${budgetId}@${windowStart(budget.window, atMs)}`;
 }
 
-/** Every day has its own capacity: a limit that arrives late is never taken for another day's. */
+/** Each day has its own capacity budget, so a limit that arrives late never counts for another day. */
 export function capacityId(atMs: number): string {
   return `capacity:${windowStart("day", atMs)}`;
 }
@@ -25,7 +25,7 @@ export function counterOf(rows: Rows, id: string): CounterRow {
   return rows.get("counter", id) ?? { id, settledNanoUsd: 0, heldNanoUsd: 0, openHolds: 0 };
 }
 
-/** A budget, with what is counted in it in the window of a request. */
+/** A budget, with its counter for the window of a request. */
 export type CountedBudget = { name: BudgetName; budget: BudgetRow; counter: CounterRow };
 
 export function counted(rows: Rows, name: BudgetName, budget: BudgetRow, atMs: number): CountedBudget {
@@ -53,7 +53,7 @@ export function refusalOf(
   };
 }
 
-/** Counts a new hold in a counter. */
+/** Adds a new hold to a counter. */
 export function holdIn(draft: Draft, counter: CounterRow, amountNanoUsd: NanoUsd): void {
   const { id, settledNanoUsd, heldNanoUsd, openHolds } = counter;
   draft.put("counter", {
@@ -64,7 +64,7 @@ export function holdIn(draft: Draft, counter: CounterRow, amountNanoUsd: NanoUsd
   });
 }
 
-/** Ends a hold in each of these counters: what was held is free again, what was charged is settled. */
+/** Ends a hold in each of these counters: subtracts what was held, and adds the charge to what is settled. */
 export function resolveIn(
   draft: Draft,
   counterIds: readonly string[],
@@ -82,7 +82,7 @@ export function resolveIn(
   }
 }
 
-/** A budget with this added to its limit, or undefined if no amount is so much; one that was not there had none. */
+/** A budget with an amount added to its limit; undefined if the sum is too large. A missing budget counts as 0. */
 export function raised(rows: Rows, id: string, amountNanoUsd: NanoUsd): BudgetRow | undefined {
   const budget = rows.get("budget", id) ?? { id, window: "lifetime", limitNanoUsd: 0 };
   const limitNanoUsd = (budget.limitNanoUsd ?? 0) + amountNanoUsd;

@@ -8,8 +8,8 @@ import { ceilingPartition } from "./partition.ts";
 import type { BudgetRow, CounterRow, HoldRow } from "./tables.ts";
 
 /**
- * The day's ceiling: a follower. It holds what an account has reserved and lets go only when the owner says how the
- * hold ended. What one account may hold of it at a time is bounded, so that nobody's holds keep everybody else out.
+ * The day's ceiling: a follower. It holds what an account has reserved, and ends a hold only when the owner reports how
+ * its hold ended. The part that one account may hold is bounded, so that no account can block the others.
  */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
@@ -51,7 +51,7 @@ export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling"
   return { status: "reserved", keyId: null, leaseUntil };
 }
 
-/** Writes down that an id was refused: it stays refused, for its owner is about to release it. */
+/** Stores that an id was refused. It stays refused, because its owner will release it. */
 function refuse(draft: Draft, hold: HoldRow, refusal: Refusal): ReserveReply {
   draft.put("hold", { ...hold, state: "refused", counters: "", detail: JSON.stringify(refusal) });
   return { status: "refused", refusal };
@@ -70,7 +70,7 @@ export function follow(draft: Draft, command: CommandOf<"follow">, clockMs: numb
     if (!isExpected) draft.alert(`${command.id}: settled at ${chargeNanoUsd}, and never held here`);
     return { status: "unknown" };
   }
-  // Refused here, so released by its owner: the usual end of a refused request.
+  // Refused here and then released by its owner, as usual for a refused request.
   if (hold.state === "refused" && outcome === "released") return { status: "released" };
   if (!isUnresolved(hold)) return repeatedResolve(draft, hold, outcome, chargeNanoUsd);
   resolveIn(draft, words(hold.counters), hold.amountNanoUsd, chargeNanoUsd);
@@ -88,22 +88,22 @@ export function setCeiling(draft: Draft, command: CommandOf<"setCeiling">): Repl
   return { status: "set" };
 }
 
-/** Its reserve was sent, may be under way, and would not be too late yet. */
+/** Whether a reserve with this id may still arrive in time. */
 function mayStillCome(
   command: CommandOf<"follow">,
   clockMs: number,
 ): command is CommandOf<"follow"> & { admittedAt: number } {
   const { admittedAt } = command;
-  // Twice, because a clock may be set back a little.
+  // Twice the skew, because a clock may be set back a little.
   return admittedAt !== undefined && admittedAt + 2 * MAX_CLOCK_SKEW_MS >= clockMs;
 }
 
-/** Its owner may not have heard that it was followed, and tell it again after days. */
+/** Whether the owner may still repeat its report, because it missed the acknowledgement. */
 function mayBeForgotten({ admittedAt }: CommandOf<"follow">, clockMs: number): boolean {
   return admittedAt !== undefined && admittedAt + OUTCOME_RETENTION_MS - MAX_CLOCK_SKEW_MS < clockMs;
 }
 
-/** Counts what an account holds of the ceiling, on whatever day: only ever held, never settled. */
+/** Counts what an account holds of the ceiling, on all days. Nothing is settled in this counter. */
 function shareId(owner: string): string {
   return `share:${owner}@0`;
 }
@@ -111,7 +111,7 @@ function shareId(owner: string): string {
 function freeShare(draft: Draft, hold: HoldRow): void {
   const id = shareId(hold.owner);
   resolveIn(draft, [id], hold.amountNanoUsd, 0);
-  // An account that holds nothing needs no row: the table stays as small as the traffic of the moment.
+  // An account without holds needs no row, so the table has only the accounts with requests in flight.
   if (counterOf(draft, id).openHolds === 0) draft.remove("counter", id);
 }
 
@@ -125,12 +125,12 @@ function maxShare(ceiling: BudgetRow): number {
 function shareRefusal({ budget, counter }: CountedBudget, command: CommandOf<"reserveCeiling">): Refusal | undefined {
   const share = maxShare(budget);
   if (command.amountNanoUsd <= share) return undefined;
-  // With the day's ceiling settled in full, that is the answer, whatever the request's size.
+  // If the day's ceiling is settled in full, that is the reason, whatever the request's size.
   const unsettled = (budget.limitNanoUsd ?? 0) - counter.settledNanoUsd;
   return unsettled <= 0 ? undefined : shareRefusalOf(budget, command, "share", Math.min(share, unsettled));
 }
 
-/** Where the account's own holds are in the way whatever others do, it says so. */
+/** Adds whether the account's own holds would block the request even without other holds. */
 function ceilingRefusal(
   draft: Draft,
   ceiling: CountedBudget,
@@ -140,7 +140,7 @@ function ceilingRefusal(
   const refusal = refusalOf(ceiling, amountNanoUsd, at);
   if (refusal?.cause !== "held") return refusal;
   const unsettled = (ceiling.budget.limitNanoUsd ?? 0) - ceiling.counter.settledNanoUsd;
-  // Of what the account holds, all that anybody holds of the days beside this one may be of those.
+  // The account's holds are counted on all days. All holds of the neighbouring days may be this account's.
   const own = share.heldNanoUsd - heldAt(draft, ceiling, at - DAY_MS) - heldAt(draft, ceiling, at + DAY_MS);
   return own + amountNanoUsd <= unsettled ? refusal : { ...refusal, isOwn: true };
 }

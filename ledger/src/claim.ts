@@ -3,17 +3,17 @@ import type { Draft } from "./draft.ts";
 import type { Rows } from "./tables.ts";
 
 /**
- * Idempotency: a reserve may claim a name, and while the claim lasts no other request under that name is admitted. What
- * became of the claim is what became of its request's hold, so that ending a hold needs to know of no claim.
+ * Idempotency: a reserve may claim a name, and while the claim lasts no other request with that name is admitted. The
+ * state of a claim is the state of its request's hold, so ending a hold does not touch the claim.
  */
 export type Claimed = Extract<ReserveReply, { status: "claimed" }>;
 
-/** The request that has the name already; undefined if the name is free. */
+/** The request that has claimed the name; undefined if the name is free. */
 export function earlierClaim(rows: Rows, claim: Claim, atMs: number): Claimed | undefined {
   const earlier = rows.get("claim", claim.id);
   if (earlier === undefined || earlier.expiresAt <= atMs) return undefined;
   const hold = rows.get("hold", earlier.requestId);
-  // A request that was refused, or whose hold was released, has given the name back.
+  // A request that was refused, or whose hold was released, no longer has the name.
   if (hold === undefined || hold.state === "released") return undefined;
   const { requestId: by } = earlier;
   if (earlier.fingerprint !== claim.fingerprint) return { status: "claimed", by, state: "mismatch" };

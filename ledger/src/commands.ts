@@ -3,30 +3,30 @@ import type { Window } from "@inference/protocol/window";
 import type { HoldState } from "./tables.ts";
 
 /**
- * Every command, and what it answers. A command carries an id made by its caller (the request's, the activation's, the
- * message's nonce), so that repeating it is harmless: the same id with the same content answers as before and changes
- * nothing; with other content it is a conflict.
+ * All commands, with their replies. A command has an id from its caller (of the request, the activation, or the
+ * message's nonce), so that it is safe to repeat: the same id with the same content has the same reply and changes
+ * nothing. With other content it is a conflict.
  */
 
 /** Who pays for a request: an API key out of its account's balance, or a session out of its identity's capacity. */
 export type Payer = { kind: "key" | "session" /** The credential's digest. */; digest: string };
 
-/** The budgets a request can be refused by. */
+/** The budgets that can refuse a request. */
 export type BudgetName = "balance" | "key" | "capacity" | "ceiling";
 
 /**
  * Why a reserve was refused.
  *
- * - `settled`: what is settled leaves no room until the budget's window ends, or for ever
- * - `held`: there is room, but for what other requests hold
- * - `in_flight`: the account has as many requests in flight as it may
- * - `share`: the request alone is above what one account may hold of the ceiling
- * - `share_held`: with what the account holds already, it is
+ * - `settled`: the settled amount leaves no room until the budget's window ends, or ever
+ * - `held`: there would be room without the holds of other requests
+ * - `in_flight`: the account has the maximum of requests in flight
+ * - `share`: the request alone is above the part of the ceiling that one account may hold
+ * - `share_held`: together with the account's holds, it is
  */
 export type Refusal = {
   budget: BudgetName;
   cause: "settled" | "held" | "in_flight" | "share" | "share_held";
-  /** Held by who asks, as far as it is sure around midnight: it would not fit if all others let go. */
+  /** Whether the account's own holds alone leave no room, as far as that is certain around midnight. */
   isOwn?: true;
   neededNanoUsd: NanoUsd;
   availableNanoUsd: NanoUsd;
@@ -35,33 +35,33 @@ export type Refusal = {
   resetsAt: number | null;
 };
 
-/** A name that one request may have at a time, until it expires: see `claim.ts`. */
+/** A name that one request can have at a time, until it expires: see `claim.ts`. */
 export type Claim = {
   id: string;
-  /** What was asked for under it: under the same name it is the same, or a mistake. */
+  /** A digest of the request's content. The same name with other content is an error. */
   fingerprint: string;
   expiresAt: number;
 };
 
-/** Why a credential is none. */
+/** Why a credential is invalid. */
 export type CredentialFault = "unknown" | "revoked" | "disabled" | "expired";
 
 export type ReserveReply =
   | { status: "reserved"; keyId: string | null; leaseUntil: number }
   | { status: "refused"; refusal: Refusal }
   | { status: "unauthenticated"; fault: CredentialFault }
-  /** The name that the request claims belongs to an earlier one, `by`, that has not failed. */
+  /** The name that the request claims belongs to an earlier request, `by`, which has not failed. */
   | { status: "claimed"; by: string; state: "in_progress" | "completed" | "mismatch" }
   | { status: "clock_skew" }
   | { status: "conflict" };
 
-/** What a request is counted under in the totals of its day, beside its key and its charge. */
+/** What the totals of a day count of a request, besides its charge. */
 export type Tally = { model: string; promptTokens: number; completionTokens: number };
 
 export type ResolveReply = { status: "settled" | "released" | "already_resolved" | "unknown" | "exceeds_hold" };
 
 export type Commands = {
-  /** Owner: hold the most a request can cost, in every budget that binds its payer. */
+  /** Owner: hold the maximum cost of a request in every budget of its payer. */
   reserve: {
     command: {
       type: "reserve";
@@ -88,12 +88,12 @@ export type Commands = {
     };
     reply: ReserveReply;
   };
-  /** Owner: what had been delivered by now. */
+  /** Owner: record what was delivered so far. */
   checkpoint: {
     command: { type: "checkpoint"; id: string; deliveredNanoUsd: NanoUsd; upstreamId: string | null };
     reply: { status: "written" | "already_resolved" | "unknown" };
   };
-  /** Owner: the request is over and cost this. At most the hold. */
+  /** Owner: end a hold with a charge of at most its amount. */
   settle: {
     command: {
       type: "settle";
@@ -106,24 +106,24 @@ export type Commands = {
     };
     reply: ResolveReply;
   };
-  /** Owner: the request is over and cost nothing. Without a detail it leaves no receipt: it was never forwarded. */
+  /** Owner: end a hold without a charge. Without a detail there is no receipt, because nothing was forwarded. */
   release: {
     command: { type: "release"; id: string; at: number; lossNanoUsd: NanoUsd; detail: string | null; tally?: Tally };
     reply: ResolveReply;
   };
-  /** Owner: nobody is working on this hold any more. Only the sweeper ends it now. */
+  /** Owner: no process works on this hold any more. Only the sweeper ends it now. */
   orphan: {
     command: { type: "orphan"; id: string; at: number /** How long the sweeper has. */; graceMs: number };
     reply: { status: "orphaned" | "already_resolved" | "unknown" };
   };
-  /** Owner, asked by a follower: how did this hold end? An unknown id is made to stay unknown. */
+  /** Owner, asked by a follower: how did this hold end? An unknown id can never be reserved afterwards. */
   inquire: {
     command: { type: "inquire"; id: string; at: number };
     reply: { state: HoldState; chargeNanoUsd: NanoUsd };
   };
   /**
-   * Follower: the owner has resolved it. A charge of null is a release, and of an id that is unknown here makes it stay
-   * unknown. Older versions do not say when it began.
+   * Follower: the owner has resolved its hold. A charge of null is a release. An id that is unknown here can never be
+   * reserved afterwards. Older versions do not send the time of admission.
    */
   follow: {
     command: { type: "follow"; id: string; chargeNanoUsd: NanoUsd | null; admittedAt?: number };
@@ -145,7 +145,7 @@ export type Commands = {
     command: {
       type: "setCeiling";
       limitNanoUsd: NanoUsd;
-      /** The block in which it was seen lowered: the cursor of this partition from now on. */
+      /** The block in which the ceiling was lowered, which becomes the cursor of this partition. */
       lowered?: { block: number; blockHash: string };
     };
     reply: { status: "set" };
@@ -155,7 +155,7 @@ export type Commands = {
     command: { type: "setCapacity"; at: number; limitNanoUsd: NanoUsd };
     reply: { status: "set" };
   };
-  /** Account: dollars an activation brought, once for each activation. `too_much` is to be delivered again. */
+  /** Account: add the credit of an activation, once for each. After `too_much` it is delivered again. */
   credit: {
     command: { type: "credit"; id: string; at: number; amountNanoUsd: NanoUsd; detail: string };
     reply: { status: "credited" | "conflict" | "too_much" };
@@ -171,13 +171,13 @@ export type Commands = {
       window: Window;
       limitNanoUsd: NanoUsd | null;
       expiresAt: number | null;
-      /** Of the signed message, consumed with the key's creation. */
+      /** Of the signed message. It is used with the creation of the key. */
       nonce: string;
       nonceExpiresAt: number;
     };
     reply: { status: "created" | "nonce_used" | "too_many_keys" };
   };
-  /** Account: rename, disable, or lower a key's limit; never raises one. */
+  /** Account: rename or disable a key, or lower its limit. It never raises a limit. */
   updateKey: {
     command: {
       type: "updateKey";
@@ -188,7 +188,7 @@ export type Commands = {
     };
     reply: { status: "updated" | "unknown" | "would_raise" };
   };
-  /** Account: another secret for a key, in place of the one it has; everything else of it stays. */
+  /** Account: replace a key's secret. Everything else stays. */
   rollKey: {
     command: {
       type: "rollKey";
@@ -196,28 +196,28 @@ export type Commands = {
       keyId: string;
       digest: string;
       label: string;
-      /** Of the signed message, consumed with the roll. */
+      /** Of the signed message. It is used with the roll. */
       nonce: string;
       nonceExpiresAt: number;
     };
     reply: { status: "rolled" | "unknown" | "nonce_used" };
   };
   /**
-   * Account: other terms for a key, as its wallet signed them: its limit, which may be higher, the limit's window and
-   * the expiry. What the key spent and holds counts in the new window as in the old one.
+   * Account: set a key's terms as its wallet signed them: the limit, which may be higher, its window, and the expiry.
+   * What the key spent and holds counts in the new window.
    */
   setKeyTerms: {
     command: {
       type: "setKeyTerms";
-      /** Of this change: the same message under another id is used up. */
+      /** The id of this change. The same message with another id has a used nonce. */
       id: string;
       at: number;
       keyId: string;
       window: Window;
       limitNanoUsd: NanoUsd | null;
-      /** Undefined: it stays as it is. */
+      /** Undefined: the expiry stays. */
       expiresAt?: number | null;
-      /** Of the signed message, consumed with the change. */
+      /** Of the signed message. It is used with the change. */
       nonce: string;
       nonceExpiresAt: number;
     };
@@ -228,8 +228,8 @@ export type Commands = {
     reply: { status: "revoked" | "unknown" };
   };
   /**
-   * Account: a sign-in message's nonce, once: for one session, whose digest makes it safe to repeat. During a rollout
-   * an older version sends none.
+   * Account: use a sign-in message's nonce, once, for one session. The session's digest makes the command safe to
+   * repeat. During a rollout an older version sends no digest.
    */
   consumeNonce: {
     command: { type: "consumeNonce"; at: number; nonce: string; expiresAt: number; digest?: string };
@@ -262,19 +262,19 @@ export type Commands = {
     };
     reply: { status: "advanced" } | { status: "gap"; expected: string; got: string };
   };
-  /** Any: rows whose time is over. Checked again here; what is not over stays. */
+  /** Any: delete rows whose retention has ended. It is checked here again, and other rows stay. */
   forget: {
     command: {
       type: "forget";
       at: number;
       table: "hold" | "nonce" | "session" | "claim" | "receipt" | "key";
       ids: readonly string[];
-      /** How long a receipt is kept; at least as long as the outcome of its request, and that long without it. */
+      /** How long a receipt is kept: at least as long as the outcome of its request, which is the default. */
       keepMs?: number;
     };
     reply: { forgotten: number };
   };
-  /** Any: a delivery was acknowledged. */
+  /** Any: delete a delivery that was acknowledged. */
   acknowledge: {
     command: { type: "acknowledge"; id: string };
     reply: { status: "acknowledged" };

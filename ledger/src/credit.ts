@@ -6,8 +6,8 @@ import type { Draft } from "./draft.ts";
 import { accountPartition } from "./partition.ts";
 
 /**
- * Activations, from the chain into accounts. The cursor and the deliveries move in one commit, and a credit counts once
- * for its id, for ever: at least one delivery of an idempotent command is exactly one credit.
+ * Activations, from the chain into accounts. The cursor and the deliveries are in one commit. A credit counts once for
+ * its id, forever, so delivering the command at least once gives exactly one credit.
  */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 

@@ -3,12 +3,12 @@ import type { Partition } from "./partition.ts";
 import type { Change } from "./tables.ts";
 
 /**
- * What another partition is to be told, until it has acknowledged. Repeating it is harmless. A host either applies it
- * in the commit of the command that caused it, or writes it down in that commit, in the outbox.
+ * A command for another partition, which is sent until it is acknowledged. It is safe to repeat. A host either applies
+ * it in the commit of the command that caused it, or stores it in that commit, in the outbox.
  */
 export type Delivery = { id: string; target: Partition; command: Command };
 
-/** @param draft Of the command that caused it. */
+/** @param draft The draft of the command that caused it. */
 export function deliver(
   draft: { readonly deliveries: Delivery[] },
   cause: string,

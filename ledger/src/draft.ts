@@ -3,13 +3,13 @@ import { assertStorable } from "./storable.ts";
 import type { Change, Row, Rows, TableName, Tables } from "./tables.ts";
 
 /**
- * What a command would change: reads see its own writes, and nothing is written until the whole command has succeeded.
- * A command that throws has changed nothing.
+ * The changes of a command in progress. Its reads see its own writes. Nothing is written until the whole command has
+ * succeeded, so a command that throws has changed nothing.
  */
 export type Draft = Rows & {
   put<T extends TableName>(table: T, row: Tables[T]): void;
   remove(table: TableName, id: string): void;
-  /** Tells the operator: a state that should not occur, and that harmed nobody. */
+  /** Alerts the operator to a state that should not occur and did no harm. */
   alert(message: string): void;
   readonly changes: Change[];
   readonly deliveries: Delivery[];
@@ -20,7 +20,7 @@ export function makeDraft(rows: Rows): Draft {
   return new RowDraft(rows);
 }
 
-/** A class, because one is made for every command: its methods are made once. */
+/** A class, because one is made for every command, and a class makes its methods once. */
 class RowDraft implements Draft {
   readonly changes: Change[] = [];
   readonly deliveries: Delivery[] = [];
@@ -55,7 +55,7 @@ class RowDraft implements Draft {
     else change.row = row;
   }
 
-  /** A command changes a handful of rows: walking them is cheaper than an index. */
+  /** A command changes a few rows, and a search through them is cheaper than an index. */
   #find(table: TableName, id: string): Change | undefined {
     for (const change of this.changes) if (change.table === table && change.id === id) return change;
     return undefined;

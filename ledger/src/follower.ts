@@ -2,8 +2,8 @@ import type { Partition } from "./partition.ts";
 import { type Saga, send } from "./saga.ts";
 
 /**
- * A follower's hold whose lease has lapsed: it asks the owner how it ended, and follows. While the owner's hold is open
- * the follower goes on holding; an owner that never heard of it never will.
+ * Ends a follower's hold whose lease has lapsed, as the owner's hold ended. While the owner's hold is open, the
+ * follower's stays. An owner that does not know the hold makes sure that it can never be reserved.
  */
 export function* askOwner(
   follower: Partition,

@@ -5,21 +5,21 @@ import { MAX_CLOCK_SKEW_MS } from "./limits.ts";
 import type { BudgetRow, SessionRow } from "./tables.ts";
 
 /**
- * What is counted in windows that are over. Nothing walks through counters: each goes with the rows that made it, while
- * those are forgotten. A lifetime's stays.
+ * Deletes counters of windows that have ended. There is no scan of counters: each is deleted with the rows that it
+ * counted. A lifetime counter stays.
  */
 
-/** A request is admitted a little before its partition's time, or after it. A window is over once none can be in it. */
+/** A window has ended once no request can be admitted in it, given that clocks differ a little. */
 const isEnded = (window: BudgetRow["window"], startedAt: number, at: number): boolean =>
   (windowEnd(window, startedAt) ?? at) + 2 * MAX_CLOCK_SKEW_MS < at;
 
 /**
- * Removes a counter that a forgotten hold counted in. A hold of a day outlives the day; a month outlives most of its
- * holds. So a hold of a month takes with it what the same key counted in months before.
+ * Deletes a counter of a forgotten hold if its window has ended. A day has ended when its holds are forgotten, but a
+ * month has not. So a hold of a month also deletes the same key's counters of earlier months.
  */
 export function forgetCounter(draft: Draft, id: string, at: number): void {
   const counter = draft.get("counter", id);
-  // One that counts nothing is as good as none, whatever its window.
+  // A counter of 0 can be deleted in any window.
   if (counter?.settledNanoUsd === 0 && counter.openHolds === 0) draft.remove("counter", id);
   const cut = id.lastIndexOf("@");
   const budget = draft.get("budget", id.slice(0, cut));
@@ -41,12 +41,12 @@ function removeEnded(draft: Draft, budget: BudgetRow, startedAt: number, at: num
   if (counter?.openHolds === 0) draft.remove("counter", counter.id);
 }
 
-/** Whether a request that was admitted on a session's days has yet to end. */
+/** Whether a request of a session's days is still in progress. */
 export function isCapacityInUse(draft: Draft, session: string): boolean {
   return daysOf(draft.get("session", session)).some((day) => counterOf(draft, capacityCounterId(day)).openHolds > 0);
 }
 
-/** Removes the capacities of a session's days: the chain was asked for them because somebody was signed in. */
+/** Deletes the capacities of a session's days, which were read from the chain for the session. */
 export function forgetCapacities(draft: Draft, session: string): void {
   for (const day of daysOf(draft.get("session", session))) {
     if (draft.get("counter", capacityCounterId(day)) !== undefined) draft.remove("counter", capacityCounterId(day));
@@ -54,7 +54,7 @@ export function forgetCapacities(draft: Draft, session: string): void {
   }
 }
 
-/** The starts of the days on which it was good, as clocks that are a little off count them. */
+/** The starts of the days on which a session was valid, given that clocks differ a little. */
 function daysOf(session: SessionRow | undefined): number[] {
   const days: number[] = [];
   if (session === undefined) return days;

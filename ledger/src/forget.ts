@@ -10,17 +10,21 @@ import { MAX_CLOCK_SKEW_MS, OUTCOME_RETENTION_MS } from "./limits.ts";
 type Forget = Commands["forget"]["command"];
 
 /**
- * Removes rows whose time is over: resolved holds after 48 h, once every follower knows, nonces and sessions once
- * nothing could use them, keys as long after they were revoked, expired or had waited for a credit in vain, once no
- * request holds anything under them, receipts once their time is over; the totals that they were counted in stay. What
- * was counted in a window that is over goes with its holds, a capacity with its session. A clock that jumped forgets
+ * Deletes rows whose retention has ended:
+ *
+ * - resolved holds after 48 hours, once every follower has acknowledged
+ * - nonces and sessions once nothing could use them
+ * - keys 48 hours after they were revoked, expired, or waited for a credit in vain, once they have no open hold
+ * - receipts after their time; their totals stay
+ *
+ * Counters of ended windows are deleted with their holds, a capacity with its session. A clock that jumped deletes
  * nothing.
  */
 export function forget(draft: Draft, command: Forget, clockMs: number): ReplyOf<Forget> {
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { forgotten: 0 };
   const { table, at } = command;
   let forgotten = 0;
-  // Many holds share their counters.
+  // Many holds have the same counters.
   const counters = new Set<string>();
   for (const id of command.ids) {
     if (!isOver(draft, command, id)) {
@@ -37,7 +41,7 @@ export function forget(draft: Draft, command: Forget, clockMs: number): ReplyOf<
   return { forgotten };
 }
 
-/** Where a hold counted, and where it counts since its key has another window. */
+/** The counters of a hold: at its reserve, and since its key got another window. */
 function countersOf(draft: Draft, holdId: string): string[] {
   const hold = draft.get("hold", holdId);
   if (hold === undefined) return [];

@@ -22,8 +22,8 @@ import type { BudgetRow, HoldRow, ReceiptRow } from "./tables.ts";
 import { countReceipt } from "./totals.ts";
 
 /**
- * Holds, as their owner keeps them. A hold is made by `reserve`, written down again by `checkpoint`, and ends once:
- * settled at what was used, at most the hold, or released. Its row is also the memory of its commands' outcomes.
+ * Holds in their owner's partition. `reserve` creates a hold, `checkpoint` updates it, and it ends once: settled with at
+ * most its amount, or released. Its row also records the outcomes of its commands.
  */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
@@ -63,7 +63,7 @@ export function reserve(
     detail: command.detail,
   };
   const refusal = inFlightRefusal(draft, budgets, command) ?? firstRefusal(budgets, command);
-  // Nothing is written down: no follower has heard of it, and who has nothing is not to fill the disk.
+  // A refusal is not stored: no follower knows the id, and an account without funds could fill the disk.
   if (refusal !== undefined) return { status: "refused", refusal };
 
   // After this point the reserve succeeds.
@@ -74,7 +74,7 @@ export function reserve(
   return { status: "reserved", keyId: hold.keyId, leaseUntil };
 }
 
-/** @param leaseUntil As first answered: the row's own moves when the hold is orphaned. */
+/** @param leaseUntil As in the first reply. The row's value changes when the hold is orphaned. */
 export function repeatedReserve(existing: HoldRow, fingerprint: string, leaseUntil: number): ReserveReply {
   if (existing.fingerprint !== fingerprint) return { status: "conflict" };
   if (existing.state === "refused") return { status: "refused", refusal: JSON.parse(existing.detail) as Refusal };
@@ -140,7 +140,7 @@ export function inquire(
 ): ReplyOf<CommandOf<"inquire">> {
   const hold = draft.get("hold", command.id);
   if (hold !== undefined) return { state: hold.state, chargeNanoUsd: hold.chargeNanoUsd };
-  // The owner never heard of it, and from now on never will: a reserve that arrives late finds its id taken.
+  // The id is unknown here. It is taken now, so a reserve that arrives late is refused.
   draft.put("hold", tombstone(command.id, partition, command.at));
   return { state: "released", chargeNanoUsd: 0 };
 }
@@ -153,9 +153,7 @@ export function words(text: string): string[] {
   return text === "" ? [] : text.split(" ");
 }
 
-/**
- * A resolution that came twice: the same one answers as before, another changes nothing and is told to the operator.
- */
+/** A repeated resolution. The same one has the same reply. Another one changes nothing, and alerts the operator. */
 export function repeatedResolve(
   draft: Draft,
   hold: HoldRow,
@@ -167,7 +165,7 @@ export function repeatedResolve(
   return { status: "already_resolved" };
 }
 
-/** The owner's budgets that bind a request, in the order in which they refuse. */
+/** The owner's budgets that limit a request, in the order in which they are checked. */
 function bindingBudgets(draft: Draft, keyId: string | null, { payer, at }: CommandOf<"reserve">): CountedBudget[] {
   if (payer.kind === "session") {
     const id = capacityId(at);
@@ -206,7 +204,7 @@ function inFlightRefusal(
   };
 }
 
-/** What is held of a balance is in one counter; what is held of a capacity, around midnight, in two. */
+/** The holds of a balance are in one counter. Around midnight those of a capacity are in two. */
 function inFlight(draft: Draft, { name, counter }: CountedBudget, at: number): number {
   if (name !== "capacity") return counter.openHolds;
   let open = counter.openHolds;
@@ -256,7 +254,7 @@ function resolve(draft: Draft, hold: HoldRow, resolution: Resolution): void {
   }
 }
 
-/** In place of a hold that is not known here: its reserve, should it come late, finds its id taken. */
+/** Takes the id of an unknown hold, so that a reserve that arrives late is refused. */
 export function tombstone(id: string, partition: Partition, at: number): HoldRow {
   return {
     id,

@@ -4,7 +4,7 @@ import type { ReadRows } from "./tables.ts";
 
 export type KeyUsage = { dayNanoUsd: NanoUsd; monthNanoUsd: NanoUsd };
 
-/** What a key was charged in the UTC day and month of a time, by the days of admission: read from the totals. */
+/** What a key was charged in the UTC day and month of a time, by day of admission. Read from the totals. */
 export function keyUsage(rows: ReadRows, keyId: string, atMs: number): KeyUsage {
   let dayNanoUsd = 0;
   let monthNanoUsd = 0;
@@ -22,7 +22,7 @@ export function usageOfDay(rows: ReadRows, keyId: string, atMs: number): NanoUsd
 
 const ROWS_A_PAGE = 100;
 
-/** @param name What the ids of a day's and a key's totals begin with, before a space and the model. */
+/** @param name The prefix of the ids of a day's totals of a key, before a space and the model. */
 function usageOf(rows: ReadRows, name: string): NanoUsd {
   let sum = 0;
   let after = name;

@@ -8,8 +8,8 @@ import { spendNonce } from "./session.ts";
 import type { KeyRow, ReadRows } from "./tables.ts";
 
 /**
- * An account's API keys. A new secret, and other terms than a lower limit, take a signed message, whose nonce is spent
- * here.
+ * An account's API keys. A new secret, and any change of terms but a lower limit, need a signed message, whose nonce is
+ * used here.
  */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
@@ -108,15 +108,15 @@ export function revokeKey(draft: Draft, command: CommandOf<"revokeKey">): ReplyO
 }
 
 /**
- * From when the forgetting of a key is reckoned: it was revoked, it expired, or it has waited for a credit for long
- * enough. Null: nothing of it has happened, nor is to happen at a time that is known.
+ * The end of a key, from which its retention counts: it was revoked, it expires, or its wait for a credit ends. Null if
+ * no such time is known.
  */
 export function keyEnd({ revokedAt, expiresAt, unpaidUntil }: Omit<KeyRow, "id">): number | null {
   const end = Math.min(revokedAt ?? NEVER, expiresAt ?? NEVER, unpaidUntil ?? NEVER);
   return end === NEVER ? null : end;
 }
 
-/** Whether nothing is to be kept of a key any more: its time is over, and so is every request admitted with it. */
+/** Whether a key can be deleted: its retention has ended, and so have all its requests. */
 export function isKeyOver(draft: Draft, keyId: string, at: number): boolean {
   const key = draft.get("key", keyId);
   const end = key === undefined ? null : keyEnd(isPaid(draft) ? { ...key, unpaidUntil: null } : key);
@@ -124,7 +124,7 @@ export function isKeyOver(draft: Draft, keyId: string, at: number): boolean {
   return countersOf(key, at).every((id) => counterOf(draft, id).openHolds === 0);
 }
 
-/** A key that is used for what is free goes on waiting for a credit: written down once a day. */
+/** Extends the wait for a credit of a key that is used for free models. Stored once a day. */
 export function keepUsedKey(draft: Draft, keyId: string, at: number): void {
   const key = draft.get("key", keyId);
   if (key === undefined || key.unpaidUntil === null || isPaid(draft)) return;
@@ -132,13 +132,13 @@ export function keepUsedKey(draft: Draft, keyId: string, at: number): void {
   if (key.unpaidUntil <= unpaidUntil - DAY_MS) draft.put("key", { ...key, unpaidUntil });
 }
 
-/** A key whose account was credited in time waits for nothing any more. */
+/** Ends the wait of a key whose account was credited in time. */
 export function keepPaidKey(draft: Draft, keyId: string): void {
   const key = draft.get("key", keyId);
   if (key !== undefined && key.unpaidUntil !== null && isPaid(draft)) draft.put("key", { ...key, unpaidUntil: null });
 }
 
-/** Removes all that is kept of a key. What was spent with it stays told: receipts and totals name its id. */
+/** Deletes a key. Receipts and totals still name its id. */
 export function forgetKey(draft: Draft, keyId: string, at: number): void {
   const key = draft.get("key", keyId);
   const account = draft.get("account", "account");
@@ -155,15 +155,15 @@ export function forgetKey(draft: Draft, keyId: string, at: number): void {
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Whether the chain has ever brought the account anything. */
+/** Whether the account ever had a credit. */
 function isPaid(draft: Draft): boolean {
   return (draft.get("budget", "balance")?.limitNanoUsd ?? 0) > 0;
 }
 
-/** The ids of a key's counters, one for each window in which it was good. */
+/** The ids of a key's counters, one for each window in which it was valid. */
 function countersOf(key: KeyRow, atMs: number): string[] {
   const ids: string[] = [];
-  // A request may have been admitted at a time a little before the key's, or after its end.
+  // A request may have a time a little before the key's creation, or after its end.
   const last = Math.min(key.revokedAt ?? atMs, key.expiresAt ?? atMs) + MAX_CLOCK_SKEW_MS;
   let at: number | null = key.createdAt - MAX_CLOCK_SKEW_MS;
   for (; at !== null && at <= last; at = windowEnd(key.window, at)) ids.push(counterId(`key:${key.id}`, key, at));

@@ -1,12 +1,12 @@
 import type { Address } from "@inference/protocol/credential";
 
 /**
- * The units of atomicity: everything one command reads and writes lies in one partition. On one machine they share a
- * file; at the edge each is an object of its own.
+ * The units of atomicity: a command reads and writes one partition. On one machine all are in one file. At the edge
+ * each is an object.
  *
  * - `account:<address>`: balance, keys and their limits, sign-in nonces, holds, receipts
  * - `identity:<address>`: a wallet's capacity, sessions, holds, receipts
- * - `identity:agent:<token>`: an agent's, which has nothing of a wallet of the same address
+ * - `identity:agent:<token>`: the same for an agent, separate from a wallet with the same address
  * - `ceiling`: the day's counters and the open holds under them
  * - `journal:<utc-day>`: the uses of a day, for posting
  * - `chain:<chainId>`: the cursor of what has been read from a chain

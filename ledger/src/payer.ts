@@ -2,8 +2,8 @@ import type { CredentialFault, Payer } from "./commands.ts";
 import type { Rows } from "./tables.ts";
 
 /**
- * Who a credential's digest belongs to, in its own partition. The digest is of a secret of 160 random bits, so looking
- * it up tells nobody anything about another.
+ * Finds the owner of a credential's digest in its partition. The secret has 160 random bits, so the time of the lookup
+ * reveals nothing about other credentials.
  */
 export function authenticate(
   rows: Rows,

@@ -16,7 +16,7 @@ import {
 } from "./receipts.ts";
 import type { CreditRow, CursorRow, KeyRow, ReadRows, ReceiptRow, SessionRow } from "./tables.ts";
 
-/** The read side: questions to one partition, each with its answer. */
+/** The read side: queries of one partition, with their answers. */
 export type BudgetView = {
   window: Window;
   limitNanoUsd: NanoUsd | null;
@@ -38,18 +38,18 @@ export type Queries = {
   };
   key: { query: { type: "key"; at: number; keyId: string }; answer: KeyView | null };
   keys: { query: { type: "keys"; at: number }; answer: KeyView[] };
-  /** Whether a request of this name is known, and how it ended; for a credential that is good. */
+  /** The request that claimed a name, and how it ended. For a valid credential. */
   claimed: {
     query: { type: "claimed"; at: number; payer: Payer; claim: Claim };
     answer: { fault: CredentialFault } | { earlier: Claimed | null };
   };
   keyUsage: { query: { type: "keyUsage"; at: number; keyId: string }; answer: KeyUsage };
   receipt: { query: { type: "receipt"; id: string }; answer: ReceiptRow | null };
-  /** The newest receipt of an answer that its provider calls so, among the last thousand. */
+  /** The newest receipt with the provider's id of an answer, among the last thousand. */
   answered: { query: { type: "answered"; upstreamId: string }; answer: ReceiptRow | null };
-  /** Receipts, the newest first. A page may be short, or empty, and not be the last. */
+  /** Receipts, the newest first. A short or empty page need not be the last. */
   receipts: { query: ReceiptQuery; answer: ReceiptPage };
-  /** What receipts come to, in the order of their days. As with receipts, a page may be short and not be the last. */
+  /** Totals of receipts, in the order of their days. A short page need not be the last. */
   totals: { query: TotalQuery; answer: TotalPage };
   credits: { query: { type: "credits"; after?: string; limit: number }; answer: CreditRow[] };
   cursor: { query: { type: "cursor" }; answer: CursorRow | null };
@@ -102,7 +102,9 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
   }
 }
 
-/** During a rollout a newer version may ask what this one does not know: no answer is none, and not "nothing". */
+/**
+ * During a rollout a newer version may send a query that this one does not know. It throws, and does not answer "none".
+ */
 function unknownQuery(query: never): never {
   throw new Error(`there is no question ${(query as { type?: unknown }).type} in this version`);
 }

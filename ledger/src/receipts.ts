@@ -2,16 +2,16 @@ import type { ReadRows, ReceiptRow, TotalRow } from "./tables.ts";
 import { totalTerms } from "./totals.ts";
 
 /**
- * What an account is told of its requests. Nobody waits for a walk through all of them: a page reads so many rows at
- * most, whatever is looked for, and says where the next one begins.
+ * Reads an account's receipts and totals. A page reads a bounded number of rows, whatever the filter, and says where
+ * the next page begins.
  */
 const ROWS_A_PAGE = 1_000;
 
-/** Null takes all. */
+/** Null: no filter. */
 type Filter = { keyId: string | null; model: string | null };
 export type ReceiptQuery = Filter & {
   type: "receipts";
-  /** Ids of requests, the later one first: those between are read, without either. */
+  /** Ids of requests. Receipts between the two are read, without these. */
   before: string;
   after: string;
   limit: number;
@@ -21,7 +21,7 @@ export type TotalQuery = Filter & {
   /** UTC days, both included. */
   from: string;
   to: string;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after: string | null;
   limit: number;
 };
@@ -29,7 +29,7 @@ export type TotalQuery = Filter & {
 export type ReceiptPage = { receipts: ReceiptRow[]; next: string | null };
 export type TotalPage = { totals: TotalRow[]; next: string | null };
 
-/** The newest receipt whose answer the provider calls so. */
+/** The newest receipt with this id of the provider's answer. */
 export function answeredReceipt(rows: ReadRows, upstreamId: string): ReceiptRow | null {
   const latest = rows.newest("receipt", { before: AFTER_ALL, limit: ROWS_A_PAGE });
   return latest.find(whoseDetail("upstreamId", upstreamId)) ?? null;
@@ -46,7 +46,7 @@ export function receiptPage(rows: ReadRows, query: ReceiptQuery): ReceiptPage {
 }
 
 export function totalPage(rows: ReadRows, query: TotalQuery): TotalPage {
-  // A day is the beginning of its totals' ids, and so before all of them.
+  // The ids of a day's totals begin with the day, so the day sorts before them.
   const read = rows.list("total", { after: query.after ?? query.from, limit: ROWS_A_PAGE });
   const isIn = (total: TotalRow): boolean => totalTerms(total).day <= query.to;
   const matches = (total: TotalRow): boolean => {
@@ -57,10 +57,10 @@ export function totalPage(rows: ReadRows, query: TotalQuery): TotalPage {
   return { totals: page, next };
 }
 
-/** Later than any id of a request. */
+/** Sorts after all ids of requests. */
 const AFTER_ALL = "~";
 
-/** The first matching rows, and the last row that was looked at if there may be more. */
+/** The first matching rows, and the last row that was checked if there may be more. */
 function fill<R extends { id: string }>(
   read: readonly R[],
   { isIn, matches, limit }: { isIn(row: R): boolean; matches(row: R): boolean; limit: number },
@@ -76,7 +76,7 @@ function fill<R extends { id: string }>(
   return { page, next: read.length === ROWS_A_PAGE ? (last?.id ?? null) : null };
 }
 
-/** Receipts whose detail says this. Most are told from their text alone: reading a thousand takes all others' time. */
+/** Filters receipts by a value in their detail. It searches the text first, because parsing a thousand takes long. */
 function whoseDetail(field: "model" | "upstreamId", value: string): (receipt: ReceiptRow) => boolean {
   const text = JSON.stringify(value);
   return ({ detail }) => {

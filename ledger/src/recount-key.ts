@@ -9,20 +9,20 @@ type Recount = {
   key: KeyRow;
   window: Window;
   at: number;
-  /** The ids of its counters until now. */
+  /** The ids of its present counters. */
   old: readonly string[];
 };
 
 /**
- * Counts a key in another window: what it was charged is in the totals of its days, what it holds in its open holds.
- * The windows that a request can still be admitted to, and those that open holds belong to, have counters afterwards.
+ * Recounts a key for another window, from the totals of its days and its open holds. Afterwards there are counters for
+ * the windows of possible new requests and of open holds.
  *
  * @param rows As they were before the command.
  */
 export function recountKey(draft: Draft, rows: ReadRows, { key, window, at, old }: Recount): void {
   const holds = rows.unresolvedHolds().filter(({ keyId }) => keyId === key.id);
   for (const id of old) if (draft.get("counter", id) !== undefined) draft.remove("counter", id);
-  // The command's clock and that of the next request may each be off by as much.
+  // The clocks of the command and of the next request may each differ by the skew.
   const near = [at - 2 * MAX_CLOCK_SKEW_MS, at, at + 2 * MAX_CLOCK_SKEW_MS];
   const times = [...near, ...holds.map(({ admittedAt }) => admittedAt)];
   for (const startedAt of new Set(times.map((time) => windowStart(window, time)))) {

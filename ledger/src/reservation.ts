@@ -4,9 +4,8 @@ import { ceilingPartition, type Partition } from "./partition.ts";
 import { type Saga, send } from "./saga.ts";
 
 /**
- * How a request takes its hold and gives it back. The owner, account or identity, reserves first and resolves first;
- * a prepaid request also holds under the day's ceiling. A refusal or a failure down the line releases what was held
- * before it.
+ * The sagas that reserve and resolve a request's hold. The owner, account or identity, reserves first and resolves
+ * first. A prepaid request also holds under the day's ceiling. A later refusal or failure releases the earlier holds.
  */
 export type Reservation = {
   id: string;
@@ -15,7 +14,7 @@ export type Reservation = {
   payer: Payer;
   amountNanoUsd: NanoUsd;
   leaseMs: number;
-  /** JSON: what settling it needs, should this process not live to do it. */
+  /** JSON: what the sweeper needs to settle the hold if this process dies. */
   detail: string;
   claim?: Claim;
 };
@@ -46,9 +45,9 @@ export function* reserveRequest(reservation: Reservation): Saga<Admission> {
 }
 
 /**
- * Ends a hold that nothing was forwarded under, where it is unknown which steps took effect. Asking the owner for a
- * hold that it does not have makes sure that it never will. The release goes to the followers as every other one does,
- * and there too it ends a hold that comes late.
+ * Ends a hold of a request that was not forwarded, if it is unknown which steps took effect. If the owner does not have
+ * the hold, asking for it makes sure that it can never be reserved. The release is delivered to the followers as usual,
+ * and refuses a hold that arrives late there too.
  */
 function* cancelReservation(owner: Partition, { id, at }: { id: string; at: number }): Saga<void> {
   const { state } = yield* send(owner, { type: "inquire", id, at });

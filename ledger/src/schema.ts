@@ -3,15 +3,15 @@ import { windows } from "@inference/protocol/window";
 import { holdStates, type TableName, type Tables } from "./tables.ts";
 
 /**
- * The one SQLite schema, for both hosts. Every table is STRICT and every number is checked where it is stored: SQLite
- * by itself takes NaN as NULL, a fraction in an INTEGER column of a lax table, and amounts past 2^53.
+ * The SQLite schema of both hosts. Every table is STRICT, and every number is checked when it is stored: without that,
+ * SQLite accepts NaN as NULL, fractions in an INTEGER column, and amounts above 2^53.
  *
- * Rows wait in their host's log after they were answered, and tables keep the checks that they were made with. So
- * another table, word or limit takes another version of the schema, with a step that makes the tables anew; a column
- * that may be null does not. New ones come last: the Node host's log numbers them by their places.
+ * Rows may be in a host's log when a reply is sent, and tables keep the checks that they were created with. So a new
+ * table, allowed word or limit needs a new version of the schema, with a step that recreates the tables. A new nullable
+ * column does not. New tables and columns come last, because the Node host's log numbers them by their places.
  *
- * `clustered` says what a table's rows lie next to: `time` for rows that are written once under a time-ordered id (a
- * commit then touches the last pages only, however many accounts there are), `partition` for rows that are updated.
+ * `clustered` is the order of a table's rows on disk: `time` for rows that are written once with a time-ordered id (a
+ * commit then touches only the last pages, however many accounts there are), `partition` for rows that are updated.
  */
 type ColumnKind = "text" | "amount" | "integer" | `one of ${string}`;
 type Column = ColumnKind | `${ColumnKind}?`;
@@ -112,15 +112,15 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
 };
 
 export const tableNames = Object.keys(tableSchemas) as TableName[];
-/** Those whose ids are ids of requests. */
+/** The tables whose ids are ids of requests. */
 export const timeOrderedTables = tableNames.filter((table) => tableSchemas[table].clustered === "time");
 
 /**
- * What a database keeps as its version. In version 2 the newest rows may stand in a log of their host, and not in their
- * tables yet: who knows version 1 alone must not read them.
+ * The version that a database stores. In version 2 the newest rows may be in the host's log and not in their tables
+ * yet, so a program for version 1 must not read them.
  */
 export const SCHEMA_VERSION = 2;
-/** The oldest version that becomes this one when it is opened. */
+/** The oldest version that is upgraded when it is opened. */
 const OLDEST_SCHEMA_VERSION = 1;
 
 export function isReadableSchema(version: number): boolean {
@@ -128,11 +128,11 @@ export function isReadableSchema(version: number): boolean {
 }
 
 const indexes = {
-  /** What the sweeper looks for: few rows at any time. */
+  /** For the sweeper. It has few rows at any time. */
   unresolved_hold: "hold_row (lease_until) WHERE state IN ('open', 'orphaned')",
-  /** An account's receipts among everybody's: for its list of them. */
+  /** For the list of an account's receipts. */
   own_receipt: "receipt_row (partition, id)",
-  /** The keys of an account that are not revoked: few among any number that are. */
+  /** For an account's keys that are not revoked, which are few among any number of revoked ones. */
   live_key: "key_row (partition, id) WHERE revoked_at IS NULL",
 };
 
@@ -141,16 +141,16 @@ export function createStatements(): string[] {
   return missingStatements([]);
 }
 
-/** What a database has: its tables with their columns, and its indexes. What Cloudflare keeps in it is not ours. */
+/** The tables of a database with their columns, and its indexes, without Cloudflare's own. */
 export const STORED_SCHEMA = `SELECT entry.name, part.name AS part FROM sqlite_master AS entry
   LEFT JOIN pragma_table_info(entry.name) AS part WHERE entry.name NOT GLOB '_cf_*'`;
 
 /**
- * The statements that add to a database what the schema has and it lacks: tables, columns, indexes. A column that is
- * added may be null, which is what rows say that were there before; SQLite refuses any other.
+ * The statements that add missing tables, columns and indexes to a database. An added column must be nullable: existing
+ * rows have null in it, and SQLite refuses any other.
  *
- * @param stored What `STORED_SCHEMA` answers.
- * @param without Indexes that are of no use there.
+ * @param stored The result of `STORED_SCHEMA`.
+ * @param without Indexes that this database does not need.
  */
 export function missingStatements(
   stored: readonly Readonly<Record<string, unknown>>[],

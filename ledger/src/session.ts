@@ -2,7 +2,7 @@ import { capacityId } from "./budget.ts";
 import type { Commands, ReplyOf } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 
-/** Sign-in nonces, each good once, and the sessions they open. */
+/** Sign-in nonces, each valid once, and the sessions that they open. */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
 export function consumeNonce(draft: Draft, command: CommandOf<"consumeNonce">): ReplyOf<CommandOf<"consumeNonce">> {
@@ -12,7 +12,7 @@ export function consumeNonce(draft: Draft, command: CommandOf<"consumeNonce">): 
   return { status: "consumed" };
 }
 
-/** Remembers a key's nonce for as long as its message could be valid. */
+/** Stores the nonce of a key's message for as long as the message could be valid. */
 export function spendNonce(draft: Draft, nonce: string, expiresAt: number, digest: string | null = null): void {
   draft.put("nonce", { id: nonce, expiresAt, digest });
 }

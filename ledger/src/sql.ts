@@ -1,28 +1,30 @@
 import { columnsOf, sqlName, tableNames } from "./schema.ts";
 import type { Row, TableName, Tables } from "./tables.ts";
 
-/** The SQL of one ledger table, and the way between its rows and its columns: the same for every host. */
+/** The SQL of one ledger table, and the conversion between rows and columns. The same for every host. */
 export type TableSql = {
   /** Bind: partition, id. */
   select: string;
-  /** Bind: what `toColumns` gives. */
+  /** Bind: the result of `toColumns`. */
   upsert: string;
   /** Of some columns, by their numbers. Bind: their values, partition, id. */
   update(columns: readonly number[]): string;
   /** Bind: partition, id. */
   remove: string;
-  /** Bind: partition, the id to begin after, the most rows. */
+  /** Bind: partition, the id to begin after, the maximum of rows. */
   list: string;
-  /** Bind: partition, the id to end before, the most rows. */
+  /** Bind: partition, the id to end before, the maximum of rows. */
   newest: string;
   toColumns(partition: string, row: Row): SqlValue[];
   toRow(columns: Readonly<Record<string, unknown>>): Row;
 };
-/** The keys of a partition that live. Bind: partition. By itself SQLite would walk the revoked ones too. */
+/**
+ * The keys of a partition that are not revoked. Bind: partition. Without the index SQLite would read revoked ones too.
+ */
 export const LIVE_KEYS =
   "SELECT * FROM key_row INDEXED BY live_key WHERE partition = ? AND revoked_at IS NULL ORDER BY id";
 
-/** The holds of a partition that have not ended: few, also of all partitions together. Bind: partition. */
+/** The unresolved holds of a partition. Bind: partition. The index is small. */
 export const UNRESOLVED_HOLDS = `SELECT * FROM hold_row INDEXED BY unresolved_hold
   WHERE partition = ? AND state IN ('open', 'orphaned') ORDER BY id`;
 

@@ -3,11 +3,11 @@ import { columnsOf, tableNames } from "./schema.ts";
 import type { Row, TableName } from "./tables.ts";
 
 /**
- * Throws unless the tables would take the row as it is. They check it too, but later than it is acknowledged, and by
- * themselves they take NaN, and what is missing, for NULL, and digits for their number.
+ * Throws unless the tables would store the row unchanged. The tables check it too, but only after it was acknowledged,
+ * and they accept NaN and missing values as NULL, and digits as a number.
  */
 export function assertStorable(table: TableName, row: Row): void {
-  // What is no Unicode is stored as something else, under which another may be.
+  // Invalid Unicode would be stored as another text, which may be the id of another row.
   if (!row.id.isWellFormed()) throw new TypeError(`${table}: an id cannot be stored: ${JSON.stringify(row.id)}`);
   const values = row as unknown as Record<string, unknown>;
   for (const column of columns[table]) {
@@ -21,9 +21,9 @@ export function assertStorable(table: TableName, row: Row): void {
 type StorableColumn = {
   property: string;
   isOptional: boolean;
-  /** Of a number, the largest; undefined for text. */
+  /** The largest value of a number; undefined for text. */
   most: number | undefined;
-  /** What a text may be; undefined: anything. */
+  /** The allowed values of a text; undefined: any. */
   words: ReadonlySet<unknown> | undefined;
 };
 

@@ -1,7 +1,7 @@
 import type { Window } from "@inference/protocol/window";
 
 /**
- * The rows of a partition: the one authority on its state. Both hosts store exactly these, under the schema that
+ * The rows of a partition, which are the authority on its state. Both hosts store exactly these, with the schema that
  * `schema.ts` derives from the same description. Every row has an `id`, unique within its table and partition.
  *
  * A value is a string, a safe integer or null. Amounts are in nano-dollars, times in ms since the epoch.
@@ -10,7 +10,7 @@ export type BudgetRow = {
   /** `balance`, `key:<keyId>`, `ceiling`, `capacity:<dayStart>`. */
   id: string;
   window: Window;
-  /** Null: counted, not limited. */
+  /** Null: no limit. */
   limitNanoUsd: number | null;
 };
 
@@ -29,22 +29,22 @@ export type HoldRow = {
   /** The request's id. */
   id: string;
   state: HoldState;
-  /** The partition that decides how the hold ends: this one, or the one to ask. */
+  /** The partition that decides how the hold ends: this one, or another one that is asked. */
   owner: string;
   amountNanoUsd: number;
-  /** What was charged, once settled. */
+  /** The charge, once settled. */
   chargeNanoUsd: number;
-  /** The counters it counts in, separated by spaces. */
+  /** The counters that include it, separated by spaces. */
   counters: string;
-  /** The partitions that hold for the same request and follow this one, separated by spaces. */
+  /** The followers of this hold, separated by spaces. */
   followers: string;
   admittedAt: number;
   leaseUntil: number;
-  /** The last checkpoint: the charge of what had been delivered by then, and the provider's id of the answer. */
+  /** The last checkpoint: the charge for what was delivered by then, and the provider's id of the answer. */
   deliveredNanoUsd: number;
   upstreamId: string | null;
   keyId: string | null;
-  /** What made it, to tell a repeated command from a conflicting one. */
+  /** The command that created it, to distinguish a repeated command from a conflicting one. */
   fingerprint: string;
   /** JSON: of an admitted request what its settlement needs (route, model, prices); of a refused one, the refusal. */
   detail: string;
@@ -53,7 +53,7 @@ export type HoldRow = {
 export type KeyRow = {
   id: string;
   name: string;
-  /** First and last letters of the secret, to recognise it by. */
+  /** First and last characters of the key, to recognise it. */
   label: string;
   digest: string;
   window: Window;
@@ -62,29 +62,29 @@ export type KeyRow = {
   revokedAt: number | null;
   expiresAt: number | null;
   createdAt: number;
-  /** Of the signed message that made its secret, so that the message's repetition is recognised. */
+  /** The nonce of the message that created its secret, to recognise a repeated message. */
   nonce: string;
-  /** Of a key that was made before its account was ever credited: how long it waits for that. Null: it does not. */
+  /** How long a key without any credit in its account waits for the first one. Null: it does not wait. */
   unpaidUntil: number | null;
 };
 
-/** Which key a secret's digest belongs to. */
+/** The key of a secret's digest. */
 export type SecretRow = { id: string; keyId: string };
 
-/** The one row an account keeps of itself. */
+/** The one row of an account. */
 export type AccountRow = { id: "account"; keys: number; createdAt: number };
 
 export type NonceRow = {
   id: string;
   expiresAt: number;
   /**
-   * Of the session it was spent for, or of the change of a key that it was spent for; null: for a key's secret, which
-   * remembers its nonce itself, or by an older version.
+   * The digest of the session, or the id of the change of a key, that used the nonce. Null for a key's secret, because
+   * the key has the nonce itself, and for rows of an older version.
    */
   digest: string | null;
 };
 
-/** The name under which a request was made, so that it is made once. */
+/** The claimed name of a request, under which it is served once. */
 export type ClaimRow = { id: string; requestId: string; fingerprint: string; expiresAt: number };
 
 export type SessionRow = {
@@ -110,11 +110,11 @@ export type ReceiptRow = {
   /** What the provider bills for this request and no customer owes. */
   lossNanoUsd: number;
   keyId: string | null;
-  /** JSON: route, model, usage, prices, how the charge came about. */
+  /** JSON: route, model, usage, prices, and the basis of the charge. */
   detail: string;
 };
 
-/** What the receipts of a day, a key and a model come to. It stays when they are forgotten. */
+/** The sum of the receipts of a day, a key and a model. It stays when they are forgotten. */
 export type TotalRow = {
   /** `<utc-day> <keyId> <model>`, without a key for a session's requests: see `totals.ts`. */
   id: string;
@@ -141,13 +141,13 @@ export type OutboxRow = {
   command: string;
 };
 
-/** How far a chain was read; in the ceiling's partition, in which block the ceiling was seen lowered. */
+/** How far a chain was read. In the ceiling's partition: the block in which the ceiling was lowered. */
 export type CursorRow = {
   id: "cursor";
   block: number;
   blockHash: string;
   lastActivationId: number;
-  /** Total of everything activated so far, in token units: a decimal string, for the chain counts beyond 2^53. */
+  /** The total of all activations, in token units. A decimal string, because it may exceed 2^53. */
   totalActivated: string;
 };
 
@@ -176,16 +176,13 @@ export type Rows = {
   get<T extends TableName>(table: T, id: string): Tables[T] | undefined;
 };
 
-/**
- * What can be looked for as well: a table in the order of its ids, or against it, the keys that live, and the holds
- * that have not ended.
- */
+/** The rows of a partition for reads, which can also list a table by id, the live keys, and the unresolved holds. */
 export type ReadRows = Rows & {
   list<T extends TableName>(table: T, range: { after?: string; limit: number }): Tables[T][];
   newest<T extends TableName>(table: T, range: { before: string; limit: number }): Tables[T][];
-  /** Those that are not revoked, `MAX_KEYS_PER_ACCOUNT` at most, in the order of their ids. */
+  /** The keys that are not revoked, at most `MAX_KEYS_PER_ACCOUNT`, in the order of their ids. */
   liveKeys(): KeyRow[];
-  /** Those open or orphaned, in the order of their ids. */
+  /** The open and orphaned holds, in the order of their ids. */
   unresolvedHolds(): HoldRow[];
 };
 

@@ -26,7 +26,7 @@ export function countReceipt(
 
 const untold: Tally = { model: "", promptTokens: 0, completionTokens: 0 };
 
-/** What a total's id says: the UTC day, the key (null for a session's requests), the model. */
+/** The parts of a total's id: the UTC day, the key (null for a session's requests), the model. */
 export function totalTerms({ id }: Pick<TotalRow, "id">): { day: string; keyId: string | null; model: string } {
   const [day = "", keyId = "", ...model] = id.split(" ");
   return { day, keyId: keyId === "" ? null : keyId, model: model.join(" ") };

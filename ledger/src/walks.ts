@@ -4,10 +4,10 @@ import { sqlName, timeOrderedTables } from "./schema.ts";
 import { tableSql } from "./sql.ts";
 import type { HoldRow, KeyRow, Row } from "./tables.ts";
 
-/** What is looked for through all partitions of a file or an object, and not in one: the same for every host. */
+/** Queries over all partitions of a file or an object, the same for every host. */
 type Stored = Readonly<Record<string, unknown>>;
 
-/** Unresolved holds whose lease lapses first. Bind: the time, the most rows. */
+/** Unresolved holds by the end of their lease. Bind: the time, the maximum of rows. */
 export const LAPSED_HOLDS = `SELECT * FROM hold_row WHERE state IN ('open', 'orphaned') AND lease_until < ?
   ORDER BY lease_until LIMIT ?`;
 
@@ -15,25 +15,25 @@ export function toLapsedHold(stored: Stored): LapsedHold {
   return { partition: String(stored.partition), hold: tableSql.hold.toRow(stored) as HoldRow };
 }
 
-/** The tables whose rows are forgotten some day. */
+/** The tables whose rows are forgotten after a time. */
 export const forgettableTables: readonly ForgettableTable[] = ["hold", "nonce", "session", "claim", "receipt", "key"];
 
-/** A walk through one of them, page by page, in the order in which its rows lie. */
+/** A walk through one of these tables, page by page, in the order of its rows on disk. */
 export type OverdueWalk = {
   /**
-   * The earliest time from which a row's keeping is reckoned, as `at`; null or no row: there is none to forget. Bind:
-   * the ids of rows that are not to be looked at, as JSON.
+   * The earliest time from which the retention of a row counts, as `at`; null or no row if there is none. Bind: the ids
+   * of rows to skip, as JSON.
    */
   first: string;
-  /** That time of one row; null: it has none yet. */
+  /** That time of one row; null if it has none yet. */
   atOf(row: Row): number | null;
-  /** Bind: what `bind` gives. */
+  /** Bind: the result of `bind`. */
   select: string;
   bind(page: OverdueQuery): [string, string, number];
   toPage(stored: readonly Stored[], before: number, limit: number): OverduePage;
 };
 
-/** What `keyEnd` says, of what is stored. With null among them SQLite's least of several is null. */
+/** `keyEnd` in SQL. SQLite's `min` of several values is null if one of them is null. */
 const KEY_ENDS = ["revoked_at", "expires_at", "unpaid_until"].map(
   (end) => `ifnull(${end}, ${Number.MAX_SAFE_INTEGER})`,
 );
@@ -64,7 +64,7 @@ function makeOverdueWalk(table: ForgettableTable): OverdueWalk {
     toPage(stored, before, limit) {
       const rows = stored.filter((row) => row.at !== null && Number(row.at) < before).map(toPosition);
       const last = stored.at(-1);
-      // Where rows lie in the order of their time, none is overdue after one that is not.
+      // If rows are in the order of their time, no row after one that is not overdue is overdue.
       const isEnd = stored.length < limit || (isInTime && rows.length < stored.length);
       return { rows, next: last === undefined || isEnd ? null : toPosition(last) };
     },
