@@ -18,17 +18,17 @@ import { disagreementOf } from "./second-node.ts";
 import { readActivations } from "./settlement-view.ts";
 
 /**
- * Reads activations from the chain into the ledger: none lost, none twice, none before it is final. What the node says
- * and our books do not agree with is either waited out (a node that is behind, or shows less than there is) or stops
- * the watcher until it is restarted (another chain, a reorg of what was final, a gap). It never skips.
+ * Reads activations from the chain into the ledger: each one once, and not before it is final. If the node contradicts
+ * the books, the watcher waits (the node is behind, or shows less than there is) or stops until it is restarted
+ * (another chain, a reorg of final blocks, a gap). It never skips.
  */
 export type ActivationWatcher = {
-  /** One bounded step. Never throws; a poll during a poll is that poll. */
+  /** One bounded step. Never throws. A call during a poll joins that poll. */
   poll(): Promise<PollResult>;
   status(): WatcherStatus;
-  /** Activations on the chain that are not final yet. Lost and found again with every poll: for display only. */
+  /** Activations that are not final yet. Read again with every poll, and for display only. */
   pendingActivations(account: Address): PendingActivation[];
-  /** The same of all accounts, for whoever shows them from elsewhere. */
+  /** The same for all accounts. */
   allPending(): readonly Activation[];
 };
 
@@ -39,17 +39,17 @@ export type PollResult =
   | { outcome: "halted"; reason: string };
 
 export type WatcherStatus = {
-  /** `starting` until everything final has been read once: until then balances may be too low. */
+  /** `starting` until all final blocks were read once. Until then balances may be too low. */
   state: "starting" | "following" | "halted";
-  /** Why it is halted, or why the last poll did not get through. */
+  /** Why it is halted, or why the last poll failed. */
   reason?: string;
-  /** The last block in our books. */
+  /** The last block in the books. */
   block: number | null;
   /** The chain's latest block. */
   head: number | null;
-  /** How many final blocks are not read yet. */
+  /** The number of final blocks that are not read yet. */
   lagBlocks: number | null;
-  /** When a poll last got through. */
+  /** When a poll last succeeded. */
   lastPollAt: number | null;
 };
 
@@ -61,15 +61,15 @@ export type ActivationWatcherOptions = ChainIdentity & {
   ledger: LedgerClient;
   now(): number;
   onAlert(message: string): void;
-  /** A second node, of somebody else: nothing is credited that the two do not agree on. */
+  /** A second, independent node. Nothing is credited unless both nodes agree. */
   secondNode?: ChainClient | undefined;
-  /** How many blocks one poll reads at most. */
+  /** Maximum blocks of one poll. */
   maxBlocks?: number;
-  /** The age of the latest block from which on a chain has stopped; absent for a chain that makes blocks when asked. */
+  /** The age of the latest block from which the chain counts as stalled; absent for a chain without regular blocks. */
   stalledAfterMs?: number | undefined;
 };
 
-/** How long a node may fail before the operator hears of it. */
+/** How long a node may fail before the operator is alerted. */
 const PATIENCE_MS = 120_000;
 
 export function createActivationWatcher(options: ActivationWatcherOptions): ActivationWatcher {
@@ -196,7 +196,7 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
         from > latest.number ? [] : await readActivations(client, { settlement, from, to: latest.number }),
       );
     } catch (error) {
-      // What is shown stays as it was; only what is credited has to be right.
+      // The displayed activations stay as they were. Only credits must be right.
       if (!(error instanceof RpcError) && !isUnavailable(error)) throw error;
     }
   }

@@ -1,4 +1,4 @@
-/** What the operator is told: each kind of thing at most every ten minutes, however often it happens. */
+/** Alerts the operator, at most every ten minutes for each kind. */
 export type Alarm = (kind: "contradiction" | "waiting" | "stalled", message: string) => void;
 
 const REPEAT_MS = 600_000;

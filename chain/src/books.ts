@@ -8,7 +8,7 @@ import { type ChainClient, RpcError } from "./rpc.ts";
 
 const GAS = 500_000;
 
-/** Of the latest block, as the settlement contract tells them in one answer. */
+/** The books in the latest block, which the settlement contract returns in one answer. */
 export async function readBooks(client: ChainClient, settlement: Address): Promise<Books> {
   const block = await readBlock(client, "latest");
   if (block === null) throw new ChainUnavailable("the node has no latest block");

@@ -8,15 +8,15 @@ import type { Heads } from "./heads.ts";
 import type { ChainClient } from "./rpc.ts";
 import { readCeiling } from "./settlement-view.ts";
 
-/** Keeps the day's ceiling as the chain has it: a raised one counts when it is final, a lowered one when it is seen. */
+/** Copies the ceiling from the chain to the ledger: a raise when it is final, a reduction when it is seen. */
 export type CeilingWatcher = {
-  /** Never throws: whether the ceiling can be read is no matter to what is credited. Tried again with every poll. */
+  /** Never throws, because credits do not depend on the ceiling. Every poll tries again. */
   poll(heads: Heads): Promise<void>;
 };
 
-/** How long it may fail before the operator hears of it. */
+/** How long it may fail before the operator is alerted. */
 const PATIENCE_MS = 120_000;
-/** No chain is further ahead of what is final: a node that names a later block is not believed for ever. */
+/** The largest plausible distance from the final to the latest block. It limits the effect of a false latest block. */
 const MAX_BLOCKS_AHEAD = 100_000;
 
 export function createCeilingWatcher(options: {
@@ -28,10 +28,10 @@ export function createCeilingWatcher(options: {
 }): CeilingWatcher {
   const { client, settlement, ledger, now } = options;
   const alarm = createAlarm(options);
-  /** The blocks whose ceilings the ledger has. */
+  /** The blocks whose ceilings were read last. */
   let seen: string | undefined;
   let failingSince: number | undefined;
-  /** The block in which this process saw the ceiling lowered; the ledger knows of those before it. */
+  /** The block in which this process saw a reduction. The ledger has those of earlier processes. */
   let loweredAt = 0;
 
   async function follow({ latest, final }: Heads): Promise<void> {
@@ -44,7 +44,7 @@ export function createCeilingWatcher(options: {
     const current = (await ledger.read(ceilingPartition, { type: "ceiling", at: now() })).limitNanoUsd ?? 0;
     if (limitNanoUsd === current) return;
     const isLowered = limitNanoUsd < current;
-    // A node that is behind must not raise again what was seen lowered, by whatever process.
+    // A node that is behind must not undo a reduction that this or another process has seen.
     if (!isLowered && final.number < Math.max(loweredAt, await loweredBefore())) return;
     const lowered = { block: Math.min(latest.number, final.number + MAX_BLOCKS_AHEAD), blockHash: latest.hash };
     if (isLowered) loweredAt = lowered.block;

@@ -4,23 +4,23 @@ import { readBlock, readChainId } from "./chain-view.ts";
 import type { ChainClient } from "./rpc.ts";
 import { PARTS, readPart, readStablecoin, type SaidContracts } from "./settlement-parts.ts";
 
-/** Which chain and which contracts are ours, as the settings say. */
+/** The chain and the contracts in the settings. */
 export type ChainIdentity = {
   chainId: number;
   settlement: Address;
   anchor?: Anchor | undefined;
-  /** What the settings say of contracts that the settlement contract knows itself, or its minter. */
+  /** Contracts in the settings that the settlement contract, or its minter, also has. */
   contracts?: SaidContracts | undefined;
 };
 
-/** A block known from elsewhere, old enough to be on every node. */
+/** A known block that is old enough to be on every node. */
 export type Anchor = { block: number; hash: string };
 
 /**
- * What a node says against the settings, for good; undefined if nothing. The contract has the same address on several
- * chains, so an activation on another one, where a dollar may cost nothing, would look like one of ours.
+ * Why a node contradicts the settings; undefined if it does not. The contract has the same address on several chains,
+ * so an activation on another chain, where a dollar may be worthless, would look valid.
  *
- * @throws ChainUnavailable when it cannot be known now; `NoSettlement` while there is no settlement contract.
+ * @throws ChainUnavailable if it cannot be read now; `NoSettlement` while there is no settlement contract.
  */
 export async function strangerOf(client: ChainClient, identity: ChainIdentity): Promise<string | undefined> {
   const { chainId, settlement, anchor, contracts = {} } = identity;
@@ -35,7 +35,7 @@ export async function strangerOf(client: ChainClient, identity: ChainIdentity): 
   }
   for (const part of PARTS) {
     const said = contracts[`${part}_ADDRESS`];
-    // One is asked for in any case, to see whether there is a settlement contract.
+    // One is always read, to check that there is a settlement contract.
     if (said === undefined && part !== "TOKEN") continue;
     const known = await readPart(client, settlement, part);
     if (said !== undefined && said.toLowerCase() !== known) {
@@ -51,7 +51,7 @@ export async function strangerOf(client: ChainClient, identity: ChainIdentity): 
 
 const CHECK_EVERY_MS = 3_600_000;
 
-/** Asks whether the node still speaks of our chain: at first, and then once an hour. */
+/** Checks that the node is on the right chain: at first, and then once an hour. */
 export function createIdentityCheck(
   options: ChainIdentity & { client: ChainClient; now(): number },
 ): () => Promise<string | undefined> {

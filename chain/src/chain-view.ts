@@ -2,7 +2,7 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { type ChainClient, ChainContradiction, RpcError } from "./rpc.ts";
 
-/** What can be asked of a chain, each answer parsed strictly: a node is a stranger. */
+/** Reads of a chain. Each answer is parsed strictly, because nodes are not trusted. */
 export type Hex = `0x${string}`;
 
 export type Block = {
@@ -26,9 +26,9 @@ export async function readBlock(client: ChainClient, block: number | "latest" | 
 }
 
 /**
- * What was asked for by block numbers up to this block, if the block is still in its place afterwards.
+ * The result of reading blocks up to `end` by their numbers, if `end` has the same hash afterwards.
  *
- * @throws ChainUnavailable if it is not: the answers may belong to another fork.
+ * @throws ChainUnavailable if it has not, because the answers may belong to another fork.
  */
 export async function inPlace<T>(client: ChainClient, end: Block, reading: Promise<T>): Promise<T> {
   const result = await reading;
@@ -44,16 +44,16 @@ export async function readChainId(client: ChainClient): Promise<number> {
 export type Call = { to: Address; data: Hex; gas?: Hex };
 
 /**
- * What a contract answers in a block; `0x` where there is none.
+ * A contract's answer in a block; `0x` if there is no contract.
  *
- * @throws RpcError when the contract failed; every other error is `ChainUnavailable`.
+ * @throws RpcError if the contract failed. Every other error is `ChainUnavailable`.
  */
 export async function callAt(client: ChainClient, call: Call, block: Block | "latest"): Promise<Hex> {
   if (block === "latest") return answerOf(client, call, block);
   try {
     return parseHex(await client.request("eth_call", [call, { blockHash: block.hash, requireCanonical: true }]));
   } catch (error) {
-    // A node that knows blocks by their number only.
+    // The node finds blocks by number only.
     if (!(error instanceof RpcError) || error.isContractFailure) throw error;
     return answerOf(client, call, quantity(block.number));
   }
@@ -64,7 +64,7 @@ export function parseWord(answer: Hex): bigint | undefined {
   return answer.length === 66 ? BigInt(answer) : undefined;
 }
 
-/** Exactly one word, clean above its 20 bytes; undefined if it is not, null if it is nobody. */
+/** An address in exactly one word; null for the zero address, undefined for anything else. */
 export function parseAddress(answer: Hex): Address | null | undefined {
   if (!/^0x0{24}[0-9a-f]{40}$/.test(answer)) return undefined;
   return BigInt(answer) === 0n ? null : `0x${answer.slice(26)}`;
@@ -112,7 +112,7 @@ async function asked(request: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Where no contract can have caused it, an error is no answer. */
+/** An error that no contract can have caused. */
 function nodeError(error: RpcError): ChainUnavailable {
   return new ChainUnavailable(`the node answers: ${error.message}`, { cause: error });
 }

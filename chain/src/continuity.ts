@@ -5,15 +5,15 @@ import type { ChainClient } from "./rpc.ts";
 /** How far a chain was read. */
 export type Cursor = { block: number; blockHash: string };
 
-/** Why our books cannot be gone on with: not now, or not at all. */
+/** Why reading cannot continue from a cursor: not now, or never. */
 export type Obstacle = { outcome: "waiting" | "halted"; reason: string };
 
-/** A node whose latest block is younger than this is not behind. */
+/** A node with a younger latest block is not behind. */
 const FRESH_MS = 60_000;
-/** How long a fresh chain may be shorter than our books: a moment, for nodes behind one address differ by a moment. */
+/** How long an up-to-date chain may be shorter than the books: nodes behind one address differ for a moment. */
 const SHORTER_MS = 15_000;
 
-/** Whether the chain still is the one that our books were read from, and as far as they go; undefined if so. */
+/** Checks that the cursor's block is still in the chain; undefined if it is. */
 export function createContinuityCheck(options: {
   client: ChainClient;
   now(): number;

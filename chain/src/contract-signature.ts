@@ -6,16 +6,16 @@ import { quantity } from "./chain-view.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
 
 const TIMEOUT_MS = 2_000;
-/** Enough to deploy a wallet and to check a curve in Solidity; a contract that never ends ends here. */
+/** Enough to deploy a wallet and to check a curve in Solidity. It also ends a contract that loops. */
 const GAS = 10_000_000;
 
 /**
  * Whether a wallet accepts a signature over a message: ERC-1271, ERC-6492 for one that is not deployed yet.
  *
- * The library answers false for every failed call, a missing node among them: what failed is remembered on the way
- * through, and thrown.
+ * The library returns false for every failed call, even if the node is missing. So failures of the node are recorded,
+ * and thrown.
  *
- * @throws ChainUnavailable when the node did not answer in time.
+ * @throws ChainUnavailable if the node did not answer in time.
  */
 export function acceptsSignature(client: ChainClient, timers: Timers, query: SignatureQuery): Promise<boolean> {
   return within(timers, TIMEOUT_MS, (signal) => askWallet(client, signal, query));
@@ -34,9 +34,9 @@ async function askWallet(client: ChainClient, signal: AbortSignal, query: Signat
   }
 
   const { address, message, signature } = query;
-  // Without `ccipRead: false` a contract could send this machine to any address it likes.
+  // Without `ccipRead: false` a contract could make this machine send requests to any address.
   const viewer = createClient({ transport: custom({ request }, { retryCount: 0 }), ccipRead: false });
-  // It throws on bytes that look like a wrapped signature and are none: no wallet has accepted those.
+  // It throws on bytes that only look like a wrapped signature. No wallet has accepted those.
   const accepted = await verifyMessage(viewer, { address, message, signature }).catch(() => false);
   if (!accepted && failure !== undefined) throw failure;
   return accepted;

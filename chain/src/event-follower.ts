@@ -5,35 +5,35 @@ import { type Confirmations, type Heads, readHeads } from "./heads.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
 
 /**
- * Reads a chain's final blocks in bounded ranges, each block once, from a cursor that the caller stores. It keeps
- * nothing: the caller commits what a range held together with the new cursor.
+ * Reads a chain's final blocks in bounded ranges, each block once, from a cursor that the caller stores. It stores
+ * nothing: the caller commits the contents of a range together with the new cursor.
  */
 export type EventFollower<R> = {
   /** @throws ChainUnavailable */
   heads(): Promise<Heads>;
-  /** Why the chain cannot be read on from this cursor: a node that is behind, or another fork. */
+  /** Why reading cannot continue from this cursor: the node is behind, or on another fork. */
   obstacle(cursor: Cursor | null, heads: Heads): Promise<Obstacle | undefined>;
   /**
-   * The next range, as much as the node returns at once; undefined when all final blocks are read.
+   * The next range, as large as the node returns at once; undefined if all final blocks are read.
    *
    * @throws ChainUnavailable
    */
   next(cursor: Cursor | null, heads: Heads): Promise<R | undefined>;
-  /** What was read cannot be complete: read fewer blocks at a time. */
+  /** The last range was incomplete: read fewer blocks at a time. */
   narrow(): void;
-  /** What was read was good: read more blocks at a time. */
+  /** The last range was complete: read more blocks at a time. */
   widen(): void;
 };
 
 export type EventFollowerOptions<R> = {
   client: ChainClient;
-  /** Where reading starts without a cursor. */
+  /** The first block without a cursor. */
   startBlock: number;
   confirmations: Confirmations;
-  /** How many blocks a range has at most. */
+  /** Maximum blocks of a range. */
   maxBlocks: number;
   now(): number;
-  /** Reads a range. It throws `RpcError` when the node refuses so many blocks. */
+  /** Reads a range. Throws `RpcError` if the node refuses so many blocks. */
   read(from: number, end: Block): Promise<R>;
 };
 

@@ -29,7 +29,7 @@ export type EventArgs<A extends Abi, N extends ContractEventName<A>> = GetContra
   true
 >[number]["args"];
 
-/** The event must not have an indexed parameter of dynamic size: a log has only the hash of such a value. */
+/** The event must not have an indexed parameter of dynamic size, because a log has only the hash of its value. */
 export function eventSource<const A extends Abi, const N extends ContractEventName<A>>(
   address: Address,
   abi: A,
@@ -44,7 +44,7 @@ export function eventSource<const A extends Abi, const N extends ContractEventNa
     decode({ topics, data }) {
       const decoded = decodeEventLog({ abi: [event], topics: topics as [Hex, ...Hex[]], data });
       const args = decoded.args as unknown as Record<string, unknown>;
-      // The decoder ignores what is left over, and what is in unused bits.
+      // The decoder ignores extra bytes and unused bits.
       const again = [
         ...encodeEventTopics({ abi: [event], eventName: event.name, args }),
         encodeAbiParameters(
@@ -59,9 +59,9 @@ export function eventSource<const A extends Abi, const N extends ContractEventNa
 }
 
 /**
- * All events of these kinds in these blocks, in chain order.
+ * Reads all events of these sources in these blocks, in chain order.
  *
- * @throws RpcError when the node refuses the range; ChainContradiction when an event was not asked for.
+ * @throws RpcError if the node refuses the range; ChainContradiction if it returns an event that was not requested.
  */
 export async function readEvents<T>(
   client: ChainClient,
@@ -97,7 +97,7 @@ function parseEvent<T>(
     block <= to;
   const notAsked = `the node answers with an event of block ${block} that was not asked for`;
   if (!isAsked) throw new ChainContradiction(notAsked);
-  // One filter asks for every kind of event of every contract: a pair that no source names is skipped.
+  // One filter covers every event of every contract, so pairs without a source are skipped.
   const source = ofAddress.find(({ selector }) => selector === topics[0]);
   if (source === undefined) return [];
   try {

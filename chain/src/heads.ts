@@ -2,13 +2,13 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { type Block, readBlock } from "./chain-view.ts";
 import type { ChainClient } from "./rpc.ts";
 
-/** How far a chain has come, and how far we may believe it. */
+/** The latest and the last final block of a chain. */
 export type Heads = { latest: Block; final: Block };
 
-/** `finalized`, or as many blocks below the latest: nearer, for an operator who bears what a reorg takes away. */
+/** `finalized`, or a number of blocks below the latest. With a number the operator bears the loss from a reorg. */
 export type Confirmations = "finalized" | number;
 
-/** @throws ChainUnavailable also when nothing is final yet. */
+/** @throws ChainUnavailable also if no block is final yet. */
 export async function readHeads(client: ChainClient, confirmations: Confirmations): Promise<Heads> {
   if (confirmations === "finalized") {
     const [latest, final] = await Promise.all([readBlock(client, "latest"), readBlock(client, "finalized")]);
@@ -21,7 +21,7 @@ export async function readHeads(client: ChainClient, confirmations: Confirmation
 
 function headsOf(latest: Block | null, final: Block | null): Heads {
   if (latest === null || final === null) throw new ChainUnavailable("the node knows no final block yet");
-  // Two nodes behind one address, and the answer came from one of each.
+  // The two answers came from different nodes behind one address.
   if (final.number > latest.number) {
     throw new ChainUnavailable(`the node says that block ${final.number} is final and ${latest.number} the latest`);
   }

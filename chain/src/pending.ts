@@ -3,10 +3,10 @@ import type { PendingActivation } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { MAX_NANO_USD, NANO_USD_PER_TOKEN_UNIT, type NanoUsd } from "@inference/protocol/money";
 
-/** Activations that are on the chain and not final: to be shown, never to be counted. */
+/** Activations that are on the chain and not final. For display only. */
 export type Pending = {
   replace(activations: readonly Activation[]): void;
-  /** What became final is not pending any more. */
+  /** Drops activations that became final. */
   dropUpTo(block: number): void;
   of(account: Address): PendingActivation[];
   all(): readonly Activation[];

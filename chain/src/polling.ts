@@ -2,9 +2,9 @@ import type { Timers } from "@inference/protocol/timers";
 import type { PollResult } from "./activation-watcher.ts";
 
 /**
- * Polls now and then every `intervalMs`; at once again while there is more to read. Ends by itself when a poll halts.
+ * Polls now and then every `intervalMs`, and again at once while there is more to read. Stops when a poll halts.
  *
- * @returns Stops it, and resolves when the poll that was running is over.
+ * @returns Stops polling, and resolves when the running poll has ended.
  */
 export function keepPolling(options: {
   watcher: { poll(): Promise<PollResult> };

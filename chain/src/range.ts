@@ -5,7 +5,7 @@ import type { Block } from "./chain-view.ts";
 import type { ChainClient } from "./rpc.ts";
 import { readActivations, readTotals, type Totals } from "./settlement-view.ts";
 
-/** All that was activated in some blocks, and what the contract says of it at the last of them. */
+/** The activations of some blocks, and the contract's totals in the last of them. */
 export type Range = { from: number; end: Block; activations: Activation[]; totals: Totals };
 
 export async function readRange(client: ChainClient, settlement: Address, from: number, end: Block): Promise<Range> {
@@ -16,7 +16,7 @@ export async function readRange(client: ChainClient, settlement: Address, from: 
   return { from, end, activations, totals };
 }
 
-/** Where a range and our books cannot both be right; undefined if they agree. */
+/** How a range contradicts the books; undefined if it does not. */
 export function contradictionOf(cursor: CursorRow | null, { end, activations, totals }: Range): string | undefined {
   const count = BigInt((cursor?.lastActivationId ?? 0) + activations.length);
   const sum = activations.reduce(

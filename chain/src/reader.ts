@@ -15,7 +15,7 @@ import { type Part, readPart, type SaidContracts } from "./settlement-parts.ts";
 export type ChainReaderOptions = {
   /** Of the primary chain. */
   client: ChainClient;
-  /** It names the pool where the settings do not; where both do, they are compared: `strangerOf`. */
+  /** Has the pool's address if the settings lack it. `strangerOf` compares the two if both have it. */
   settlement: Address;
   contracts?: SaidContracts;
   timers: Timers;
@@ -24,8 +24,8 @@ export type ChainReaderOptions = {
 
 const TIMEOUT_MS = 2_000;
 /**
- * A strange contract gets this much gas to answer with, on the operator's node. It pays for about 280 KB of answer,
- * which is far less than the client reads (`maxResponseBytes`).
+ * The gas of a call to a contract of others, on the operator's node. It pays for an answer of about 280 KB, which is
+ * far less than the client reads (`maxResponseBytes`).
  */
 const GAS = 200_000;
 
@@ -40,7 +40,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
     );
   }
 
-  /** Asked for once: it never changes. */
+  /** Read once, because it never changes. */
   async function partOf(client: ChainClient, name: Part): Promise<Address | null> {
     const known = contracts[`${name}_ADDRESS`] ?? parts.get(name);
     if (known !== undefined) return known;
@@ -59,7 +59,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
 
     capacityToday: (identity) =>
       question(async (client) => {
-        // A block of its own, because the answer says nothing of the day that it is for.
+        // The block is read too, because the answer does not contain its day.
         const [pool, block] = await Promise.all([partOf(client, "POOL"), readBlock(client, "latest")]);
         if (block === null) throw new ChainUnavailable("the node has no latest block");
         if (pool === null) return { capacityNanoUsd: 0, at: block.at };
@@ -94,7 +94,7 @@ async function ask(
   }
 }
 
-/** Of our own contracts, which always answer with one word. */
+/** Calls one of the token's contracts, which always answer with one word. */
 async function askOurs(client: ChainClient, to: Address, data: Hex, block: Block): Promise<bigint> {
   const answer = await ask(client, to, data, block);
   const value = answer === undefined ? undefined : parseWord(answer);

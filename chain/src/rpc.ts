@@ -2,16 +2,16 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { pause, type Timers, within } from "@inference/protocol/timers";
 
 /**
- * The only way to a chain: JSON-RPC over `fetch`, with a limit on everything a node can do to us. No error's text
- * contains the node's address, for it often contains a secret.
+ * A JSON-RPC client over `fetch`, with limits on time and size. No error's text contains the node's address, which often
+ * contains a secret.
  */
 export type ChainClient = {
   /**
-   * Asks a node, and again where that can help.
+   * Sends a request to a node, and again if that can help.
    *
-   * @param options.signal Ends it early, all its tries together.
-   * @throws ChainUnavailable when there was no answer, or none that can be read.
-   * @throws RpcError when the answer is an error.
+   * @param options.signal Aborts the request with all its tries.
+   * @throws ChainUnavailable if there was no answer, or none that can be parsed.
+   * @throws RpcError if the answer is an error.
    */
   request(method: string, params: readonly unknown[], options?: { signal?: AbortSignal }): Promise<unknown>;
 };
@@ -22,7 +22,7 @@ export type ChainClientOptions = {
   /** Between 0 and 1, for the pauses between tries. */
   random(): number;
   timers: Timers;
-  /** For one try, to the last byte of its answer. */
+  /** For one try, until the last byte of its answer. */
   timeoutMs?: number;
   tries?: number;
   pauseMs?: number;
@@ -32,7 +32,7 @@ export type ChainClientOptions = {
 const RATE_LIMIT_CODES: readonly number[] = [429, -32005, -32007];
 
 export function createChainClient(options: ChainClientOptions): ChainClient {
-  // Taken out of the options: on some platforms `fetch` must not be called as a method of anything.
+  // Not called as `options.fetch`: on some platforms `fetch` must not be called as a method.
   const { fetch: send, timers, timeoutMs = 5_000, tries = 3, pauseMs = 250, maxResponseBytes = 5 << 20 } = options;
   const { url, headers } = withoutCredentials(options.url);
   let lastId = 0;
@@ -67,7 +67,7 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
   };
 }
 
-/** The node answered, and what it said cannot be true. */
+/** The node's answer cannot be true. */
 export class ChainContradiction extends ChainUnavailable {}
 
 /** The node answered with an error. */
@@ -79,7 +79,7 @@ export class RpcError extends Error {
     this.code = code;
   }
 
-  /** Whether it is the called contract that failed, and not the node. Nodes agree on the code of a revert alone. */
+  /** Whether the called contract failed, and not the node. Nodes agree only on the code of a revert. */
   get isContractFailure(): boolean {
     return (
       this.code === 3 || /revert|out ?of ?gas|invalid ?(fe)?opcode|invalid jump|stack|EVM error/i.test(this.message)

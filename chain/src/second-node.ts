@@ -6,10 +6,10 @@ import { type Range, readRange } from "./range.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
 
 /**
- * What a second node says differently of a range; undefined if it says the same. One node that lies consistently, in
- * its events and its state, is found out by nothing else.
+ * How a second node contradicts a range; undefined if it agrees. Nothing else detects a node whose events and state are
+ * false and consistent.
  *
- * @throws ChainUnavailable also while the range is not final there.
+ * @throws ChainUnavailable also while the range is not final on the second node.
  */
 export async function disagreementOf(
   secondNode: ChainClient,

@@ -6,18 +6,18 @@ import { encodeFunctionData } from "viem";
 import { callAt, type Hex, parseAddress, quantity } from "./chain-view.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
 
-/** The contracts that the settlement contract was made with, for ever. */
+/** The contracts in the settlement contract's immutable fields. */
 export const PARTS = ["TOKEN", "MINTER", "BRIDGE", "POOL", "REGISTRY"] as const;
 export type Part = (typeof PARTS)[number];
-/** What the settings say of them, and of the dollar that the minter takes. */
+/** Their addresses in the settings, with the stablecoin that the minter takes. */
 export type SaidContracts = { readonly [P in Part | "STABLECOIN" as `${P}_ADDRESS`]?: Address | undefined };
 
 const GAS = 50_000;
 
 /**
- * Null where the chain has none of the kind.
+ * Null if the chain has no such contract.
  *
- * @throws NoSettlement where nothing answers as a settlement contract does.
+ * @throws NoSettlement if nothing answers as a settlement contract does.
  */
 export async function readPart(client: ChainClient, settlement: Address, part: Part): Promise<Address | null> {
   const data = encodeFunctionData({ abi: inferenceSettlementAbi, functionName: part });
@@ -27,9 +27,9 @@ export async function readPart(client: ChainClient, settlement: Address, part: P
 }
 
 /**
- * The dollar that the settlement contract's minter was made to take, for ever. Null where there is no minter.
+ * The stablecoin that the settlement contract's minter takes. Null if there is no minter.
  *
- * @throws NoSettlement where either of the two does not answer as such a contract does.
+ * @throws NoSettlement if either of the two does not answer as such a contract does.
  */
 export async function readStablecoin(client: ChainClient, settlement: Address): Promise<Address | null> {
   const minter = await readPart(client, settlement, "MINTER");
@@ -40,7 +40,7 @@ export async function readStablecoin(client: ChainClient, settlement: Address): 
   return address;
 }
 
-/** Undefined where nothing answers with an address. */
+/** Undefined if there is no answer with an address. */
 async function readAddress(client: ChainClient, to: Address, data: Hex): Promise<Address | null | undefined> {
   const answer = await callAt(client, { to, data, gas: quantity(GAS) }, "latest").catch((error: unknown) => {
     if (error instanceof RpcError) return "0x" as const;
@@ -49,5 +49,5 @@ async function readAddress(client: ChainClient, to: Address, data: Hex): Promise
   return parseAddress(answer);
 }
 
-/** The node answered, and there is no such contract: not yet, or not at all. */
+/** The node answered, and there is no such contract, or not yet. */
 export class NoSettlement extends ChainUnavailable {}

@@ -10,7 +10,7 @@ import { type ChainClient, RpcError } from "./rpc.ts";
 /**
  * The `Activated` events of these blocks, in the order of the chain.
  *
- * @throws RpcError when the node refuses the range.
+ * @throws RpcError if the node refuses the range.
  */
 export async function readActivations(
   client: ChainClient,
@@ -28,7 +28,7 @@ export async function readActivations(
   }));
 }
 
-/** How much was ever activated, as the contract itself counts; null where there is no contract yet. */
+/** The contract's own totals of all activations; null if there is no contract yet. */
 export type Totals = { activations: bigint; activatedToken: bigint } | null;
 
 export async function readTotals(client: ChainClient, settlement: Address, block: Block): Promise<Totals> {
@@ -39,7 +39,7 @@ export async function readTotals(client: ChainClient, settlement: Address, block
   return activations === null || activatedToken === null ? null : { activations, activatedToken };
 }
 
-/** The ceiling of a day; null where there is no contract yet. */
+/** The ceiling of a day; null if there is no contract yet. */
 export function readCeiling(client: ChainClient, settlement: Address, block: Block): Promise<bigint | null> {
   return readUint(client, settlement, "ceilingNanoUsd", block);
 }

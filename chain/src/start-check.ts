@@ -4,9 +4,8 @@ import type { ChainClient } from "./rpc.ts";
 import { NoSettlement } from "./settlement-parts.ts";
 
 /**
- * What a node says at once against the settings: another chain, another's contracts, or none at the settlement's
- * address. Undefined if it does not, and also if it cannot be asked: a gateway serves what was credited before while
- * its node is down.
+ * How a node contradicts the settings at the start: another chain, other contracts, or no settlement contract.
+ * Undefined if it does not, or if it cannot be asked: the gateway serves existing balances while its node is down.
  */
 export async function startContradiction(client: ChainClient, identity: ChainIdentity): Promise<string | undefined> {
   try {

@@ -5,7 +5,7 @@ export type Budget = {
   /** What may still be spent today. */
   leftWei(chainId: number): bigint;
   /**
-   * Counts the most that a transaction can cost, before it is sent: it may be mined although sending seemed to fail.
+   * Counts the maximum cost of a transaction before it is sent, because it may be mined even if sending seemed to fail.
    * The returned function replaces that amount by the real cost.
    */
   reserve(chainId: number, mostWei: bigint): (tookWei: bigint) => void;

@@ -8,9 +8,9 @@ import type { Abi, Address, ContractEventName } from "viem";
 import { createOpenItems, type Json, type OpenItems } from "./open-items.ts";
 
 /**
- * What a chain's events have left to do. Events with enough confirmations are read once and kept in the database while
- * they are open; those above are read again at each poll, and never kept. An item may belong to a block that a
- * reorganization removes: whoever acts on it asks the contract first.
+ * The open items of a chain's events. Events with enough confirmations are read once, and stored in the database while
+ * they are open. Later events are read again at each poll and not stored. A reorganization may remove an item's block,
+ * so callers read the contract before they act on an item.
  */
 export type ChainEvents = {
   /** Follows one kind of event. All kinds are named before the first poll. */
@@ -18,23 +18,23 @@ export type ChainEvents = {
     source: { address: Address; abi: A; eventName: N },
     item: Item<EventArgs<A, N>, V>,
   ): Tracked<V>;
-  /** Reads what is new. Never throws: what went wrong is thrown by {@link Tracked.open}. */
+  /** Reads new events. Never throws: {@link Tracked.open} throws the error. */
   poll(): Promise<void>;
 };
 
 /** The item that an event opens or changes. */
 export type Item<Args, V> = {
   key(args: Args): string;
-  /** What is kept of it. */
+  /** The value to store. */
   value(args: Args, block: number): V;
-  /** What is kept of two events with one key; the later one if absent. */
+  /** Merges two events with one key. The default is the later one. */
   merge?(before: V, value: V): V;
 };
 
 export type Tracked<V> = {
   /** The open items in chain order. Throws if the last poll failed. */
   open(): ReadonlyMap<string, V>;
-  /** Which of them need nothing now. One that stays so for as many blocks as make it final is forgotten. */
+  /** Marks items as done. One that is done for as many blocks as make it final is deleted. */
   done(keys: Iterable<string>): void;
 };
 
@@ -43,14 +43,14 @@ export type ChainEventsOptions = {
   database: DatabaseSync;
   chainId: number;
   startBlock: number;
-  /** Blocks upon an event that make it final here. */
+  /** The number of confirmations of a final event. */
   confirmations: number;
   now(): number;
-  /** The chain was reorganized below what was final here, and is read again from the start. */
+  /** Called when final blocks were reorganized. The chain is then read again from the start. */
   onReorganized(reason: string): void;
 };
 
-/** Blocks that are asked for at once. */
+/** Maximum blocks of one request. */
 const MAX_BLOCKS = 2_000;
 
 type Items = { get(kind: string, key: string): Json | undefined; put(kind: string, key: string, value: Json): void };
@@ -69,12 +69,12 @@ export function createChainEvents(options: ChainEventsOptions): ChainEvents {
     }),
   });
   let stored: OpenItems | undefined;
-  /** Items of events that are not final, over the stored ones. */
+  /** Items of events that are not final. They override the stored ones. */
   let ahead = new Map<string, Map<string, Json>>();
   let head = 0;
   let failure: unknown = new ChainUnavailable("the chain was not read yet");
 
-  /** Made at the first poll, when all kinds of events are named. */
+  /** Created at the first poll, when all kinds of events are known. */
   function items(): OpenItems {
     const named = sources.map(({ address, selector }) => `${address} ${selector}`).sort();
     stored ??= createOpenItems(database, { chainId, sources: JSON.stringify([startBlock, ...named]) });

@@ -4,15 +4,15 @@ import { erc20Abi } from "viem";
 import { contractOn, type KeeperChain, timeOfBlock, timeOn } from "./keeper-chain.ts";
 import type { Delay, Found, TaskFinder } from "./task.ts";
 
-/** How long dollars may wait after their time has come, and be on their way, in seconds. */
+/** How long a flush may be due, and dollars may be in flight, before it is late, in seconds. */
 const FLUSH_LATE = 2n * 3_600n;
 const IN_FLIGHT_LATE = 24n * 3_600n;
-/** How long less than is worth a payment lies before it is booked: anyone can send dust, again and again. */
+/** How long an amount below `minPayment` waits until it is booked. Anyone can send dust repeatedly. */
 const DUST_WAITS = 24n * 3_600n;
 
 type Route = { primary: KeeperChain; secondary: KeeperChain };
 
-/** Sends the dollars that wait in a secondary chain's outbox. */
+/** Flushes the pending dollars of a secondary chain's outbox. */
 export function findFlush(secondary: KeeperChain): TaskFinder {
   const outbox = outboxOn(secondary);
   const { name } = secondary.settings;
@@ -40,7 +40,7 @@ export function findFlush(secondary: KeeperChain): TaskFinder {
   return { chain: secondary, find };
 }
 
-/** Books the dollars of a secondary chain that have arrived on the primary one. */
+/** Books the dollars of a secondary chain that have arrived on the primary chain. */
 export function findBooking({ primary, secondary }: Route, minPayment: bigint): TaskFinder {
   const minter = minterOn(primary);
   const { eid } = secondary.settings;
@@ -62,7 +62,7 @@ export function findBooking({ primary, secondary }: Route, minPayment: bigint): 
   return { chain: primary, find };
 }
 
-/** Alerts on dollars that have left the secondary chains and do not arrive. */
+/** Alerts on dollars that have left a secondary chain and have not arrived. */
 export function findTransits(primary: KeeperChain, secondaries: readonly KeeperChain[]): TaskFinder[] {
   const bookings = primary.events.track(
     { ...minterOn(primary), eventName: "Booked" },
@@ -82,7 +82,7 @@ export function findTransits(primary: KeeperChain, secondaries: readonly KeeperC
       },
     );
     async function find(): Promise<Found> {
-      // Dollars carry no names: those that left first count as booked first.
+      // Dollars have no id: those that left first count as booked first.
       const booked = BigInt(bookings.open().get(String(eid))?.totalToken ?? 0);
       const open = [...flushes.open()];
       const isBooked = ([, flush]: (typeof open)[number]): boolean => BigInt(flush.flushedAfterToken) <= booked;

@@ -8,7 +8,7 @@ import type { Found, Task, TaskFinder } from "./task.ts";
 /** The market's errors for a price beyond the floor, and for a price history that is too short. */
 const MARKET_NOT_DUE = ["SPL", "OLD"];
 
-/** Agents' fees: converts what was taken of them. Anyone can be an agent and have a fee: dust is not worth the gas. */
+/** Converts agents' fees. Amounts that are not worth the gas are skipped, because anyone can be an agent with a fee. */
 export function findConversions(chain: KeeperChain, minPayment: bigint): TaskFinder {
   const converter = { address: contractOn(chain, "agentFeeConverter"), abi: agentFeeConverterAbi } as const;
   const taken = chain.events.track(
@@ -42,7 +42,7 @@ export function findConversions(chain: KeeperChain, minPayment: bigint): TaskFin
   return { chain, find };
 }
 
-/** Agents' treasuries: buys the staking-derived token with their dollars. Anyone can send one dollars at any time. */
+/** Buys the staking-derived token with the dollars of agents' treasuries. Anyone can send dollars to one. */
 export function findPurchases(primary: KeeperChain, minPayment: bigint): TaskFinder {
   const registry = { address: contractOn(primary, "agentRegistry"), abi: agentRegistryAbi } as const;
   const created = primary.events.track(

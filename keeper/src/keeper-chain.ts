@@ -37,7 +37,7 @@ export function hasContract({ settings }: KeeperChain, name: string): boolean {
   return settings.contracts[name] !== undefined;
 }
 
-/** The address of a contract. Throws if the chain is said not to have it. */
+/** The address of a contract. Throws if the settings do not have it. */
 export function contractOn({ settings }: KeeperChain, name: string): Address {
   const address = settings.contracts[name];
   if (address === undefined) throw new TypeError(`${settings.name} has no ${name}`);

@@ -18,10 +18,10 @@ export type Keeper = {
   stop(): Promise<void>;
 };
 
-/** The same alert is repeated after this long, at the earliest. */
+/** The least time before the same alert is repeated. */
 const REPEAT_MS = 600_000;
 
-/** Makes the calls that anyone may make and somebody has to, as far as its budget goes. */
+/** Makes the calls that anyone may make and somebody has to, within its budget. */
 export function startKeeper(settings: KeeperSettings, options: { now(): number; log: Log }): Keeper {
   const { pollMs, databaseFile, dailyBudgetWei, key } = settings;
   const { now, log } = options;
@@ -112,7 +112,7 @@ async function send(chain: KeeperChain, call: Task["call"], value: bigint, budge
   const { reader, writer, settings } = chain;
   const gas = await reader.estimateContractGas({ ...call, value, account: writer.account });
   const { maxFeePerGas } = await reader.estimateFeesPerGas();
-  // A margin, because what a call takes depends on the second in which it happens.
+  // A margin, because the gas of a call depends on the second in which it runs.
   const limit = (gas * 5n) / 4n;
   const mostWei = limit * maxFeePerGas + value;
   const leftWei = budget.leftWei(settings.chainId);
@@ -120,12 +120,12 @@ async function send(chain: KeeperChain, call: Task["call"], value: bigint, budge
   const spend = budget.reserve(settings.chainId, mostWei);
   const hash = await writer.writeContract({ ...call, value, gas: limit, maxFeePerGas });
   const { status, gasUsed, effectiveGasPrice } = await receiptOf(reader, hash);
-  // A call that reverted has given its value back.
+  // A reverted call returns its value.
   spend(gasUsed * effectiveGasPrice + (status === "success" ? value : 0n));
   return { outcome: status === "success" ? "done" : "reverted", hash };
 }
 
-/** The contract's error by its name, or the words of a plain `revert`. */
+/** The name of the contract's error, or the text of a plain `revert`. */
 function revertOf(error: unknown): string {
   if (!(error instanceof BaseError)) return "";
   const reverted = error.walk((cause) => cause instanceof ContractFunctionRevertedError);

@@ -1,12 +1,12 @@
-/** What happens, for the log; `alert` is for the operator's eyes. */
+/** Writes to the log. An `alert` needs the operator's attention. */
 export type Log = (level: "info" | "alert", event: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** One JSON object a line on stderr. */
+/** Writes one JSON object a line to stderr. */
 export const log: Log = (level, event, fields = {}) => {
   process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`);
 };
 
-/** One line of whatever was thrown, without the node's address, which often contains a secret. */
+/** An error as one line, without the node's address, which often contains a secret. */
 export function reasonOf(error: unknown): string {
   const { shortMessage, message } = (error ?? {}) as { shortMessage?: unknown; message?: unknown };
   const text = typeof shortMessage === "string" ? shortMessage : typeof message === "string" ? message : String(error);

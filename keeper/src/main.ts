@@ -3,7 +3,7 @@ import { log } from "./log.ts";
 import { announce, runProcess } from "./process.ts";
 import { readKeeperSettings } from "./settings.ts";
 
-/** The keeper as a process, told by its environment. */
+/** The keeper as a process, with settings from its environment. */
 runProcess("keeper", () => {
   const settings = readKeeperSettings(process.env);
   const keeper = startKeeper(settings, { now: Date.now, log });

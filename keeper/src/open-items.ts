@@ -1,20 +1,20 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Cursor } from "@inference/chain/continuity";
 
-/** What is kept of an event: JSON, with amounts as decimal digits in a text. */
+/** The stored value of an event: JSON, with amounts as decimal strings. */
 export type Json = string | number | { readonly [name: string]: Json };
 
-/** What a chain's final events have left open, and how far they were read. */
+/** The open items of a chain's final events, and how far the events were read. */
 export type OpenItems = {
-  /** Null before the first range, or when other events were followed then: `sources` says which. */
+  /** Null before the first range, or if other events (`sources`) were followed before. */
   cursor(): Cursor | null;
   get(kind: string, key: string): Json | undefined;
   /** In the order in which they were first put. */
   all(kind: string): ReadonlyMap<string, Json>;
   remove(kind: string, key: string): void;
-  /** Commits what `work` puts together with the cursor, or nothing. */
+  /** Commits the cursor and what `work` puts, or nothing. */
   advance(cursor: Cursor, work: (put: (kind: string, key: string, value: Json) => void) => void): void;
-  /** Forgets everything: the chain is read again from the start. */
+  /** Deletes everything, so that the chain is read again from the start. */
   clear(): void;
 };
 

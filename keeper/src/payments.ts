@@ -3,10 +3,10 @@ import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import { contractOn, inBatches, type KeeperChain } from "./keeper-chain.ts";
 import type { Found, Task, TaskFinder } from "./task.ts";
 
-/** Somebody else has had it paid. A payee who is blocked is for the operator to know. */
+/** Somebody else has made the payment. Other errors, such as a blocked payee, alert the operator. */
 const NOT_DUE = ["NothingOwed"];
 
-/** What the settlement owes: to the provider's payee, and to agents' Safes and treasuries. */
+/** Pays what the settlement owes to the provider's payee, and to agents' Safes and treasuries. */
 export function findPayments(primary: KeeperChain, minPayment: bigint): TaskFinder {
   const settlement = { address: contractOn(primary, "inferenceSettlement"), abi: inferenceSettlementAbi } as const;
   const agents = primary.events.track(

@@ -1,6 +1,6 @@
 /**
- * Runs something until a signal ends it. Ends with one line and a non-zero code if it cannot start, or not stop
- * cleanly.
+ * Runs a service until a signal ends it. If it cannot start, or does not stop cleanly, the process ends with an error
+ * of one line.
  */
 export function runProcess(name: string, start: () => { stop(): Promise<void> }): void {
   try {
@@ -17,7 +17,7 @@ export function runProcess(name: string, start: () => { stop(): Promise<void> })
   }
 }
 
-/** One line for whoever started the process: it runs, and what for. */
+/** Prints one line when the process is running. */
 export function announce(event: string, chains: readonly (string | number)[]): void {
   process.stdout.write(`${JSON.stringify({ event, chains })}\n`);
 }

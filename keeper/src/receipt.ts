@@ -5,8 +5,8 @@ import type { Connection } from "./connection.ts";
 const WITHIN_MS = 120_000;
 
 /**
- * A transaction's receipt, once it is in a block. Throws if that takes too long. viem's own wait asks again only after
- * the next block, and a chain that makes blocks for transactions alone may not have one.
+ * Waits for a transaction's receipt. Throws if it takes too long. viem's own wait asks again only after the next block,
+ * and a chain that makes blocks only for transactions may have none.
  */
 export async function receiptOf(reader: Connection["reader"], hash: Hex): Promise<TransactionReceipt> {
   const deadline = performance.now() + WITHIN_MS;

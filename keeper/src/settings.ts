@@ -27,9 +27,9 @@ const chainSettings = z.strictObject({
   rpcUrl: url,
   /** The first block that is read for events. */
   startBlock: count,
-  /** Blocks upon an event from which on it is not read again. */
+  /** The number of confirmations after which an event is not read again. */
   confirmations: count.default(64),
-  /** As the deployment prints them: by the names that programs use. The keeper ignores what is absent. */
+  /** As the deployment prints them, by name. The keeper has no task for absent ones. */
   contracts: z.record(z.string(), address),
 });
 
@@ -37,9 +37,9 @@ const fileSettings = z.strictObject({
   /** SQLite: what was spent today, how far each chain was read, and what its events left open. */
   databaseFile: text,
   pollMs: count.default(30_000),
-  /** What may be spent on each chain in a UTC day, bridge fees included, in the chain's coin. */
+  /** The maximum cost on each chain in a UTC day, with bridge fees, in the chain's coin. */
   dailyBudgetWei: amount,
-  /** What is owed, held, arrived or minted must be worth a transaction, in token units (1e-6 dollar). */
+  /** The least amount that is worth a transaction, in token units (1e-6 dollar). */
   minPayment: amount,
   /** The primary chain first. */
   chains: z
@@ -47,13 +47,13 @@ const fileSettings = z.strictObject({
     .refine(isPrimaryFirst, "must begin with the primary chain, the only one that has the inferenceSettlement"),
 });
 
-/** What the keeper is told: a JSON file named by KEEPER_FILE, and its key in the environment. */
+/** The keeper's settings: a JSON file that KEEPER_FILE names, and its key in the environment. */
 export type KeeperSettings = z.output<typeof fileSettings> & { key: Hex };
 export type KeeperChainSettings = z.output<typeof chainSettings>;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Throws {@link SettingsError} naming all that is wrong, `DevelopmentKeyError` for a public key on a real chain. */
+/** Throws {@link SettingsError} with all problems, `DevelopmentKeyError` for a public key on a real chain. */
 export function readKeeperSettings(variables: Variables): KeeperSettings {
   const key = variables.KEEPER_KEY ?? "";
   const isKey = isHex(key) && key.length === 66;

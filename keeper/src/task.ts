@@ -3,19 +3,19 @@ import type { KeeperChain } from "./keeper-chain.ts";
 
 /** A call that anyone may make, and that somebody has to. */
 export type Task = {
-  /** As the log calls it. */
+  /** The name in the log. */
   name: string;
   chain: KeeperChain;
   call: { address: Address; abi: Abi; functionName: string; args: readonly unknown[] };
-  /** What is to be sent along, in the chain's coin; nothing if absent. */
+  /** The value to send with the call, in the chain's coin; none if absent. */
   valueWei?(): Promise<bigint>;
-  /** What the call must return to be worth its gas, in token units; anything if absent. */
+  /** The least result that is worth the gas, in token units; any if absent. */
   atLeast?: bigint;
-  /** Errors of the contract that say that the call is too early, or was made by somebody else. */
+  /** Errors of the contract if the call is too early, or somebody else has made it. */
   notDue: readonly string[];
 };
 
-/** What has waited longer than it should. */
+/** Something that waits longer than it should. */
 export type Delay = { what: "flush" | "in flight" | "waiting"; chain: string; ageSeconds: bigint };
 
 /** The calls to make now, and what is late. */
@@ -23,7 +23,7 @@ export type Found = { tasks: Task[]; delays: Delay[] };
 
 /** Looks for tasks of one kind. */
 export type TaskFinder = {
-  /** Where it looks, as the log says if it cannot. */
+  /** The chain that it reads, for the log. */
   chain: KeeperChain;
   find(): Promise<Found>;
 };

@@ -1,4 +1,4 @@
-/** Crockford's base 32, lower case: no padding, no ambiguous letters, one word to a double click. */
+/** Crockford's base 32, lower case: no padding, no ambiguous characters, and a double click selects all of it. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 const letterValues = new Map([...alphabet].map((letter, value) => [letter.charCodeAt(0), value]));
 
@@ -18,7 +18,7 @@ export function encodeBase32(bytes: Uint8Array): string {
   return bits === 0 ? text : text + alphabet[(buffer << (5 - bits)) & 31];
 }
 
-/** Undefined unless the text is exactly what `encodeBase32` makes of some bytes. */
+/** Undefined unless the text is exactly the output of `encodeBase32` for some bytes. */
 export function decodeBase32(text: string): Uint8Array | undefined {
   const bytes = new Uint8Array(Math.floor((text.length * 5) / 8));
   let buffer = 0;

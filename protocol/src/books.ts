@@ -1,18 +1,18 @@
 /**
- * What the token's contracts keep, where `backing` is to be the sum of the four below it. All chains together may have
- * more than an amount of ours can be.
+ * The books of the token's contracts. `backing` must be the sum of the four fields below it. They are bigints, because
+ * the sums of all chains may exceed `NanoUsd`.
  */
 export type Books = {
   block: number;
   /** The block's time. */
   at: number;
   backingNanoUsd: bigint;
-  /** Of tokens on the primary chain. */
+  /** The supply on the primary chain. */
   supplyNanoUsd: bigint;
-  /** Activated, and not settled on the chain. */
+  /** Activated and not settled on the chain. */
   creditNanoUsd: bigint;
-  /** Settled, and not paid out. */
+  /** Settled and not paid out. */
   owedNanoUsd: bigint;
-  /** What the secondary chains' tokens are backed with. */
+  /** The lines of the secondary chains. */
   linesNanoUsd: bigint;
 };

@@ -4,10 +4,10 @@ import { decodeBase32, encodeBase32 } from "./base32.ts";
  * API keys and session tokens, one format: `<kind>_<subject>_<secret><checksum>`.
  *
  * - kind: `ik` for an API key, `is` for a wallet's session token, `ia` for an agent's.
- * - subject: the 20-byte address of the account or identity, so that the credential routes itself to its partition.
+ * - subject: the 20-byte address of the account or identity, which names its partition.
  * - secret: 20 random bytes.
- * - checksum: 10 bytes of an HMAC over all that precedes it, under a server secret: neither typing errors nor forgeries
- *   ever reach a partition.
+ * - checksum: 10 bytes of an HMAC over everything before it, with a server secret. Typing errors and forgeries are
+ *   rejected without a lookup.
  *
  * Each part is base 32. The stored form of a credential is a digest of its whole text; the text itself is shown once.
  */
@@ -18,7 +18,7 @@ export type Credential = {
   kind: CredentialKind;
   /** Lower case. */
   subject: Address;
-  /** Everything the checksum is computed over. */
+  /** Everything before the checksum. */
   body: string;
   checksum: string;
 };
@@ -27,12 +27,12 @@ export const SECRET_BYTES = 20;
 export const CHECKSUM_BYTES = 10;
 const PATTERN = /^(ik|is|ia)_([0-9a-hjkmnp-tv-z]{32})_([0-9a-hjkmnp-tv-z]{32})([0-9a-hjkmnp-tv-z]{16})$/;
 
-/** @param secret 20 random bytes. The result wants its checksum appended. */
+/** @param secret 20 random bytes. The caller appends the checksum. */
 export function credentialBody(kind: CredentialKind, subject: Address, secret: Uint8Array): string {
   return `${kind}_${encodeBase32(addressToBytes(subject))}_${encodeBase32(secret.subarray(0, SECRET_BYTES))}`;
 }
 
-/** Undefined unless the text has the format; says nothing about whether it was ever issued. */
+/** Undefined unless the text has the format. It may still be a forgery. */
 export function parseCredential(text: string): Credential | undefined {
   const match = PATTERN.exec(text);
   if (match === null) return undefined;
@@ -47,7 +47,7 @@ export function parseCredential(text: string): Credential | undefined {
   };
 }
 
-/** How a key is shown after its creation: enough to recognise it, nothing to use it. */
+/** How a key is shown after its creation: enough to recognise it, too little to use it. */
 export function credentialLabel(text: string): string {
   return `${text.slice(0, 7)}...${text.slice(-4)}`;
 }

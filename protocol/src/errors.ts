@@ -1,10 +1,10 @@
 /**
- * Every error the gateway answers with: one table from a code to its status, its type and whether a client may try the
- * same request again. Nothing else builds an error body. The body is OpenAI's object, all four fields, always, and
- * `metadata` with numbers a program can use.
+ * All errors of the gateway: a table from a code to its status, its type and whether a client may retry the same
+ * request. Nothing else builds an error body. The body is OpenAI's object with all four fields, and `metadata` with
+ * numbers that a program can use.
  *
- * `retry` decides `x-should-retry`: OpenAI's clients retry 408, 409, 429 and 5xx unless told not to, so whatever will
- * not heal in seconds says no.
+ * `retry` decides `x-should-retry`: OpenAI's clients retry 408, 409, 429 and 5xx unless told not to, so it is false for
+ * errors that do not end within seconds.
  */
 export const errorTable = {
   invalid_request: { status: 400, type: "invalid_request_error", retry: false },
@@ -63,11 +63,11 @@ export type ErrorDetail = {
   message: string;
   /** The field of the request that it is about. */
   param?: string | null;
-  /** Numbers a program can use: what was needed, what is left, when it resets. */
+  /** Numbers for programs: what was needed, what is left, when it resets. */
   metadata?: ErrorMetadata;
   /** Seconds until the same request may succeed. */
   retryAfterS?: number;
-  /** Where one cause of a code heals otherwise than the others: in place of the table's word. */
+  /** Overrides the table's `retry` for one cause of a code. */
   retry?: boolean;
 };
 
@@ -81,7 +81,10 @@ export type ErrorBody = {
   };
 };
 
-/** OpenAI's clients sleep a whole Retry-After: above this they are told not to, and the wait is in the body. */
+/**
+ * OpenAI's clients wait for the whole Retry-After. Above this time they are told not to retry, and the body has the
+ * time.
+ */
 const LONGEST_WAIT_S = 10;
 
 export function errorBody({ code, message, param, metadata, retryAfterS }: ErrorDetail): ErrorBody {
@@ -102,7 +105,7 @@ function isLongWait(retryAfterS: number | undefined): retryAfterS is number {
   return retryAfterS !== undefined && retryAfterS > LONGEST_WAIT_S;
 }
 
-/** Thrown anywhere below the HTTP layer to answer with an error of the table. */
+/** Thrown below the HTTP layer to answer with an error of the table. */
 export class GatewayError extends Error {
   override name = "GatewayError";
   readonly detail: ErrorDetail;

@@ -1,7 +1,7 @@
 import { decodeBase32, encodeBase32 } from "./base32.ts";
 
 /**
- * Request ids: `req_` and 26 letters, a 48-bit time in ms and 80 random bits, so that ids sort by time. One id names a
+ * Request ids: `req_` and 26 characters, a 48-bit time in ms and 80 random bits, so that ids sort by time. One id names a
  * request everywhere: the `x-request-id` header, its hold, its use and its receipt.
  */
 export type RequestId = string;

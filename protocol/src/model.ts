@@ -1,6 +1,6 @@
 /**
  * A model the gateway can price and serve, and its prices. Prices are exact: atto-dollars (1e-18 USD) per unit, bigint.
- * A price that is missing is not zero: an axis without a price is absent, and what needs it is refused.
+ * A missing price is not zero: its axis is absent, and requests that need it are refused.
  */
 export type AttoUsd = bigint;
 
@@ -27,7 +27,7 @@ export type ImagePrice = {
   kind: "image";
   /** Per image, by resolution; the key `*` is the flat price of a model without resolutions. */
   byResolution: Record<string, AttoUsd>;
-  /** Per image, by resolution and quality; where it has the pair, it is the price. */
+  /** Per image, by resolution and quality. It takes precedence over `byResolution`. */
   byQuality?: Record<string, Record<string, AttoUsd>>;
 };
 export type Price = TextPrice | EmbeddingPrice | SpeechPrice | ImagePrice;
@@ -37,11 +37,11 @@ export type Model = {
   created: number;
   ownedBy: string;
   price: Price;
-  /** Text and embeddings: the most tokens a prompt and its completion can have together (an input, for embeddings). */
+  /** Text: the maximum tokens of prompt and completion together. Embeddings: the maximum tokens of an input. */
   contextTokens: number | null;
-  /** Text: the most tokens a completion can have. */
+  /** Text: the maximum tokens of a completion. */
   maxOutputTokens: number | null;
-  /** What the catalogue says of the model beyond the above, shown as it came: capabilities, voices, resolutions. */
+  /** Other information of the catalogue, shown unchanged: capabilities, voices, resolutions. */
   features: ModelFeatures;
 };
 
@@ -63,7 +63,7 @@ export type ModelFeatures = {
   defaultFormat?: string;
 };
 
-/** The models and prices at one moment. A hold and its settlement use the same snapshot. */
+/** The models and prices at one time. A hold and its settlement use the same snapshot. */
 export type PriceSnapshot = {
   /** A digest of the content: the same prices have the same id. */
   id: string;

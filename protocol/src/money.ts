@@ -17,7 +17,7 @@ export function isNanoUsd(value: unknown): value is NanoUsd {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= MAX_NANO_USD;
 }
 
-/** Throws unless `value` is an amount: for places where a wrong one is a defect of ours, never a user's input. */
+/** Throws unless `value` is an amount. For values that only a bug can make invalid, never for a user's input. */
 export function assertNanoUsd(value: number, what: string): NanoUsd {
   if (!isNanoUsd(value)) throw new MoneyError(`${what} is not an amount in nano-dollars: ${value}`);
   return value;

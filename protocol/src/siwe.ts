@@ -2,12 +2,12 @@ import { getAddress } from "viem/utils";
 import { type Address, isAddress } from "./credential.ts";
 
 /**
- * Sign-in messages, as EIP-4361 writes them: the text that a wallet shows and signs, to its fields and back. Parsing
- * follows the standard's grammar to the letter, and is narrower in four places: an address has its EIP-55 capitals, a
- * domain names no user, a chain id has no leading zero, and a leap second is no time. What is not a message is
+ * Parses and writes the sign-in messages of EIP-4361, which a wallet shows and signs. Parsing follows the standard's
+ * grammar exactly, and is stricter in four places: an address must have its EIP-55 capitals, a domain must not name a
+ * user, a chain id must not have a leading zero, and a leap second is no valid time. Text that is no message is
  * undefined.
  *
- * Parsing says nothing of whose domain it is, whether its times are now, or who signed it.
+ * Parsing does not check the domain's owner, the times or the signature.
  */
 export type SiweMessage = {
   scheme?: string;
@@ -82,7 +82,7 @@ export function parseSiweMessage(text: string): SiweMessage | undefined {
   };
 }
 
-/** The text of a message. Throws for fields that no message can have, so that what it makes always parses. */
+/** The text of a message. Throws for invalid fields, so that the result always parses. */
 export function formatSiweMessage(message: SiweMessage): string {
   const { scheme, domain, address, statement, expirationTime, notBefore, requestId, resources } = message;
   const lines = [
@@ -102,13 +102,13 @@ export function formatSiweMessage(message: SiweMessage): string {
     ...(resources.length === 0 ? [] : ["Resources:", ...resources.map((resource) => `- ${resource}`)]),
   ];
   const text = lines.join("\n");
-  // With a line feed a field could be another one: at the end of the address it is an empty statement.
+  // With a line feed a field could contain another field. After the address it would be an empty statement.
   const isOfLines = lines.every((line) => !line.includes("\n"));
   if (!isOfLines || parseSiweMessage(text) === undefined) throw new TypeError("these fields make no sign-in message");
   return text;
 }
 
-// RFC 3986, rule by rule. Every repetition is of one class, so that no text makes them look twice.
+// RFC 3986, rule by rule. Every repetition is of one character class, so that no text causes backtracking.
 const GREETING = " wants you to sign in with your Ethereum account:";
 const UNRESERVED = "A-Za-z0-9._~\\-";
 const SUB_DELIMS = "!$&'()*+,;=";
@@ -133,12 +133,12 @@ function isChecksummed(address: string): address is Address {
   return isAddress(address) && getAddress(address) === address;
 }
 
-/** The grammar of a host lets through some that no address bar would, such as a port above 65535. */
+/** The grammar of a host allows some that no browser would, such as a port above 65535. */
 function isDomain(domain: string): boolean {
   return DOMAIN.test(domain) && URL.canParse(`http://${domain}`);
 }
 
-/** Reads the lines in order: each field's text if the next line is that field, and what is left at the end. */
+/** Reads the lines in order: the text of each field if it is the next line, and the rest at the end. */
 function fieldReader(
   lines: readonly string[],
   start: number,
@@ -168,7 +168,7 @@ function parseTime(text: string | undefined): number | undefined {
   const [, date, time, fraction = "", sign, hours = "0", minutes = "0"] = match;
   const written = `${date}T${time}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;
   const local = Date.parse(written);
-  // A date that is none, such as 30 February, would come back as another.
+  // An invalid date, such as 30 February, would become another date.
   if (Number.isNaN(local) || new Date(local).toISOString() !== written) return undefined;
   const offset = (Number(hours) * 60 + Number(minutes)) * 60_000;
   return sign === "-" ? local + offset : local - offset;

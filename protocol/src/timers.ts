@@ -1,13 +1,13 @@
 /** The host's timers. */
 export type Timers = {
   /**
-   * Calls back once, and never after it was cancelled, whichever request cancels it. After 0 ms it calls back in a
-   * later turn of the event loop, as soon as possible.
+   * Calls back once, and never after it was cancelled, whichever request cancels it. With 0 ms it calls back as soon
+   * as possible in a later turn of the event loop.
    */
   after(ms: number, callback: () => void): { cancel(): void };
 };
 
-/** Runs work whose signal is aborted after so long. */
+/** Runs work, and aborts its signal after a time. */
 export async function within<T>(timers: Timers, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const timer = timers.after(ms, () => controller.abort(new DOMException(`not within ${ms} ms`, "TimeoutError")));
@@ -18,7 +18,7 @@ export async function within<T>(timers: Timers, ms: number, work: (signal: Abort
   }
 }
 
-/** Resolves after so long, or when the signal ends it. */
+/** Resolves after a time, or when the signal is aborted. */
 export function pause(timers: Timers, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = timers.after(ms, done);

@@ -1,10 +1,10 @@
-/** The windows a budget can have, all in UTC. A window's start, in ms since the epoch, names one run of it. */
+/** The windows a budget can have, all in UTC. A window is identified by its start, in ms since the epoch. */
 export const windows = ["day", "month", "lifetime"] as const;
 export type Window = (typeof windows)[number];
 
 export const DAY_MS = 86_400_000;
 
-/** The start of the window that `atMs` lies in; 0 for a lifetime. */
+/** The start of the window at `atMs`; 0 for a lifetime. */
 export function windowStart(window: Window, atMs: number): number {
   if (window === "lifetime") return 0;
   if (window === "day") return atMs - (atMs % DAY_MS);
@@ -12,7 +12,7 @@ export function windowStart(window: Window, atMs: number): number {
   return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1);
 }
 
-/** When the window that `atMs` lies in ends and its budget is whole again; null for a lifetime. */
+/** The end of the window at `atMs`, when its budget resets; null for a lifetime. */
 export function windowEnd(window: Window, atMs: number): number | null {
   if (window === "lifetime") return null;
   if (window === "day") return windowStart("day", atMs) + DAY_MS;

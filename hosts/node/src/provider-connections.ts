@@ -6,8 +6,8 @@ import { buildConnector, Client, type Dispatcher } from "undici";
  * wrong request:
  *
  * - A byte that arrives while no request is outstanding closes its connection.
- * - A connection rests after each answer before it is used again. A second, unrequested answer arrives in that time, and
- *   is not taken for the answer to the next request.
+ * - A connection rests after each answer before it is used again. A second, unrequested answer arrives in that time,
+ *   and is not taken for the answer to the next request.
  * - `100 Continue` is removed. The client library takes an unrequested one for a broken answer.
  */
 export type Connections = {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** The query of GET /activity: which receipts of whoever asks, and whether one by one or added up. */
+/** The query of GET /activity: which receipts, and whether they are listed or added up. */
 export const MAX_ACTIVITY_LIMIT = 1_000;
 export const MAX_ACTIVITY_DAYS = 366;
 

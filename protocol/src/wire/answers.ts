@@ -4,8 +4,8 @@ import { modelTypes } from "./catalogue.ts";
 import { jsonObject } from "./json.ts";
 
 /**
- * What the gateway answers with, for its documentation: the tests hold real answers against these. Amounts are JSON
- * numbers in dollars, printed exactly, each with the integer in nano-dollars beside it.
+ * The gateway's answers, for its documentation. Tests check real answers with these schemas. Amounts are JSON numbers
+ * in dollars, printed exactly, each with the integer in nano-dollars beside it.
  */
 const usd = z.number().min(0).describe("US dollars.");
 const nanoUsd = z.int().min(0).describe("Nano-dollars, 1e-9 USD.");
@@ -155,7 +155,7 @@ export const activityAnswer = z.union([
 const key = z.strictObject({
   id: z.string(),
   name: z.string(),
-  label: z.string().describe("First and last letters of the key."),
+  label: z.string().describe("First and last characters of the key."),
   disabled: z.boolean(),
   limit: usd.nullable(),
   limit_nano_usd: nanoUsd.nullable(),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** The kinds of models that some route serves, as the provider's catalogue calls them. */
+/** The kinds of models that some endpoint serves, as the provider's catalogue calls them. */
 export const modelTypes = ["text", "embedding", "image", "tts"] as const;
 
 /** The query of `GET /models/traits` and `GET /models/compatibility_mapping`. */

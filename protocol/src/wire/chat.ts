@@ -2,21 +2,20 @@ import * as z from "zod";
 import { jsonObject, list, type Shape } from "./json.ts";
 
 /**
- * The body of POST /chat/completions: what is sent on to the provider, and nothing else. Fields that are dropped as
- * harmless, or refused with a reason of their own, are not here: the route sorts them out first. At the top level null
- * is absent.
+ * The body of POST /chat/completions: only the fields that are sent on to the provider. The endpoint first handles
+ * fields that are dropped, or refused with their own reason. At the top level null counts as absent.
  */
 export const MAX_MESSAGES = 2048;
-/** Every choice has an output of its own, all billed: this keeps the maximum cost of a request near its likely cost. */
+/** Each choice is billed. The limit keeps the maximum cost of a request near its likely cost. */
 export const MAX_CHOICES = 8;
 export const MAX_TOOLS = 128;
 const MAX_STOPS = 4;
 const MAX_STOP_TOKENS = 64;
 const MAX_PARTS = 2048;
-/** What a model reasoned, or cited, in one message that is sent back. */
+/** The reasoning or citations of one message that is sent back. */
 const MAX_DETAILS = 1024;
 
-/** A cache write that lives longer costs more than the catalogue says, so only the usual life is taken. */
+/** A longer lifetime of a cache write costs more than the catalogue says, so only the default is accepted. */
 const cacheControl = z.strictObject({ type: z.literal("ephemeral"), ttl: z.literal("5m").optional() }).optional();
 
 const textPart = z.strictObject({ type: z.literal("text"), text: z.string(), cache_control: cacheControl });
@@ -52,7 +51,9 @@ const toolCall = z.strictObject({
   index: z.int().optional(),
 });
 
-/** Clients send an answer back as they got it, so what only answers have is taken here and dropped by the route. */
+/**
+ * Clients send an answer back unchanged. Fields that only answers have are accepted here, and dropped by the endpoint.
+ */
 const assistant = z.strictObject({
   role: z.literal("assistant"),
   content: text.nullish(),

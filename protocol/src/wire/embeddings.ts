@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { list } from "./json.ts";
 
-/** The body of POST /embeddings: what is sent on to the provider. */
+/** The body of POST /embeddings: only the fields that are sent on to the provider. */
 export const MAX_EMBEDDING_INPUTS = 2048;
 
 export const embeddingsRequest = z.strictObject({

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** The body of POST /image/generate: the provider's own image route. Each variant is an image, and billed as one. */
+/** The body of POST /image/generate: the provider's own image endpoint. Each variant is billed as an image. */
 export const MAX_VARIANTS = 4;
 
 export const imageGenerateRequest = z.strictObject({

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** The body of POST /images/generations: one image, by size; the provider's own route has more to choose from. */
+/** The body of POST /images/generations: one image, by size. The provider's own endpoint has more options. */
 export const imageSizes = [
   "auto",
   "256x256",

@@ -3,14 +3,14 @@ import * as z from "zod";
 export type Shape = Record<string, z.ZodType>;
 
 /**
- * A list of at most so many elements. Its length is checked before any element is, and no element is looked at after
- * the first bad one: zod's own array reports each, which costs a client nothing and the server a microsecond or two.
+ * A list with a maximum length. The length is checked first, and checking stops at the first invalid element. zod's own
+ * array reports each one, so a client could cause much work at no cost.
  */
 export function list<T extends z.ZodType>(element: T, maxItems: number): z.ZodArray<T> {
   return (new BoundedArray({ type: "array", element }) as unknown as z.ZodArray<T>).max(maxItems);
 }
 
-/** By another name, for to TypeScript it is an assertion, which must be declared. */
+/** Has its own name and type because TypeScript requires that of an assertion. */
 const initArray: (inst: z.ZodArray, def: z.core.$ZodArrayDef) => void = z.ZodArray.init;
 
 const BoundedArray = z.core.$constructor<z.ZodArray>("BoundedArray", (inst, def) => {
@@ -22,7 +22,7 @@ const BoundedArray = z.core.$constructor<z.ZodArray>("BoundedArray", (inst, def)
       payload.issues.push({ code: "invalid_type", expected: "array", input, inst });
       return payload;
     }
-    // Too long: the check of its length, which comes next, says so.
+    // Too long: the check of the length, which follows, reports it.
     if (input.length > maxItems) return payload;
     const elements: unknown[] = [];
     for (const [index, item] of input.entries()) {
@@ -42,7 +42,7 @@ const BoundedArray = z.core.$constructor<z.ZodArray>("BoundedArray", (inst, def)
 /** A JSON schema has a few dozen keywords. */
 const MAX_FIELDS = 1024;
 
-/** An object of any content, as in a JSON schema. What is inside of it is bounded by how bodies are parsed. */
+/** An object with any content, such as a JSON schema. The parser of bodies bounds its contents. */
 export const jsonObject = z
   .custom<Record<string, unknown>>(isSmallObject, `expected an object of at most ${MAX_FIELDS} fields`)
   .meta({ type: "object", additionalProperties: true, maxProperties: MAX_FIELDS });

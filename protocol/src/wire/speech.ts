@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** The body of POST /audio/speech: what is sent on to the provider. */
+/** The body of POST /audio/speech: only the fields that are sent on to the provider. */
 export const MAX_SPEECH_CHARACTERS = 4096;
 export const MAX_SPEECH_PROMPT_CHARACTERS = 500;
 
@@ -12,7 +12,7 @@ export const speechRequest = z.strictObject({
   speed: z.number().min(0.25).max(4).optional(),
   /** Send the audio in chunks as it is made. */
   streaming: z.boolean().optional(),
-  /** How to speak, for models that take it; not part of what is spoken, nor of the price. */
+  /** How to speak, for models that support it. Not spoken, and not part of the price. */
   prompt: z.string().max(MAX_SPEECH_PROMPT_CHARACTERS).optional(),
   language: z.string().min(1).max(64).optional(),
   temperature: z.number().min(0).max(2).optional(),
