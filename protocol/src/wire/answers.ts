@@ -10,6 +10,16 @@ import { jsonObject } from "./json.ts";
 const usd = z.number().min(0).describe("US dollars.");
 const nanoUsd = z.int().min(0).describe("Nano-dollars, 1e-9 USD.");
 const anyNanoUsd = z.number().min(0).describe("Nano-dollars, 1e-9 USD; written exactly, also past 2^53.");
+/** The fields of amounts: each in dollars under its name, and in nano-dollars under `<name>_nano_usd`. */
+const fields =
+  <D extends z.ZodType, N extends z.ZodType>(dollars: D, nano: N) =>
+  <const K extends string>(...names: K[]) =>
+    Object.fromEntries(names.flatMap((name) => [[name, dollars] as const, [`${name}_nano_usd`, nano] as const])) as {
+      [Name in K]: D;
+    } & { [Name in `${K}_nano_usd`]: N };
+const amounts = fields(usd, nanoUsd);
+const amountsOrNull = fields(usd.nullable(), nanoUsd.nullable());
+const anyAmounts = fields(usd, anyNanoUsd);
 const time = z.iso.datetime();
 const count = z.int().min(0);
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
@@ -33,8 +43,7 @@ const usage = z.strictObject({
   total_tokens: count,
   prompt_tokens_details: z.strictObject({ cached_tokens: count, cache_write_tokens: count }),
   completion_tokens_details: z.strictObject({ reasoning_tokens: count }),
-  cost: usd,
-  cost_nano_usd: nanoUsd,
+  ...amounts("cost"),
 });
 
 export const chatAnswer = z.looseObject({
@@ -138,8 +147,7 @@ const activityTotal = z.strictObject({
   model: z.string().nullable().optional(),
   key_id: z.string().nullable().optional(),
   requests: count,
-  usage: usd,
-  usage_nano_usd: nanoUsd,
+  ...amounts("usage"),
   prompt_tokens: count,
   completion_tokens: count,
 });
@@ -157,16 +165,10 @@ const key = z.strictObject({
   name: z.string(),
   label: z.string().describe("First and last characters of the key."),
   disabled: z.boolean(),
-  limit: usd.nullable(),
-  limit_nano_usd: nanoUsd.nullable(),
-  limit_remaining: usd.nullable(),
-  limit_remaining_nano_usd: nanoUsd.nullable(),
+  ...amountsOrNull("limit", "limit_remaining"),
   limit_reset: z.enum(["daily", "monthly"]).nullable(),
   resets_at: time.nullable(),
-  usage: usd,
-  usage_nano_usd: nanoUsd,
-  reserved: usd,
-  reserved_nano_usd: nanoUsd,
+  ...amounts("usage", "reserved"),
   created_at: time,
   expires_at: time.nullable(),
 });
@@ -179,14 +181,9 @@ export const deletedAnswer = z.strictObject({ deleted: z.literal(true) });
 const budget = z.strictObject({
   name: z.enum(["balance", "key", "capacity", "ceiling"]),
   window: z.enum(["day", "month", "lifetime"]),
-  limit: usd.nullable(),
-  limit_nano_usd: nanoUsd.nullable(),
-  usage: usd,
-  usage_nano_usd: nanoUsd,
-  reserved: usd,
-  reserved_nano_usd: nanoUsd,
-  remaining: usd.nullable(),
-  remaining_nano_usd: nanoUsd.nullable(),
+  ...amountsOrNull("limit"),
+  ...amounts("usage", "reserved"),
+  ...amountsOrNull("remaining"),
   resets_at: time.nullable(),
 });
 
@@ -199,10 +196,7 @@ const whatBinds = {
 
 const ownKey = z.strictObject({
   ...key.shape,
-  usage_daily: usd,
-  usage_daily_nano_usd: nanoUsd,
-  usage_monthly: usd,
-  usage_monthly_nano_usd: nanoUsd,
+  ...amounts("usage_daily", "usage_monthly"),
   ...whatBinds,
 });
 
@@ -219,16 +213,9 @@ export const ownKeyAnswer = z.strictObject({ data: z.union([ownKey, ownSession])
 
 export const creditsAnswer = z.strictObject({
   data: z.strictObject({
-    total_credits: usd,
-    total_credits_nano_usd: nanoUsd,
-    total_usage: usd,
-    total_usage_nano_usd: nanoUsd,
-    reserved: usd,
-    reserved_nano_usd: nanoUsd,
-    available: usd,
-    available_nano_usd: nanoUsd,
+    ...amounts("total_credits", "total_usage", "reserved", "available"),
     pending: z
-      .array(z.strictObject({ amount: usd, amount_nano_usd: nanoUsd, block: count, transaction: z.string() }))
+      .array(z.strictObject({ ...amounts("amount"), block: count, transaction: z.string() }))
       .nullable()
       .describe("Activations that are not final yet; null while the chain cannot be read."),
   }),
@@ -302,14 +289,7 @@ export const statusAnswer = z.strictObject({
     version: z.string(),
     base_url: z.string(),
     ceiling: z.strictObject({
-      limit: usd,
-      limit_nano_usd: nanoUsd,
-      settled: usd,
-      settled_nano_usd: nanoUsd,
-      held: usd,
-      held_nano_usd: nanoUsd,
-      left: usd,
-      left_nano_usd: nanoUsd,
+      ...amounts("limit", "settled", "held", "left"),
       resets_at: time.nullable(),
     }),
     primary_chain_id: z.int().nullable(),
@@ -325,16 +305,7 @@ export const statusAnswer = z.strictObject({
       .strictObject({
         block: count,
         at: time,
-        backing: usd,
-        backing_nano_usd: anyNanoUsd,
-        supply: usd,
-        supply_nano_usd: anyNanoUsd,
-        credit: usd,
-        credit_nano_usd: anyNanoUsd,
-        owed: usd,
-        owed_nano_usd: anyNanoUsd,
-        lines: usd,
-        lines_nano_usd: anyNanoUsd,
+        ...anyAmounts("backing", "supply", "credit", "owed", "lines"),
         adds_up: z.boolean().describe("Whether `backing` is the sum of `supply`, `credit`, `owed` and `lines`."),
       })
       .nullable()
