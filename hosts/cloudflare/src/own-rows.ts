@@ -1,12 +1,13 @@
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
 import { isUnresolved } from "@inference/ledger/hold";
+import { byId, type LayeredRows, overlay, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
-import type { Change, HoldRow, KeyRow, OutboxRow, ReadRows, Row } from "@inference/ledger/tables";
+import type { Change, HoldRow, OutboxRow, ReadRows } from "@inference/ledger/tables";
 import { LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
 import { openSchema } from "./own-schema.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
-import { type Entry, type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";
+import { type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";
 
 /** The rows of an object's partition, in its own SQLite. */
 export type OwnRows = {
@@ -67,41 +68,21 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
   function lapsedHolds(at: number, limit: number): LapsedHold[] {
     const changed = memory().unfolded("hold");
     const stored = selectAny(LAPSED_HOLDS, at, limit + changed.length).map(tableSql.hold.toRow);
-    const holds = (laidOver(stored, changed) as HoldRow[]).filter((hold) => isUnresolved(hold) && hold.leaseUntil < at);
+    const holds = (overlay(stored, changed) as HoldRow[]).filter((hold) => isUnresolved(hold) && hold.leaseUntil < at);
     holds.sort((one, other) => one.leaseUntil - other.leaseUntil);
     return holds.slice(0, limit).map((hold) => ({ partition: memory().partition(), hold }));
   }
 
+  const layers: LayeredRows<RowMemory> = {
+    get: (rows, table, id) => rows.get(table, id),
+    changed: (rows, table) => rows.unfolded(table),
+    select: (rows, table, order, id, limit) => select(tableSql[table][order], rows.partition(), id, limit),
+    liveKeys: (rows) => select(LIVE_KEYS, rows.partition()),
+    unresolvedHolds: (rows) => select(UNRESOLVED_HOLDS, rows.partition()),
+  };
+
   return {
-    of(partition) {
-      const rows = own(partition);
-      return {
-        get: (table, id) => rows.get(table, id) as never,
-        list(table, { after = "", limit }) {
-          const changed = rows.unfolded(table).filter(({ id }) => id > after);
-          const { list, toRow } = tableSql[table];
-          const stored = select(list, partition, after, limit + changed.length).map(toRow);
-          return laidOver(stored, changed).sort(byId).slice(0, limit) as never;
-        },
-        newest(table, { before, limit }) {
-          const changed = rows.unfolded(table).filter(({ id }) => id < before);
-          const { newest, toRow } = tableSql[table];
-          const stored = select(newest, partition, before, limit + changed.length).map(toRow);
-          const found = laidOver(stored, changed).sort((one, other) => byId(other, one));
-          return found.slice(0, limit) as never;
-        },
-        liveKeys() {
-          const stored = select(LIVE_KEYS, partition).map(tableSql.key.toRow);
-          const keys = laidOver(stored, rows.unfolded("key")) as KeyRow[];
-          return keys.filter(({ revokedAt }) => revokedAt === null).sort(byId);
-        },
-        unresolvedHolds() {
-          const stored = select(UNRESOLVED_HOLDS, partition).map(tableSql.hold.toRow);
-          const holds = laidOver(stored, rows.unfolded("hold")) as HoldRow[];
-          return holds.filter(isUnresolved).sort(byId);
-        },
-      };
-    },
+    of: (partition) => readRows(layers, own(partition)),
     write: (partition, changes) => own(partition).write(changes),
     commit() {
       try {
@@ -123,7 +104,7 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
         .unfolded(table)
         .filter(({ id }) => id > (page.after?.id ?? ""));
       const stored = selectAny(statement, ...bind({ ...page, limit: page.limit + changed.length }));
-      const rows = laidOver(
+      const rows = overlay(
         stored.map(({ id, at }) => ({ id: String(id), at })),
         changed,
         (row) => ({ id: row.id, at: atOf(row) }),
@@ -148,21 +129,3 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
 }
 
 type Stored = Readonly<Record<string, unknown>>;
-
-/** The rows that were found in a table, with the changed rows over them. */
-function laidOver<R extends { id: string } = Row>(
-  found: readonly R[],
-  changed: readonly Entry[],
-  toFound: (row: Row) => R = (row) => row as unknown as R,
-): R[] {
-  const rows = new Map(found.map((one) => [one.id, one]));
-  for (const { id, row } of changed) {
-    if (row === null) rows.delete(id);
-    else rows.set(id, toFound(row));
-  }
-  return [...rows.values()];
-}
-
-function byId(one: { id: string }, other: { id: string }): number {
-  return one.id < other.id ? -1 : 1;
-}

@@ -1,10 +1,10 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ForgettableTable, OverduePage, OverdueQuery } from "@inference/ledger/client";
-import { isUnresolved } from "@inference/ledger/hold";
 import { staysInMemory } from "@inference/ledger/lasting";
+import { type LayeredRows, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
-import type { Change, HoldRow, KeyRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
+import type { Change, HoldRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 import { type EncodedRows, encodeRow } from "./encoded-rows.ts";
 import { prepareStatements } from "./statements.ts";
@@ -62,8 +62,15 @@ const MAX_CACHED_PARTITIONS = 120_000;
 export function openRowCache(database: DatabaseSync): RowCache {
   const statements = prepareStatements(database);
   const lapsed = database.prepare(LAPSED_HOLDS);
-  const liveKeysStored = database.prepare(LIVE_KEYS);
-  const unresolvedStored = database.prepare(UNRESOLVED_HOLDS);
+  const liveKeys = database.prepare(LIVE_KEYS);
+  const unresolved = database.prepare(UNRESOLVED_HOLDS);
+  const layers: LayeredRows<CachedPartition> = {
+    get,
+    changed: unfoldedRows,
+    select: ({ name }, table, order, id, limit) => statements[table][order].all(name, id, limit),
+    liveKeys: ({ name }) => liveKeys.all(name),
+    unresolvedHolds: ({ name }) => unresolved.all(name),
+  };
   const undelivered = database.prepare("SELECT * FROM outbox_row ORDER BY partition, id");
   const overdue = Object.fromEntries(
     forgettableTables.map((table) => [table, database.prepare(overdueWalks[table].select)]),
@@ -83,19 +90,8 @@ export function openRowCache(database: DatabaseSync): RowCache {
       return known;
     }
     if (partitions.size >= MAX_CACHED_PARTITIONS) evict(partitions);
-    const fresh: CachedPartition = {
-      name,
-      tables: {},
-      pending: 0,
-      used: true,
-      rows: {
-        get: (table, id) => get(fresh, table, id),
-        list: (table, { after = "", limit }) => list(fresh, table, after, limit) as never,
-        newest: (table, { before, limit }) => newest(fresh, table, before, limit) as never,
-        liveKeys: () => liveKeys(fresh),
-        unresolvedHolds: () => unresolvedHolds(fresh),
-      },
-    };
+    const fresh = { name, tables: {}, pending: 0, used: true } as unknown as CachedPartition;
+    fresh.rows = readRows(layers, fresh);
     partitions.set(name, fresh);
     return fresh;
   }
@@ -108,34 +104,6 @@ export function openRowCache(database: DatabaseSync): RowCache {
     const row = tableSql[table].toRow(stored);
     if (staysInMemory(table, row)) remember(partition, table, id, row).stored = row;
     return row as Tables[T];
-  }
-
-  /** The rows after an id, in the order of their ids. */
-  function list(partition: CachedPartition, table: TableName, after: string, limit: number): Row[] {
-    const changed = onTheirWay(partition, table).filter(({ id }) => id > after);
-    const stored = statements[table].list.all(partition.name, after, limit + changed.length);
-    const found = withChanges(table, stored, changed);
-    return found.sort((one, other) => (one.id < other.id ? -1 : 1)).slice(0, limit);
-  }
-
-  /** The rows before an id, the last first. */
-  function newest(partition: CachedPartition, table: TableName, before: string, limit: number): Row[] {
-    const changed = onTheirWay(partition, table).filter(({ id }) => id < before);
-    const stored = statements[table].newest.all(partition.name, before, limit + changed.length);
-    const found = withChanges(table, stored, changed);
-    return found.sort((one, other) => (one.id > other.id ? -1 : 1)).slice(0, limit);
-  }
-
-  function liveKeys(partition: CachedPartition): KeyRow[] {
-    const stored = liveKeysStored.all(partition.name);
-    const live = (withChanges("key", stored, onTheirWay(partition, "key")) as KeyRow[]).filter(isLive);
-    return live.sort((one, other) => (one.id < other.id ? -1 : 1));
-  }
-
-  function unresolvedHolds(partition: CachedPartition): HoldRow[] {
-    const stored = unresolvedStored.all(partition.name);
-    const holds = withChanges("hold", stored, onTheirWay(partition, "hold")) as HoldRow[];
-    return holds.filter(isUnresolved).sort((one, other) => (one.id < other.id ? -1 : 1));
   }
 
   function remember(partition: CachedPartition, table: TableName, id: string, row: Row | null): Entry {
@@ -254,16 +222,8 @@ export function openRowCache(database: DatabaseSync): RowCache {
 }
 
 /** The entries whose rows differ from their tables. */
-function onTheirWay({ tables }: CachedPartition, table: TableName): Entry[] {
+function unfoldedRows({ tables }: CachedPartition, table: TableName): Entry[] {
   return [...(tables[table]?.values() ?? [])].filter((entry) => !isAtRest(entry));
-}
-
-/** The stored rows, with the changed rows over them. */
-function withChanges(table: TableName, stored: Record<string, unknown>[], changed: readonly Entry[]): Row[] {
-  const byId = new Map<string, Row | null>();
-  for (const columns of stored) byId.set(String(columns.id), tableSql[table].toRow(columns));
-  for (const { id, row } of changed) byId.set(id, row);
-  return [...byId.values()].filter((row) => row !== null);
 }
 
 function isAtRest({ pending, beingWritten }: Entry): boolean {
@@ -272,10 +232,6 @@ function isAtRest({ pending, beingWritten }: Entry): boolean {
 
 function forget({ partition, table, id }: Entry): void {
   partition.tables[table]?.delete(id);
-}
-
-function isLive({ revokedAt }: KeyRow): boolean {
-  return revokedAt === null;
 }
 
 /** Drops a tenth of the partitions, first those that were not used since the last time. */
