@@ -12,17 +12,20 @@ import { COMMON_PAIRS, COMMON_WORDS } from "./common-words.ts";
  * So the estimate is at most the bytes. That it is not too low is measured, not proved: `docs/metering.md` has the
  * texts and tokenizers, and says what bounds the loss.
  *
- * Call `beginText`, `addByte` for each byte, and `endText`. The state is global, so a text is read
- * without waiting in between.
+ * In half tokens: twice the estimate.
  */
-export function beginText(): void {
+export function halfTokens(text: string): number {
   halves = 0;
   wordHalves = 0;
   last = 0;
   lastKind = OTHER;
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at++) addByte(bytes[at] as number);
+  if (wordHalves !== 0) endWord();
+  return lastKind === SPACE ? halves + 2 : halves;
 }
 
-export function addByte(byte: number): void {
+function addByte(byte: number): void {
   const kind = kinds[byte] as number;
   if (kind <= UPPER) {
     if (wordHalves === 0) {
@@ -40,12 +43,6 @@ export function addByte(byte: number): void {
   lastKind = kind;
 }
 
-/** Half tokens: twice the estimate. */
-export function endText(): number {
-  if (wordHalves !== 0) endWord();
-  return lastKind === SPACE ? halves + 2 : halves;
-}
-
 /**
  * What a call of a tool takes beside its name and arguments: the markers and the JSON around them, which are not sent.
  */
@@ -61,14 +58,6 @@ export function tokensOf(contentHalves: number): number {
   return ANSWER_TOKENS + Math.ceil(contentHalves / 2 + contentHalves / MARGIN_HALF_TOKENS);
 }
 
-/** The estimate of a text in half tokens. */
-export function halfTokens(text: string): number {
-  beginText();
-  const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; at++) addByte(bytes[at] as number);
-  return endText();
-}
-
 function endWord(): void {
   halves += wordHalves > 2 && isCommonWord(hash) ? 2 : wordHalves;
   wordHalves = 0;
@@ -81,6 +70,7 @@ const PUNCTUATION = 3;
 /** Digits, control characters, other white space, and what is not ASCII. */
 const OTHER = 4;
 
+/** Of the text that is read: there is only one at a time. */
 let halves = 0;
 /** Of the run of letters that is open; 0 if none is. */
 let wordHalves = 0;

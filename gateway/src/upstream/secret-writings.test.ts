@@ -7,7 +7,6 @@ const SECRET = "VENICE_key-4f/Zq+81LmQ0x7Tr5Yw3Nb6Vc1Hj4GpX";
 const OTHER = "sk-admin-9a8b7c6d5e4f3a2b1c0d";
 const filter = makeSecretFilter([SECRET, "", SECRET, OTHER]);
 
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const code = (character: string, digits: number): string => character.charCodeAt(0).toString(16).padStart(digits, "0");
 
 /** Each of them writes one character. */
@@ -53,10 +52,10 @@ for (const [name, write] of Object.entries(whole)) {
         ["100% & \\u00e9\\n", "\\n"],
       ] as const) {
         const text = `${before}${write(secret)}${after}`;
-        assert.ok(filter.isIn(bytesOf(text)), text);
+        assert.ok(filter.isIn(text), text);
         const clean = filter.remove(text);
         assert.ok(clean.includes("[removed]"), clean);
-        assert.ok(!filter.isIn(bytesOf(clean)), clean);
+        assert.ok(!filter.isIn(clean), clean);
         assert.ok(clean.startsWith(before) && clean.endsWith(after), clean);
         // Of base64, the characters at the ends are partly of what stands beside the key.
         if (!name.startsWith("base64")) assert.ok(clean.length < before.length + after.length + 14, clean);
@@ -65,7 +64,7 @@ for (const [name, write] of Object.entries(whole)) {
   });
 }
 
-test("any mixture of escapes is found, wherever it stands in an array, and removed from JSON as JSON", () => {
+test("any mixture of escapes is found, and removed from JSON as JSON", () => {
   const anyWriting = fc
     .array(fc.constantFrom(...Object.values(escapes)), { minLength: SECRET.length, maxLength: SECRET.length })
     .map((chosen) => [...SECRET].map((character, at) => chosen[at]?.(character)).join(""));
@@ -73,13 +72,12 @@ test("any mixture of escapes is found, wherever it stands in an array, and remov
   fc.assert(
     fc.property(anyWriting, around, around, (writing, before, after) => {
       const text = `${before} ${writing} ${after}`;
-      const bytes = bytesOf(`${before}${text}${after}`);
-      assert.ok(filter.isIn(bytes, bytesOf(before).length, bytes.length - bytesOf(after).length));
-      assert.ok(!filter.isIn(bytesOf(filter.remove(text))));
+      assert.ok(filter.isIn(text));
+      assert.ok(!filter.isIn(filter.remove(text)));
       const json = JSON.stringify({ [text]: [text, { text }] });
-      assert.ok(filter.isIn(bytesOf(json)));
+      assert.ok(filter.isIn(json));
       const clean = filter.remove(json);
-      assert.ok(!filter.isIn(bytesOf(clean)));
+      assert.ok(!filter.isIn(clean));
       if (!/\\{9}/.test(json)) assert.doesNotThrow(() => JSON.parse(clean), clean);
     }),
     { numRuns: 2000, seed: 13 },
@@ -95,7 +93,7 @@ test("what holds no key is left as it is", () => {
     fc.property(anyText, fc.nat(SECRET.length - 1), (text, cut) => {
       const part = SECRET.slice(0, cut) + SECRET.slice(cut + 1);
       for (const each of [text, text + part]) {
-        assert.equal(filter.isIn(bytesOf(each)), false);
+        assert.equal(filter.isIn(each), false);
         assert.equal(filter.remove(each), each);
       }
     }),
@@ -107,7 +105,7 @@ test("a text of backslashes, percent signs or ampersands takes no longer than an
   for (const repeated of ["\\", "%25", "%", "&", "&amp;", "\\u0026", "&#0", "\\u{0"]) {
     const text = repeated.repeat(200_000 / repeated.length);
     const before = process.threadCpuUsage();
-    assert.equal(filter.isIn(bytesOf(text)), false);
+    assert.equal(filter.isIn(text), false);
     assert.equal(filter.remove(text), text);
     const { user, system } = process.threadCpuUsage(before);
     assert.ok(user + system < 1_000_000, `${repeated}: ${(user + system) / 1_000} ms`);
@@ -117,7 +115,7 @@ test("a text of backslashes, percent signs or ampersands takes no longer than an
 test("a key of fewer than 8 characters is ordinary text, and no keys at all are none", () => {
   for (const secrets of [[], [""], ["none", "key-xyz"]]) {
     const nothing = makeSecretFilter(secrets);
-    assert.equal(nothing.isIn(bytesOf("none key-xyz")), false);
+    assert.equal(nothing.isIn("none key-xyz"), false);
     assert.equal(nothing.remove("none key-xyz"), "none key-xyz");
   }
 });

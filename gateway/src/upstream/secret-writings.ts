@@ -12,11 +12,8 @@ import { makeBoundedMap } from "../limits/bounded-map.ts";
  * ways or in a way that is not named above, and a key of which each text that is looked at has only a part.
  */
 export type SecretFilter = {
-  /**
-   * Whether there is a key in bytes of ASCII or UTF-8. Fast enough to be asked for every event of a stream: it
-   * looks closely only where something resembles a key or an escaped character of one.
-   */
-  isIn(bytes: Uint8Array, start?: number, end?: number): boolean;
+  /** Whether there is a key in the text. */
+  isIn(text: string): boolean;
   /** The text with `[removed]` in place of each key. JSON stays JSON, except where more than 8 backslashes precede one. */
   remove(text: string): string;
   /** No writing of a key has more bytes. */
@@ -33,7 +30,6 @@ export function makeSecretFilter(secrets: readonly string[]): SecretFilter {
   const needles = [...new Set(secrets)].filter(({ length }) => length >= MIN_SECRET_CHARACTERS).flatMap(writings);
   if (needles.length === 0) return noSecrets;
   const pattern = new RegExp(needles.map((needle) => needle.replace(/[^A-Za-z0-9]/g, "\\$&")).join("|"), "gi");
-  const resembles = makeResemblance(needles);
 
   function remove(text: string): string {
     const { plain, places } = unescaped(text);
@@ -47,12 +43,7 @@ export function makeSecretFilter(secrets: readonly string[]): SecretFilter {
   }
 
   return {
-    isIn(bytes, start = 0, end = bytes.length) {
-      if (!resembles(bytes, start, end) && !hasEscape(bytes, start, end)) return false;
-      // One character a byte: keys are of ASCII, and what else there is does not matter.
-      const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("latin1");
-      return unescaped(text).plain.search(pattern) !== -1;
-    },
+    isIn: (text) => (MAY_BE_ESCAPED.test(text) ? unescaped(text).plain : text).search(pattern) !== -1,
     remove,
     longestBytes: MAX_ESCAPE_BYTES * Math.max(...needles.map(({ length }) => length)),
   };
@@ -86,68 +77,8 @@ function writings(secret: string): string[] {
   return [...new Set([secret, bytes.toString("hex"), ...base64, ...base64url])];
 }
 
-const LETTERS = 31;
-
-/**
- * Whether a few bytes resemble those of a text that is looked for: the search by Wu and Manber, which looks at two
- * bytes, and then passes over as many as cannot begin such a text.
- */
-function makeResemblance(needles: readonly string[]): (bytes: Uint8Array, start: number, end: number) => boolean {
-  const length = Math.min(32, ...needles.map((needle) => needle.length));
-  const steps = new Uint8Array(1024).fill(length - 1);
-  const ends = needles.map((needle) => Buffer.from(needle.slice(0, length)));
-  for (const needle of ends) {
-    for (let at = 1; at < length; at++) {
-      const pair = pairOf(needle, at);
-      steps[pair] = Math.min(steps[pair] as number, length - 1 - at);
-    }
-  }
-  const isNeedle = (bytes: Uint8Array, last: number): boolean =>
-    ends.some((needle) => {
-      let at = 0;
-      while (at < length && (((bytes[last - at] as number) ^ (needle[length - 1 - at] as number)) & LETTERS) === 0)
-        at++;
-      return at === length;
-    });
-  return (bytes, start, end) => {
-    for (let at = start + length - 1; at < end; ) {
-      const step = steps[pairOf(bytes, at)] as number;
-      if (step === 0 && isNeedle(bytes, at)) return true;
-      at += step === 0 ? 1 : step;
-    }
-    return false;
-  };
-}
-
-/** The byte at `at` and the one before it, without their case. */
-function pairOf(bytes: Uint8Array, at: number): number {
-  return (((bytes[at - 1] as number) & LETTERS) << 5) | ((bytes[at] as number) & LETTERS);
-}
-
-const PERCENT = 37;
-const AMPERSAND = 38;
-const BACKSLASH = 92;
-const HASH = 35;
-const LETTER_A = 97;
-
-/** Whether a character is escaped that a key could have. */
-function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at] as number;
-    if ((byte === BACKSLASH || byte === PERCENT || byte === AMPERSAND) && isEscape(bytes, at)) return true;
-  }
-  return false;
-}
-
-function isEscape(bytes: Uint8Array, at: number): boolean {
-  const next = bytes[at + 1] ?? 0;
-  if (bytes[at] === AMPERSAND) return next === HASH || (next | 32) === LETTER_A;
-  if (bytes[at] === PERCENT) return next >= 0x32 && next <= 0x37;
-  // Not the escapes that JSON has for quotes and for what is no character of a key.
-  if ((next | 32) !== 0x75) return next === BACKSLASH || next === 0x2f || (next | 32) === 0x78;
-  return bytes[at + 2] === 0x7b || (bytes[at + 2] === 0x30 && bytes[at + 3] === 0x30);
-}
-
+/** Most texts have none of these, and are not looked through for whole escapes. */
+const MAY_BE_ESCAPED = /[\\%&]/;
 const ASCII = "([2-7][0-9a-f])";
 /** The longest that `ESCAPE` matches: `\\\\\\\\u0026amp;amp;amp;amp;#x00000073;`. */
 const MAX_ESCAPE_BYTES = 40;

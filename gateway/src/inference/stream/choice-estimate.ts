@@ -6,8 +6,10 @@ import { utf8Length } from "./utf8-length.ts";
 /**
  * The estimate, in half tokens, of what `deliveredInChoice` counts in a choice's `message` or `delta`. Texts are
  * estimated where models mostly write them; in every other place a byte is a token.
+ *
+ * @param bytes What `deliveredInChoice` counts.
  */
-export function halfTokensInChoice(message: unknown): number {
+export function halfTokensInChoice(message: unknown, bytes = deliveredInChoice(message)): number {
   const fields = asObject(message);
   if (fields === undefined) return 0;
   const calls = (Array.isArray(fields.tool_calls) ? fields.tool_calls : []).map((call) =>
@@ -23,7 +25,7 @@ export function halfTokensInChoice(message: unknown): number {
   ];
   const begun = names.filter(({ bytes }) => bytes > 0).length;
   const estimated = texts.reduce((sum, { halves }) => sum + halves, begun * CALL_HALF_TOKENS);
-  const otherBytes = deliveredInChoice(fields) - texts.reduce((sum, { bytes }) => sum + bytes, 0);
+  const otherBytes = bytes - texts.reduce((sum, { bytes }) => sum + bytes, 0);
   return estimated + 2 * otherBytes;
 }
 

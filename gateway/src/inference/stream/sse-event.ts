@@ -46,31 +46,9 @@ const SHOWN_MEMBERS: ReadonlySet<string> = new Set([
   "service_tier",
 ]);
 
-const LF = 10;
-const CR = 13;
-const SPACE = 32;
-const OPEN_OBJECT = 123;
-const DATA = new TextEncoder().encode("data:");
-
-/** Where the JSON of an event begins that has its data first and an object in it; -1 for every other event. */
-export function payloadStart(bytes: Uint8Array, start: number): number {
-  for (let index = 0; index < DATA.length; index++) if (bytes[start + index] !== DATA[index]) return -1;
-  const at = start + DATA.length;
-  if (bytes[at] === OPEN_OBJECT) return at;
-  return bytes[at] === SPACE && bytes[at + 1] === OPEN_OBJECT ? at + 1 : -1;
-}
-
-/** The place before the line ends at an event's end. */
-export function payloadEnd(bytes: Uint8Array, end: number): number {
-  let at = end;
-  while (at > 0 && (bytes[at - 1] === LF || bytes[at - 1] === CR)) at--;
-  return at;
-}
-
-const decoder = new TextDecoder();
-
-export function readSseEvent(bytes: Uint8Array): SseEvent {
-  const { name, data } = readFields(decoder.decode(bytes));
+/** @param segment The event's lines. */
+export function readSseEvent(segment: string): SseEvent {
+  const { name, data } = readFields(segment);
   if (data === undefined) return { kind: "other" };
   const text = data.trim();
   if (text === "") return { kind: "empty" };
@@ -88,6 +66,11 @@ export function readSseEvent(bytes: Uint8Array): SseEvent {
 
 /** By the rules of event streams: one space after the colon is dropped, lines of data are joined. */
 function readFields(text: string): { name: string | undefined; data: string | undefined } {
+  const line = text.trimEnd();
+  // Almost every event is one line of data.
+  if (line.startsWith("data:") && !line.includes("\n") && !line.includes("\r")) {
+    return { name: undefined, data: line.slice("data:".length) };
+  }
   let name: string | undefined;
   let data: string | undefined;
   for (const line of text.split(/\r\n|\n|\r/)) {
@@ -102,14 +85,16 @@ function readFields(text: string): { name: string | undefined; data: string | un
 
 function readChoice(choice: unknown): SseChoice {
   const { index, delta, message, text, finish_reason: reason } = asObject(choice) ?? {};
-  // Some providers send one text under several names.
-  const delivered = [delta, message, { content: text }].find((part) => deliveredInChoice(part) > 0);
-  return {
+  const read = {
     index: typeof index === "number" && index >= 0 ? index : 0,
-    bytes: deliveredInChoice(delivered),
-    halfTokens: halfTokensInChoice(delivered),
     finishReason: typeof reason === "string" && reason !== "" ? reason : null,
   };
+  // Some providers send one text under several names.
+  for (const part of [delta, message, { content: text }]) {
+    const bytes = deliveredInChoice(part);
+    if (bytes > 0) return { ...read, bytes, halfTokens: halfTokensInChoice(part, bytes) };
+  }
+  return { ...read, bytes: 0, halfTokens: 0 };
 }
 
 function shownData(chunk: JsonObject, choices: readonly unknown[]): string | null {

@@ -3,8 +3,7 @@ import type { NanoUsd } from "@inference/protocol/money";
 import type { TokenUsage } from "../../pricing/quote.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import { createByteOutput } from "./byte-output.ts";
-import { payloadEnd, payloadStart, readSseEvent } from "./sse-event.ts";
-import { scanContent, scannedHalfTokens, withoutForeign } from "./sse-scan.ts";
+import { readSseEvent } from "./sse-event.ts";
 import type { SseFault, SseTally } from "./sse-tally.ts";
 import { usageEventJson } from "./usage-event.ts";
 
@@ -42,7 +41,7 @@ const LF = 10;
 const CR = 13;
 const COLON = 58;
 const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const decoder = new TextDecoder();
 const EVENT_END = encoder.encode("\n\n");
 
 export function createSseRelay(options: SseRelayOptions, tally: SseTally): SseRelay {
@@ -50,12 +49,17 @@ export function createSseRelay(options: SseRelayOptions, tally: SseTally): SseRe
   const output = createByteOutput();
   let lastPassed = true;
 
-  function pass(bytes: Uint8Array, start: number, end: number): void {
+  /** @param text What the bytes say. */
+  function pass(text: string, bytes: Uint8Array, start: number, end: number): void {
     if (tally.isClosed()) return;
-    const passed = secrets.isIn(bytes, start, end) ? withoutSecrets(bytes.subarray(start, end), secrets) : bytes;
-    if (passed === bytes) output.add(bytes, start, end);
-    else output.add(passed, 0, passed.length);
-    lastPassed = passed.length > 0;
+    if (secrets.isIn(text)) {
+      const clean = encoder.encode(withoutSecrets(text, secrets));
+      output.add(clean, 0, clean.length);
+      lastPassed = clean.length > 0;
+    } else {
+      output.add(bytes, start, end);
+      lastPassed = true;
+    }
   }
 
   function write(data: string): void {
@@ -75,46 +79,32 @@ export function createSseRelay(options: SseRelayOptions, tally: SseTally): SseRe
     tally.noteFault(fault);
   }
 
-  function parsedSegment(bytes: Uint8Array, start: number, end: number): void {
-    const event = readSseEvent(bytes.subarray(start, end));
+  function segment(bytes: Uint8Array, start: number, end: number): void {
+    lastPassed = false;
+    if (end - start > MAX_EVENT_BYTES && !isComment(bytes[start])) {
+      close({ kind: "event_too_large" });
+      return;
+    }
+    const text = decoder.decode(bytes.subarray(start, end));
+    const event = readSseEvent(isComment(bytes[start]) ? "" : text);
     if (event.kind === "usage") tally.noteUsageEvent(event.chunk);
     else if (event.kind === "error") close({ kind: "provider_error", error: event.error });
     else if (event.kind === "malformed") close({ kind: "malformed_event" });
     else if (event.kind === "content") {
       tally.noteContentEvent(event);
-      if (event.shown === null) pass(bytes, start, end);
+      if (event.shown === null) pass(text, bytes, start, end);
       else if (!tally.isClosed()) write(event.shown);
     } else if (event.kind === "done") {
       complete();
-      pass(bytes, start, end);
+      pass(text, bytes, start, end);
       tally.noteDone();
-    } else if (event.kind === "other") pass(bytes, start, end);
-  }
-
-  function segment(bytes: Uint8Array, start: number, end: number): void {
-    lastPassed = false;
-    if (isComment(bytes[start])) {
-      pass(bytes, start, end);
-    } else if (end - start > MAX_EVENT_BYTES) {
-      close({ kind: "event_too_large" });
-    } else {
-      const payload = tally.isClosed() ? -1 : payloadStart(bytes, start);
-      const count = payload === -1 ? -1 : scanContent(bytes, payload, payloadEnd(bytes, end), tally.notes);
-      if (count === -1) {
-        parsedSegment(bytes, start, end);
-      } else {
-        tally.noteDelivered(count, scannedHalfTokens());
-        const shown = withoutForeign(bytes, start, end);
-        if (shown === undefined) pass(bytes, start, end);
-        else pass(shown, 0, shown.length);
-      }
-    }
+    } else if (event.kind === "other") pass(text, bytes, start, end);
   }
 
   return {
     segment,
     lastSegment(bytes) {
-      const { kind } = readSseEvent(bytes);
+      const { kind } = readSseEvent(decoder.decode(bytes));
       if (kind === "other" || kind === "malformed") return;
       segment(bytes, 0, bytes.length);
       if (lastPassed) output.add(EVENT_END, 0, EVENT_END.length);
@@ -137,11 +127,11 @@ function isComment(first: number | undefined): boolean {
 }
 
 /** An event that cannot be read without them is left out; of a comment nothing is left but that it is one. */
-function withoutSecrets(segment: Uint8Array, secrets: SecretFilter): Uint8Array {
-  if (segment[0] === COLON) return encoder.encode(`:${/[\r\n]*$/.exec(decoder.decode(segment))?.[0]}`);
-  const clean = encoder.encode(secrets.remove(decoder.decode(segment)));
+function withoutSecrets(segment: string, secrets: SecretFilter): string {
+  if (segment[0] === ":") return `:${/[\r\n]*$/.exec(segment)?.[0]}`;
+  const clean = secrets.remove(segment);
   const { kind } = readSseEvent(clean);
-  return kind === "content" || kind === "done" ? clean : new Uint8Array(0);
+  return kind === "content" || kind === "done" ? clean : "";
 }
 
 /** The usage event for a client that asked; undefined if there is none to show. */
@@ -149,5 +139,5 @@ function shownUsage({ includeUsage, costNanoUsd }: SseRelayOptions, tally: SseTa
   const final = includeUsage ? tally.finalUsage() : undefined;
   if (final === undefined) return undefined;
   const { chunk, usage } = final;
-  return usageEventJson(chunk, { usage, costNanoUsd: costNanoUsd(usage), upstreamId: tally.notes.upstreamId });
+  return usageEventJson(chunk, { usage, costNanoUsd: costNanoUsd(usage), upstreamId: tally.result().upstreamId });
 }

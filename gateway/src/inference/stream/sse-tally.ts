@@ -2,7 +2,6 @@ import type { TokenBound } from "../../pricing/bound.ts";
 import type { Delivered, TokenUsage } from "../../pricing/quote.ts";
 import { besideContent, parseUsage, type ReportedUsage, reportedOnce, type UsageReading } from "../../pricing/usage.ts";
 import type { SseContentEvent } from "./sse-event.ts";
-import { type ContentNotes, choiceBit, newNotes } from "./sse-scan.ts";
 
 export type SseFault =
   | { kind: "provider_error"; error: unknown }
@@ -28,12 +27,8 @@ export type SseTapResult = ReportedUsage & {
 
 /** What was seen of a stream so far. */
 export type SseTally = {
-  /** Filled in place by the scan. */
-  notes: ContentNotes;
   /** Nothing that comes after `[DONE]` or a fault reaches the client. */
   isClosed(): boolean;
-  /** @param halfTokens The estimate of the tokens that the bytes are. */
-  noteDelivered(bytes: number, halfTokens: number): void;
   noteContentEvent(event: SseContentEvent): void;
   noteUsageEvent(chunk: Record<string, unknown>): void;
   noteDone(): void;
@@ -43,8 +38,18 @@ export type SseTally = {
   result(): SseTapResult;
 };
 
+/** @param index A choice's `index`. Those above 30, of which no request has so many, share a bit. */
+function choiceBit(index: number): number {
+  return 1 << Math.min(index, 30);
+}
+
 export function createSseTally(bound: TokenBound | undefined): SseTally {
-  const notes = newNotes();
+  let upstreamId: string | null = null;
+  let model: string | null = null;
+  let finishReason: string | null = null;
+  /** The choices that have begun and those that have a finish reason, a bit for each. */
+  let begun = 0;
+  let finished = 0;
   const delivered = { bytes: 0, events: 0, halfTokens: 0 };
   let usage: UsageReading = "missing";
   let malformedUsage = false;
@@ -68,8 +73,8 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
   }
 
   function noteUsage(chunk: Record<string, unknown>): void {
-    if (notes.upstreamId === null && typeof chunk.id === "string") notes.upstreamId = chunk.id;
-    if (notes.model === null && typeof chunk.model === "string") notes.model = chunk.model;
+    if (upstreamId === null && typeof chunk.id === "string") upstreamId = chunk.id;
+    if (model === null && typeof chunk.model === "string") model = chunk.model;
     const said = reportedOnce(parseUsage(chunk.usage, bound));
     const { usage: reading } = besideContent(said, bound, () => delivered.bytes > 0);
     if (reading === "missing") return;
@@ -79,22 +84,22 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
   }
 
   return {
-    notes,
     isClosed,
-    noteDelivered,
     noteContentEvent({ chunk, choices }) {
       // What nobody gets takes nothing back.
       if (!isClosed()) {
-        for (const { index, finishReason } of choices) {
-          notes.begun |= choiceBit(index);
-          if (finishReason === null) continue;
-          notes.finished |= choiceBit(index);
-          notes.finishReason = finishReason;
+        let bytes = 0;
+        let halfTokens = 0;
+        for (const choice of choices) {
+          const bit = choiceBit(choice.index);
+          begun |= bit;
+          bytes += choice.bytes;
+          halfTokens += choice.halfTokens;
+          if (choice.finishReason === null) continue;
+          finished |= bit;
+          finishReason = choice.finishReason;
         }
-        noteDelivered(
-          choices.reduce((sum, { bytes }) => sum + bytes, 0),
-          choices.reduce((sum, { halfTokens }) => sum + halfTokens, 0),
-        );
+        noteDelivered(bytes, halfTokens);
       }
       noteUsage(chunk);
     },
@@ -109,7 +114,6 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
     finalUsage: () =>
       usageChunk === undefined || typeof usage !== "object" ? undefined : { chunk: usageChunk, usage },
     result() {
-      const { upstreamId, model, finishReason, begun, finished } = notes;
       const isFinished = begun !== 0 && (begun & ~finished) === 0;
       const complete = done || (isFinished && fault === null);
       const seen = running === undefined ? delivered : { ...delivered, atLeast: running };
