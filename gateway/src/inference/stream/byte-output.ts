@@ -1,3 +1,5 @@
+import { joinBytes } from "../../join-bytes.ts";
+
 /** Gathers what goes out for one chunk, copying nothing where it is a run of bytes that are there already. */
 export type ByteOutput = {
   add(bytes: Uint8Array, start: number, end: number): void;
@@ -35,19 +37,9 @@ export function createByteOutput(): ByteOutput {
       const last = endRun();
       if (parts.length === 0) return last;
       if (last !== undefined) parts.push(last);
-      const whole = concat(parts);
+      const whole = joinBytes(parts);
       parts = [];
       return whole;
     },
   };
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

@@ -3,12 +3,12 @@ import type { TokenBound } from "../../pricing/bound.ts";
 import type { Delivered } from "../../pricing/quote.ts";
 import { besideContent, nothingReported, parseUsage, type ReportedUsage } from "../../pricing/usage.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
+import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, createJsonScan, OPEN_ARRAY, OPEN_OBJECT } from "../json-scan.ts";
 import { createByteOutput } from "./byte-output.ts";
 import { createHeldValue } from "./held-value.ts";
 import { createElementTally, type ElementKind } from "./json-elements.ts";
 import { createListFilter } from "./json-list-filter.ts";
 import { parseJson } from "./json-object.ts";
-import { createJsonValueScan } from "./json-value.ts";
 import { usageJson } from "./usage-json.ts";
 
 export type JsonTapOptions = {
@@ -47,53 +47,39 @@ export type JsonTap = {
   model(): string | null;
 };
 
+/** Members that are read whether a client gets to see them or not. */
+const READ: readonly (string | undefined)[] = ["usage", "error", "id", "model"];
 /** What is held of an answer's small members, all together. A member that does not fit is dropped. */
 const MAX_HELD_BYTES = 64 * 1024;
-const MAX_KEY_BYTES = 256;
-/** Members that are read whether a client gets to see them or not. */
-const read = new Set(["usage", "error", "id", "model"]);
 /** Deeper members are dropped: nobody reads them, and a client's parser may not take them. */
 const MAX_DEPTH = 32;
+/** What may stand before the object, after white space: a byte order mark. */
+const START = /^(\ufeff[ \t\r\n]*)?$/;
+const FIRST_OF_MARK = 0xef;
 
-const QUOTE = 34;
-const COMMA = 44;
-const COLON = 58;
-const OPEN_ARRAY = 91;
-const CLOSE_ARRAY = 93;
-const OPEN_OBJECT = 123;
-const CLOSE_OBJECT = 125;
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
-
-type State =
-  | "start"
-  | "first key"
-  | "key"
-  | "in key"
-  | "colon"
-  | "value"
-  | "in value"
-  | "after value"
-  | "first element"
-  | "element"
-  | "in element"
-  | "after element"
-  | "done"
-  | "failed";
+/** What comes next of the object, up to the bracket, comma or colon that ends it. */
+type Part = "start" | "key" | "value" | "element" | "after list" | "done" | "failed";
+/** So many arrays and objects are open where a part ends. */
+const LEVELS: Record<Part, number> = { start: 0, key: 1, value: 1, element: 2, "after list": 1, done: -1, failed: -1 };
 
 const encoder = new TextEncoder();
 
 export function createJsonTap(options: JsonTapOptions): JsonTap {
   const { content, secrets } = options;
   const output = createByteOutput();
-  const scan = createJsonValueScan();
-  const key = createHeldValue(MAX_KEY_BYTES);
-  const value = createHeldValue(MAX_HELD_BYTES);
+  const scan = createJsonScan();
+  const held = createHeldValue(MAX_HELD_BYTES);
   const elements = createElementTally(options.elements);
   const list = createListFilter(secrets, output);
   const written = new Set<string>();
-  let state: State = "start";
-  let marks = 0;
-  let name: string | undefined = "";
+  let part: Part = "start";
+  let level = LEVELS.start;
+  /** The part's first byte that is not white space; 0 while there is none. */
+  let first = 0;
+  let depth = 0;
+  let deepest = 0;
+  let name: string | undefined;
+  let hasMembers = false;
   let hasList = false;
   let heldBytes = 0;
   let fault: JsonFault | null = null;
@@ -113,50 +99,109 @@ export function createJsonTap(options: JsonTapOptions): JsonTap {
 
   function fail(why: JsonFault): void {
     fault ??= why;
-    if (why === "malformed") state = "failed";
+    if (why === "malformed") begin("failed");
   }
 
-  function endKey(): void {
-    const raw = key.take();
-    // A name that is too long is none of ours.
-    const text = raw === undefined ? undefined : parseJson(raw);
-    name = typeof text === "string" ? text : undefined;
-    if (raw !== undefined && name === undefined) fail("malformed");
-  }
-
-  function beginValue(first: number): boolean {
-    if (first !== OPEN_ARRAY || name !== content) return begin(scan.begin(first), "in value");
-    // Another list could not be taken back.
-    if (hasList) fail("malformed");
-    else {
-      hasList = true;
-      writeMember(content, "");
-      state = "first element";
-    }
-    return false;
+  function begin(next: Part): void {
+    part = next;
+    level = LEVELS[next];
+    first = 0;
+    deepest = depth;
   }
 
   function isHeld(): boolean {
-    return name !== undefined && (read.has(name) || options.shown.includes(name));
+    return name !== undefined && (READ.includes(name) || options.shown.includes(name));
   }
 
-  function endValue(): void {
-    state = "after value";
-    if (!isHeld() || name === undefined) return;
-    const text = value.take();
-    if (name === "error") {
-      if (text !== "null") fail("error");
+  /** Bytes of the part. White space before it is not its own, but passes where it is in the list. */
+  function gather(chunk: Uint8Array, from: number, to: number): void {
+    let at = from;
+    if (part === "element") pass(chunk, from, to);
+    while (first === 0 && at < to) {
+      if (isSpace(chunk[at] as number)) at++;
+      else beginPart(chunk[at] as number);
+    }
+    if (at === to) return;
+    if (part === "element") elements.add(chunk, at, to);
+    else if (part !== "value" || isHeld()) held.add(chunk, at, to);
+  }
+
+  function beginPart(byte: number): void {
+    if (part === "element") elements.begin(byte);
+    else if (part === "after list" || (part === "start" && byte !== FIRST_OF_MARK)) fail("malformed");
+    first = byte;
+  }
+
+  /** The part ends at this byte, if it may. */
+  function end(byte: number): void {
+    if (part === "start" && byte === OPEN_OBJECT) endStart();
+    else if (part === "key" && byte === COLON) endKey();
+    else if (part === "key" && byte === CLOSE_OBJECT && first === 0 && !hasMembers) begin("done");
+    else if (part === "element" && (byte === COMMA || byte === CLOSE_ARRAY)) endElement(byte);
+    else if (level === LEVELS.value && part !== "key" && (byte === COMMA || byte === CLOSE_OBJECT)) endMember(byte);
+    else fail("malformed");
+  }
+
+  function endStart(): void {
+    if (START.test(held.take() ?? "too long")) begin("key");
+    else fail("malformed");
+  }
+
+  function endKey(): void {
+    const text = held.take();
+    // A name that is too long is none of ours.
+    const key = text === undefined ? undefined : parseJson(text);
+    name = typeof key === "string" ? key : undefined;
+    hasMembers = true;
+    if (text !== undefined && name === undefined) fail("malformed");
+    else begin("value");
+  }
+
+  function beginList(): void {
+    // Another list could not be taken back.
+    if (hasList) {
+      fail("malformed");
       return;
     }
-    const parsed = text === undefined ? undefined : parseJson(text);
-    if (text !== undefined && parsed === undefined) fail("malformed");
-    else if (name === "usage") noteUsage(text === undefined ? "too large" : parsed);
-    else if (text !== undefined) endMember(name, text, parsed);
+    hasList = true;
+    writeMember(content, "");
+    begin("element");
   }
 
-  function endMember(member: string, text: string, parsed: unknown): void {
+  function endElement(byte: number): void {
+    const isEmptyList = first === 0 && byte === CLOSE_ARRAY && elements.count() === 0;
+    if (!isEmptyList && (first === 0 || !elements.end())) {
+      fail("malformed");
+      return;
+    }
+    begin(byte === COMMA ? "element" : "after list");
+  }
+
+  function endList(): void {
+    list.end();
+    if (elements.isFailure()) fail("error");
+  }
+
+  function endMember(byte: number): void {
+    if (part === "value") {
+      if (first === 0) fail("malformed");
+      else if (isHeld()) noteValue(held.take());
+    }
+    if (level >= 0) begin(byte === COMMA ? "key" : "done");
+  }
+
+  function noteValue(text: string | undefined): void {
+    const parsed = text === undefined ? undefined : parseJson(text);
+    if (name === "error") {
+      if (parsed !== null) fail("error");
+    } else if (text !== undefined && parsed === undefined) fail("malformed");
+    else if (name === "usage") noteUsage(text === undefined ? "too large" : parsed);
+    else if (name !== undefined && text !== undefined) noteMember(name, text.trimEnd(), parsed);
+  }
+
+  function noteMember(member: string, text: string, parsed: unknown): void {
     heldBytes += text.length;
-    if (heldBytes > MAX_HELD_BYTES || scan.depth() > MAX_DEPTH || written.has(member)) return;
+    if (heldBytes > MAX_HELD_BYTES || deepest - level > MAX_DEPTH || written.has(member)) return;
     if (member === "id" && typeof parsed === "string") upstreamId = parsed;
     if (member === "model" && typeof parsed === "string") model = parsed;
     if (!options.shown.includes(member)) return;
@@ -170,134 +215,47 @@ export function createJsonTap(options: JsonTapOptions): JsonTap {
     reported = { usage: usage === "missing" ? reported.usage : usage, malformedUsage };
   }
 
-  function start(byte: number): void {
-    if (byte === BYTE_ORDER_MARK[marks]) marks++;
-    else if (byte === OPEN_OBJECT) state = "first key";
-    else fail("malformed");
-  }
-
-  /** A byte that is not white space, outside names and values. True if a name, a value or an element begins with it. */
-  function mark(byte: number): boolean {
-    switch (state) {
-      case "start":
-        start(byte);
-        return false;
-      case "first key":
-      case "key":
-        return markKey(byte);
-      case "colon":
-        return expect(byte, COLON, "value");
-      case "value":
-        return beginValue(byte);
-      case "after value":
-        return expect(byte, byte === CLOSE_OBJECT ? CLOSE_OBJECT : COMMA, byte === COMMA ? "key" : "done");
-      case "after element":
-        return expect(byte, byte === CLOSE_ARRAY ? CLOSE_ARRAY : COMMA, byte === COMMA ? "element" : "after value");
-      default:
-        return beginElement(byte);
-    }
-  }
-
-  function expect(byte: number, expected: number, next: State): false {
-    if (byte === expected) state = next;
-    else fail("malformed");
-    return false;
-  }
-
-  function markKey(byte: number): boolean {
-    if (byte === CLOSE_OBJECT && state === "first key") {
-      state = "done";
-      return false;
-    }
-    return begin(byte === QUOTE && scan.begin(byte), "in key");
-  }
-
-  function beginElement(byte: number): boolean {
-    if (byte === CLOSE_ARRAY && state === "first element") {
-      state = "after value";
-      return false;
-    }
-    elements.begin(byte);
-    return begin(scan.begin(byte), "in element");
-  }
-
-  function begin(isGood: boolean, next: State): boolean {
-    if (isGood) state = next;
-    else fail("malformed");
-    return isGood;
-  }
-
-  function inKey(chunk: Uint8Array, at: number): number {
-    const next = scan.scan(chunk, at, chunk.length);
-    key.add(chunk, at, next);
-    if (scan.isOver()) {
-      state = "colon";
-      endKey();
-    }
-    return next;
-  }
-
-  function inValue(chunk: Uint8Array, at: number): number {
-    const next = scan.scan(chunk, at, chunk.length);
-    if (isHeld()) value.add(chunk, at, next);
-    if (scan.isOver()) endValue();
-    return next;
-  }
-
-  function inElement(chunk: Uint8Array, at: number): number {
-    const next = scan.scan(chunk, at, chunk.length);
-    pass(chunk, at, next);
-    elements.add(chunk, at, next);
-    if (scan.isOver()) {
-      state = "after element";
-      if (!elements.end()) fail("malformed");
-    }
-    return next;
-  }
-
   /** Nothing more reaches a client after an error. */
   function pass(chunk: Uint8Array, from: number, to: number): void {
     if (fault === null) list.add(chunk, from, to);
   }
 
-  function step(chunk: Uint8Array, at: number): number {
-    if (state === "in element") return inElement(chunk, at);
-    if (state === "in value") return inValue(chunk, at);
-    if (state === "in key") return inKey(chunk, at);
-    const wasInList = isInList();
-    if (isSpace(chunk[at] as number)) {
-      if (wasInList) pass(chunk, at, at + 1);
-      return at + 1;
+  function read(chunk: Uint8Array): void {
+    let from = 0;
+    let at = scan.next(chunk, 0);
+    for (; level >= 0 && at < chunk.length; at = scan.next(chunk, at + 1)) {
+      const byte = chunk[at] as number;
+      const outside = depth;
+      const opens = byte === OPEN_ARRAY || byte === OPEN_OBJECT;
+      if (opens) {
+        depth++;
+        if (depth > deepest) deepest = depth;
+      } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
+      if (outside !== level || (opens && part !== "start" && part !== "value")) continue;
+      gather(chunk, from, at);
+      from = at;
+      const wasInList = part === "element";
+      if (!opens || part === "start") end(byte);
+      else if (byte === OPEN_ARRAY && name === content && first === 0) beginList();
+      else continue;
+      if (wasInList || part === "element") pass(chunk, at, at + 1);
+      if (wasInList && part === "after list") endList();
+      from = at + 1;
     }
-    const isBegun = mark(chunk[at] as number);
-    if (isBegun) return at;
-    // A list's own brackets and commas pass with it.
-    if (wasInList || isInList()) pass(chunk, at, at + 1);
-    if (wasInList && state === "after value") endList();
-    return at + 1;
-  }
-
-  function endList(): void {
-    list.end();
-    if (elements.isFailure()) fail("error");
+    if (level >= 0) gather(chunk, from, chunk.length);
   }
 
   function believed(): ReportedUsage {
     return besideContent(reported, options.bound, () => elements.delivered().bytes > 0);
   }
 
-  function isInList(): boolean {
-    return state === "first element" || state === "element" || state === "after element";
-  }
-
   return {
     push(chunk) {
-      let at = 0;
-      while (at < chunk.length && state !== "done" && state !== "failed") at = step(chunk, at);
+      read(chunk);
       if (hasList) list.flush();
       return output.take();
     },
-    state: () => (fault !== null ? "failed" : state === "done" ? "done" : "open"),
+    state: () => (fault !== null ? "failed" : part === "done" ? "done" : "open"),
     fault: () => fault,
     last(chargeNanoUsd) {
       const { usage } = believed();
