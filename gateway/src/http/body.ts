@@ -1,11 +1,12 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { RequestBody } from "../inference/request.ts";
-import { parseJsonBody, parseObject } from "../inference/requests/parse-json-body.ts";
+import { parseJsonBody } from "../inference/requests/parse-json-body.ts";
 import { readLargeJson } from "../inference/requests/read-large-json.ts";
 import { makeBlocks } from "../inference/requests/write-json.ts";
 import { joinBytes } from "../join-bytes.ts";
 import type { Sender } from "../limits/held-bodies.ts";
+import { inTurn } from "../limits/in-turn.ts";
 import type { GatewayContext } from "./context.ts";
 import type { SenderProof } from "./sender-proof.ts";
 
@@ -27,10 +28,11 @@ export async function readJsonBody(
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   const owner = credential?.partition ?? "";
   if (length > limits.smallBodyBytes) return gateway.slicedWork.run(owner, readLargeJson(chunks));
-  const text = decode(joinBytes(chunks));
-  if (length <= limits.parsedBodyBytes) return { value: parseJsonBody(text), texts: null };
-  // The caller validates it in the same turn.
-  return { value: await gateway.slicedWork.run(owner, parseObject(text)), texts: null };
+  const bytes = joinBytes(chunks);
+  const text = decode(bytes);
+  const parse = (): RequestBody => ({ value: parseJsonBody(text, bytes), texts: null });
+  // It is validated in the same turn.
+  return length <= limits.parsedBodyBytes ? parse() : inTurn(gateway.slicedWork, owner, parse);
 }
 
 /** Reads a small body as text, without parsing it. */

@@ -8,7 +8,7 @@ import { inTurn } from "../limits/in-turn.ts";
 import { credentialError } from "./refusal.ts";
 import type { InferenceRequest, RequestBody } from "./request.ts";
 import type { LongTexts } from "./requests/long-text.ts";
-import { writeJson } from "./requests/write-json.ts";
+import { writeLongTexts } from "./requests/write-json.ts";
 
 /**
  * `Idempotency-Key`: of the requests with one key, to one route, out of one account, one is served and charged within a
@@ -142,12 +142,8 @@ function digest(text: string): string {
 /** The same of a large body, whose long texts count as they are written. */
 function* digestOf(value: unknown, texts: LongTexts): Generator<void, string> {
   const hash = createHash("sha256");
-  yield* writeJson(value, texts, (part) => hash.update(part), sortedKeys);
+  yield* writeLongTexts(JSON.stringify(value, withSortedFields), texts, (part) => hash.update(part));
   return hash.digest("hex");
-}
-
-function sortedKeys(object: object): string[] {
-  return Object.keys(object).sort();
 }
 
 /** Of two bodies that differ in the order of their fields, the same text. */

@@ -24,6 +24,10 @@ export const CLOSE_OBJECT = 125;
 const isStructure = new Uint8Array(256);
 for (const byte of [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) isStructure[byte] = 1;
 
+export function isSpace(byte: number): boolean {
+  return byte === 32 || byte === 10 || byte === 13 || byte === 9;
+}
+
 /** The native search costs about as much as a look at so many bytes. */
 const NEAR_BYTES = 24;
 

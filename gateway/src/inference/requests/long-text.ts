@@ -22,6 +22,8 @@ export const SHORT_TEXT_CHARACTERS = 256;
 const STAND_IN_LENGTH = SHORT_TEXT_CHARACTERS + 8;
 const INDEX_DIGITS = 6;
 const SHOWN_BYTES = 100;
+/** What is in every stand-in. Outside of strings JSON has no such part. */
+export const STAND_IN_PART = ".".repeat(STAND_IN_LENGTH - INDEX_DIGITS - SHOWN_BYTES);
 
 /**
  * What stands in for the text of this number: as the text begins, as far as that is plain, so that a check of its

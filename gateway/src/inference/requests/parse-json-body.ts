@@ -1,5 +1,5 @@
 import { fail } from "@inference/protocol/errors";
-import { complete } from "../../limits/sliced-work.ts";
+import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, createJsonScan, OPEN_ARRAY, OPEN_OBJECT } from "../json-scan.ts";
 import { isJsonObject, type JsonObject } from "./sort-fields.ts";
 
 /** Deep enough for any tool's schema; what is written anew is written by a recursion. */
@@ -7,21 +7,17 @@ export const MAX_DEPTH = 32;
 const MAX_KEYS = 4096;
 /** Of lists and objects together. To parse or to validate so many takes a few milliseconds. */
 export const MAX_VALUES = 16_384;
-/** Characters that are looked at in one piece of work. */
-const PIECE_CHARACTERS = 64 * 1024;
 
 /**
  * The body of a request as an object. A key that is there twice is refused: parsers differ on which of the two counts.
+ *
+ * @param bytes The text's.
  */
-export function parseJsonBody(text: string): JsonObject {
-  return complete(parseObject(text));
-}
-
-/** The same in pieces, of which the first is `JSON.parse`. */
-export function* parseObject(text: string): Generator<void, JsonObject> {
+export function parseJsonBody(text: string, bytes: Uint8Array = Buffer.from(text)): JsonObject {
   const body = parse(text);
   if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
-  yield* assertShape(text);
+  checkShape(bytes);
+  checkNumbers(body, "");
   return body;
 }
 
@@ -37,131 +33,64 @@ export function notJson(why: string): never {
   return fail("invalid_request", `The body is not valid JSON: ${why}. Send one JSON object, encoded as UTF-8.`);
 }
 
-const QUOTE = 34;
-const PLUS = 43;
-const COMMA = 44;
-const MINUS = 45;
-const POINT = 46;
-const ZERO = 48;
-const NINE = 57;
-const COLON = 58;
-const OPEN_ARRAY = 91;
-const BACKSLASH = 92;
-const CLOSE_ARRAY = 93;
-const EXPONENT = 101;
-const OPEN_OBJECT = 123;
-const CLOSE_OBJECT = 125;
-
-/**
- * One pass over a text that is known to be JSON: fails on a key that is there twice, on too deep a nesting, on too many
- * values, and on a number that is too large to be one.
- */
-function* assertShape(text: string): Generator<void, void> {
-  /** The keys seen of each object that is open; null for an open array. */
-  const open: (Set<string> | null)[] = [];
-  let keys: Set<string> | null = null;
-  let keyComes = false;
-  let lastKey = "";
-  let values = 1;
-  let pieceEnd = PIECE_CHARACTERS;
-  for (let at = 0; at < text.length; at++) {
-    if (at >= pieceEnd) {
-      pieceEnd = at + PIECE_CHARACTERS;
-      yield;
-    }
-    switch (text.charCodeAt(at)) {
-      case QUOTE: {
-        const end = stringEnd(text, at);
-        if (keyComes && keys !== null) {
-          lastKey = text.slice(at + 1, end);
-          addKey(keys, lastKey);
-        }
-        at = end;
-        break;
-      }
-      case COMMA:
-        keyComes = keys !== null;
-        values += 1;
-        if (values > MAX_VALUES) tooMany();
-        break;
-      case COLON:
-        keyComes = false;
-        break;
-      case OPEN_OBJECT:
-      case OPEN_ARRAY:
-        keys = text.charCodeAt(at) === OPEN_OBJECT ? new Set() : null;
-        keyComes = keys !== null;
-        values += 1;
-        if (values > MAX_VALUES) tooMany();
-        if (open.push(keys) > MAX_DEPTH) tooDeep();
-        break;
-      case CLOSE_OBJECT:
-      case CLOSE_ARRAY:
-        open.pop();
-        keys = open.at(-1) ?? null;
-        keyComes = false;
-        break;
-      default:
-        if (isDigit(text.charCodeAt(at))) at = lastOfNumber(text, at, lastKey);
-    }
-  }
-}
-
-export function tooDeep(): never {
-  return fail("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
-}
-
-export function tooMany(): never {
-  return fail("invalid_request", `The body has more than ${MAX_VALUES} values. Send fewer, or longer texts.`);
-}
-
-function isDigit(character: number): boolean {
-  return character >= ZERO && character <= NINE;
-}
-
-/** So many digits are a number, with a point among them or without. */
-const MAX_DIGITS = 300;
-
-/**
- * The place of a number's last character. Past the largest number there is infinity, which would be written as null.
- *
- * @param key Under which it is, or its list.
- */
-function lastOfNumber(text: string, start: number, key: string): number {
-  let end = start + 1;
-  let hasExponent = false;
-  for (; ; end++) {
-    const character = text.charCodeAt(end);
-    // `e` and `E`; a sign is there after one of them only, or else JSON would not have it.
-    if ((character | 32) === EXPONENT) hasExponent = true;
-    else if (!isDigit(character) && character !== POINT && character !== PLUS && character !== MINUS) break;
-  }
-  if ((hasExponent || end - start > MAX_DIGITS) && !Number.isFinite(Number(text.slice(start, end)))) {
+/** Past the largest number there is infinity, which would be written as null. */
+function checkNumbers(value: unknown, key: string): void {
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
     const param = key.slice(0, 64);
     fail("invalid_request", `\`${param}\` is too large to be a number. Send one that a double can hold.`, { param });
   }
-  return end - 1;
+  if (Array.isArray(value)) for (const item of value) checkNumbers(item, key);
+  else if (isJsonObject(value)) for (const name of Object.keys(value)) checkNumbers(value[name], name);
 }
 
-function addKey(keys: Set<string>, raw: string): void {
-  const key: string = raw.includes("\\") ? JSON.parse(`"${raw}"`) : raw;
-  if (keys.has(key)) {
-    const param = key.slice(0, 64);
-    fail("invalid_request", `The key \`${param}\` is in the same object twice. Send it once.`, { param });
+/** Of a text that is known to be JSON. */
+function checkShape(bytes: Uint8Array): void {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const scan = createJsonScan();
+  const shape = makeShape();
+  let from = 0;
+  for (let at = scan.next(bytes, 0); at < bytes.length; at = scan.next(bytes, from)) {
+    if (bytes[at] === COLON) shape.noteKey(text.toString("utf8", from, at).trim());
+    shape.note(bytes[at] as number);
+    from = at + 1;
   }
-  if (keys.size >= MAX_KEYS) fail("invalid_request", `An object of the body has more than ${MAX_KEYS} keys.`);
-  keys.add(key);
 }
 
-/**
- * The place of the quote that ends the string begun at `start`: the first with an even number of backslashes before it.
- */
-function stringEnd(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1);
-  for (;;) {
-    let before = end - 1;
-    while (text.charCodeAt(before) === BACKSLASH) before--;
-    if ((end - 1 - before) % 2 === 0) return end;
-    end = text.indexOf('"', end + 1);
-  }
+/** Refuses a body for its form: too deep a nesting, too many values, and a key that is in one object twice. */
+export type Shape = {
+  /** A bracket, comma or colon. */
+  note(byte: number): void;
+  /** @param literal The key before the next colon, as it is written. */
+  noteKey(literal: string): void;
+  /** A string that comes next is a key. */
+  keyComes(): boolean;
+};
+
+export function makeShape(): Shape {
+  /** The keys seen of each object that is open; null for an open array. */
+  const open: (Set<string> | null)[] = [];
+  let values = 1;
+  let keyComes = false;
+  return {
+    note(byte) {
+      if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) open.pop();
+      else if (byte !== COLON) values++;
+      if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) open.push(byte === OPEN_OBJECT ? new Set() : null);
+      if (open.length > MAX_DEPTH) fail("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
+      if (values > MAX_VALUES) {
+        fail("invalid_request", `The body has more than ${MAX_VALUES} values. Send fewer, or longer texts.`);
+      }
+      keyComes = byte === OPEN_OBJECT || (byte === COMMA && Boolean(open.at(-1)));
+    },
+    noteKey(literal) {
+      const keys = open.at(-1);
+      const key: string = literal.includes("\\") ? JSON.parse(literal) : literal.slice(1, -1);
+      const param = key.slice(0, 64);
+      if (keys?.has(key))
+        fail("invalid_request", `The key \`${param}\` is in the same object twice. Send it once.`, { param });
+      if (keys?.size === MAX_KEYS) fail("invalid_request", `An object of the body has more than ${MAX_KEYS} keys.`);
+      keys?.add(key);
+    },
+    keyComes: () => keyComes,
+  };
 }

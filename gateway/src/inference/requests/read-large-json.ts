@@ -1,6 +1,8 @@
 import { fail } from "@inference/protocol/errors";
+import { createJsonScan, isSpace, QUOTE } from "../json-scan.ts";
+import { createByteBuffer } from "../stream/byte-buffer.ts";
 import { type LongText, type LongTexts, SHORT_TEXT_CHARACTERS, standIn } from "./long-text.ts";
-import { MAX_DEPTH, MAX_VALUES, notJson, parseObject, tooDeep, tooMany } from "./parse-json-body.ts";
+import { makeShape, notJson, parseJsonBody } from "./parse-json-body.ts";
 import type { JsonObject } from "./sort-fields.ts";
 
 /** A body as an object, in which short strings stand in for the long ones. */
@@ -36,7 +38,7 @@ export function* readLargeJson(chunks: readonly Uint8Array[]): Generator<void, P
   // A body of one piece is parsed in the same.
   if (bytes > PIECE_BYTES) yield;
   const { skeleton, texts } = scanner.end();
-  return { value: yield* parseObject(skeleton), texts };
+  return { value: parseJsonBody(skeleton), texts };
 }
 
 type Scanner = {
@@ -45,256 +47,161 @@ type Scanner = {
   end(): { skeleton: string; texts: LongTexts };
 };
 
-const QUOTE = 34;
-const COMMA = 44;
-const SLASH = 47;
-const COLON = 58;
-const OPEN_ARRAY = 91;
-const BACKSLASH = 92;
-const CLOSE_ARRAY = 93;
-const OPEN_OBJECT = 123;
-const CLOSE_OBJECT = 125;
-const SPACE = 32;
-const LOWER_U = 117;
-
-/** Where in an escape: after the backslash, or so many hexadecimal digits before its end. */
-const NO_ESCAPE = 0;
-const AFTER_BACKSLASH = 5;
-
-const NO_DIGIT = 255;
-
-const isSimpleEscape = table([QUOTE, BACKSLASH, SLASH, ...codes("bfnrt")]);
-const isWhiteSpace = table(codes(" \t\n\r"));
-/** After one of these, white space says nothing. */
-const endsToken = table([...codes(",:[{ ")]);
-const everyByte = Array.from({ length: 256 }, (_, byte) => byte);
-/** What stands in a string for itself; the number of characters that begin with it, and of their UTF-16 units. */
-const isPlain = table(everyByte.filter((byte) => byte >= SPACE && byte !== QUOTE && byte !== BACKSLASH));
-const charactersOf = Uint8Array.from(everyByte, (byte) => (byte < 0x80 || byte >= 0xc0 ? 1 : 0));
-const unitsOf = Uint8Array.from(everyByte, (byte) => (byte >= 0xf0 ? 2 : (charactersOf[byte] ?? 0)));
-const hexDigits = hexTable();
-const encoder = new TextEncoder();
-
 function makeScanner(): Scanner {
-  const utf8 = new TextDecoder("utf-8", { fatal: true });
+  const scan = createJsonScan(true);
+  const shape = makeShape();
+  const skeleton = createByteBuffer();
   const texts = new Map<string, LongText>();
-  let skeleton = new Uint8Array(256 * 1024);
-  let length = 0;
   let standInBytes = 0;
-  let values = 1;
-  /** Of each list or object that is open, whether it is an object. */
-  const open: boolean[] = [];
-  let keyComes = false;
-
-  let inString = false;
+  /** Of a space, what follows it directly says nothing. A byte order mark after one is not one. */
+  let isAfterSpace = false;
+  /** Strings without a comma between them would be counted by nothing. */
+  let isAfterString = false;
+  /** What there is of the string that is open, and what was measured of it. */
+  let slices: Uint8Array[] = [];
+  let bytes = 0;
   let isKey = false;
-  /** The place in the skeleton after the string's first quote. */
-  let stringStart = 0;
-  let escaped = NO_ESCAPE;
-  /** The unit that an escape's digits say so far. */
-  let unit = 0;
-  /** The last unit was the first half of a pair. */
-  let afterHigh = false;
-  let units = 0;
-  let characters = 0;
-  /** What there is of the string that is being taken out; null for one that is copied to the skeleton. */
-  let taken: { standIn: string; slices: Uint8Array[] } | null = null;
+  let measure: TextMeasure | null = null;
 
-  function makeRoom(more: number): void {
-    if (length - standInBytes > MAX_SKELETON_BYTES) tooLarge();
-    if (length + more <= skeleton.length) return;
-    const larger = new Uint8Array(2 * (length + more));
-    larger.set(skeleton.subarray(0, length));
-    skeleton = larger;
+  /** @param more What is still to be added. */
+  function checkSize(more = 0): void {
+    if (skeleton.length - standInBytes + more > MAX_SKELETON_BYTES) tooLarge();
   }
 
-  /** Outside of strings. Answers with the place after what was scanned. */
-  function scanStructure(piece: Uint8Array, start: number): number {
-    let at = start;
-    for (; at < piece.length; at++) {
-      const byte = piece[at] as number;
-      if (isWhiteSpace[byte] === 1) {
-        // At the beginning too: a byte order mark after it is not one.
-        if (length === 0 || endsToken[skeleton[length - 1] as number] === 0) skeleton[length++] = SPACE;
-        continue;
+  function scanOutside(piece: Uint8Array, from: number, to: number): void {
+    let start = from;
+    for (let at = from; at < to; at++) {
+      const isAnotherSpace = isSpace(piece[at] as number);
+      if (isAnotherSpace && isAfterSpace) {
+        skeleton.append(piece, start, at);
+        start = at + 1;
       }
-      skeleton[length++] = byte;
-      if (byte === QUOTE) {
-        beginString();
-        return at + 1;
-      }
-      if (byte === COMMA || byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-        values += 1;
-        if (values > MAX_VALUES) tooMany();
-        if (byte !== COMMA && open.push(byte === OPEN_OBJECT) > MAX_DEPTH) tooDeep();
-        keyComes = open.at(-1) === true;
-      } else if (byte === COLON) keyComes = false;
-      else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-        open.pop();
-        keyComes = false;
-      }
+      isAfterSpace = isAnotherSpace;
     }
-    return at;
+    skeleton.append(piece, start, to);
   }
 
-  function beginString(): void {
-    inString = true;
-    isKey = keyComes;
-    stringStart = length;
-    escaped = NO_ESCAPE;
-    afterHigh = false;
-    units = 0;
-    characters = 0;
-    taken = null;
-  }
-
-  /** Within a string. Answers with the place after what was scanned: after its last quote, or the piece's end. */
-  function scanString(piece: Uint8Array, start: number): number {
-    let from = start;
-    let at = start;
-    while (at < piece.length) {
-      const plainAt = at;
-      const most = taken !== null || isKey ? piece.length : Math.min(piece.length, at + SHORT_TEXT_CHARACTERS);
-      if (escaped === NO_ESCAPE) at = scanPlain(piece, at, most);
-      if (at === plainAt) {
-        const byte = piece[at++] as number;
-        if (byte === QUOTE && escaped === NO_ESCAPE) {
-          keep(piece, from, at - 1);
-          endString();
-          return at;
-        }
-        scanEscape(byte);
-      }
-      if (characters > SHORT_TEXT_CHARACTERS && taken === null && !isKey) {
-        keep(piece, from, at);
-        takeOut();
-        from = at;
-      }
-    }
-    keep(piece, from, at);
-    return at;
-  }
-
-  /** Characters that stand for themselves, whatever number of bytes each has. */
-  function scanPlain(piece: Uint8Array, start: number, end: number): number {
-    let at = start;
-    let pieceUnits = 0;
-    let pieceCharacters = 0;
-    for (; at < end; at++) {
-      const byte = piece[at] as number;
-      if (isPlain[byte] === 0) break;
-      pieceUnits += unitsOf[byte] as number;
-      pieceCharacters += charactersOf[byte] as number;
-    }
-    units += pieceUnits;
-    characters += pieceCharacters;
-    if (at > start) afterHigh = false;
-    return at;
-  }
-
-  /** A byte of an escape, its backslash among them, or one that no string may have. */
-  function scanEscape(byte: number): void {
-    if (escaped === AFTER_BACKSLASH) {
-      if (byte === LOWER_U) {
-        escaped = AFTER_BACKSLASH - 1;
-        unit = 0;
-        return;
-      }
-      if (isSimpleEscape[byte] === 0) notJson("a string has an escape that JSON does not have");
-      escaped = NO_ESCAPE;
-      units += 1;
-      characters += 1;
-      afterHigh = false;
-    } else if (escaped !== NO_ESCAPE) {
-      const digit = hexDigits[byte] as number;
-      if (digit === NO_DIGIT) notJson("a string has an escape that is not four hexadecimal digits");
-      unit = unit * 16 + digit;
-      escaped -= 1;
-      if (escaped === NO_ESCAPE) countUnit();
-    } else if (byte === BACKSLASH) escaped = AFTER_BACKSLASH;
-    else notJson("a string has a control character that is not escaped");
-  }
-
-  /** An escaped unit; the second half of a pair is no character of its own. */
-  function countUnit(): void {
-    const isPairsEnd = afterHigh && unit >= 0xdc00 && unit < 0xe000;
-    units += 1;
-    if (!isPairsEnd) characters += 1;
-    afterHigh = unit >= 0xd800 && unit < 0xdc00;
-  }
-
-  function keep(piece: Uint8Array, from: number, to: number): void {
+  function scanString(piece: Uint8Array, from: number, to: number): void {
     if (from === to) return;
-    if (taken !== null) {
-      taken.slices.push(piece.subarray(from, to));
-      return;
+    slices.push(piece.subarray(from, to));
+    bytes += to - from;
+    if (isKey) checkSize(bytes);
+    if (isKey || bytes <= SHORT_TEXT_CHARACTERS) return;
+    if (measure !== null) measure.add(piece.subarray(from, to));
+    else {
+      measure = makeTextMeasure();
+      for (const slice of slices) measure.add(slice);
     }
-    skeleton.set(piece.subarray(from, to), length);
-    length += to - from;
-  }
-
-  function takeOut(): void {
-    if (texts.size >= MAX_LONG_TEXTS) tooManyTexts();
-    const begun = skeleton.slice(stringStart, length);
-    taken = { standIn: standIn(texts.size, begun), slices: [begun] };
-    length = stringStart + encoder.encodeInto(taken.standIn, skeleton.subarray(stringStart)).written;
-    standInBytes += length - stringStart;
   }
 
   function endString(): void {
-    inString = false;
-    skeleton[length++] = QUOTE;
-    if (taken === null) return;
-    const { slices } = taken;
-    const bytes = slices.reduce((sum, slice) => sum + slice.length, 0);
-    texts.set(taken.standIn, { slices, bytes, units, characters });
-    taken = null;
+    const measured = measure?.end();
+    if (measured === undefined || measured.characters <= SHORT_TEXT_CHARACTERS) {
+      for (const slice of slices) skeleton.append(slice, 0, slice.length);
+    } else {
+      if (texts.size >= MAX_LONG_TEXTS) tooManyTexts();
+      const name = standIn(texts.size, Buffer.concat(slices, Math.min(bytes, SHORT_TEXT_CHARACTERS)));
+      const written = Buffer.from(name);
+      skeleton.append(written, 0, written.length);
+      standInBytes += written.length;
+      texts.set(name, { slices, bytes, ...measured });
+    }
+    slices = [];
+    bytes = 0;
+    measure = null;
   }
 
   return {
     scan(piece) {
-      try {
-        utf8.decode(piece, { stream: true });
-      } catch {
-        notUtf8();
+      let from = 0;
+      for (;;) {
+        const wasInString = scan.inString();
+        const at = scan.next(piece, from);
+        if (wasInString) scanString(piece, from, at);
+        else scanOutside(piece, from, at);
+        checkSize();
+        if (at === piece.length) return;
+        if (piece[at] !== QUOTE) shape.note(piece[at] as number);
+        else if (wasInString) endString();
+        else if (isAfterString) notJson("a string follows another");
+        else isKey = shape.keyComes();
+        isAfterString = wasInString;
+        skeleton.append(piece, at, at + 1);
+        isAfterSpace = true;
+        from = at + 1;
       }
-      // No byte adds more than itself, but for what stands in for a text, which is longer than its beginning.
-      makeRoom(2 * piece.length + 1024);
-      let at = 0;
-      while (at < piece.length) at = inString ? scanString(piece, at) : scanStructure(piece, at);
     },
     end() {
-      makeRoom(0);
-      if (inString) notJson("it ends within a string");
-      try {
-        utf8.decode();
-        return { skeleton: new TextDecoder("utf-8", { fatal: true }).decode(skeleton.subarray(0, length)), texts };
-      } catch {
-        return notUtf8();
-      }
+      if (scan.inString()) notJson("it ends within a string");
+      checkSize();
+      return { skeleton: decode(new TextDecoder("utf-8", { fatal: true }), skeleton.take()), texts };
     },
   };
 }
 
-function table(bytes: readonly number[]): Uint8Array {
-  const is = new Uint8Array(256);
-  for (const byte of bytes) is[byte] = 1;
-  return is;
+type TextMeasure = {
+  add(slice: Uint8Array): void;
+  end(): Pick<LongText, "units" | "characters">;
+};
+
+const PAIR = /[\ud800-\udbff][\udc00-\udfff]/g;
+
+/** Checks and measures a string as it is written between its quotes, in slices. */
+function makeTextMeasure(): TextMeasure {
+  const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let units = 0;
+  let characters = 0;
+  /** The beginning of an escape. */
+  let rest = "";
+  /** The unit before. */
+  let last = "";
+
+  function add(text: string): void {
+    const decoded = decodeLiteral(text);
+    const pairsAt = last + decoded;
+    units += decoded.length;
+    characters += decoded.length - (pairsAt.length - pairsAt.replace(PAIR, "").length) / 2;
+    last = decoded === "" ? last : decoded.slice(-1);
+  }
+
+  return {
+    add(slice) {
+      const text = rest + decode(utf8, slice, true);
+      const end = escapeStart(text);
+      rest = text.slice(end);
+      add(text.slice(0, end));
+    },
+    end() {
+      add(rest + decode(utf8));
+      return { units, characters };
+    },
+  };
 }
 
-function codes(text: string): number[] {
-  return [...text].map((character) => character.charCodeAt(0));
+/** Where the escape begins that a text may end with; the text's length if there is none. */
+function escapeStart(text: string): number {
+  const last = text.lastIndexOf("\\");
+  if (last < text.length - "\\u000".length || last === -1) return text.length;
+  let first = last;
+  while (text[first - 1] === "\\") first--;
+  return (last - first) % 2 === 0 ? last : text.length;
 }
 
-function hexTable(): Uint8Array {
-  const digits = new Uint8Array(256).fill(NO_DIGIT);
-  for (const [value, code] of codes("0123456789abcdef").entries()) digits[code] = value;
-  for (const [value, code] of codes("ABCDEF").entries()) digits[code] = 10 + value;
-  return digits;
+function decodeLiteral(text: string): string {
+  try {
+    return JSON.parse(`"${text}"`);
+  } catch (error) {
+    // Where it is in the piece says nothing.
+    return notJson(String(error).replace(/^SyntaxError: | in JSON at .*$/gs, ""));
+  }
 }
 
-function notUtf8(): never {
-  return fail("invalid_request", "The body is not valid UTF-8.");
+function decode(utf8: TextDecoder, bytes?: Uint8Array, stream = false): string {
+  try {
+    return utf8.decode(bytes, { stream });
+  } catch {
+    return fail("invalid_request", "The body is not valid UTF-8.");
+  }
 }
 
 function tooLarge(): never {

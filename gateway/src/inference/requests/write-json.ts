@@ -1,70 +1,40 @@
 import { limits } from "../../config.ts";
-import type { LongTexts } from "./long-text.ts";
+import { type LongTexts, STAND_IN_PART } from "./long-text.ts";
 
 /** What is sent to the provider: text, or bytes in blocks where it is large. */
 export type WrittenBody = string | readonly Uint8Array[];
 
-/** So much is written in one piece of work, in bytes; a value counts as some of them. */
-const PIECE_WORK = 128 * 1024;
-const VALUE_WORK = 64;
+/** So many bytes are written in one piece of work. */
+const PIECE_BYTES = 128 * 1024;
 
 /**
- * Writes a parsed body as JSON, in pieces, with its long texts as they came: what `JSON.stringify` would write of the
- * body that was parsed whole, or the same strings with more escapes, never fewer bytes.
- *
- * @param keysOf In which order an object's keys are written.
+ * Writes JSON in pieces, with its long texts as they came in place of what stands in for them: what `JSON.stringify`
+ * would write of the body that was parsed whole, or the same strings with more escapes, never fewer bytes.
  */
-export function* writeJson(
-  value: unknown,
+export function* writeLongTexts(
+  json: string,
   texts: LongTexts,
   write: (part: string | Uint8Array) => void,
-  keysOf: (object: object) => string[] = Object.keys,
 ): Generator<void, void> {
-  let work = 0;
-  function* writeString(text: string): Generator<void, void> {
-    const long = texts.get(text);
-    if (long === undefined) {
-      work += text.length;
-      write(JSON.stringify(text));
-      return;
-    }
-    write('"');
+  let from = 0;
+  let unyielded = 0;
+  for (let end = 0, at = json.indexOf(STAND_IN_PART); at !== -1; at = json.indexOf(STAND_IN_PART, end)) {
+    const start = json.lastIndexOf('"', at) + 1;
+    end = json.indexOf('"', at);
+    // A key may be the same.
+    const long = json[end + 1] === ":" ? undefined : texts.get(json.slice(start, end));
+    if (long === undefined) continue;
+    write(json.slice(from, start));
     for (const slice of long.slices) {
-      work += slice.length;
       write(slice);
-      if (work >= PIECE_WORK) yield* endPiece();
+      unyielded += slice.length;
+      if (unyielded < PIECE_BYTES) continue;
+      unyielded = 0;
+      yield;
     }
-    write('"');
+    from = end;
   }
-  function* endPiece(): Generator<void, void> {
-    work = 0;
-    yield;
-  }
-  function* writeValue(value: unknown): Generator<void, void> {
-    work += VALUE_WORK;
-    if (work >= PIECE_WORK) yield* endPiece();
-    if (typeof value === "string") yield* writeString(value);
-    else if (Array.isArray(value)) {
-      write("[");
-      for (const [index, item] of value.entries()) {
-        if (index > 0) write(",");
-        yield* writeValue(item);
-      }
-      write("]");
-    } else if (typeof value === "object" && value !== null) {
-      let separator = "{";
-      for (const key of keysOf(value)) {
-        const field = (value as Record<string, unknown>)[key];
-        if (field === undefined) continue;
-        work += key.length;
-        write(`${separator}${JSON.stringify(key)}:`);
-        separator = ",";
-        yield* writeValue(field);
-      }
-      write(separator === "{" ? "{}" : "}");
-    } else write(JSON.stringify(value));
-  }
-  yield* writeValue(value);
+  write(json.slice(from));
 }
 
 /** A body to send, and its size: at once where it was parsed whole, else in pieces. */
@@ -72,12 +42,11 @@ export function* writeBody(
   fields: object,
   texts: LongTexts | null,
 ): Generator<void, { upstreamBody: WrittenBody; bytes: number }> {
-  if (texts === null) {
-    const upstreamBody = JSON.stringify(fields);
-    return { upstreamBody, bytes: Buffer.byteLength(upstreamBody) };
-  }
+  const json = JSON.stringify(fields);
+  if (texts === null) return { upstreamBody: json, bytes: Buffer.byteLength(json) };
+  yield;
   const blocks = makeBlocks();
-  yield* writeJson(fields, texts, blocks.append);
+  yield* writeLongTexts(json, texts, blocks.append);
   const upstreamBody = blocks.end();
   return { upstreamBody, bytes: bytesOf(upstreamBody) };
 }

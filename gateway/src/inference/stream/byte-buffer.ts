@@ -17,13 +17,15 @@ export function createByteBuffer(): ByteBuffer {
       return length;
     },
     append(bytes, start, end) {
+      if (start === end) return;
       const needed = length + end - start;
       if (needed > buffer.length) {
         const larger = new Uint8Array(Math.max(needed, 2 * buffer.length, 1024));
         larger.set(buffer.subarray(0, length));
         buffer = larger;
       }
-      buffer.set(bytes.subarray(start, end), length);
+      if (end - start === 1) buffer[length] = bytes[start] as number;
+      else buffer.set(bytes.subarray(start, end), length);
       length = needed;
     },
     take() {

@@ -3,7 +3,16 @@ import type { TokenBound } from "../../pricing/bound.ts";
 import type { Delivered } from "../../pricing/quote.ts";
 import { besideContent, nothingReported, parseUsage, type ReportedUsage } from "../../pricing/usage.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
-import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, createJsonScan, OPEN_ARRAY, OPEN_OBJECT } from "../json-scan.ts";
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  createJsonScan,
+  isSpace,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+} from "../json-scan.ts";
 import { createByteOutput } from "./byte-output.ts";
 import { createHeldValue } from "./held-value.ts";
 import { createElementTally, type ElementKind } from "./json-elements.ts";
@@ -272,8 +281,4 @@ export function createJsonTap(options: JsonTapOptions): JsonTap {
     upstreamId: () => upstreamId,
     model: () => model,
   };
-}
-
-function isSpace(byte: number): boolean {
-  return byte === 32 || byte === 10 || byte === 13 || byte === 9;
 }
