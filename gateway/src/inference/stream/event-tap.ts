@@ -11,12 +11,11 @@ import type { Tap } from "./tap.ts";
  * @param secrets Our keys at the provider, which never pass.
  */
 export function eventTap({ includeUsage, quote }: Order, secrets: SecretFilter): Tap {
-  let cut: ErrorBody = errorBody({ code: "upstream_error", message: "The provider's answer broke off." });
   const tap = createSseTap({
     includeUsage,
     secrets,
     costNanoUsd: (usage) => Math.min(quote.maxNanoUsd, quote.chargeForUsage(usage)),
-    errorBody: (fault) => (fault.kind === "cut" ? cut : faultBody(fault)),
+    errorBody: faultBody,
     ...(quote.bound === undefined ? {} : { bound: quote.bound }),
   });
   let result: SseTapResult = tap.result();
@@ -27,9 +26,8 @@ export function eventTap({ includeUsage, quote }: Order, secrets: SecretFilter):
       result = tap.result();
       return passed;
     },
-    end(body) {
-      cut = body;
-      const rest = tap.end();
+    end(cut) {
+      const rest = tap.end(cut);
       result = tap.result();
       ended = true;
       return rest;
@@ -46,7 +44,7 @@ export function eventTap({ includeUsage, quote }: Order, secrets: SecretFilter):
   };
 }
 
-function faultBody(fault: Exclude<SseFault, { kind: "cut" }>): ErrorBody {
+function faultBody(fault: SseFault): ErrorBody {
   if (fault.kind !== "provider_error") {
     return errorBody({ code: "upstream_error", message: "The provider's answer cannot be read from here on." });
   }

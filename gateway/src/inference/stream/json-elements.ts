@@ -36,15 +36,12 @@ export type ElementTally = {
 const MAX_READ_BYTES = 32 * 1024;
 /** So many elements are parsed; no answer to a request has as many choices or images. */
 const MAX_READ_ELEMENTS = 1_024;
-/** The shortest choice that may have content, `{"delta":{}}`. */
-const MIN_CHOICE_BYTES = 12;
-/** The shortest image that is not empty, `"x"`. */
-const MIN_IMAGE_BYTES = 3;
-/** The shortest embedding, `{"embedding":[0]}`. */
-const MIN_EMBEDDING_BYTES = 17;
-
-const QUOTE = 34;
-const OPEN_OBJECT = 123;
+/** What an element that has something in it begins with, and the bytes of the shortest: `{"delta":{}}`, `"x"`. */
+const LEAST: Record<ElementKind, { begins: string; bytes: number }> = {
+  choices: { begins: "{", bytes: 12 },
+  embeddings: { begins: "{", bytes: 17 },
+  images: { begins: '"{', bytes: 3 },
+};
 
 export function createElementTally(kind: ElementKind): ElementTally {
   const held = createHeldValue(MAX_READ_BYTES);
@@ -102,14 +99,13 @@ export function isFailure(kind: ElementKind, list: readonly unknown[]): boolean 
 
 /** What was delivered in a list that was parsed. */
 export function measureElements(kind: ElementKind, list: readonly unknown[]): Delivered {
-  let bytes = 0;
-  let events = 0;
+  const delivered = { bytes: 0, events: 0 };
   for (const element of list) {
-    const delivered = measureElement(kind, element);
-    bytes += delivered.bytes;
-    events += delivered.events;
+    const { bytes, events } = measureElement(kind, element);
+    delivered.bytes += bytes;
+    delivered.events += events;
   }
-  return { bytes, events };
+  return delivered;
 }
 
 /** The estimate of the tokens in a list that was parsed, in half tokens. It takes longer than the measure. */
@@ -120,40 +116,29 @@ export function estimateElements(kind: ElementKind, list: readonly unknown[]): n
 function measureElement(kind: ElementKind, element: unknown): Delivered {
   if (kind === "images") return { bytes: 0, events: isImage(element) ? 1 : 0 };
   if (kind === "embeddings") return { bytes: 0, events: isEmbedding(element) ? 1 : 0 };
-  const bytes = choiceBytes(element);
+  const bytes = Math.max(...contentsOf(element).map((content) => deliveredInChoice(content)));
   return { bytes, events: bytes > 0 ? 1 : 0 };
 }
 
+function estimateElement(kind: ElementKind, element: unknown): number {
+  return kind === "choices" ? Math.max(...contentsOf(element).map((content) => halfTokensInChoice(content))) : 0;
+}
+
 function unread(kind: ElementKind, first: number, size: number): Delivered {
-  if (kind === "choices") {
-    return first === OPEN_OBJECT && size >= MIN_CHOICE_BYTES ? { bytes: size, events: 1 } : { bytes: 0, events: 0 };
-  }
-  const isReal = kind === "images" ? isImageSized(first, size) : isVectorSized(first, size);
-  return { bytes: 0, events: isReal ? 1 : 0 };
+  const { begins, bytes } = LEAST[kind];
+  const isReal = size >= bytes && begins.includes(String.fromCharCode(first));
+  return { bytes: isReal && kind === "choices" ? size : 0, events: isReal ? 1 : 0 };
 }
 
-function isImageSized(first: number, size: number): boolean {
-  return (first === QUOTE || first === OPEN_OBJECT) && size >= MIN_IMAGE_BYTES;
-}
-
-function isVectorSized(first: number, size: number): boolean {
-  return first === OPEN_OBJECT && size >= MIN_EMBEDDING_BYTES;
+/** Where a choice may have its content. */
+function contentsOf(choice: unknown): unknown[] {
+  const { message, delta, text } = (choice ?? {}) as Record<string, unknown>;
+  return [message, delta, { content: text }];
 }
 
 function isEmbedding(element: unknown): boolean {
   const { embedding } = (element ?? {}) as Record<string, unknown>;
   return (Array.isArray(embedding) || typeof embedding === "string") && embedding.length > 0;
-}
-
-function choiceBytes(choice: unknown): number {
-  const { message, delta, text } = (choice ?? {}) as Record<string, unknown>;
-  return Math.max(deliveredInChoice(message), deliveredInChoice(delta), deliveredInChoice({ content: text }));
-}
-
-function estimateElement(kind: ElementKind, element: unknown): number {
-  if (kind !== "choices") return 0;
-  const { message, delta, text } = (element ?? {}) as Record<string, unknown>;
-  return Math.max(halfTokensInChoice(message), halfTokensInChoice(delta), halfTokensInChoice({ content: text }));
 }
 
 function isImage(element: unknown): boolean {
