@@ -1,5 +1,4 @@
 import { asObject, type JsonObject } from "./json-object.ts";
-import { utf8Length } from "./utf8-length.ts";
 
 /**
  * The UTF-8 bytes of content in one choice's `message`, or in its `delta` in a stream: every text that a model may have
@@ -86,7 +85,7 @@ function allTextBytes(value: unknown): number {
   const left = [value];
   while (left.length > 0) {
     const next = left.pop();
-    if (typeof next === "string") bytes += utf8Length(next);
+    if (typeof next === "string") bytes += Buffer.byteLength(next);
     else if (typeof next === "object" && next !== null) for (const inner of Object.values(next)) left.push(inner);
   }
   return bytes;
@@ -103,12 +102,12 @@ function reasoningBytes(fields: JsonObject): number {
 
 /** A text, one part, or a list of parts. */
 function contentBytes(content: unknown): number {
-  if (typeof content === "string") return utf8Length(content);
+  if (typeof content === "string") return Buffer.byteLength(content);
   return Array.isArray(content) ? sum(content, partBytes) : partBytes(content);
 }
 
 function partBytes(part: unknown): number {
-  if (typeof part === "string") return utf8Length(part);
+  if (typeof part === "string") return Buffer.byteLength(part);
   const fields = asObject(part);
   if (fields === undefined) return 0;
   return (
@@ -144,7 +143,7 @@ function calledBytes(called: unknown): number {
 }
 
 function textBytes(text: unknown): number {
-  return typeof text === "string" ? utf8Length(text) : 0;
+  return typeof text === "string" ? Buffer.byteLength(text) : 0;
 }
 
 function sum(list: unknown, bytes: (element: unknown) => number): number {

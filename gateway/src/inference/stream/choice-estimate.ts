@@ -1,7 +1,6 @@
 import { CALL_HALF_TOKENS, halfTokens } from "../../pricing/token-estimate.ts";
 import { deliveredInChoice } from "./choice-content.ts";
 import { asObject } from "./json-object.ts";
-import { utf8Length } from "./utf8-length.ts";
 
 /**
  * The estimate, in half tokens, of what `deliveredInChoice` counts in a choice's `message` or `delta`. Texts are
@@ -32,7 +31,9 @@ export function halfTokensInChoice(message: unknown, bytes = deliveredInChoice(m
 type Measured = { bytes: number; halves: number };
 
 function measure(text: unknown): Measured {
-  return typeof text === "string" ? { bytes: utf8Length(text), halves: halfTokens(text) } : { bytes: 0, halves: 0 };
+  return typeof text === "string"
+    ? { bytes: Buffer.byteLength(text), halves: halfTokens(text) }
+    : { bytes: 0, halves: 0 };
 }
 
 function larger(one: Measured, other: Measured): Measured {

@@ -5,7 +5,7 @@ import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import { createByteOutput } from "./byte-output.ts";
 import { readSseEvent } from "./sse-event.ts";
 import type { SseFault, SseTally } from "./sse-tally.ts";
-import { usageEventJson } from "./usage-event.ts";
+import { usageEventJson } from "./usage-json.ts";
 
 /** Decides of each segment of a stream what of it goes to the client, and tells the tally what it was. */
 export type SseRelay = {

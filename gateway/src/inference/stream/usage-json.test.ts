@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { usageOf } from "../../../test/metering/prices.ts";
-import { jsonWithUsage, usageJson } from "./usage-json.ts";
+import { textWithUsage, usageJson } from "./usage-json.ts";
 
 test("the cost is a JSON number printed exactly from the integer", () => {
   const usage = usageOf({
@@ -24,6 +24,6 @@ test("the cost is a JSON number printed exactly from the integer", () => {
 test("an object takes a usage in, whether it has other fields or none", () => {
   const usage = usageJson(usageOf({}), 1);
   for (const object of [{}, { id: "c" }, { choices: [{}], created: 1 }]) {
-    assert.deepEqual(JSON.parse(jsonWithUsage(object, usage)), { ...object, usage: JSON.parse(usage) });
+    assert.deepEqual(JSON.parse(textWithUsage(JSON.stringify(object), usage)), { ...object, usage: JSON.parse(usage) });
   }
 });

@@ -17,12 +17,25 @@ export function usageJson(usage: TokenUsage, costNanoUsd: NanoUsd): string {
   return `${counts.slice(0, -1)},"cost":${formatUsd(costNanoUsd)},"cost_nano_usd":${costNanoUsd}}`;
 }
 
-/** An object's JSON text with such a usage in it. */
-export function jsonWithUsage(object: Record<string, unknown>, usage: string): string {
-  return textWithUsage(JSON.stringify(object), usage);
-}
-
 /** The JSON text of an object with such a usage as its last member. */
 export function textWithUsage(object: string, usage: string): string {
   return `${object.slice(0, -1)}${object === "{}" ? "" : ","}"usage":${usage}}`;
+}
+
+/**
+ * The provider's usage event as a client gets to see it: OpenAI's fields, our usage, and nothing of the provider's own.
+ */
+export function usageEventJson(
+  chunk: Record<string, unknown>,
+  shown: { usage: TokenUsage; costNanoUsd: NanoUsd; upstreamId: string | null },
+): string {
+  const { id, created, model } = chunk;
+  const event = {
+    id: typeof id === "string" ? id : (shown.upstreamId ?? ""),
+    object: "chat.completion.chunk",
+    created: typeof created === "number" ? created : 0,
+    model: typeof model === "string" ? model : "",
+    choices: [],
+  };
+  return textWithUsage(JSON.stringify(event), usageJson(shown.usage, shown.costNanoUsd));
 }
