@@ -9,7 +9,7 @@ import { parseChatOrder } from "./chat.ts";
 import { parseEmbeddingsOrder } from "./embeddings.ts";
 import { parseImageGenerateOrder } from "./image-generate.ts";
 import { parseImagesOrder } from "./images.ts";
-import { charactersOfText, SHORT_TEXT_CHARACTERS, unitsOfText } from "./long-text.ts";
+import { charactersOfText, SHORT_TEXT_CHARACTERS, standIn, unitsOfText } from "./long-text.ts";
 import type { WrittenOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
 import { parseJsonBody } from "./parse-json-body.ts";
@@ -146,6 +146,15 @@ const routes = [
   { parse: parseImageGenerateOrder, fields: ["flat", "quality"] },
   { parse: parseSpeechOrder, fields: ["voice"] },
 ] as const;
+
+test("a key that reads as what stands in for a text stays a key, and so do dots around one", () => {
+  const text = "x".repeat(300);
+  const name = standIn(0, Buffer.from(text));
+  const dots = ".".repeat(200);
+  const body = { [name]: 1, [`"${name}`]: text, [`"${name}"`]: dots, [dots]: [`"${dots}"`, text] };
+  const { value, texts } = complete(readLargeJson([Buffer.from(JSON.stringify(body))]));
+  assert.deepEqual(JSON.parse(textOf(complete(writeBody(value, texts)))), body);
+});
 
 test("a byte order mark is taken at the very beginning, and nowhere else", () => {
   const read = (text: string) => complete(readLargeJson([Buffer.from(text)])).value;
