@@ -1,12 +1,11 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { RequestBody } from "../inference/request.ts";
-import { parseJsonBody } from "../inference/requests/parse-json-body.ts";
+import { parseJsonBody, parseObject } from "../inference/requests/parse-json-body.ts";
 import { readLargeJson } from "../inference/requests/read-large-json.ts";
 import { makeBlocks } from "../inference/requests/write-json.ts";
 import { joinBytes } from "../join-bytes.ts";
 import type { Sender } from "../limits/held-bodies.ts";
-import { inTurn } from "../limits/in-turn.ts";
 import type { GatewayContext } from "./context.ts";
 import type { SenderProof } from "./sender-proof.ts";
 
@@ -30,9 +29,9 @@ export async function readJsonBody(
   if (length > limits.smallBodyBytes) return gateway.slicedWork.run(owner, readLargeJson(chunks));
   const bytes = joinBytes(chunks);
   const text = decode(bytes);
-  const parse = (): RequestBody => ({ value: parseJsonBody(text, bytes), texts: null });
+  if (length <= limits.parsedBodyBytes) return { value: parseJsonBody(text, bytes), texts: null };
   // It is validated in the same turn.
-  return length <= limits.parsedBodyBytes ? parse() : inTurn(gateway.slicedWork, owner, parse);
+  return { value: await gateway.slicedWork.run(owner, parseObject(text, bytes)), texts: null };
 }
 
 /** Reads a small body as text, without parsing it. */

@@ -1,4 +1,5 @@
 import { fail } from "@inference/protocol/errors";
+import { complete } from "../../limits/sliced-work.ts";
 import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, createJsonScan, OPEN_ARRAY, OPEN_OBJECT } from "../json-scan.ts";
 import { isJsonObject, type JsonObject } from "./sort-fields.ts";
 
@@ -7,16 +8,24 @@ export const MAX_DEPTH = 32;
 const MAX_KEYS = 4096;
 /** Of lists and objects together. To parse or to validate so many takes a few milliseconds. */
 export const MAX_VALUES = 16_384;
+/** So much is looked at in one piece of work. */
+const PIECE_BYTES = 32 * 1024;
 
 /**
  * The body of a request as an object. A key that is there twice is refused: parsers differ on which of the two counts.
  *
  * @param bytes The text's.
  */
-export function parseJsonBody(text: string, bytes: Uint8Array = Buffer.from(text)): JsonObject {
+export function parseJsonBody(text: string, bytes?: Uint8Array): JsonObject {
+  return complete(parseObject(text, bytes));
+}
+
+/** The same in pieces, of which the first is `JSON.parse`. */
+export function* parseObject(text: string, bytes: Uint8Array = Buffer.from(text)): Generator<void, JsonObject> {
   const body = parse(text);
   if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
-  checkShape(bytes);
+  yield;
+  yield* checkShape(bytes);
   checkNumbers(body, "");
   return body;
 }
@@ -44,15 +53,19 @@ function checkNumbers(value: unknown, key: string): void {
 }
 
 /** Of a text that is known to be JSON. */
-function checkShape(bytes: Uint8Array): void {
+function* checkShape(bytes: Uint8Array): Generator<void, void> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const scan = createJsonScan();
   const shape = makeShape();
   let from = 0;
+  let pieceEnd = PIECE_BYTES;
   for (let at = scan.next(bytes, 0); at < bytes.length; at = scan.next(bytes, from)) {
     if (bytes[at] === COLON) shape.noteKey(text.toString("utf8", from, at).trim());
     shape.note(bytes[at] as number);
     from = at + 1;
+    if (at < pieceEnd) continue;
+    pieceEnd = at + PIECE_BYTES;
+    yield;
   }
 }
 

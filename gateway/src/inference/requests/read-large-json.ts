@@ -2,7 +2,7 @@ import { fail } from "@inference/protocol/errors";
 import { createJsonScan, isSpace, QUOTE } from "../json-scan.ts";
 import { createByteBuffer } from "../stream/byte-buffer.ts";
 import { type LongText, type LongTexts, SHORT_TEXT_CHARACTERS, standIn } from "./long-text.ts";
-import { makeShape, notJson, parseJsonBody } from "./parse-json-body.ts";
+import { makeShape, notJson, parseObject } from "./parse-json-body.ts";
 import type { JsonObject } from "./sort-fields.ts";
 
 /** A body as an object, in which short strings stand in for the long ones. */
@@ -38,7 +38,7 @@ export function* readLargeJson(chunks: readonly Uint8Array[]): Generator<void, P
   // A body of one piece is parsed in the same.
   if (bytes > PIECE_BYTES) yield;
   const { skeleton, texts } = scanner.end();
-  return { value: parseJsonBody(skeleton), texts };
+  return { value: yield* parseObject(skeleton), texts };
 }
 
 type Scanner = {
@@ -63,9 +63,8 @@ function makeScanner(): Scanner {
   let isKey = false;
   let measure: TextMeasure | null = null;
 
-  /** @param more What is still to be added. */
-  function checkSize(more = 0): void {
-    if (skeleton.length - standInBytes + more > MAX_SKELETON_BYTES) tooLarge();
+  function checkSize(): void {
+    if (skeleton.length - standInBytes > MAX_SKELETON_BYTES) tooLarge();
   }
 
   function scanOutside(piece: Uint8Array, from: number, to: number): void {
@@ -82,11 +81,11 @@ function makeScanner(): Scanner {
   }
 
   function scanString(piece: Uint8Array, from: number, to: number): void {
-    if (from === to) return;
+    if (isKey) skeleton.append(piece, from, to);
+    if (isKey || from === to) return;
     slices.push(piece.subarray(from, to));
     bytes += to - from;
-    if (isKey) checkSize(bytes);
-    if (isKey || bytes <= SHORT_TEXT_CHARACTERS) return;
+    if (bytes <= SHORT_TEXT_CHARACTERS) return;
     if (measure !== null) measure.add(piece.subarray(from, to));
     else {
       measure = makeTextMeasure();
@@ -95,6 +94,7 @@ function makeScanner(): Scanner {
   }
 
   function endString(): void {
+    if (isKey) return;
     const measured = measure?.end();
     if (measured === undefined || measured.characters <= SHORT_TEXT_CHARACTERS) {
       for (const slice of slices) skeleton.append(slice, 0, slice.length);

@@ -42,6 +42,7 @@ export function* writeBody(
   fields: object,
   texts: LongTexts | null,
 ): Generator<void, { upstreamBody: WrittenBody; bytes: number }> {
+  if (texts !== null) yield;
   const json = JSON.stringify(fields);
   if (texts === null) return { upstreamBody: json, bytes: Buffer.byteLength(json) };
   yield;
