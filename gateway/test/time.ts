@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { NanoUsd } from "@inference/protocol/money";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { type Window, windowEnd } from "@inference/protocol/window";
 import { limits } from "../src/config.ts";
-import { until } from "./settlement/audit.ts";
 
 /** A gateway on some host, in front of the provider simulator, and its clock: what a URL alone cannot be asked for. */
 export type TimedHost = {
@@ -49,7 +49,7 @@ export function testTime(startHost: () => Promise<TimedHost>): void {
 
       await host.goTo(midnight - MINUTE_MS);
       // Where the ceiling is told later, it has been told before anything is looked at.
-      await until("the ceiling to know of it", async () => (await booksOf(host, key)).ceiling === all || undefined);
+      await eventually(async () => (await booksOf(host, key)).ceiling === all);
       const left = LIMIT_NANO_USD - all;
       assert.deepEqual(await booksOf(host, key), { key: all, left, day: all, month: all, ceiling: all, held: 0, all });
       // The day that has begun has seen nothing of it.
@@ -68,10 +68,7 @@ export function testTime(startHost: () => Promise<TimedHost>): void {
       const config = { method: "POST", body: JSON.stringify({ prices }) };
       assert.equal((await fetch(`${host.controlUrl}/config`, config)).status, 200);
       await host.goTo(host.now() + limits.catalogueRefreshMs);
-      await until(
-        "the new prices to be in force",
-        async () => (await dataOf(host, key, "/status")).prices.snapshot !== snapshot || undefined,
-      );
+      await eventually(async () => (await dataOf(host, key, "/status")).prices.snapshot !== snapshot);
       assert.ok(await isHeld(host, key), "it was over before they were");
 
       const next = await ask(host, key, "[[tokens=10]]");
@@ -105,9 +102,9 @@ async function isHeld(host: TimedHost, key: string): Promise<boolean> {
 /** By its receipt, once it has come to its end. */
 async function chargeOf(host: TimedHost, key: string, stream: Response): Promise<NanoUsd> {
   assert.match(await stream.text(), /data: \[DONE\]\n\n$/);
-  const charge = await until("its receipt", async () => {
+  const charge = await eventually(async () => {
     const response = await get(host, key, `/generation?id=${stream.headers.get("x-request-id")}`);
-    return response.ok ? ((await response.json()) as { data: Data }).data.charge_nano_usd : undefined;
+    return response.ok ? ((await response.json()) as { data: Data }).data.charge_nano_usd : false;
   });
   assert.ok(charge > 0, "it cost nothing");
   return charge;

@@ -4,7 +4,6 @@ import { after, afterEach, before, test } from "node:test";
 import { dollarPool } from "@inference/contracts/generated/dollar-pool";
 import { fundDollars } from "@inference/contracts/local-chains";
 import { fundLocalToken } from "@inference/contracts/local-token";
-import { until } from "@inference/devnet/relayer/testing/network";
 import { startNodeProxy } from "@inference/devnet/relayer/testing/node-proxy";
 import { agentFeeConverterAbi } from "@inference/protocol/abi/agent-fee-converter";
 import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
@@ -12,6 +11,7 @@ import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { type Address, erc20Abi, pad, parseEventLogs, toFunctionSelector, zeroHash } from "viem";
 import { type Keeper, startKeeper } from "./keeper.ts";
 import type { Log } from "./log.ts";
@@ -52,7 +52,7 @@ test("dollars below a batch stay, in silence and for nothing; a batch leaves", a
   deepEqual([await pending(site), events], [5n * DOLLAR, []]);
   equal(await site.client.getTransactionCount({ address: keeper.address }), 0);
   await mint(site, 5n * DOLLAR);
-  await until(() => told("done").length === 1);
+  await eventually(() => told("done").length === 1);
   equal(await pending(site), 0n);
 });
 
@@ -62,12 +62,12 @@ test("dollars that left a day ago and have not arrived are told of; when they ar
   await rounds();
   equal(told("late").length, 0);
   await passTime(secondary1, DAY_SECONDS + 60);
-  await until(() => told("late").some(({ what, chain }) => what === "in flight" && chain === "secondary1"));
+  await eventually(() => told("late").some(({ what, chain }) => what === "in flight" && chain === "secondary1"));
   const minter = { address: primary.at("tokenMinter"), abi: tokenMinterAbi } as const;
   const args = [secondary1.eid] as const;
   const inbox = await primary.client.readContract({ ...minter, functionName: "inboxOf", args });
   await fundDollars(primary, { issuer: deployer, to: inbox, dollars: 10n });
-  await until(
+  await eventually(
     async () => (await primary.client.readContract({ ...minter, functionName: "lineOf", args }))[0] === 10n * DOLLAR,
   );
 });
@@ -85,16 +85,16 @@ test("a dead bridge keeps the dollars, is told of, and after two hours as late; 
   await site.sent(await setPeer(zeroHash));
   await mint(site, 20n * DOLLAR);
   start();
-  await until(() => told("failed").length > 0);
+  await eventually(() => told("failed").length > 0);
   deepEqual([told("failed")[0]?.task, told("failed")[0]?.level], ["flush", "alert"]);
   await rounds();
   equal(told("failed").length, 1, "once, however often it is tried");
   equal(told("late").length, 0);
   await passTime(site, 2 * 3_600 + 60);
-  await until(() => told("late").some(({ what, chain }) => what === "flush" && chain === "secondary2"));
+  await eventually(() => told("late").some(({ what, chain }) => what === "flush" && chain === "secondary2"));
   equal(await pending(site), 20n * DOLLAR);
   await site.sent(await setPeer(pad(chains.sites.primary.dollarPool)));
-  await until(async () => (await pending(site)) === 0n);
+  await eventually(async () => (await pending(site)) === 0n);
 });
 
 test("what would cost more than is left of the day's budget waits for the next day, also after a restart", async () => {
@@ -110,7 +110,7 @@ test("what would cost more than is left of the day's budget waits for the next d
   now += DAY_SECONDS * 1_000;
   const rich = { ...settings, dailyBudgetWei: 10n ** 18n };
   start(rich, clock);
-  await until(async () => (await pending(site)) === 0n);
+  await eventually(async () => (await pending(site)) === 0n);
   await stop(...running);
   // What was spent is remembered: as much again does not fit.
   await passTime(site, 3_700);
@@ -129,12 +129,12 @@ test("what a transaction can take counts before it is sent, and what it took whe
   start(settings);
   const count = (blockTag: "latest" | "pending") =>
     site.client.getTransactionCount({ address: keeper.address, blockTag });
-  await until(async () => (await count("pending")) > (await count("latest")));
+  await eventually(async () => (await count("pending")) > (await count("latest")));
   const most = countedIn(settings, site);
   ok(most > 0n);
   await site.client.setAutomine(true);
   await site.client.mine({ blocks: 1 });
-  await until(() => told("done").some(({ task, chain }) => task === "flush" && chain === "secondary2"));
+  await eventually(() => told("done").some(({ task, chain }) => task === "flush" && chain === "secondary2"));
   ok(countedIn(settings, site) < most);
   equal(countedIn(settings, site), await spentOn(site));
 });
@@ -149,7 +149,7 @@ test("what the settlement owes the provider is paid, unless it is less than is w
   const before = await balance();
   equal(told("done").filter(({ task }) => task === "payProvider").length, 0);
   await settle(site, { id: 2n, amountNanoUsd: 2_000_000_001n });
-  await until(async () => (await balance()) === before + 3n * DOLLAR);
+  await eventually(async () => (await balance()) === before + 3n * DOLLAR);
 });
 
 test("agents' fees are converted and their treasuries' dollars spent, when the market has a history", async () => {
@@ -179,10 +179,10 @@ test("agents' fees are converted and their treasuries' dollars spent, when the m
   deepEqual(told("failed"), [], "a market that is too young is no failure");
   await passTime(site, 3_600);
   // A fifth of a unit at about 300 dollars, all of it to the Safe while nobody backs.
-  await until(async () => (await balanceOf(site, site.at("inferenceToken"), safe)) > 55n * DOLLAR);
+  await eventually(async () => (await balanceOf(site, site.at("inferenceToken"), safe)) > 55n * DOLLAR);
   const pool = { address: site.at("inferencePool"), abi: inferencePoolAbi } as const;
   const staked = () => site.client.readContract({ ...pool, functionName: "totalStakeOf", args: [agent] });
-  await until(async () => (await staked()) > units / 11n);
+  await eventually(async () => (await staked()) > units / 11n);
   equal(await balanceOf(site, site.stablecoin, treasury), 0n);
 });
 
@@ -201,7 +201,7 @@ test("dust costs the keeper nothing: fees of a unit stay, and a unit in an inbox
   await rounds();
   deepEqual(told("done"), []);
   await passTime(site, DAY_SECONDS + 60);
-  await until(() => told("done").length > 0);
+  await eventually(() => told("done").length > 0);
   await rounds();
   deepEqual(
     told("done").map(({ task }) => task),
@@ -222,10 +222,10 @@ test("a message without cover is told of after an hour, and delivered when it ha
   await rounds();
   equal(told("late").length, 0);
   await passTime(primary, 3_660);
-  await until(() => told("late").some(({ what, chain }) => what === "waiting" && chain === "primary"));
+  await eventually(() => told("late").some(({ what, chain }) => what === "waiting" && chain === "primary"));
   equal(await creditOf(primary), 0n);
   await fundLine(primary, eid, 1n);
-  await until(async () => (await creditOf(primary)) === (line + 1n) * 1_000n);
+  await eventually(async () => (await creditOf(primary)) === (line + 1n) * 1_000n);
 });
 
 test("a call that fails alerts, and the other calls of the same kind are made", async () => {
@@ -245,10 +245,10 @@ test("a call that fails alerts, and the other calls of the same kind are made", 
       ? { error: { code: -32_000, message: "out of order" } }
       : answer;
   start(throughNode(node.url));
-  await until(async () => (await creditOf(primary)) === before + amounts[1] * 1_000n);
+  await eventually(async () => (await creditOf(primary)) === before + amounts[1] * 1_000n);
   deepEqual([told("failed")[0]?.task, told("failed")[0]?.chain], ["deliver", "primary"]);
   node.lie = undefined;
-  await until(async () => (await creditOf(primary)) === before + (amounts[0] + amounts[1]) * 1_000n);
+  await eventually(async () => (await creditOf(primary)) === before + (amounts[0] + amounts[1]) * 1_000n);
 });
 
 test("what many agents are owed, and what their treasuries hold, is read in few requests", async () => {
@@ -270,7 +270,7 @@ test("what many agents are owed, and what their treasuries hold, is read in few 
     return answer;
   };
   start(throughNode(node.url));
-  await until(() => counted.rounds > 5);
+  await eventually(() => counted.rounds > 5);
   ok(counted.reads > 0);
   ok(counted.reads <= 2 * counted.rounds, `${counted.reads} reads in ${counted.rounds} rounds`);
 });
@@ -311,7 +311,7 @@ async function stop(...keepers: Keeper[]): Promise<void> {
 async function exhausted(settings: KeeperSettings, now: () => number): Promise<Keeper> {
   events.length = 0;
   const started = start(settings, now);
-  await until(() => told("budget exhausted").length > 0);
+  await eventually(() => told("budget exhausted").length > 0);
   equal(told("done").length, 0);
   return started;
 }

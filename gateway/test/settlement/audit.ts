@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { setTimeout as sleep } from "node:timers/promises";
 import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
 import type { HoldRow, ReceiptRow, UseRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { utcDay } from "@inference/protocol/window";
 import type { Simulator } from "@inference/provider-simulator/server";
 import type { ReceiptDetail } from "../../src/inference/receipt-detail.ts";
@@ -17,37 +17,15 @@ export type Settled = {
   hold: HoldRow;
 };
 
-/** Polls until something is there; fails saying what was waited for. */
-export async function until<T>(
-  what: string,
-  find: () => T | undefined | Promise<T | undefined>,
-  ms = 30_000,
-): Promise<T> {
-  const deadline = performance.now() + ms;
-  for (;;) {
-    const found = await find();
-    if (found !== undefined) return found;
-    if (performance.now() > deadline) assert.fail(`waited ${ms} ms for ${what}`);
-    await sleep(5);
-  }
-}
-
 /** Every request of an account, once none of them is in flight any more. */
 export async function settledOf(host: HostUnderTest, address: Address, ms?: number): Promise<Settled[]> {
   const partition = accountPartition(address);
-  const holds = await until(
-    "every hold to be resolved",
-    async () => {
-      const rows = await host.rows("hold", partition);
-      return rows.every(({ state }) => state !== "open" && state !== "orphaned") ? rows : undefined;
-    },
-    ms,
-  );
+  const holds = await eventually(async () => {
+    const rows = await host.rows("hold", partition);
+    return rows.every(({ state }) => state !== "open" && state !== "orphaned") ? rows : false;
+  }, ms);
   // Where followers are told later, they are told before they are looked at.
-  await until(
-    "every delivery to be made",
-    async () => (await host.rows("outbox", partition)).length === 0 || undefined,
-  );
+  await eventually(async () => (await host.rows("outbox", partition)).length === 0);
   const receipts = new Map((await host.rows("receipt", partition)).map((receipt) => [receipt.id, receipt]));
   return holds.flatMap((hold) => {
     const receipt = receipts.get(hold.id);
@@ -123,9 +101,9 @@ export async function checkSums(host: HostUnderTest, addresses: readonly Address
 
 /** What the provider saw of the request with this text in its body, once it is over there. */
 export async function providerRecord(host: HostUnderTest, tag: string): Promise<ProviderRecord> {
-  return until(`the provider to be done with ${tag}`, () => {
+  return eventually(() => {
     const [record] = providerRecords(host, tag);
-    return record === undefined || record.finishedAtMs === null ? undefined : record;
+    return record === undefined || record.finishedAtMs === null ? false : record;
   });
 }
 

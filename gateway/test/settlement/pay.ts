@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { billed, providerRecord, providerRecords, type Settled, settledOne, until } from "./audit.ts";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { billed, providerRecord, providerRecords, type Settled, settledOne } from "./audit.ts";
 import { openChatStream } from "./chat-stream.ts";
 import type { HostUnderTest, TestAccount } from "./host-under-test.ts";
 
@@ -66,7 +67,7 @@ export function leaveAtOnce(path = "/v1/chat/completions"): Moment {
     const abort = new AbortController();
     const answer = host.call(path, { key, body, signal: abort.signal });
     const left = assert.rejects(answer, { name: "AbortError" });
-    await until("the provider to have it", () => providerRecords(host, tag)[0]);
+    await eventually(() => providerRecords(host, tag).length > 0);
     abort.abort();
     await left;
   };

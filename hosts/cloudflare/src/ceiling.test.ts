@@ -3,8 +3,9 @@ import { after, before, test } from "node:test";
 import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
 import type { CounterRow, ReceiptRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
-import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+import { type Edge, startEdge } from "./testing/edge.ts";
 import { openHolds, type ShiftedClock, shiftedClock } from "./testing/shifted-clock.ts";
 
 /**

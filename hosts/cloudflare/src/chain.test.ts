@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
-import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { type Edge, startEdge } from "./testing/edge.ts";
 
 let chain: PrimaryChain;
 let edge: Edge;

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
 import type { OutboxRow } from "@inference/ledger/tables";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { utcDay } from "@inference/protocol/window";
 import { makeDeliveries, type Outcome } from "./deliveries.ts";
-import { eventually, startEdge } from "./testing/edge.ts";
+import { startEdge } from "./testing/edge.ts";
 
 const settled: Outcome = { status: "settled" };
 

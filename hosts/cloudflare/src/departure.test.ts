@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
-import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { type Edge, startEdge } from "./testing/edge.ts";
 
 /**
  * Production ends a Worker 30 s after its client has gone, whatever it is at; local workerd does not. So what must be

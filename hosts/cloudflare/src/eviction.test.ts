@@ -7,7 +7,8 @@ import { assertBilledExactly, chatBody, makeTag, paidFor, pay, USD } from "@infe
 import type { CommandType } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
-import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { type Edge, startEdge } from "./testing/edge.ts";
 import { hostOf } from "./testing/edge-host.ts";
 import type { Eviction, Moment } from "./testing/evicting-worker.ts";
 import { type ShiftedClock, shiftedClock } from "./testing/shifted-clock.ts";

@@ -8,6 +8,7 @@ import {
   journalPartition,
   type Partition,
 } from "@inference/ledger/partition";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { utcDay } from "@inference/protocol/window";
 import {
   type ClockedHost,
@@ -16,7 +17,6 @@ import {
   type StoredRows,
   startClockedObjects,
 } from "./testing/clocked-objects.ts";
-import { eventually } from "./testing/edge.ts";
 
 /** Objects wake for what is over, and for nothing else: each alarm of an idle one costs, and there are many. */
 const START = Date.UTC(2040, 1, 28, 12);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { utcDay } from "@inference/protocol/window";
-import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+import { type Edge, startEdge } from "./testing/edge.ts";
 
 let edge: Edge;
 let digest: string;

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { outboxChange } from "@inference/ledger/delivery";
 import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { utcDay } from "@inference/protocol/window";
 import { MOST_UNDELIVERED } from "./own-rows.ts";
-import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+import { type Edge, startEdge } from "./testing/edge.ts";
 
 const AMOUNT = 1_000;
 

@@ -4,9 +4,10 @@ import { type Anvil, startAnvil } from "@inference/chain/testing/anvil";
 import { ownedWalletCode } from "@inference/chain/testing/owned-wallet";
 import { deploySettlement } from "@inference/chain/testing/settlement";
 import type { Address } from "@inference/protocol/credential";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage, generateSiweNonce } from "viem/siwe";
-import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+import { type Edge, startEdge } from "./testing/edge.ts";
 
 /** A pool that gives everybody five dollars a day. */
 const pool: Address = "0x0000000000000000000000000000000000c0de01";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { DAY_MS } from "@inference/protocol/window";
-import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+import { type Edge, startEdge } from "./testing/edge.ts";
 
 /**
  * An object with a timer that is pending does not hibernate, and is billed for that time. So none is left once the work

@@ -3,9 +3,10 @@ import { after, afterEach, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { accountPartition, ceilingPartition, identityPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage, generateSiweNonce } from "viem/siwe";
-import { type Edge, eventually, startEdge } from "./testing/edge.ts";
+import { type Edge, startEdge } from "./testing/edge.ts";
 
 /**
  * A request whose reservation could not be made holds nothing a few seconds later: neither in its account nor under the

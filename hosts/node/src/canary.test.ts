@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { after, afterEach, before, beforeEach, describe, mock, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
-import { providerRecords, until } from "@inference/gateway/test/settlement/audit";
+import { providerRecords } from "@inference/gateway/test/settlement/audit";
 import { startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { FAULTS } from "@inference/provider-simulator/faults";
 import { assertError } from "./testing/assert-error.ts";
 import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
@@ -193,7 +193,7 @@ describe("the key to the provider", () => {
         const request = routes[path]?.("x") ?? {};
         const asked = { ...request, ...(path === "/v1/image/generate" ? { return_binary: false } : {}) };
         const answer = await ask(account, path, asked, {}, beside);
-        while ((await beside.balance(account.address)).heldNanoUsd > 0) await sleep(1);
+        await eventually(async () => (await beside.balance(account.address)).heldNanoUsd === 0);
         const receipts = await (await beside.call("/api/v1/activity", { key: account.key })).text();
         if (receipts.includes('"upstream_id":null')) withoutId += 1;
         assertNoSecret(
@@ -426,6 +426,6 @@ describe("a client that expects 100-continue", () => {
       outgoing.on("error", reject);
     });
     assert.equal(status, 200);
-    assert.ok(await until("its settlement", () => providerRecords(stack, "continue")[0]));
+    assert.ok(await eventually(() => providerRecords(stack, "continue").length > 0));
   });
 });

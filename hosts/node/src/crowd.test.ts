@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkSums, until } from "@inference/gateway/test/settlement/audit";
+import { checkSums } from "@inference/gateway/test/settlement/audit";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { bytesInUse } from "./testing/heap.ts";
 import { chatRequestBytes } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
@@ -50,7 +51,7 @@ async function assertServed(): Promise<void> {
 
 /** Whatever became of them: nothing is under way, nothing is held, and all books agree. */
 async function assertNothingLeft(): Promise<void> {
-  await until("every request to end", () => (stack.gateway.live.size === 0 ? true : undefined), 30_000);
+  await eventually(() => stack.gateway.live.size === 0, 30_000);
   const addresses = accounts.map(({ address }) => address);
   await checkSums(stack, addresses);
 }
@@ -60,7 +61,7 @@ test("1,000 streams that stand still take little memory each, keep nobody waitin
   const sockets = accounts.flatMap((account) =>
     Array.from({ length: STREAMS_EACH }, () => openStream(account, "[[fault=stall]]")),
   );
-  await until("all to have begun", () => (sockets.every(({ bytesRead }) => bytesRead > 0) ? true : undefined), 30_000);
+  await eventually(() => sockets.every(({ bytesRead }) => bytesRead > 0), 30_000);
   assert.equal(stack.gateway.live.size, ACCOUNTS * STREAMS_EACH);
   const each = (bytesInUse({ outside: true }) - before) / sockets.length;
   // The client's part and the provider's are in it.

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { openDatabase } from "./database.ts";
 import { type EncodedRows, encodeRow } from "./encoded-rows.ts";
 import { type Folding, foldInBetween } from "./fold-in-between.ts";
@@ -66,14 +67,11 @@ test("a fold that fails is told, and a full disk is tried again", async () => {
   await sleep(600);
   assert.deepEqual([nonces(database), failures], [0, []]);
   database.exec("PRAGMA max_page_count = 100000");
-  const until = performance.now() + 5_000;
-  while (nonces(database) === 0 && performance.now() < until) await sleep(20);
-  assert.equal(nonces(database), 1);
+  await eventually(() => assert.equal(nonces(database), 1), 5_000);
   database.exec("CREATE TRIGGER refuse BEFORE INSERT ON nonce_row BEGIN SELECT RAISE(ABORT, 'refused'); END");
   log.append(nonce("refused"));
   folding.soon();
-  while (failures.length === 0 && performance.now() < until) await sleep(20);
-  assert.match(String(failures), /refused/);
+  await eventually(() => assert.match(String(failures), /refused/), 5_000);
   database.close();
 });
 

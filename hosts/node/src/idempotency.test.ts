@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { forgetAll } from "@inference/gateway/jobs/forget";
-import { checkAccount, providerRecords, settledOf, until } from "@inference/gateway/test/settlement/audit";
+import { checkAccount, providerRecords, settledOf } from "@inference/gateway/test/settlement/audit";
 import { makeTag } from "@inference/gateway/test/settlement/pay";
 import { accountPartition } from "@inference/ledger/partition";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** `Idempotency-Key` on paid POSTs: asked twice, served and charged once. */
@@ -164,14 +165,14 @@ describe("the same request again", () => {
     };
     const sendIt = { method: "POST", headers, body: JSON.stringify(body), signal: abort.signal };
     const left = assert.rejects(fetch(`${stack.url}${CHAT}`, sendIt), { name: "AbortError" });
-    await until("the provider to have it", () => providerRecords(stack, tag)[0]);
+    await eventually(() => providerRecords(stack, tag).length > 0);
     abort.abort();
     await left;
-    const again = await until("the answer", async () => {
+    const again = await eventually(async () => {
       const said = await post(account.key, "once", body);
       if (said.status === 200) return said;
       assert.equal(said.code, "idempotency_in_progress");
-      return undefined;
+      return false;
     });
     assert.equal(again.headers.get("idempotent-replayed"), "true");
     assert.equal(sent(tag), 1);
@@ -246,7 +247,7 @@ describe("the same name for something else", () => {
     const account = await stack.account(USD);
     const tag = makeTag();
     const first = post(account.key, "once", chat(tag, "[[delay=2000]]"));
-    await until("the provider to have it", () => providerRecords(stack, tag)[0]);
+    await eventually(() => providerRecords(stack, tag).length > 0);
     const early = await post(account.key, "once", chat(tag, "something else"));
     assert.deepEqual([early.status, early.code], [422, "idempotency_mismatch"]);
     assert.equal((await first).status, 200);

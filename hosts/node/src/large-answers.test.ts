@@ -3,9 +3,10 @@ import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { after, before, test } from "node:test";
 import { limits } from "@inference/gateway/config";
-import { settledOf, until } from "@inference/gateway/test/settlement/audit";
+import { settledOf } from "@inference/gateway/test/settlement/audit";
 import { type StubProvider, startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
 import { worstAnswers } from "@inference/gateway/test/worst-answers";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { bytesInUse } from "./testing/heap.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
@@ -53,10 +54,10 @@ test("large answers that nobody reads take little memory, and are over once thei
     ),
   );
   assert.ok(responses.every(({ statusCode }) => statusCode === 200));
-  await until("answers to wait for their readers", () => stack.gateway.heldAnswers.bytes() > 0 || undefined);
+  await eventually(() => stack.gateway.heldAnswers.bytes() > 0);
   const taken = bytesInUse({ outside: true }) - before;
   assert.ok(taken < MOST_BYTES, `${Math.round(taken / 1024 / 1024)} MiB`);
-  await until("all memory to be given back", () => stack.gateway.heldAnswers.bytes() === 0 || undefined, 60_000);
+  await eventually(() => stack.gateway.heldAnswers.bytes() === 0, 60_000);
   for (const { address } of accounts) {
     const settled = await settledOf(stack, address, 60_000);
     assert.equal(settled.length, EACH);

@@ -15,6 +15,7 @@ import { accountPartition, ceilingPartition, chainPartition, type Partition } fr
 import { type Admission, reserveRequest } from "@inference/ledger/reservation";
 import { type Saga, send } from "@inference/ledger/saga";
 import { MAX_NANO_USD } from "@inference/protocol/money";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { makeQuietGateway } from "./chaos/quiet-gateway.ts";
 import { openDatabase } from "./database.ts";
 import { type NodeLedger, openNodeLedger } from "./ledger.ts";
@@ -218,7 +219,7 @@ async function fillDisk({ database, ledger }: Opened): Promise<number> {
     } catch (error) {
       assert.ok(error instanceof LedgerUnavailable);
       if (isFolded) return held;
-      while (!ledger.writable) await sleep(5);
+      await eventually(() => ledger.writable);
       await ledger.flush();
       isFolded = true;
     }
@@ -264,7 +265,7 @@ test("a settle that waits for room is not taken for done by a commit that was du
   const { ledger, database } = opened;
   const held = await fillDisk(opened);
   // The ledger tries again by itself; a turn in which it may write, and the disk is still full.
-  while (!ledger.writable) await sleep(5);
+  await eventually(() => ledger.writable);
   let done = false;
   const settled = settle(ledger, "r0", BULK.repeat(30)).then(() => {
     done = true;
@@ -312,9 +313,7 @@ test("what is durable and cannot be folded ends the ledger at once, not with the
   await ledger.flush();
   database.exec("CREATE TRIGGER refuse BEFORE INSERT ON hold_row BEGIN SELECT RAISE(ABORT, 'refused'); END");
   assert.equal((await reserve(ledger, "r1")).status, "reserved");
-  const until = performance.now() + 20_000;
-  while (fatal.length === 0 && performance.now() < until) await sleep(5);
-  assert.match(String(fatal[0]), /refused/);
+  await eventually(() => assert.match(String(fatal[0]), /refused/));
   assert.equal(ledger.writable, false);
   await assert.rejects(reserve(ledger, "r2"), LedgerUnavailable);
   await assert.rejects(ledger.lapsedHolds(NOON, 1));
@@ -409,9 +408,7 @@ test("a delivery that failed is made again after a while", async () => {
     mock.timers.reset();
   }
   const limit = async () => (await ledger.read(owner, { type: "balance", at: NOON })).limitNanoUsd;
-  const until = performance.now() + 20_000;
-  while ((await limit()) !== 500 && performance.now() < until) await sleep(5);
-  assert.equal(await limit(), 500);
+  await eventually(async () => assert.equal(await limit(), 500));
   await ledger.flush();
   assert.equal(auditDatabase(database).undelivered, 0);
   assert.equal(alerts.length, 1, alerts.join());

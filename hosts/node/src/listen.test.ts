@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HostBindings } from "@inference/gateway/http/context";
 import { SettingsError } from "@inference/gateway/settings";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { listen } from "./listen.ts";
 import { sendHttp } from "./testing/http-client.ts";
 
@@ -77,7 +78,7 @@ test("garbage behind a request whose answer is under way cuts the connection, an
   });
   const closed = new Promise((resolve) => socket.once("close", resolve));
   socket.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n");
-  for (let tries = 0; !text.includes("first") && tries < 100; tries += 1) await sleep(10);
+  await eventually(() => text.includes("first"));
   socket.write("\0garbage\r\n\r\n");
   await closed;
   assert.match(text, /first/);
@@ -120,7 +121,7 @@ test("a response is reported as sent once: after its last byte, and not while it
   socket.on("data", (data: Buffer) => {
     received += data.length;
   });
-  for (let tries = 0; counts.sent === 0 && tries < 500; tries += 1) await sleep(10);
+  await eventually(() => counts.sent > 0);
   socket.destroy();
   await server.close();
   assert.deepEqual(counts, { asked: 1, sent: 1 });
@@ -143,15 +144,15 @@ test("a response whose client leaves, before or while it is sent, is reported as
   leaving.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n");
   await new Promise((resolve) => leaving.once("data", resolve));
   leaving.resetAndDestroy();
-  for (let tries = 0; counts.sent < 1 && tries < 100; tries += 1) await sleep(10);
+  await eventually(() => counts.sent > 0);
   assert.deepEqual(counts, { asked: 1, sent: 1 });
   const gone = await open(server.url);
   gone.write("GET /late HTTP/1.1\r\nhost: gateway\r\n\r\n");
-  for (let tries = 0; release === undefined && tries < 100; tries += 1) await sleep(10);
+  await eventually(() => release !== undefined);
   gone.resetAndDestroy();
   await sleep(100);
   release?.();
-  for (let tries = 0; counts.sent < 2 && tries < 100; tries += 1) await sleep(10);
+  await eventually(() => counts.sent > 1);
   assert.deepEqual(counts, { asked: 2, sent: 2 });
   await server.close();
 });

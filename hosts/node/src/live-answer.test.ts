@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { limits } from "@inference/gateway/config";
 import { UpstreamFailure } from "@inference/gateway/environment";
-import { settledOf, settledOne, until } from "@inference/gateway/test/settlement/audit";
+import { settledOf, settledOne } from "@inference/gateway/test/settlement/audit";
 import { chunksIn, openChatStream } from "@inference/gateway/test/settlement/chat-stream";
 import { leaveAtOnce, payAndLeave, SMALL, USD } from "@inference/gateway/test/settlement/pay";
 import {
@@ -14,6 +14,7 @@ import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import { accountPartition } from "@inference/ledger/partition";
 import type { Saga } from "@inference/ledger/saga";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { assertError } from "./testing/assert-error.ts";
 import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
@@ -152,7 +153,7 @@ describe("an answer whose end the ledger does not have", () => {
     provider.say(streamOf(cut));
     await withGate(stack, ["checkpoint"], wait, async () => {
       const stream = await openChatStream(stack, account, chat);
-      const checkpoint = await until("the checkpoint to begin", () => goOn);
+      const checkpoint = await eventually(() => goOn ?? false);
       stream.leave();
       // The gateway sees it a moment later.
       await new Promise((resolve) => setTimeout(resolve, 50));

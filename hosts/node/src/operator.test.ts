@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { settledOf, until } from "@inference/gateway/test/settlement/audit";
+import { settledOf } from "@inference/gateway/test/settlement/audit";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { sendHttp } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
@@ -223,9 +224,9 @@ describe("a model that is asked for more than the provider serves at once", () =
         return answer.status;
       };
       const first = ["g1", "g2", "g3", "g4", "g5", "g6"].map((name) => chat(name, greedy));
-      await until("four to wait", () => (stack.gateway.queue.waiting() === 4 ? true : undefined));
+      await eventually(() => stack.gateway.queue.waiting() === 4);
       const second = [chat("m1", modest)];
-      await until("five to wait", () => (stack.gateway.queue.waiting() === 5 ? true : undefined));
+      await eventually(() => stack.gateway.queue.waiting() === 5);
       const past = await stack.call("/v1/chat/completions", { key: greedy.key, body: ask("one more") });
       assert.deepEqual([past.status, past.headers.get("retry-after")], [429, "5"]);
       assert.equal(await code(past), "rate_limited");
@@ -258,12 +259,12 @@ describe("a model that is asked for more than the provider serves at once", () =
       assert.equal((await chat(account.key, "[[fault=reset-before-headers]]")).status, 502);
       const leaving = new AbortController();
       const first = chat(account.key, slow);
-      await until("one to be served", () => (stack.gateway.live.size === 1 ? true : undefined));
+      await eventually(() => stack.gateway.live.size === 1);
       const left = chat(account.key, slow, leaving.signal);
-      await until("one to wait", () => (stack.gateway.queue.waiting() === 1 ? true : undefined));
+      await eventually(() => stack.gateway.queue.waiting() === 1);
       leaving.abort();
       await assert.rejects(left, { name: "AbortError" });
-      await until("nobody to wait", () => (stack.gateway.queue.waiting() === 0 ? true : undefined));
+      await eventually(() => stack.gateway.queue.waiting() === 0);
       await (await first).text();
       await (await chat(account.key, "hello")).text();
       assert.equal((await settledOf(stack, account.address)).length, 4, "who left the line held nothing");

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { until } from "@inference/gateway/test/settlement/audit";
 import { accountPartition, agentPartition, identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { sendBytes } from "./testing/http-client.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
@@ -165,7 +165,7 @@ describe("small bodies that never come, with a key of an account's, take none of
       });
       socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n{`);
     }
-    await until("one to be refused", () => (answers > 0 ? true : undefined));
+    await eventually(() => answers > 0);
     return sockets;
   }
 

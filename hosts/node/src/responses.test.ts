@@ -5,6 +5,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HostBindings } from "@inference/gateway/http/context";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { listen } from "./listen.ts";
 import { endMalformed } from "./malformed.ts";
 import { watchResponses } from "./responses.ts";
@@ -34,15 +35,6 @@ async function open({ url }: { url: string }, path: string, version = "1.1"): Pr
   await once(socket, "connect");
   socket.write(`GET ${path} HTTP/${version}\r\nhost: gateway\r\n\r\n`);
   return socket;
-}
-
-async function eventually(what: string, isSo: () => boolean, withinMs: number): Promise<number> {
-  const from = performance.now();
-  while (!isSo()) {
-    assert.ok(performance.now() - from < withinMs, `${what} within ${withinMs} ms`);
-    await sleep(10);
-  }
-  return performance.now() - from;
 }
 
 /** Counts responses under way, whose bodies are as large as their paths say. */
@@ -79,9 +71,9 @@ for (const [name, makeBody] of [
     const server = await serve(fetch);
     const before = bytesInUse({ outside: true });
     const clients = await Promise.all(Array.from({ length: 150 }, () => open(server, `/${8 * MIB}`)));
-    await eventually("all to begin", () => counts.begun === 150, 20_000);
-    await eventually("all to end", () => counts.underWay === 0, 4 * STALLED_READER_MS);
-    await eventually("memory to return", () => bytesInUse({ outside: true }) - before < 50 * MIB, 5_000);
+    await eventually(() => counts.begun === 150, 20_000);
+    await eventually(() => counts.underWay === 0, 4 * STALLED_READER_MS);
+    await eventually(() => bytesInUse({ outside: true }) - before < 50 * MIB, 5_000);
     for (const client of clients) client.destroy();
   });
 }
@@ -90,8 +82,8 @@ test("a reader that takes a few bytes now and then is as one that takes none", a
   const { counts, fetch } = countUnderWay((bytes) => new Uint8Array(bytes));
   const client = await open(await serve(fetch), `/${16 * MIB}`);
   const trickle = setInterval(() => client.read(1), 50).unref();
-  await eventually("the response to begin", () => counts.begun === 1, 10_000);
-  await eventually("the response to end", () => counts.underWay === 0, 4 * STALLED_READER_MS);
+  await eventually(() => counts.begun === 1, 10_000);
+  await eventually(() => counts.underWay === 0, 4 * STALLED_READER_MS);
   clearInterval(trickle);
 });
 
@@ -107,9 +99,11 @@ test("a reader that is slow, but takes enough, is served to the last byte of an 
     if (received % MIB < data.length) setTimeout(() => client.resume(), 125);
     else client.resume();
   });
-  const took = await eventually("all of it", () => received > bytes, 20_000);
+  const from = performance.now();
+  await eventually(() => received > bytes, 20_000);
+  const took = performance.now() - from;
   assert.ok(took > 2 * STALLED_READER_MS, `${took} ms`);
-  await eventually("the response to end", () => counts.underWay === 0, 10_000);
+  await eventually(() => counts.underWay === 0, 10_000);
 });
 
 test("a connection that we have ended, and its client has not, is closed after the limit", async () => {
@@ -182,7 +176,7 @@ test("who ends their side before a streamed answer begins gets all of it, in the
       client.setEncoding("utf8").on("data", (data) => {
         text += data;
       });
-      if (!before) await eventually("the first bytes", () => text.includes("one"), 10_000);
+      if (!before) await eventually(() => text.includes("one"), 10_000);
       client.end();
       await once(client, "end", { signal: AbortSignal.timeout(5_000) });
       return text;
@@ -197,35 +191,35 @@ for (const how of ["an end", "a reset"] as const) {
   test(`who has left by ${how} before the answer is noticed within half a second`, async () => {
     const { counts, fetch } = answerLate(2_000);
     const client = await open(await serve(fetch), "/");
-    await eventually("the request", () => counts.begun === 1, 10_000);
+    await eventually(() => counts.begun === 1, 10_000);
     if (how === "an end") client.destroy();
     else client.resetAndDestroy();
-    await eventually("to be noticed", () => counts.gone === 1, 500);
+    await eventually(() => counts.gone === 1, 500);
   });
 }
 
 test("HTTP/1.0 has no informational responses: who ends their side has left", async () => {
   const { counts, fetch } = answerLate(2_000);
   const client = await open(await serve(fetch), "/", "1.0");
-  await eventually("the request", () => counts.begun === 1, 10_000);
+  await eventually(() => counts.begun === 1, 10_000);
   client.end();
-  await eventually("to be noticed", () => counts.gone === 1, 500);
+  await eventually(() => counts.gone === 1, 500);
 });
 
 test("requests that wait behind another one on their connection hear that their client has gone", async () => {
   const { counts, fetch } = answerLate(1_000);
   const client = await open(await serve(fetch), "/");
   for (let more = 0; more < 4; more += 1) client.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n");
-  await eventually("the requests", () => counts.begun === 5, 10_000);
+  await eventually(() => counts.begun === 5, 10_000);
   client.resetAndDestroy();
-  await eventually("all to hear of it", () => counts.gone === 5, 500);
+  await eventually(() => counts.gone === 5, 500);
 });
 
 test("responses behind another one are reported as sent when their connection closes", async () => {
   const { counts, fetch } = countUnderWay((bytes) => new Uint8Array(bytes));
   const client = await open(await serve(fetch), `/${8 * MIB}`);
   for (let more = 0; more < 4; more += 1) client.write("GET /1 HTTP/1.1\r\nhost: gateway\r\n\r\n");
-  await eventually("the requests", () => counts.begun === 5, 10_000);
+  await eventually(() => counts.begun === 5, 10_000);
   client.resetAndDestroy();
-  await eventually("all to be over", () => counts.underWay === 0, 500);
+  await eventually(() => counts.underWay === 0, 500);
 });

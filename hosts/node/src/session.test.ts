@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { ownedWalletCode } from "@inference/chain/testing/owned-wallet";
-import { until } from "@inference/gateway/test/settlement/audit";
 import { agentPartition, identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { formatSiweMessage } from "@inference/protocol/siwe";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
 import { ownKeyAnswer } from "@inference/protocol/wire/answers";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
@@ -195,9 +195,7 @@ describe("a personal session", () => {
     const session = await signIn(wallet);
     const stream = await stack.call(CHAT, { key: session, body: { ...chat, stream: true } });
     assert.match(await stream.text(), /data: \[DONE\]/);
-    await until("the stream to be settled", async () =>
-      (await capacityOf(wallet.address)).settled === CHARGE ? true : undefined,
-    );
+    await eventually(async () => (await capacityOf(wallet.address)).settled === CHARGE);
     const headers = {
       "content-type": "application/json",
       authorization: `Bearer ${session}`,
@@ -231,7 +229,7 @@ describe("a personal session", () => {
     assert.equal("address" in fresh ? fresh.address : "", lowerAddress(wallet.address));
     assert.equal((await ask(session)).status, 200);
     const slow = ask(session, { ...chat, messages: [{ role: "user", content: "[[delay=400]] [[tokens=1]]" }] });
-    await until("the next one to be held", async () => ((await told()).reserved_nano_usd > 0 ? true : undefined));
+    await eventually(async () => (await told()).reserved_nano_usd > 0);
     const { usage_nano_usd, reserved_nano_usd, limit_remaining_nano_usd, budgets, binds_first } = await told();
     assert.deepEqual([usage_nano_usd, binds_first], [CHARGE, "capacity"]);
     assert.equal(limit_remaining_nano_usd, 3 * USD - CHARGE - reserved_nano_usd);

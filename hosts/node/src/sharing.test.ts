@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { until } from "@inference/gateway/test/settlement/audit";
 import { identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
 import { formatSiweMessage } from "@inference/protocol/siwe";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { assertError } from "./testing/assert-error.ts";
 import { bytesInUse } from "./testing/heap.ts";
@@ -83,7 +83,7 @@ describe("the memory for bodies", () => {
     const trickle = makeTrickle(stack);
     try {
       for (let left = 5; left > 0; left--) await trickle.send(7 * MIB, chatHeaders(session.key));
-      await until("one to be refused", () => (trickle.answers.length === 1 ? true : undefined));
+      await eventually(() => trickle.answers.length === 1);
       assert.match(trickle.answers[0] ?? "", /^HTTP\/1\.1 503 .*retry-after: 2.*"code":"overloaded"/is);
       for (const padding of ["", "x".repeat(4 * MIB)]) {
         const answer = await ask(stack, other, bodyOf("hello", { metadata: { padding } }));
@@ -101,7 +101,7 @@ describe("the memory for bodies", () => {
       for (let left = 257; left > 0; left--) {
         await trickle.send(16 * 1024 - 1, "POST /auth HTTP/1.1\r\nx-forwarded-for: 203.0.113.1");
       }
-      await until("one to be refused", () => (trickle.answers.length === 1 ? true : undefined));
+      await eventually(() => trickle.answers.length === 1);
       assert.match(trickle.answers[0] ?? "", /^HTTP\/1\.1 503 .*"code":"overloaded"/s);
       const headers = { "content-type": "application/json", "x-forwarded-for": "203.0.113.2" };
       const answer = await sendHttp(proxied.url, { path: "/auth", body: "{}", headers });
@@ -118,9 +118,7 @@ describe("the memory for bodies", () => {
       const account = await stack.account(USD);
       const content = `${"x".repeat(100_000)}${letter}[[delay=700]]`;
       const inFlight = ask(stack, account, bodyOf(content));
-      await until("it to be at the provider", async () =>
-        (await stack.balance(account.address)).heldNanoUsd > 0 ? true : undefined,
-      );
+      await eventually(async () => (await stack.balance(account.address)).heldNanoUsd > 0);
       /** Half of all there is, with this body, if it has so many bytes. */
       const has = (least: number): boolean => {
         const fillers = [32 * MIB, 32 * MIB, 32 * MIB, 32 * MIB - least].map((size, index) => {
@@ -169,7 +167,7 @@ describe("the memory for bodies", () => {
     const answers: Promise<WireAnswer>[] = [];
     for (let count = 1; count <= 5; count++) {
       answers.push(sendHttp(stack.url, { path: CHAT, body: padded, headers }));
-      await until("it to be forwarded", () => (stack.gateway.live.size === count ? true : undefined));
+      await eventually(() => stack.gateway.live.size === count);
     }
     assert.equal(heldBodies.isScarce(), false);
     for (const answer of await Promise.all(answers)) assert.equal(answer.status, 200, answer.text);
@@ -184,7 +182,7 @@ describe("the memory for bodies", () => {
     const answers: Promise<WireAnswer>[] = [];
     for (let count = 1; count <= 16; count++) {
       answers.push(sendHttp(stack.url, { path: CHAT, body, headers }));
-      await until("it to be forwarded", () => (stack.gateway.live.size === count ? true : undefined));
+      await eventually(() => stack.gateway.live.size === count);
     }
     const grown = bytesInUse() - before;
     for (const answer of await Promise.all(answers)) assert.equal(answer.status, 200, answer.text);
@@ -192,7 +190,7 @@ describe("the memory for bodies", () => {
   });
 
   test("is all given back", async () => {
-    await until("everything to be over", () => (stack.gateway.live.size === 0 ? true : undefined));
+    await eventually(() => stack.gateway.live.size === 0);
     // All that large bodies may have, to the byte.
     for (let sender = 1; sender <= 7; sender++) {
       stack.gateway.heldBodies.open().take(32 * MIB, { name: `sender ${sender}`, hasCredential: true });
@@ -208,7 +206,7 @@ describe("the turns at a model", () => {
     try {
       const [first, second] = [await stack.account(USD), await stack.account(USD)];
       const busy = ask(stack, first, bodyOf("[[delay=1500]]"));
-      await until("one to be served", () => (stack.gateway.live.size === 1 ? true : undefined));
+      await eventually(() => stack.gateway.live.size === 1);
       const free = await Promise.all(Array.from({ length: 9 }, () => freeSession(stack)));
       const refused = await Promise.all(free.map((session) => ask(stack, session, bodyOf("hello"))));
       for (const answer of refused) assertError(answer, 402, "capacity_exhausted");
@@ -216,7 +214,7 @@ describe("the turns at a model", () => {
       assertError(await ask(stack, empty, bodyOf("hello")), 402, "insufficient_balance");
       assertError(await ask(stack, limited, bodyOf("hello")), 402, "key_limit_exceeded");
       const next = ask(stack, second, bodyOf("hello"));
-      await until("one to wait", () => (stack.gateway.queue.waiting() === 1 ? true : undefined));
+      await eventually(() => stack.gateway.queue.waiting() === 1);
       assert.deepEqual([(await busy).status, (await next).status], [200, 200]);
     } finally {
       await stack.stop();
@@ -238,7 +236,7 @@ describe("the turns at a model", () => {
     try {
       const [session, account] = [await freeSession(stack), await stack.account(USD)];
       const slow = ask(stack, session, bodyOf("hello"));
-      await until("the chain to be asked", () => (isAsked ? true : undefined));
+      await eventually(() => isAsked);
       assert.equal((await ask(stack, account, bodyOf("hello"))).status, 200);
       answer?.();
       assert.equal((await slow).status, 200);
@@ -281,14 +279,14 @@ describe("the operator's node", () => {
       const wallet = privateKeyToAccount(generatePrivateKey());
       const body = { message: messageOf(wallet.address, "contractsNonce1"), signature: `0x${"11".repeat(65)}` };
       const all = [from(stack, "203.0.113.1", body), from(stack, "203.0.113.1", body)];
-      await until("two to be asked", () => (asked === 2 ? true : undefined));
+      await eventually(() => asked === 2);
       for (let left = 5; left > 0; left--) {
         assertError(await from(stack, "203.0.113.1", body), 503, "overloaded");
       }
       for (let client = 2; client <= 4; client++) {
         all.push(from(stack, `203.0.113.${client}`, body), from(stack, `203.0.113.${client}`, body));
       }
-      await until("eight to be asked", () => (asked === 8 ? true : undefined));
+      await eventually(() => asked === 8);
       assertError(await from(stack, "203.0.113.9", body), 503, "overloaded");
       // A wallet's own key needs no chain.
       const message = messageOf(wallet.address, "walletsNonce1");
@@ -321,7 +319,7 @@ describe("the operator's node", () => {
       };
       // From one address each, so that no address is what is short.
       const hanging = Array.from({ length: 64 }, (_, number) => signIn(number, number + 1));
-      await until("some to be asked", () => (asked >= 8 ? true : undefined));
+      await eventually(() => asked >= 8);
       assertError(await Promise.race(hanging), 503, "overloaded");
       assert.equal((await ask(stack, await freeSession(stack), bodyOf("hello"))).status, 200);
       assert.equal(asked, 8);
@@ -351,14 +349,14 @@ describe("the questions about sessions", () => {
       const lookAnew = async (client: number) => look(stack, await freeSession(stack), `203.0.113.${client}`);
       for (let client = 1; client <= 4; client++) {
         for (let left = 16; left > 0; left--) void lookAnew(client);
-        await until("16 to be asked", () => (asked === 16 * client ? true : undefined));
+        await eventually(() => asked === 16 * client);
         const refused = await Promise.race([lookAnew(client), sleep(2_000)]);
         assertError(refused ?? assert.fail("one more was asked"), 503, "overloaded");
       }
       assertError(await lookAnew(5), 503, "overloaded");
       for (const end of ends.splice(0)) end();
       const last = lookAnew(1);
-      await until("one more to be asked", () => (asked === 65 ? true : undefined));
+      await eventually(() => asked === 65);
       for (const end of ends) end();
       assert.equal((await last).status, 200);
     } finally {

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import { UpstreamFailure } from "@inference/gateway/environment";
-import { providerRecord, until } from "@inference/gateway/test/settlement/audit";
+import { providerRecord } from "@inference/gateway/test/settlement/audit";
 import { makeTag } from "@inference/gateway/test/settlement/pay";
 import { agentPartition, identityPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { DAY_MS, windowStart } from "@inference/protocol/window";
 import { type Stack, startStack } from "./testing/stack.ts";
 
@@ -175,7 +176,7 @@ test("requests that meet while a key is made, and after it, use that key", async
     return found;
   };
   const late = ask(identity.key);
-  await until("it to have looked", async () => (keyValue.get === get ? true : undefined));
+  await eventually(async () => keyValue.get === get);
   const { keyId } = await ask(identity.key);
   goOn();
   assert.equal((await late).keyId, keyId);
@@ -245,8 +246,8 @@ test("a key that the provider does not take any more is replaced by the next req
   const refused = await stack.call("/v1/chat/completions", { key: identity.key, body });
   assert.equal(refused.status, 503);
   assert.equal(((await refused.json()) as { error: { code: string } }).error.code, "upstream_unavailable");
-  const isInvalidated = async () => ((await stored(identity.name)).includes('"limitNanoUsd":null') ? true : undefined);
-  await until("the key to be invalidated", isInvalidated);
+  const isInvalidated = async () => (await stored(identity.name)).includes('"limitNanoUsd":null');
+  await eventually(isInvalidated);
   const after = await ask(identity.key);
   assert.equal(after.status, 200);
   assert.notEqual(after.keyId, keyId);

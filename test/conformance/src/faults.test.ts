@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { type Account, openAccount, readKey, readReceipts, spentBy } from "./account.ts";
 import { checkExchange, eventsOf } from "./exchange.ts";
 import { codeOf, sendRaw } from "./raw.ts";
@@ -80,9 +81,9 @@ describe("clients that leave, or never come to the point", () => {
       const socket = await openSocket();
       const read = readAll(socket);
       socket.write(requestBytes(key, `[[tokens=40]]${stream ? "[[drip=50]]" : "[[delay=2000]]"}`, { stream }));
-      await until("beginning", async () => {
+      await eventually(async () => {
         const hasBegun = stream ? tokensIn(read()) >= 4 : (await readKey(target, key)).reserved_nano_usd > 0;
-        return hasBegun || undefined;
+        return hasBegun;
       });
       const made = tokensIn(read());
       // Some hosts are told of it and cut the answer off, others go on to its end, which would come after two seconds.
@@ -134,22 +135,11 @@ function headersFor(credential: string): Record<string, string> {
 /** As the wallet's session reads it, once there is a receipt: a revoked key tells nothing of itself any more. */
 async function chargeOf(id: string): Promise<number> {
   const path = `/api/v1/generation?id=${id}`;
-  return until(`receipt of ${id}`, async () => {
+  return eventually(async () => {
     const { body } = await sendRaw(target.url, { method: "GET", path, headers: headersFor(session) });
     const { data } = JSON.parse(Buffer.from(body).toString()) as { data?: { charge_nano_usd: number } };
-    return data?.charge_nano_usd;
+    return data?.charge_nano_usd ?? false;
   });
-}
-
-/** Asks until there is an answer. */
-async function until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
-  const deadline = performance.now() + 15_000;
-  for (;;) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
-    assert.ok(performance.now() < deadline, `there is no ${what}`);
-    await sleep(10);
-  }
 }
 
 /** What has come up to now, each time it is asked. */

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { eventually } from "@inference/protocol/testing/eventually";
 import OpenAI from "openai";
 import { type Address, createPublicClient, createWalletClient, encodeFunctionData, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -14,7 +15,7 @@ import { createSiweMessage } from "viem/siwe";
 import { WALLET_DOLLARS } from "./deployment.ts";
 import { ACTIVATED_AMOUNT, type Devnet, startDevnet } from "./devnet.ts";
 import { readBlock, readCredits, spent } from "./testing/api.ts";
-import { anyPorts, temporaryFolder, until } from "./testing/launch.ts";
+import { anyPorts, temporaryFolder } from "./testing/launch.ts";
 
 const folder = temporaryFolder();
 const environment = { ...process.env, ...anyPorts, DEVNET_DIR: folder.path };
@@ -78,7 +79,7 @@ test("the curl line works in a shell, and costs what the balance loses", async (
   const answer = JSON.parse(stdout) as { choices: { message: { content: string } }[]; usage: { cost: number } };
   ok((answer.choices[0]?.message.content.length ?? 0) > 0);
   ok(answer.usage.cost > 0);
-  await until(async () => (await spent(devnet.ready)) - before === Math.round(answer.usage.cost * 1e9));
+  await eventually(async () => (await spent(devnet.ready)) - before === Math.round(answer.usage.cost * 1e9));
 });
 
 test("the official client lists models and chats, in one piece and in a stream", async () => {
@@ -108,7 +109,7 @@ test("the official client lists models and chats, in one piece and in a stream",
   }
   equal(text, whole.choices[0]?.message.content);
   ok(cost > 0);
-  await until(async () => (await spent(devnet.ready)) - before === Math.round(cost * 1e9));
+  await eventually(async () => (await spent(devnet.ready)) - before === Math.round(cost * 1e9));
 });
 
 test("a fresh wallet turns dollars into inference with its own signatures and nothing else", async () => {
@@ -140,7 +141,7 @@ test("a fresh wallet turns dollars into inference with its own signatures and no
   equal(created.status, 201);
   const { key } = (await created.json()) as { key: string };
   notEqual((await post("/api/v1/keys", signed)).status, 201, "a message makes one key");
-  await until(
+  await eventually(
     async () => (await readCredits(ready.gatewayUrl, key)).available_nano_usd === Number(amount) * 1_000,
     10_000,
   );
@@ -149,7 +150,7 @@ test("a fresh wallet turns dollars into inference with its own signatures and no
   const client = new OpenAI({ baseURL: `${ready.gatewayUrl}/v1`, apiKey: key, maxRetries: 0 });
   const messages = [{ role: "user" as const, content: "Hello" }];
   await client.chat.completions.create({ model: "sim-small", messages, max_tokens: 8 });
-  await until(async () => (await spent({ gatewayUrl: ready.gatewayUrl, apiKey: key })) > 0);
+  await eventually(async () => (await spent({ gatewayUrl: ready.gatewayUrl, apiKey: key })) > 0);
 
   const signIn = await post("/auth", await sign(account, []));
   equal(signIn.status, 200);
@@ -161,7 +162,7 @@ test("a second start continues where the first stopped: same key, same balance, 
   const first = devnet.ready;
   const chain = first.chains[0];
   ok(chain !== undefined);
-  await until(async () => (await readCredits(first.gatewayUrl, first.apiKey)).reserved_nano_usd === 0);
+  await eventually(async () => (await readCredits(first.gatewayUrl, first.apiKey)).reserved_nano_usd === 0);
   const credits = await readCredits(first.gatewayUrl, first.apiKey);
   ok(credits.total_usage_nano_usd > 0);
   const final = await readBlock(chain.rpcUrl, "finalized");
@@ -201,7 +202,7 @@ test("money still arrives after a second start", async () => {
     functionName: "mintAndActivate",
     args: [1_000_000n, wallet.address],
   });
-  await until(async () => {
+  await eventually(async () => {
     const { total_credits_nano_usd: total } = await readCredits(ready.gatewayUrl, ready.apiKey);
     return total === before.total_credits_nano_usd + 1_000_000_000;
   });

@@ -2,12 +2,13 @@ import { ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { startChain } from "./chain.ts";
 import { createCrew } from "./crew.ts";
 import { choosePorts } from "./ports.ts";
 import { readSettings } from "./settings.ts";
 import { readBlock } from "./testing/api.ts";
-import { anyPorts, temporaryFolder, until } from "./testing/launch.ts";
+import { anyPorts, temporaryFolder } from "./testing/launch.ts";
 
 test("an idle chain's time goes on, and no block is final that a sudden end would lose", async () => {
   const folder = temporaryFolder();
@@ -21,7 +22,7 @@ test("an idle chain's time goes on, and no block is final that a sudden end woul
     const chain = await startChain(crew, { ...options, environment, idleBlocks });
     await chain.keep();
     const first = await readBlock(chain.rpcUrl, "latest");
-    await until(async () => {
+    await eventually(async () => {
       const final = await readBlock(chain.rpcUrl, "finalized");
       ok(savedBlock(stateFile) >= final.number, `${final.number} is final, and ${savedBlock(stateFile)} saved`);
       // A block's time is in whole seconds.

@@ -3,9 +3,10 @@ import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { creditOnChain, keepActivating } from "./testing/activity.ts";
 import { readCredits } from "./testing/api.ts";
-import { deployedFolder, launch, processesOf, stopLaunched, temporaryFolder, until } from "./testing/launch.ts";
+import { deployedFolder, launch, processesOf, stopLaunched, temporaryFolder } from "./testing/launch.ts";
 import { walletOn } from "./testing/wallet.ts";
 
 after(stopLaunched);
@@ -120,16 +121,16 @@ test("nothing outlives a devnet that was killed amid transactions, and the next 
   const expected = "the devnet, three chains each on its leash, the provider, the relayer, the keeper and the gateway";
   equal(processesOf(folder.path).length, 11, expected);
   const sender = keepActivating(ready);
-  await until(() => sender.sent >= 20);
+  await eventually(() => sender.sent >= 20);
   started.kill("SIGKILL");
   sender.stop();
   await started.exited;
-  await until(() => processesOf(folder.path).length === 0, 5_000);
+  await eventually(() => processesOf(folder.path).length === 0, 5_000);
 
   const next = launch(folder.path);
   const again = await next.ready();
   equal(again.apiKey, ready.apiKey);
-  await until(async () => {
+  await eventually(async () => {
     const { total_credits_nano_usd: total } = await readCredits(again.gatewayUrl, again.apiKey);
     return total > 25_000_000_000 && BigInt(total) === (await creditOnChain(again));
   });
@@ -143,7 +144,7 @@ test("nothing outlives a devnet that was killed amid transactions, and the next 
 test("a start can be stopped before it is ready", async () => {
   const folder = temporaryFolder();
   const started = launch(folder.path);
-  await until(() => started.output.stderr.includes("Deploying the dollars"));
+  await eventually(() => started.output.stderr.includes("Deploying the dollars"));
   started.kill("SIGTERM");
   equal(await started.exited, 0);
   deepEqual(processesOf(folder.path), []);
@@ -198,7 +199,7 @@ test("tokens on their way between chains arrive, each once, though the devnet is
   for (let count = 0; count < 5; count += 1) await before.bridge(primaryEid, 1_000_000n);
   started.kill("SIGKILL");
   await started.exited;
-  await until(() => processesOf(folder.path).length === 0, 5_000);
+  await eventually(() => processesOf(folder.path).length === 0, 5_000);
 
   const next = launch(folder.path);
   const again = await next.ready();
@@ -206,9 +207,9 @@ test("tokens on their way between chains arrive, each once, though the devnet is
   const [here, there] = [walletOn(again, "primary", 1), walletOn(again, "secondary2", 1)];
   const sent = 10_000_000n - (await there.tokens());
   ok(sent > 0n);
-  await until(async () => (await here.tokens()) === sent, 30_000);
+  await eventually(async () => (await here.tokens()) === sent, 30_000);
   await there.bridge(primaryEid, 1_000_000n);
-  await until(async () => (await here.tokens()) === sent + 1_000_000n, 30_000);
+  await eventually(async () => (await here.tokens()) === sent + 1_000_000n, 30_000);
   next.kill("SIGINT");
   equal(await next.exited, 0);
   folder.remove();

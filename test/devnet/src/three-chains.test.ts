@@ -4,10 +4,11 @@ import type { LocalChainName } from "@inference/contracts/local-chains";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { eventually } from "@inference/protocol/testing/eventually";
 import type { Address } from "viem";
 import { type Devnet, startDevnet } from "./devnet.ts";
 import { readCredits } from "./testing/api.ts";
-import { anyPorts, deployedFolder, until } from "./testing/launch.ts";
+import { anyPorts, deployedFolder } from "./testing/launch.ts";
 import { walletOn } from "./testing/wallet.ts";
 
 const folder = deployedFolder();
@@ -46,7 +47,7 @@ for (const [index, name] of secondaries.entries()) {
     await there.mint(20n * DOLLAR);
     equal(await there.tokens(), 20n * DOLLAR);
     // Flushed by the keeper, carried by the relayer, booked by the keeper.
-    await until(async () => (await lineOf(eid)) === lineBefore + 20n * DOLLAR, 30_000);
+    await eventually(async () => (await lineOf(eid)) === lineBefore + 20n * DOLLAR, 30_000);
     equal(await there.pending(), 0n);
     await booksAgree();
   });
@@ -57,11 +58,11 @@ for (const [index, name] of secondaries.entries()) {
     const before = { here: await here.tokens(), there: await there.tokens() };
     await there.bridge(chain("primary", 0).chainId, 8n * DOLLAR);
     equal(await there.tokens(), before.there - 8n * DOLLAR, "burned at once");
-    await until(async () => (await here.tokens()) === before.here + 8n * DOLLAR);
+    await eventually(async () => (await here.tokens()) === before.here + 8n * DOLLAR);
     await booksAgree();
     await here.bridge(there.chainId, 3n * DOLLAR);
     equal(await here.tokens(), before.here + 5n * DOLLAR);
-    await until(async () => (await there.tokens()) === before.there - 5n * DOLLAR);
+    await eventually(async () => (await there.tokens()) === before.there - 5n * DOLLAR);
     await booksAgree();
   });
 
@@ -73,8 +74,8 @@ for (const [index, name] of secondaries.entries()) {
     await there.mint(4n * DOLLAR);
     await there.activateOnBase(4n * DOLLAR);
     equal(await there.tokens(), 0n);
-    await until(async () => (await creditOf(there.account)) === before.chain + 4_000_000_000n);
-    await until(async () => {
+    await eventually(async () => (await creditOf(there.account)) === before.chain + 4_000_000_000n);
+    await eventually(async () => {
       const { total_credits_nano_usd: total } = await readCredits(gatewayUrl, apiKey);
       return total === before.gateway.total_credits_nano_usd + 4_000_000_000;
     });
@@ -89,12 +90,12 @@ test("an activation above float and line waits for its dollars, which leave when
   ok(line < 2n * FLOAT);
   await there.mint(amount);
   await there.activateOnBase(amount);
-  await until(async () => (await there.tokens()) === 0n);
+  await eventually(async () => (await there.tokens()) === 0n);
   // The last batch left less than an hour ago.
-  await until(async () => (await waitingCount()) === 1);
+  await eventually(async () => (await waitingCount()) === 1);
   equal(await creditOf(there.account), 0n);
   await there.passTime(3_601);
-  await until(async () => (await creditOf(there.account)) === amount * 1_000n, 30_000);
+  await eventually(async () => (await creditOf(there.account)) === amount * 1_000n, 30_000);
   await booksAgree();
 });
 

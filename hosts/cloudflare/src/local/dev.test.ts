@@ -8,9 +8,9 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { gatewaySettings } from "@inference/gateway/settings";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
-import { eventually } from "../testing/edge.ts";
 import { readDevnet } from "./devnet.ts";
 
 let chain: PrimaryChain;

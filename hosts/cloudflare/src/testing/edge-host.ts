@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import type { HostUnderTest, StartHost } from "@inference/gateway/test/settlement/host-under-test";
 import { accountPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
-import { type Edge, eventually, startEdge } from "./edge.ts";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { type Edge, startEdge } from "./edge.ts";
 
 /** This host, as the suites know it which every host passes. */
 export const startEdgeHost: StartHost = async ({ provider, hurry } = {}) => {

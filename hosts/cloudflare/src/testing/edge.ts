@@ -123,15 +123,3 @@ export async function startEdge(
   };
   return edge;
 }
-
-/** Checks again and again; fails as the last check did. */
-export async function eventually(check: () => void | Promise<void>, withinMs = 30_000): Promise<void> {
-  for (const until = performance.now() + withinMs; ; ) {
-    try {
-      return await check();
-    } catch (error) {
-      if (performance.now() > until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-}

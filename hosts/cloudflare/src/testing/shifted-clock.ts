@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { HoldRow } from "@inference/ledger/tables";
-import { type Edge, eventually } from "./edge.ts";
+import { eventually } from "@inference/protocol/testing/eventually";
+import type { Edge } from "./edge.ts";
 
 /** The clock of `shifted-worker.ts`, from outside. */
 export type ShiftedClock = {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
-import { until } from "@inference/gateway/test/settlement/audit";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { auditBooks, withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
 
@@ -62,7 +62,7 @@ test("SIGTERM under load: what is in flight is finished and settled, nothing new
       }),
     );
     await sleep(1_500);
-    await until("load", () => (counts.whole > 20 && counts.streams > 8) || undefined);
+    await eventually(() => counts.whole > 20 && counts.streams > 8);
     stoppedAt = performance.now();
     const { code } = await gateway.kill("SIGTERM");
     const tookMs = performance.now() - stoppedAt;

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { balanceOf, bob, confirmAll, DOLLAR, type Network, startNetwork, until } from "./testing/network.ts";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { balanceOf, bob, confirmAll, DOLLAR, type Network, startNetwork } from "./testing/network.ts";
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "relayer-main-"));
@@ -31,16 +32,16 @@ test("a relayer that is killed again and again amid messages delivers each of th
   };
   for (let round = 0; round < 3; round += 1) {
     const { child, says } = launch(environment);
-    await until(() => says().includes("relaying"));
+    await eventually(() => says().includes("relaying"));
     for (let count = 0; count < 4; count += 1) await network.send(DOLLAR);
     await confirmAll(network.here);
     const before = await received();
-    await until(async () => (await received()) > before);
+    await eventually(async () => (await received()) > before);
     child.kill("SIGKILL");
     await ended(child);
   }
   const { child, says } = launch(environment);
-  await until(async () => (await received()) === 12n * DOLLAR);
+  await eventually(async () => (await received()) === 12n * DOLLAR);
   child.kill("SIGTERM");
   equal(await ended(child), 0, says());
   equal(await received(), 12n * DOLLAR);

@@ -3,6 +3,7 @@ import { after, afterEach, before, beforeEach, test } from "node:test";
 import { receiveOptions } from "@inference/contracts/dollar-pools";
 import { dollarPool } from "@inference/contracts/generated/dollar-pool";
 import { receiptOf } from "@inference/contracts/receipt";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { type Hex, keccak256 } from "viem";
 import { receiveLibraryAbi } from "./abi.ts";
 import type { Log } from "./log.ts";
@@ -22,7 +23,6 @@ import {
   type Network,
   sentBy,
   startNetwork,
-  until,
   workers,
 } from "./testing/network.ts";
 import { type NodeProxy, startNodeProxy } from "./testing/node-proxy.ts";
@@ -59,7 +59,7 @@ test("a message is attested by both verifiers and delivered, with what was sent"
   start(network.settings());
   await network.send(5n * DOLLAR);
   await confirmAll(network.here);
-  await until(async () => (await received()) === 5n * DOLLAR);
+  await eventually(async () => (await received()) === 5n * DOLLAR);
   equal(await balanceOf(network.there, network.there.pool), 995n * DOLLAR);
 });
 
@@ -71,7 +71,7 @@ test("nothing is attested before it has the blocks upon it that it needs", async
   await polled();
   deepEqual(await attestations(), before);
   await network.here.client.mine({ blocks: 1 });
-  await until(async () => (await received()) === DOLLAR);
+  await eventually(async () => (await received()) === DOLLAR);
 });
 
 test("a message that is told twice, and read anew by a relayer without a memory, is delivered once", async () => {
@@ -84,7 +84,7 @@ test("a message that is told twice, and read anew by a relayer without a memory,
   const first = start(settings);
   await network.send(DOLLAR);
   await confirmAll(network.here);
-  await until(async () => (await received()) === DOLLAR);
+  await eventually(async () => (await received()) === DOLLAR);
   await stop(first);
   const before = await transactions();
   start(network.settings({ rpcUrls: { "verifier 1": node.url, executor: node.url } }));
@@ -101,13 +101,13 @@ test("a relayer that stopped in the middle goes on there and does nothing twice"
   await network.send(DOLLAR);
   await confirmAll(network.here);
   const before = await attestations();
-  await until(async () => (await attestations()).every((count, index) => count === (before[index] ?? 0) + 1));
+  await eventually(async () => (await attestations()).every((count, index) => count === (before[index] ?? 0) + 1));
   await stop(first);
   equal(await received(), 0n);
 
   executorsNode.isOffline = false;
   start(settings);
-  await until(async () => (await received()) === DOLLAR);
+  await eventually(async () => (await received()) === DOLLAR);
   deepEqual(
     await attestations(),
     before.map((count) => count + 1),
@@ -130,7 +130,7 @@ test("a verifier whose node lies attests alone, and its lie cannot be committed"
   start(network.settings({ rpcUrls: { "verifier 1": node.url, executor: node.url } }));
   const before = await attestations();
   await confirmAll(network.here);
-  await until(async () => (await attestations()).every((count, index) => count > (before[index] ?? 0)));
+  await eventually(async () => (await attestations()).every((count, index) => count > (before[index] ?? 0)));
   await polled();
   equal(await received(), 0n);
   await rejectsCommit(real, `0x${forged.slice(2 + 2 * 81)}`);
@@ -142,13 +142,13 @@ test("while a verifier's node is away nothing is delivered and the operator is t
   start(network.settings({ rpcUrls: { "verifier 1": node.url } }));
   await network.send(DOLLAR);
   await confirmAll(network.here);
-  await until(() => told("unreadable").length > 0);
+  await eventually(() => told("unreadable").length > 0);
   await polled();
   equal(await received(), 0n);
   equal(told("unreadable").length, 1, "once, however often it is tried");
   equal(told("unreadable")[0]?.level, "alert");
   node.isOffline = false;
-  await until(async () => (await received()) === DOLLAR);
+  await eventually(async () => (await received()) === DOLLAR);
 });
 
 test("a verifier's node that is behind delays a message and loses nothing", async () => {
@@ -163,7 +163,7 @@ test("a verifier's node that is behind delays a message and loses nothing", asyn
   await polled();
   equal(await received(), 0n);
   await network.here.client.mine({ blocks: Number(lag) });
-  await until(async () => (await received()) === DOLLAR);
+  await eventually(async () => (await received()) === DOLLAR);
 });
 
 test("a message that a node hides is missed at the next one, and none of both is skipped", async () => {
@@ -178,7 +178,7 @@ test("a message that a node hides is missed at the next one, and none of both is
   node.lie = undefined;
   const first = start(settings);
   await confirmAll(network.here);
-  await until(async () => (await received()) === DOLLAR);
+  await eventually(async () => (await received()) === DOLLAR);
   await stop(first);
 
   const second = await network.send(2n * DOLLAR);
@@ -189,26 +189,26 @@ test("a message that a node hides is missed at the next one, and none of both is
       : answer;
   start(settings);
   await confirmAll(network.here);
-  await until(() => told("unreadable").some(({ reason }) => /hides a message/.test(String(reason))));
+  await eventually(() => told("unreadable").some(({ reason }) => /hides a message/.test(String(reason))));
   equal(await received(), DOLLAR);
   node.lie = undefined;
-  await until(async () => (await received()) === 7n * DOLLAR);
+  await eventually(async () => (await received()) === 7n * DOLLAR);
 });
 
 test("a message that a node hid until it had been read past is found when the node tells it again", async () => {
   const first = start(network.settings({ rpcUrls: { "verifier 1": node.url } }));
   await network.send(DOLLAR);
   await confirmAll(network.here);
-  await until(async () => (await received()) === DOLLAR);
+  await eventually(async () => (await received()) === DOLLAR);
   const hidden = await network.send(2n * DOLLAR);
   hide(hidden);
   await confirmAll(network.here);
   await polled();
   await network.send(4n * DOLLAR);
   await confirmAll(network.here);
-  await until(() => told("unreadable").some(({ reason }) => /hides a message/.test(String(reason))));
+  await eventually(() => told("unreadable").some(({ reason }) => /hides a message/.test(String(reason))));
   node.lie = undefined;
-  await until(async () => (await received()) === 7n * DOLLAR, 10_000);
+  await eventually(async () => (await received()) === 7n * DOLLAR, 10_000);
   await stop(first);
 });
 
@@ -219,9 +219,9 @@ test("the first message of a path is missed like any other", async () => {
   await polled();
   await network.send(2n * DOLLAR);
   await confirmAll(network.here);
-  await until(() => told("unreadable").some(({ reason }) => /hides a message/.test(String(reason))), 10_000);
+  await eventually(() => told("unreadable").some(({ reason }) => /hides a message/.test(String(reason))), 10_000);
   node.lie = undefined;
-  await until(async () => (await received()) === 3n * DOLLAR, 10_000);
+  await eventually(async () => (await received()) === 3n * DOLLAR, 10_000);
 });
 
 test("a message that a reorganization takes back before it counts is never attested", async () => {
@@ -237,7 +237,7 @@ test("a message that a reorganization takes back before it counts is never attes
   equal(await balanceOf(network.here, alice.address), 1_000n * DOLLAR);
   await network.send(2n * DOLLAR);
   await confirmAll(network.here);
-  await until(async () => (await received()) === 2n * DOLLAR);
+  await eventually(async () => (await received()) === 2n * DOLLAR);
 });
 
 test("a reorganization that goes deeper than the confirmations is told, and what came in its place is read", async () => {
@@ -246,20 +246,20 @@ test("a reorganization that goes deeper than the confirmations is told, and what
   await polled();
   await network.here.client.request({ method: "anvil_reorg", params: [7, []] } as never);
   await network.here.client.mine({ blocks: 1 });
-  await until(() => told("reorganized").length > 0);
+  await eventually(() => told("reorganized").length > 0);
   await network.send(DOLLAR);
   await confirmAll(network.here);
-  await until(async () => (await received()) === DOLLAR);
+  await eventually(async () => (await received()) === DOLLAR);
 });
 
 test("what a reorganization takes back at the destination is done again", async () => {
   start(network.settings());
   await network.send(DOLLAR);
   await confirmAll(network.here);
-  await until(async () => (await received()) === DOLLAR);
+  await eventually(async () => (await received()) === DOLLAR);
   await network.there.client.request({ method: "anvil_reorg", params: [CONFIRMATIONS, []] } as never);
   equal(await received(), 0n);
-  await until(async () => (await received()) === DOLLAR);
+  await eventually(async () => (await received()) === DOLLAR);
 });
 
 test("a message whose receiver reverts is tried again until it can be delivered", async () => {
@@ -269,17 +269,17 @@ test("a message whose receiver reverts is tried again until it can be delivered"
   await network.there.client.setBalance({ address: workers.executor.address, value: DOLLAR });
   const sent = await network.send(1_000n * DOLLAR);
   await confirmAll(network.here);
-  await until(async () => (await received()) === 1_000n * DOLLAR);
+  await eventually(async () => (await received()) === 1_000n * DOLLAR);
   await approvePool(network.here);
   await network.send(DOLLAR);
   await confirmAll(network.here);
-  await until(() => told("failed").some(({ guid }) => guid !== sent.guid));
+  await eventually(() => told("failed").some(({ guid }) => guid !== sent.guid));
   const before = await sentBy(network.there, workers.executor);
   await polled();
   equal(await received(), 1_000n * DOLLAR);
   equal(await sentBy(network.there, workers.executor), before, "what would revert costs no gas");
   await fund(network.there, network.there.pool, DOLLAR);
-  await until(async () => (await received()) === drained);
+  await eventually(async () => (await received()) === drained);
 });
 
 test("a message that has paid for too little gas is not delivered at the executor's cost", async () => {
@@ -296,7 +296,7 @@ test("a message that has paid for too little gas is not delivered at the executo
   await network.send(DOLLAR);
   const before = await sentBy(network.there, workers.executor);
   await confirmAll(network.here);
-  await until(() => told("failed").filter(({ worker }) => worker === "executor").length > 2);
+  await eventually(() => told("failed").filter(({ worker }) => worker === "executor").length > 2);
   equal(await received(), 0n);
   equal(await sentBy(network.there, workers.executor), before + 1, "the commit alone");
 });

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@inference/protocol/testing/eventually";
 import type { ReadyFile } from "../ready.ts";
 import { beginWithDeployment, keepDeployment } from "./kept-deployment.ts";
 
@@ -66,7 +66,7 @@ export function launch(folder: string, settings: Record<string, string> = {}, ..
     exited,
     async ready() {
       const ended = exited.then(() => Promise.reject(new Error(output.stderr)));
-      await Promise.race([until(() => output.stdout.includes("Stop "), 90_000), ended]);
+      await Promise.race([eventually(() => output.stdout.includes("Stop "), 90_000), ended]);
       return JSON.parse(readFileSync(join(folder, "ready.json"), "utf8")) as ReadyFile;
     },
     kill: (signal) => void child.kill(signal),
@@ -76,15 +76,7 @@ export function launch(folder: string, settings: Record<string, string> = {}, ..
 /** Stops what a failed test left. */
 export async function stopLaunched(): Promise<void> {
   for (const child of running) child.kill("SIGKILL");
-  await until(() => running.size === 0, 10_000);
-}
-
-export async function until(isSo: () => boolean | Promise<boolean>, ms = 30_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`not so after ${ms} ms: ${isSo}`);
-    await sleep(20);
-  }
+  await eventually(() => running.size === 0, 10_000);
 }
 
 /** The processes whose command line or environment names the folder: a devnet's children are told where to write. */

@@ -2,7 +2,6 @@ import { ok } from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Anvil, startAnvil } from "@inference/contracts/anvil";
 import { deployDollarPools } from "@inference/contracts/dollar-pools";
 import { dollarPool } from "@inference/contracts/generated/dollar-pool";
@@ -122,14 +121,6 @@ export async function fund({ rpcUrl, dollar }: Side, to: Address, amount: bigint
 /** How many transactions an account has sent. */
 export function sentBy({ client }: Side, { address }: { address: Address }): Promise<number> {
   return client.getTransactionCount({ address });
-}
-
-export async function until(isSo: () => boolean | Promise<boolean>, ms = 40_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`not so after ${ms} ms: ${isSo}`);
-    await sleep(10);
-  }
 }
 
 function clientOf(rpcUrl: string, chainId: number) {

@@ -1,0 +1,21 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/**
+ * Looks again and again until that neither throws nor answers `false`, and answers what it did then. Fails as the last
+ * look did.
+ */
+export async function eventually<T>(look: () => T | Promise<T>, withinMs = 40_000): Promise<Exclude<T, false>> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    let failure: unknown;
+    try {
+      const found = await look();
+      if (found !== false) return found as Exclude<T, false>;
+      failure = new Error(`not so within ${withinMs} ms: ${look}`);
+    } catch (error) {
+      failure = error;
+    }
+    if (performance.now() > deadline) throw failure;
+    await sleep(10);
+  }
+}
