@@ -3,8 +3,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ProviderSimulator, startProviderSimulator } from "@inference/provider-simulator/server";
+import type { TestAccount } from "../fund.ts";
 import { type Audit, auditDatabase } from "./audit.ts";
-import { type BookedKey, type Books, bookAccount, setCeiling } from "./books.ts";
+import { type Books, bookAccount, setCeiling } from "./books.ts";
 import { makeDeliveries } from "./deliveries.ts";
 import { type Acknowledged, type Asking, keepAsking, type Life, makeRecorder, type Recorder } from "./recorder.ts";
 
@@ -161,7 +162,7 @@ function settingsFor(provider: ProviderSimulator, recordsFrom: number): Settings
 type Load = { clients: readonly (() => Asking)[]; seen(recorder: Recorder): number; enough: number };
 
 /** From all sides. */
-function everything(keys: readonly BookedKey[]): Load {
+function everything(keys: readonly TestAccount[]): Load {
   return {
     clients: keys.flatMap(({ key }, index) => {
       const all = [whole, whole, stream, ...(index < 2 ? [stalled, leaver] : [])];
@@ -173,7 +174,7 @@ function everything(keys: readonly BookedKey[]): Load {
 }
 
 /** Two long streams with nobody beside them, until they are past a checkpoint. */
-function longStreams(keys: readonly BookedKey[]): Load {
+function longStreams(keys: readonly TestAccount[]): Load {
   return {
     clients: keys.slice(0, 2).map(
       ({ key }) =>
@@ -322,7 +323,7 @@ function rememberHolds(database: DatabaseSync, left: Map<string, Left>): number 
 }
 
 /** Waits until nothing is held of any of these keys. Answers how long that took. */
-async function nothingHeld(url: string, keys: readonly BookedKey[]): Promise<number> {
+async function nothingHeld(url: string, keys: readonly TestAccount[]): Promise<number> {
   const from = performance.now();
   for (const { key } of keys) {
     for (;;) {

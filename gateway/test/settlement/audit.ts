@@ -6,7 +6,7 @@ import { eventually } from "@inference/protocol/testing/eventually";
 import { utcDay } from "@inference/protocol/window";
 import type { Simulator } from "@inference/provider-simulator/server";
 import type { ReceiptDetail } from "../../src/inference/receipt-detail.ts";
-import type { HostUnderTest } from "./host-under-test.ts";
+import type { HostUnderTest } from "../host.ts";
 
 /** What the books say of requests that are over, held against one another. */
 type ProviderRecord = ReturnType<Simulator["records"]["select"]>[number];
@@ -47,18 +47,16 @@ export async function checkAccount(host: HostUnderTest, address: Address, all: r
   const { settledNanoUsd, heldNanoUsd } = await host.balance(address);
   assert.equal(heldNanoUsd, 0, "the account still holds something");
   assert.equal(settledNanoUsd, sum(all.map(({ receipt }) => receipt.chargeNanoUsd)), "balance and receipts differ");
-  const followers = new Map((await host.rows("hold", ceilingPartition)).map((hold) => [hold.id, hold]));
   for (const { receipt, hold } of all) {
     const { id, chargeNanoUsd, outcome } = receipt;
     assert.equal(hold.state, outcome);
     assert.equal(hold.chargeNanoUsd, chargeNanoUsd);
     assert.equal(hold.amountNanoUsd, receipt.heldNanoUsd);
     assert.ok(chargeNanoUsd <= hold.amountNanoUsd, "charged more than was held");
-    const follower = followers.get(id);
+    const [follower] = await host.rows("hold", ceilingPartition, id);
     assert.equal(follower?.state, outcome, "the ceiling heard of another end");
     assert.equal(follower?.chargeNanoUsd, chargeNanoUsd, "the ceiling heard of another charge");
-    const day = await host.rows("use", journalPartition(utcDay(receipt.admittedAt)));
-    const uses = day.filter((use) => use.id === id);
+    const uses = await host.rows("use", journalPartition(utcDay(receipt.admittedAt)), id);
     if (outcome === "released") assert.deepEqual(uses, [], "a released request is in the journal");
     else assert.deepEqual(uses.map(useTerms), [{ account: address, chargeNanoUsd, admittedAt: receipt.admittedAt }]);
   }
@@ -72,9 +70,9 @@ function useTerms({ account, chargeNanoUsd, admittedAt }: UseRow): Partial<UseRo
  * With nothing in flight: the sums of accounts, journals and the ceiling are one number, and nothing is held
  * anywhere.
  */
-export async function checkSums(host: HostUnderTest, addresses: readonly Address[]): Promise<number> {
+export async function checkSums(host: HostUnderTest): Promise<number> {
   let charged = 0;
-  for (const address of addresses) {
+  for (const address of host.accounts) {
     const { settledNanoUsd, heldNanoUsd } = await host.balance(address);
     assert.equal(heldNanoUsd, 0, `${address} still holds something`);
     charged += settledNanoUsd;
@@ -84,7 +82,7 @@ export async function checkSums(host: HostUnderTest, addresses: readonly Address
   assert.equal(sum(counters.map(({ openHolds }) => openHolds)), 0, "the ceiling still counts open holds");
   assert.equal(sum(counters.map(({ settledNanoUsd }) => settledNanoUsd)), charged, "ceiling and accounts differ");
   const days = new Set<string>();
-  for (const address of addresses) {
+  for (const address of host.accounts) {
     const receipts = await host.rows("receipt", accountPartition(address));
     for (const { admittedAt } of receipts) days.add(utcDay(admittedAt));
   }
@@ -105,6 +103,21 @@ export async function providerRecord(host: HostUnderTest, tag: string): Promise<
     const [record] = providerRecords(host, tag);
     return record === undefined || record.finishedAtMs === null ? false : record;
   });
+}
+
+/** What the operator was told of a request: that its usage makes no sense, of losses, and of other models. */
+export async function alertsOf(
+  host: HostUnderTest,
+  requestId: string,
+): Promise<{ usage: string[]; losses: number[]; models: string[] }> {
+  const lines = await host.said(requestId);
+  const told = (event: string, level = "alert") =>
+    lines.filter((line) => line.level === level && line.event === event && line.request === requestId);
+  return {
+    usage: told("usage").map(({ alert }) => String(alert)),
+    losses: told("loss").map(({ lossNanoUsd }) => Number(lossNanoUsd)),
+    models: told("other_model").map(({ answered }) => String(answered)),
+  };
 }
 
 export function providerRecords(host: HostUnderTest, tag: string): ProviderRecord[] {

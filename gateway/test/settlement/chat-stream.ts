@@ -1,4 +1,5 @@
-import type { HostUnderTest, TestAccount } from "./host-under-test.ts";
+import type { TestAccount } from "../fund.ts";
+import type { HostUnderTest } from "../host.ts";
 
 /** A chat stream as a client reads it: text as it comes, and what it has counted so far. */
 export type ReadStream = {
@@ -15,7 +16,11 @@ export type ReadStream = {
   leave(): void;
 };
 
-export async function openChatStream(host: HostUnderTest, account: TestAccount, body: object): Promise<ReadStream> {
+export async function openChatStream(
+  host: HostUnderTest,
+  account: Pick<TestAccount, "key">,
+  body: object,
+): Promise<ReadStream> {
   const abort = new AbortController();
   const answer = await host.call("/v1/chat/completions", {
     key: account.key,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { formatUsd } from "@inference/protocol/money";
+import type { HostUnderTest, StartHost } from "../host.ts";
 import { providerRecord } from "./audit.ts";
 import { chunksIn, eventData } from "./chat-stream.ts";
-import type { HostUnderTest, StartHost } from "./host-under-test.ts";
 import {
   type Answer,
   assertBilledExactly,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { FAULTS } from "@inference/provider-simulator/faults";
+import type { HostUnderTest, StartHost } from "../host.ts";
 import { checkSums } from "./audit.ts";
 import { chunksIn, eventData } from "./chat-stream.ts";
-import type { HostUnderTest, StartHost, TestAccount } from "./host-under-test.ts";
 import {
   type Answer,
   assertBilledExactly,
@@ -131,16 +131,12 @@ export const routeBodies: Record<string, (text: string) => object> = {
 export function testFaultySettlements(startHost: StartHost): void {
   describe("whatever the provider does wrong, the client owes what it got", () => {
     let host: HostUnderTest;
-    const accounts: TestAccount[] = [];
     before(async () => {
       host = await startHost();
       host.simulator.simulator.change({ errorBudget: null, slowDripMs: 1, bigEventBytes: 1024 * 1024 });
     });
     after(async () => {
-      await checkSums(
-        host,
-        accounts.map(({ address }) => address),
-      );
+      await checkSums(host);
       await host.stop();
     });
 
@@ -161,7 +157,6 @@ export function testFaultySettlements(startHost: StartHost): void {
 
     async function assertRefused(path: string, fault: string): Promise<Paid> {
       const paid = await pay(host, path, (tag) => routeBodies[path]?.(tag + withFault(fault)) ?? {});
-      accounts.push(paid.account);
       assert.deepEqual([paid.status, JSON.parse(paid.text).error.code], refusals[fault], paid.text);
       if (mayBeBilled.has(fault)) assertLost(paid);
       else assertFree(paid);
@@ -188,7 +183,6 @@ export function testFaultySettlements(startHost: StartHost): void {
       if (stream !== "endless") {
         test(`chat stream, ${fault}: ${stream}`, async () => {
           const paid = await pay(host, "/v1/chat/completions", chatBody("sim-small", markers, { stream: true }));
-          accounts.push(paid.account);
           const isStream = paid.status === 200;
           await assertEnding(host, paid, stream, isStream ? countTokens(paid.text) : 0);
           if (isStream && fault === "cut-before-done") assertFinished(paid.text);
@@ -198,7 +192,6 @@ export function testFaultySettlements(startHost: StartHost): void {
       if (whole !== "endless") {
         test(`chat, ${fault}: ${whole}`, async () => {
           const paid = await pay(host, "/v1/chat/completions", chatBody("sim-small", markers));
-          accounts.push(paid.account);
           const tokens = paid.status === 200 ? 30 : 0;
           await assertEnding(host, paid, whole, tokens);
         });
@@ -209,7 +202,6 @@ export function testFaultySettlements(startHost: StartHost): void {
       for (const stream of [false, true]) {
         const markers = withFault("usage-above-bound");
         const paid = await pay(host, "/v1/chat/completions", chatBody("sim-small", markers, { max_tokens: 2, stream }));
-        accounts.push(paid.account);
         await assertEnding(host, paid, "above", 2);
       }
     });
@@ -220,7 +212,6 @@ export function testFaultySettlements(startHost: StartHost): void {
           model: "sim-embedding",
           input: tag + withFault(fault),
         }));
-        accounts.push(paid.account);
         assert.equal(paid.status, 200, paid.text);
         assert.equal(paid.receipt.chargeNanoUsd, paid.hold.amountNanoUsd, fault);
         assert.equal(paid.alerts.length, fault === "no-usage" ? 0 : 1, fault);
@@ -237,7 +228,6 @@ export function testFaultySettlements(startHost: StartHost): void {
       for (const path of ["/v1/image/generate", "/v1/images/generations"]) {
         test(`POST ${path}, ${fault}: ${ending}`, async () => {
           const paid = await pay(host, path, (tag) => ({ model: "sim-image", prompt: tag + withFault(fault) }));
-          accounts.push(paid.account);
           assert.equal(paid.status, fault === "image-cut" ? 502 : 200);
           if (ending === "free") assertFree(paid);
           else if (ending === "maybe") assertLost(paid);
@@ -260,7 +250,6 @@ export function testFaultySettlements(startHost: StartHost): void {
             streaming,
           });
           const paid = await pay(host, "/v1/audio/speech", body);
-          accounts.push(paid.account);
           if (ending === "free") assertFree(paid);
           else if (ending === "maybe") assertLost(paid);
           else {
@@ -277,7 +266,6 @@ export function testFaultySettlements(startHost: StartHost): void {
         const whole = await pay(host, "/v1/chat/completions", chatBody("sim-small", withFault(fault)));
         const shown = { stream: true, stream_options: { include_usage: true } };
         const stream = await pay(host, "/v1/chat/completions", chatBody("sim-small", withFault(fault), shown));
-        accounts.push(whole.account, stream.account);
         assert.deepEqual([whole.text.includes('"usage"'), stream.text.includes('"usage"')], [false, false], fault);
       }
     });
@@ -285,7 +273,6 @@ export function testFaultySettlements(startHost: StartHost): void {
     test("an answer that is compressed against our wish is an error, on every route", async () => {
       for (const [path, makeBody] of Object.entries(routeBodies)) {
         const paid = await pay(host, path, (tag) => makeBody(tag + withFault("gzip")));
-        accounts.push(paid.account);
         assert.deepEqual([paid.status, JSON.parse(paid.text).error?.code], [502, "upstream_error"], path);
         assertLost(paid);
       }

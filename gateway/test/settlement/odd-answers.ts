@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { halfTokens, tokensOf } from "../../src/pricing/token-estimate.ts";
-import { type Settled, settledOne } from "./audit.ts";
+import type { HostUnderTest, StartHost } from "../host.ts";
+import { alertsOf, type Settled, settledOne } from "./audit.ts";
 import { routeBodies } from "./faulty-settlements.ts";
-import type { HostUnderTest, StartHost } from "./host-under-test.ts";
 import { SMALL, USD } from "./pay.ts";
 import { type StubAnswer, type StubProvider, startStubProvider } from "./stub-provider.ts";
 
@@ -48,7 +48,7 @@ export function testOddAnswers(startHost: StartHost): void {
         () => ({ text: "", broken: true }),
       );
       const settled = await settledOne(asked, account.address);
-      return { ...settled, status, headers, ...read, losses: await asked.lossAlerts(settled.receipt.id) };
+      return { ...settled, status, headers, ...read, losses: (await alertsOf(asked, settled.receipt.id)).losses };
     }
 
     function assertCharged({ receipt, losses }: Asked, chargeNanoUsd: number, lossNanoUsd = 0): void {
@@ -197,7 +197,7 @@ export function testOddAnswers(startHost: StartHost): void {
       const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
       for (const size of [100, LARGE_BYTES]) {
         const asked = await ask(CHAT, { choices: [choice("x y ".repeat(size / 4))], usage: none });
-        const alerts = await host.usageAlerts(asked.receipt.id);
+        const { usage: alerts } = await alertsOf(host, asked.receipt.id);
         assert.deepEqual([asked.status, asked.text.includes('"usage"'), alerts.length], [200, false, 1]);
         assert.ok(asked.receipt.chargeNanoUsd > 0);
       }
@@ -374,7 +374,7 @@ export function testOddAnswers(startHost: StartHost): void {
             const alerts = answer === malformed && path in lossNanoUsd ? 1 : 0;
             const { outcome, chargeNanoUsd } = receipt;
             assert.deepEqual([outcome, chargeNanoUsd, receipt.lossNanoUsd], ["released", 0, loss], what);
-            assert.equal((await host.usageAlerts(receipt.id)).length, alerts, what);
+            assert.equal((await alertsOf(host, receipt.id)).usage.length, alerts, what);
             assert.equal(detail.upstreamId, answer === failed ? failed.id : null, what);
           }
         }

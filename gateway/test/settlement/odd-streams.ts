@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { MAX_EVENT_BYTES } from "../../src/inference/stream/sse-relay.ts";
-import { settledOne } from "./audit.ts";
+import type { HostUnderTest, StartHost } from "../host.ts";
+import { alertsOf, settledOne } from "./audit.ts";
 import { chunksIn, eventData } from "./chat-stream.ts";
-import type { HostUnderTest, StartHost } from "./host-under-test.ts";
 import { SMALL, USD } from "./pay.ts";
 import { type StubProvider, startStubProvider } from "./stub-provider.ts";
 
@@ -52,7 +52,7 @@ export function testOddStreams(startHost: StartHost): void {
       const { receipt, hold, detail } = settled;
       const promptNanoUsd = hold.amountNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
       const tokens = (receipt.chargeNanoUsd - promptNanoUsd) / SMALL.completionNanoUsd;
-      const [models, alerts] = [await host.modelAlerts(receipt.id), await host.usageAlerts(receipt.id)];
+      const { models, usage: alerts } = await alertsOf(host, receipt.id);
       return { text, receipt, hold, basis: detail.basis, promptNanoUsd, tokens, models, alerts };
     }
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { billed, providerRecord, providerRecords, type Settled, settledOne } from "./audit.ts";
+import type { TestAccount } from "../fund.ts";
+import type { HostUnderTest } from "../host.ts";
+import { alertsOf, billed, providerRecord, providerRecords, type Settled, settledOne } from "./audit.ts";
 import { openChatStream } from "./chat-stream.ts";
-import type { HostUnderTest, TestAccount } from "./host-under-test.ts";
 
 /** One request on an account of its own, and what became of it: in our books, and in the provider's. */
 export const USD = 1_000_000_000;
@@ -19,8 +20,9 @@ export async function paidFor(host: HostUnderTest, account: TestAccount, tag: st
   const settled = await settledOne(host, account.address);
   const bill = billed(await providerRecord(host, tag));
   const { id, lossNanoUsd } = settled.receipt;
-  assert.deepEqual(await host.lossAlerts(id), lossNanoUsd > 0 ? [lossNanoUsd] : [], "a loss the operator was not told");
-  return { ...settled, account, bill, alerts: await host.usageAlerts(id) };
+  const { losses, usage } = await alertsOf(host, id);
+  assert.deepEqual(losses, lossNanoUsd > 0 ? [lossNanoUsd] : [], "a loss the operator was not told");
+  return { ...settled, account, bill, alerts: usage };
 }
 
 /** `broken`: the connection ended before the answer did. */

@@ -17,7 +17,7 @@ after(() => edge?.stop());
 
 test("where the provider takes one request at a time they take turns, each woken by the one before", async () => {
   const address = "0x00000000000000000000000000000000000000e2";
-  const { key } = await edge.fund(address);
+  const { key } = await edge.account(1_000_000_000, { address });
   const startedAt = performance.now();
   const responses = await Promise.all(
     Array.from({ length: 6 }, (_, index) =>
@@ -26,13 +26,13 @@ test("where the provider takes one request at a time they take turns, each woken
   );
   for (const response of responses) assert.equal(response.status, 200, await response.text());
   assert.ok(performance.now() - startedAt >= 6 * 200, "they did not run at once");
-  const { heldNanoUsd } = await edge.ask(accountPartition(address), { type: "balance", at: Date.now() });
+  const { heldNanoUsd } = await edge.read(accountPartition(address), { type: "balance", at: Date.now() });
   assert.equal(heldNanoUsd, 0);
 });
 
 test("the timer of a request that was woken by another one's end does no harm to the next of its account", async () => {
   const address = "0x00000000000000000000000000000000000000e3";
-  const { key } = await edge.fund(address);
+  const { key } = await edge.account(1_000_000_000, { address });
   const ask = async (atMs: number): Promise<string> => {
     await sleep(atMs);
     const messages = [{ role: "user", content: "[[tokens=5]][[delay=2000]]" }];

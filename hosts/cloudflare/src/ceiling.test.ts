@@ -6,7 +6,7 @@ import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { DAY_MS, utcDay, windowStart } from "@inference/protocol/window";
 import { type Edge, startEdge } from "./testing/edge.ts";
-import { openHolds, type ShiftedClock, shiftedClock } from "./testing/shifted-clock.ts";
+import { endHolds, openHolds } from "./testing/open-holds.ts";
 
 /**
  * The day's ceiling under many accounts at once: never exceeded, and nearly all of it usable, across midnight and
@@ -25,11 +25,9 @@ const wallets = Array.from(
 );
 const accounts = wallets.map(accountPartition);
 const keys: string[] = [];
-let clock: ShiftedClock;
 
 before(async () => {
-  edge = await startEdge({}, { entry: new URL("testing/shifted-worker.ts", import.meta.url) });
-  clock = shiftedClock(edge);
+  edge = await startEdge();
 });
 after(() => edge?.stop());
 
@@ -66,7 +64,7 @@ async function oneReceipt(): Promise<ReceiptRow> {
   const body = { max_tokens: 10, messages: [{ role: "user", content: "[[prompt=400]][[tokens=10]]" }] };
   const { status } = await edge.chat(keys[0] ?? "", body);
   assert.equal(status, 200);
-  const [receipt] = (await edge.call(accounts[0] ?? "", "rows", accounts[0], "receipt")) as ReceiptRow[];
+  const [receipt] = (await edge.object(accounts[0] ?? "", "rows", accounts[0], "receipt")) as ReceiptRow[];
   assert.ok(receipt !== undefined);
   return receipt;
 }
@@ -77,7 +75,7 @@ function watch(ceilingNanoUsd: number): () => Promise<number> {
   async function look(): Promise<number> {
     let looks = 0;
     for (; !isOver; looks += 1) {
-      const { settledNanoUsd, heldNanoUsd } = await edge.ask(ceilingPartition, { type: "ceiling", at: clock.now() });
+      const { settledNanoUsd, heldNanoUsd } = await edge.read(ceilingPartition, { type: "ceiling", at: edge.now() });
       assert.ok(settledNanoUsd + heldNanoUsd <= ceilingNanoUsd, `${settledNanoUsd} and ${heldNanoUsd} exceed it`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -95,9 +93,10 @@ async function heldByCeiling(): Promise<number> {
 }
 
 test("200 accounts at once never exceed the ceiling, and use it up, across midnight and through a kill", async () => {
-  for (const { key } of await Promise.all(wallets.map((wallet) => edge.fund(wallet)))) keys.push(key);
-  const midnight = windowStart("day", clock.now()) + DAY_MS;
-  await clock.goTo(midnight - DAY_MS / 4);
+  for (const { key } of await Promise.all(wallets.map((wallet) => edge.account(1_000_000_000, { address: wallet }))))
+    keys.push(key);
+  const midnight = windowStart("day", edge.now()) + DAY_MS;
+  await edge.goTo(midnight - DAY_MS / 4);
   const { chargeNanoUsd, heldNanoUsd } = await oneReceipt();
   const ceilingNanoUsd = Math.round(((chargeNanoUsd * STREAMS) / 2) * 0.9);
   const lowNanoUsd = ceilingNanoUsd - heldNanoUsd;
@@ -112,19 +111,19 @@ test("200 accounts at once never exceed the ceiling, and use it up, across midni
   await cut;
   assert.ok(count.broken > 0, "the kill cut off nothing");
   assert.ok((await heldByCeiling()) > 0, "the kill left no hold");
-  await clock.endHolds([...accounts, ceilingPartition]);
+  await endHolds(edge, [...accounts, ceilingPartition]);
 
   stopWatching = watch(ceilingNanoUsd);
   await streamAll(STREAMS / 4 + AT_ONCE, STREAMS / 2);
   // The ceiling is raised by one more, and that one runs across midnight: at its admission nothing is left besides.
-  await clock.goTo(midnight - 5_000);
+  await edge.goTo(midnight - 5_000);
   await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd });
   const across = stream(0, "[[prompt=400]][[tokens=10]][[drip=800]]");
   await eventually(async () => assert.ok((await heldByCeiling()) > 0, "it is admitted"), 5_000);
   await streamAll(STREAMS / 2, STREAMS - 1);
   await across;
   looks += await stopWatching();
-  await clock.endHolds([...accounts, ceilingPartition]);
+  await endHolds(edge, [...accounts, ceilingPartition]);
   console.log(`${JSON.stringify(count)}, seen ${looks} times`);
   assert.equal(count.served + count.refused + count.broken, STREAMS);
   assert.ok(count.refused > 0, "there was enough for everybody");
@@ -137,10 +136,10 @@ test("200 accounts at once never exceed the ceiling, and use it up, across midni
 /** Accounts, ceiling and journals say the same. Answers what of the ceiling was used, before midnight and after. */
 async function checkBooks(midnight: number, ceilingNanoUsd: number): Promise<number[]> {
   const receipts = (
-    await Promise.all(accounts.map((account) => edge.call(account, "rows", account, "receipt")))
+    await Promise.all(accounts.map((account) => edge.object(account, "rows", account, "receipt")))
   ).flat();
   const days = [midnight - DAY_MS, midnight];
-  const counters = (await edge.call(ceilingPartition, "rows", ceilingPartition, "counter")) as CounterRow[];
+  const counters = (await edge.object(ceilingPartition, "rows", ceilingPartition, "counter")) as CounterRow[];
   const ofDay = new Map(days.map((day) => [utcDay(day), 0]));
   const across: string[] = [];
   for (const { id, admittedAt, resolvedAt, chargeNanoUsd } of receipts as ReceiptRow[]) {
@@ -152,12 +151,12 @@ async function checkBooks(midnight: number, ceilingNanoUsd: number): Promise<num
   assert.equal(ofDay.size, days.length);
   for (const day of days) {
     const settledNanoUsd = ofDay.get(utcDay(day)) ?? 0;
-    assert.deepEqual(await edge.ask(journalPartition(utcDay(day)), { type: "journal" }), { settledNanoUsd });
+    assert.deepEqual(await edge.read(journalPartition(utcDay(day)), { type: "journal" }), { settledNanoUsd });
     const counter = counters.find(({ id }) => id === `ceiling@${day}`);
     assert.deepEqual(counter, { id: `ceiling@${day}`, settledNanoUsd, heldNanoUsd: 0, openHolds: 0 });
   }
   for (const account of accounts) {
-    assert.equal((await edge.ask(account, { type: "balance", at: clock.now() })).heldNanoUsd, 0);
+    assert.equal((await edge.read(account, { type: "balance", at: edge.now() })).heldNanoUsd, 0);
   }
   return days.map((day) => (ofDay.get(utcDay(day)) ?? 0) / ceilingNanoUsd);
 }

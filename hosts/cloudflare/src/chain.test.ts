@@ -27,17 +27,17 @@ after(async () => {
 });
 
 async function balance(): Promise<number | null> {
-  const { limitNanoUsd } = await edge.ask(account, { type: "balance", at: Date.now() });
+  const { limitNanoUsd } = await edge.read(account, { type: "balance", at: Date.now() });
   return limitNanoUsd;
 }
 
 test("the first request starts the watcher, whose alarms credit what is final, once, and keep the ceiling", async () => {
   await chain.finalize();
   await eventually(async () => {
-    const { limitNanoUsd } = await edge.ask(ceilingPartition, { type: "ceiling", at: Date.now() });
+    const { limitNanoUsd } = await edge.read(ceilingPartition, { type: "ceiling", at: Date.now() });
     assert.equal(limitNanoUsd, 50_000_000_000);
   }, 15_000);
-  const { key } = await edge.fund(address);
+  const { key } = await edge.account(1_000_000_000, { address });
   const before = (await balance()) ?? 0;
   await chain.activate(address, 3_000_000n);
   await eventually(async () => {

@@ -88,7 +88,7 @@ test("the conformance suite passes, and leaves nothing of it out", async (contex
   assert.equal(code, 0, said.slice(Math.max(0, said.indexOf("failing tests"))).slice(0, 5_000));
   assert.match(said, /pass \d{3}/);
   assert.doesNotMatch(said, /^\s*\ufe63 (?!curl|Chromium)/m, "skipped, and no client that this machine lacks");
-  assert.doesNotMatch(edge.said(), /"level":"alert","event":"(?!chain")/);
+  assert.doesNotMatch(edge.output(), /"level":"alert","event":"(?!chain")/);
   // What a Worker throws is a 500 of the runtime, which has no id.
-  assert.doesNotMatch(edge.said(), /Uncaught exception/);
+  assert.doesNotMatch(edge.output(), /Uncaught exception/);
 });

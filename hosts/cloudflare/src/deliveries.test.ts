@@ -134,27 +134,27 @@ test("what an object was delivering when its process died is made by the next qu
   try {
     const address = "0x00000000000000000000000000000000000000dd";
     const account = accountPartition(address);
-    const { digest } = await edge.fund(address);
+    const { digest } = await edge.account(1_000_000_000, { address });
     const hold = { id: "req_a", at: Date.now(), amountNanoUsd: 1_000, leaseMs: 900_000 };
     const payer = { kind: "key", digest } as const;
     await edge.put(account, { type: "reserve", ...hold, payer, followers: [ceilingPartition], detail: "{}" });
     await edge.put(ceilingPartition, { type: "reserveCeiling", ...hold, owner: account });
-    await edge.call(ceilingPartition, "refuse", 1_000);
+    await edge.object(ceilingPartition, "refuse", 1_000);
     const end = { id: "req_a", at: Date.now(), chargeNanoUsd: 700, lossNanoUsd: 0, detail: "{}" } as const;
     assert.deepEqual(await edge.put(account, { type: "settle", ...end }), { status: "settled" });
     const settledAt = Date.now();
-    const ceiling = () => edge.ask(ceilingPartition, { type: "ceiling", at: Date.now() });
+    const ceiling = () => edge.read(ceilingPartition, { type: "ceiling", at: Date.now() });
     assert.equal((await ceiling()).heldNanoUsd, 1_000);
 
     await edge.restart();
     // The account's alarm rings 2 s after the settlement: after a slow restart it has made the delivery already.
     const { heldNanoUsd } = await ceiling();
     if (Date.now() - settledAt < 2_000) assert.equal(heldNanoUsd, 1_000);
-    await edge.ask(account, { type: "balance", at: Date.now() });
+    await edge.read(account, { type: "balance", at: Date.now() });
     await eventually(async () => {
       const { heldNanoUsd, settledNanoUsd } = await ceiling();
       assert.deepEqual([heldNanoUsd, settledNanoUsd], [0, 700]);
-      const journal = await edge.ask(journalPartition(utcDay(Date.now())), { type: "journal" });
+      const journal = await edge.read(journalPartition(utcDay(Date.now())), { type: "journal" });
       assert.deepEqual(journal, { settledNanoUsd: 700 });
     }, 10_000);
   } finally {

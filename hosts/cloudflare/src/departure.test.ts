@@ -38,7 +38,7 @@ const departures: [name: string, address: Address, leave: (key: string) => Promi
     async (key) => {
       const body = { max_tokens: 500, messages: [{ role: "user", content: "[[tokens=450]][[delay=45000]]" }] };
       const signal = AbortSignal.timeout(1_000);
-      await assert.rejects(edge.chat(key, body, { signal, headers: edge.leaving(signal) }));
+      await assert.rejects(edge.chat(key, body, { signal }));
     },
   ],
 ];
@@ -50,10 +50,10 @@ test("what takes 45 s is given up 25 s after its client left, and is final befor
 });
 
 async function assertFinal(address: Address, leave: (key: string) => Promise<void>): Promise<void> {
-  const { key } = await edge.fund(address);
+  const { key } = await edge.account(1_000_000_000, { address });
   await leave(key);
   const leftAt = performance.now();
-  const balance = () => edge.ask(accountPartition(address), { type: "balance", at: Date.now() });
+  const balance = () => edge.read(accountPartition(address), { type: "balance", at: Date.now() });
 
   await new Promise((resolve) => setTimeout(resolve, 22_000));
   const { heldNanoUsd } = await balance();
@@ -67,7 +67,7 @@ async function assertFinal(address: Address, leave: (key: string) => Promise<voi
   const finalMs = performance.now() - leftAt;
   assert.ok(finalMs > 23_000 && finalMs < CUT_MS, `final after ${Math.round(finalMs)} ms`);
   await eventually(async () => {
-    const ceiling = await edge.ask(ceilingPartition, { type: "ceiling", at: Date.now() });
+    const ceiling = await edge.read(ceilingPartition, { type: "ceiling", at: Date.now() });
     assert.equal(ceiling.heldNanoUsd, 0);
   }, CUT_MS);
 }

@@ -1,17 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { TestAccount } from "@inference/gateway/test/fund";
 import { billed, checkSums, providerRecords, settledOf, sum } from "@inference/gateway/test/settlement/audit";
 import { openChatStream } from "@inference/gateway/test/settlement/chat-stream";
-import type { HostUnderTest, TestAccount } from "@inference/gateway/test/settlement/host-under-test";
 import { assertBilledExactly, chatBody, makeTag, paidFor, pay, USD } from "@inference/gateway/test/settlement/pay";
 import type { CommandType } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
-import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type Edge, startEdge } from "./testing/edge.ts";
-import { hostOf } from "./testing/edge-host.ts";
 import type { Eviction, Moment } from "./testing/evicting-worker.ts";
-import { type ShiftedClock, shiftedClock } from "./testing/shifted-clock.ts";
+import { endHolds } from "./testing/open-holds.ts";
 
 /**
  * Objects are evicted whenever the runtime wants to: here at each step of a request's life, before it, once it is
@@ -23,21 +21,9 @@ const steps: CommandType[] = ["reserve", "reserveCeiling", "checkpoint", "settle
 const evicted: Record<string, number> = {};
 
 let edge: Edge;
-let host: HostUnderTest;
-let clock: ShiftedClock;
-const accounts: Address[] = [];
 before(async () => {
-  edge = await startEdge({}, { entry: new URL("testing/evicting-worker.ts", import.meta.url) });
-  const made = hostOf(edge);
-  host = {
-    ...made,
-    async account(balanceNanoUsd) {
-      const account = await made.account(balanceNanoUsd);
-      accounts.push(account.address);
-      return account;
-    },
-  };
-  clock = shiftedClock(edge);
+  const entry = new URL("testing/evicting-worker.ts", import.meta.url);
+  edge = await startEdge({}, { entry, ceilingNanoUsd: 1_000_000_000_000 });
 });
 after(() => edge?.stop());
 
@@ -63,7 +49,7 @@ for (const stream of [true, false]) {
       if (step === "checkpoint" && !stream) continue;
       test(`${stream ? "a stream" : "a whole answer"} does not notice an eviction at ${step}, ${moment}`, async () => {
         const { over } = await evictAt({ step, moment, times: 1 });
-        const paid = await pay(host, "/v1/chat/completions", chatBody("sim-small", "[[tokens=5]]", { stream }));
+        const paid = await pay(edge, "/v1/chat/completions", chatBody("sim-small", "[[tokens=5]]", { stream }));
         assert.equal(await over(), 1);
         assert.equal(paid.status, 200, paid.text);
         assertBilledExactly(paid);
@@ -72,17 +58,17 @@ for (const stream of [true, false]) {
   }
 }
 test("a stream does not notice that its objects are evicted while it is open", async () => {
-  const account = await host.account(USD);
+  const account = await edge.account(USD);
   const tag = makeTag();
   const body = chatBody("sim-small", "[[tokens=20]][[drip=10]]")(tag);
-  const stream = await openChatStream(host, account, body);
+  const stream = await openChatStream(edge, account, body);
   await stream.readUntil(() => stream.tokens() > 3);
   for (const partition of [accountPartition(account.address), ceilingPartition]) {
-    await assert.rejects(edge.call(partition, "evict"));
+    await assert.rejects(edge.object(partition, "evict"));
   }
   assert.ok(await stream.readAll());
   assert.equal(stream.tokens(), 20);
-  assertBilledExactly(await paidFor(host, account, tag));
+  assertBilledExactly(await paidFor(edge, account, tag));
 });
 
 test("where an object is evicted at every try, what was served is charged once, and the rest is free", async () => {
@@ -90,15 +76,15 @@ test("where an object is evicted at every try, what was served is charged once, 
   let failures = 0;
   for (const step of steps) {
     for (const moment of moments) {
-      const account = await host.account(USD);
+      const account = await edge.account(USD);
       const tag = makeTag();
       const { over } = await evictAt({ step, moment, times: 1_000 });
       const body = chatBody("sim-small", "[[tokens=5]]", { stream: true })(tag);
-      const response = await host.call("/v1/chat/completions", { key: account.key, body });
+      const response = await edge.call("/v1/chat/completions", { key: account.key, body });
       const isServed = (await response.text()).endsWith("data: [DONE]\n\n");
       if (step === "settle") {
         failures += 1;
-        await eventually(() => assert.ok(edge.said().split("settle_failed").length > failures, "the last try"));
+        await eventually(() => assert.ok(edge.output().split("settle_failed").length > failures, "the last try"));
       }
       const times = await over();
       assert.ok(times >= (isServed ? 1 : 2), `${step}, ${moment}: ${times} times`);
@@ -106,10 +92,10 @@ test("where an object is evicted at every try, what was served is charged once, 
     }
   }
   const addresses = made.map(({ account }) => account.address);
-  await clock.endHolds([...addresses.map(accountPartition), ceilingPartition]);
+  await endHolds(edge, [...addresses.map(accountPartition), ceilingPartition]);
   for (const { account, tag, isServed, name } of made) {
-    const charges = (await settledOf(host, account.address)).map(({ receipt }) => receipt.chargeNanoUsd);
-    const bills = providerRecords(host, tag).map(billed);
+    const charges = (await settledOf(edge, account.address)).map(({ receipt }) => receipt.chargeNanoUsd);
+    const bills = providerRecords(edge, tag).map(billed);
     if (isServed) assert.deepEqual(charges, bills, name);
     else assert.deepEqual([sum(charges), charges.length <= 1], [0, true], name);
     const wasStopped = name.startsWith("reserve");
@@ -140,11 +126,11 @@ const leftovers: [step: CommandType, name: string, left: { deliveredNanoUsd?: nu
 for (const [step, name, { deliveredNanoUsd = 0, upstreamId = null }] of leftovers) {
   for (const moment of moments) {
     test(`the sweeper, evicted at ${step}, ${moment}, ends what left ${name}`, async () => {
-      const { address } = await host.account(USD);
+      const { address } = await edge.account(USD);
       const account = accountPartition(address);
       const isAlone = name === "nothing but the ceiling's hold";
-      const [{ digest = "" } = {}] = await host.rows("key", account);
-      const hold = { id: `${makeTag()}left`, at: clock.now(), amountNanoUsd: 1_000, leaseMs: 15 * 60_000 };
+      const [{ digest = "" } = {}] = await edge.rows("key", account);
+      const hold = { id: `${makeTag()}left`, at: edge.now(), amountNanoUsd: 1_000, leaseMs: 15 * 60_000 };
       const detail = JSON.stringify({
         route: "chat",
         model: "sim-small",
@@ -163,16 +149,16 @@ for (const [step, name, { deliveredNanoUsd = 0, upstreamId = null }] of leftover
         await edge.put(account, { type: "checkpoint", id: hold.id, deliveredNanoUsd, upstreamId });
       }
       const { over } = await evictAt({ step, moment, times: 1 });
-      await clock.endHolds([account, ceilingPartition]);
+      await endHolds(edge, [account, ceilingPartition]);
       assert.equal(await over(), 1);
-      const charges = (await settledOf(host, address)).map(({ receipt }) => receipt.chargeNanoUsd);
+      const charges = (await settledOf(edge, address)).map(({ receipt }) => receipt.chargeNanoUsd);
       assert.deepEqual(charges, isAlone ? [] : [deliveredNanoUsd]);
     });
   }
 }
 
 test("with all of it over: accounts, journals and the ceiling are one number, and each step was evicted at", async () => {
-  await checkSums(host, accounts);
+  await checkSums(edge);
   console.log(`evicted: ${JSON.stringify(evicted)}`);
   for (const step of new Set([...steps, ...leftovers.map(([step]) => step)])) {
     for (const moment of moments) assert.ok((evicted[`${step}, ${moment}`] ?? 0) > 0, `${step}, ${moment}`);

@@ -14,7 +14,7 @@ const AMOUNT = 1_000_000;
 
 before(async () => {
   edge = await startEdge();
-  ({ digest } = await edge.fund(address));
+  ({ digest } = await edge.account(1_000_000_000, { address }));
 });
 
 after(() => edge?.stop());
@@ -43,7 +43,7 @@ async function leaveHold(id: string, options: Left): Promise<void> {
 
 async function heldAndSettled(partition: string): Promise<[held: number, settled: number]> {
   const type = partition === ceilingPartition ? "ceiling" : "balance";
-  const { heldNanoUsd, settledNanoUsd } = await edge.ask(partition, { type, at: Date.now() });
+  const { heldNanoUsd, settledNanoUsd } = await edge.read(partition, { type, at: Date.now() });
   return [heldNanoUsd, settledNanoUsd];
 }
 
@@ -60,11 +60,11 @@ test("a hold whose lease lapsed is ended by its object's alarm, by what its chec
   await leaveHold("req_a2", { leaseMs: 1_000 });
   assert.deepEqual(await heldAndSettled(account), [2 * AMOUNT, 0]);
   await assertBooks([0, 700], 15_000);
-  const receipt = await edge.ask(account, { type: "receipt", id: "req_a1" });
+  const receipt = await edge.read(account, { type: "receipt", id: "req_a1" });
   assert.equal(receipt?.chargeNanoUsd, 700);
-  assert.equal((await edge.ask(account, { type: "receipt", id: "req_a2" }))?.outcome, "released");
+  assert.equal((await edge.read(account, { type: "receipt", id: "req_a2" }))?.outcome, "released");
   await eventually(async () => {
-    assert.deepEqual(await edge.ask(journalPartition(utcDay(Date.now())), { type: "journal" }), {
+    assert.deepEqual(await edge.read(journalPartition(utcDay(Date.now())), { type: "journal" }), {
       settledNanoUsd: 700,
     });
   });
@@ -95,29 +95,29 @@ test("leases that lapsed while the process was dead are seen to after its start"
 test("an alarm that was lost is set again by the next question to its object", async () => {
   await leaveHold("req_d", { leaseMs: 3_000, delivered: 50 });
   // It ends before it can answer.
-  await assert.rejects(edge.call(account, "loseAlarm"), /ledger's door answered 500/);
+  await assert.rejects(edge.object(account, "loseAlarm"), /ledger's door answered 500/);
   await assertBooks([0, 850], 20_000);
 });
 
 test("a delivery that fails more often than the runtime tries an alarm is made at last, once", async () => {
-  await edge.call(ceilingPartition, "refuse", 8 * 2);
+  await edge.object(ceilingPartition, "refuse", 8 * 2);
   await leaveHold("req_e", { leaseMs: 60_000 });
   const end = { type: "settle", id: "req_e", at: Date.now(), chargeNanoUsd: 30, lossNanoUsd: 0, detail: "{}" } as const;
   assert.deepEqual(await edge.put(account, end), { status: "settled" });
   // Its caller got no reply, and asks again.
   assert.deepEqual(await edge.put(account, end), { status: "settled" });
   await assertBooks([0, 880], 40_000);
-  assert.equal(await edge.call(ceilingPartition, "refusalsLeft"), 0);
+  assert.equal(await edge.object(ceilingPartition, "refusalsLeft"), 0);
 });
 
 test("that a delivery was made is written down by the next commit, or else by the alarm: it is not made again", async () => {
   const outboxes = async () => [
-    ((await edge.call(account, "rows", account, "outbox")) as unknown[]).length,
-    ((await edge.call(account, "storedRows", account, "outbox")) as unknown[]).length,
+    ((await edge.object(account, "rows", account, "outbox")) as unknown[]).length,
+    ((await edge.object(account, "storedRows", account, "outbox")) as unknown[]).length,
   ];
   for (const [id, write] of [
     ["req_g", () => leaveHold("req_h", { leaseMs: 60_000 })],
-    ["req_h", () => edge.call(account, "ring")],
+    ["req_h", () => edge.object(account, "ring")],
   ] as const) {
     if (id === "req_g") await leaveHold(id, { leaseMs: 60_000 });
     const end = { type: "release", id, at: Date.now(), lossNanoUsd: 0, detail: "{}" } as const;
@@ -129,8 +129,8 @@ test("that a delivery was made is written down by the next commit, or else by th
 });
 
 test("what an object does by itself cannot be called from afar", async () => {
-  await assert.rejects(edge.call(account, "deliverSoon"), /ledger's door answered 500/);
-  await eventually(async () => assert.match(edge.said(), /does not implement the method "deliverSoon"/));
+  await assert.rejects(edge.object(account, "deliverSoon"), /ledger's door answered 500/);
+  await eventually(async () => assert.match(edge.output(), /does not implement the method "deliverSoon"/));
 });
 
 test("what is over is forgotten, and what is not stays", async () => {
@@ -142,7 +142,7 @@ test("what is over is forgotten, and what is not stays", async () => {
   for (const nonce of nonces) {
     assert.deepEqual(await edge.put(account, { type: "consumeNonce", at, ...nonce }), { status: "consumed" });
   }
-  await edge.call(account, "ring");
+  await edge.object(account, "ring");
   await eventually(async () => {
     const again = await edge.put(account, { type: "consumeNonce", at, ...(nonces[0] as (typeof nonces)[0]) });
     assert.deepEqual(again, { status: "consumed" });
@@ -154,7 +154,7 @@ test("what is over is forgotten, and what is not stays", async () => {
 test("a hold whose answer the provider has a record of is settled with it, at the prices it was made at", async () => {
   const response = await fetch(`${edge.simulator.url}/chat/completions`, {
     method: "POST",
-    headers: { authorization: "Bearer master-key", "content-type": "application/json" },
+    headers: { authorization: `Bearer ${edge.simulator.simulator.masterKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "sim-small", messages: [{ role: "user", content: "[[prompt=40]][[tokens=100]]" }] }),
   });
   const { id: upstreamId } = (await response.json()) as { id: string };

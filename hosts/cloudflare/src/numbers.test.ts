@@ -19,7 +19,7 @@ const TRAPS = 15;
 
 test("every column of a number takes whole ones up to 2^53 exactly, and nothing else", async () => {
   const numbers = tableNames.flatMap((table) => columnsOf(table).filter(({ kind }) => /^(amount|integer)/.test(kind)));
-  const attempts = (await edge.call(account, "tryRows", account)) as Attempt[];
+  const attempts = (await edge.object(account, "tryRows", account)) as Attempt[];
   assert.equal(attempts.length, numbers.length * (TRAPS + 2));
   for (const { column, name, error, stored } of attempts) {
     const what = `${column}: ${name}: ${error}`;

@@ -41,17 +41,17 @@ test("an account that has too much to deliver admits nothing new, ends what is u
   const address = "0x00000000000000000000000000000000000000da";
   const account = accountPartition(address);
   const journal = journalPartition(utcDay(Date.now()));
-  const { key, digest } = await edge.fund(address);
-  const balance = () => edge.ask(account, { type: "balance", at: Date.now() });
-  const uses = async () => (await edge.ask(journal, { type: "journal" })).settledNanoUsd;
-  const left = async () => ((await edge.call(account, "rows", account, "outbox")) as unknown[]).length;
+  const { key, digest } = await edge.account(1_000_000_000, { address });
+  const balance = () => edge.read(account, { type: "balance", at: Date.now() });
+  const uses = async () => (await edge.read(journal, { type: "journal" })).settledNanoUsd;
+  const left = async () => ((await edge.object(account, "rows", account, "outbox")) as unknown[]).length;
   const say = (text: string) => ({ messages: [{ role: "user", content: text }] });
   const earlier = await uses();
-  await edge.call(journal, "outOfService", true);
+  await edge.object(journal, "outOfService", true);
   const at = Date.now();
   assert.equal(await reserve(account, digest, "req_held", at), "reserved");
   const fill = Array.from({ length: MOST_UNDELIVERED - 1 }, (_, index) => useOf(address, journal, index));
-  await edge.call(account, "write", account, fill);
+  await edge.object(account, "write", account, fill);
 
   const stream = await edge.chat(key, { stream: true, ...say("[[tokens=20]][[drip=250]]") });
   assert.equal(stream.status, 200);
@@ -65,12 +65,12 @@ test("an account that has too much to deliver admits nothing new, ends what is u
     const { error } = (await refused.json()) as { error: { code: string } };
     assert.deepEqual([refused.status, error.code], [503, "ledger_unavailable"]);
     assert.equal(refused.headers.get("retry-after"), "2");
-    assert.match(edge.said(), /"event":"ledger_unavailable",.*deliveries are left/);
+    assert.match(edge.output(), /"event":"ledger_unavailable",.*deliveries are left/);
     await assert.rejects(reserve(account, digest, "req_new"), /ledger's door answered 500/);
   };
   await refuse();
   await refuse();
-  const alerts = edge.said().match(/"level":"alert","event":"ledger",.*deliveries are left/g);
+  const alerts = edge.output().match(/"level":"alert","event":"ledger",.*deliveries are left/g);
   assert.equal(alerts?.length, 1);
   const now = await balance();
   assert.deepEqual([now.heldNanoUsd, now.settledNanoUsd], [heldNanoUsd, settledNanoUsd]);
@@ -80,27 +80,27 @@ test("an account that has too much to deliver admits nothing new, ends what is u
   assert.deepEqual(await edge.put(account, settleOf("req_held", 700)), { status: "settled" });
   await eventually(async () => assert.equal((await balance()).heldNanoUsd, 0));
   // It ends before it can answer, and who wakes has all of it to deliver.
-  await assert.rejects(edge.call(account, "loseAlarm"), /ledger's door answered 500/);
+  await assert.rejects(edge.object(account, "loseAlarm"), /ledger's door answered 500/);
   await refuse();
   await eventually(async () => assert.equal(await left(), fill.length + 3), 20_000);
 
-  await edge.call(journal, "outOfService", false);
+  await edge.object(journal, "outOfService", false);
   await eventually(async () => assert.equal(await left(), 0), 60_000);
   const again = await edge.chat(key, say("[[tokens=5]]"));
   assert.equal(again.status, 200, await again.text());
   const spent = (await balance()).settledNanoUsd;
   await eventually(async () => assert.equal(await uses(), earlier + fill.length + spent));
-  assert.doesNotMatch(edge.said(), /never held here/);
+  assert.doesNotMatch(edge.output(), /never held here/);
 });
 
 test("a delivery that is acknowledged after an alarm's last commit is written down by another alarm", async () => {
   const address = "0x00000000000000000000000000000000000000db";
   const account = accountPartition(address);
-  const { digest } = await edge.fund(address);
+  const { digest } = await edge.account(1_000_000_000, { address });
   await reserve(account, digest, "req_late");
-  await edge.call(account, "acknowledgeLate");
+  await edge.object(account, "acknowledgeLate");
   assert.deepEqual(await edge.put(account, settleOf("req_late", 700)), { status: "settled" });
-  const left = async () => ((await edge.call(account, "storedRows", account, "outbox")) as unknown[]).length;
+  const left = async () => ((await edge.object(account, "storedRows", account, "outbox")) as unknown[]).length;
   assert.equal(await left(), 2);
   await eventually(async () => assert.equal(await left(), 0), 20_000);
 });

@@ -113,7 +113,7 @@ for (const [setting, value, said] of [
       const health = (await (await fetch(`${edge.url}/healthz`)).json()) as { chain: string };
       assert.equal(health.chain, "halted");
     }, 15_000);
-    assert.match(edge.said(), said);
+    assert.match(edge.output(), said);
     const status = (await (await fetch(`${edge.url}/api/v1/status`)).json()) as { data: { contracts: object } };
     assert.deepEqual(status.data.contracts, {}, "nobody is told where to pay");
   });

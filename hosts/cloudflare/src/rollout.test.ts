@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { TestAccount } from "@inference/gateway/test/fund";
 import { checkSums, providerRecords, settledOf } from "@inference/gateway/test/settlement/audit";
-import type { HostUnderTest, TestAccount } from "@inference/gateway/test/settlement/host-under-test";
 import { assertBilledExactly, chatBody, makeTag, pay, USD } from "@inference/gateway/test/settlement/pay";
 import { accountPartition, ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { type Edge, startEdge } from "./testing/edge.ts";
-import { hostOf } from "./testing/edge-host.ts";
 import { type Front, startRollout, type Versions } from "./testing/rollout.ts";
 
 /**
@@ -22,22 +21,14 @@ const phases: [name: string, versions: Versions][] = [
 let [, versions] = phases[0] ?? assert.fail();
 let front: Front = "former";
 let edge: Edge;
-let host: HostUnderTest;
 before(async () => {
-  edge = await startEdge({}, { start: (options) => startRollout(options, versions, () => front) });
-  const made = hostOf(edge);
-  host = {
-    ...made,
-    async account(balanceNanoUsd) {
-      const account = await made.account(balanceNanoUsd);
-      accounts.push(account);
-      return account;
-    },
-  };
+  edge = await startEdge(
+    {},
+    { start: (options) => startRollout(options, versions, () => front), ceilingNanoUsd: 1_000_000_000_000 },
+  );
 });
 after(() => edge?.stop());
 
-const accounts: TestAccount[] = [];
 const HELD = 1_000;
 const CHARGE = 700;
 type Open = { id: string; account: Partition };
@@ -47,8 +38,8 @@ let open: Open[] = [];
 async function leaveHolds(): Promise<Open[]> {
   return Promise.all(
     (["former", "latter"] as const).map(async () => {
-      const account = accountPartition((await host.account(USD)).address);
-      const [{ digest = "" } = {}] = await host.rows("key", account);
+      const account = accountPartition((await edge.account(USD)).address);
+      const [{ digest = "" } = {}] = await edge.rows("key", account);
       const hold = { id: `${makeTag()}open`, at: Date.now(), amountNanoUsd: HELD, leaseMs: 600_000 };
       const payer = { kind: "key", digest } as const;
       const reserve = { type: "reserve", ...hold, payer, followers: [ceilingPartition], detail: "{}" } as const;
@@ -77,7 +68,7 @@ for (const [name, next] of phases) {
     assert.equal(said.version, versions.latter === "newer" ? 2 : undefined, "the ceiling is of another version");
     for (const { id, account } of open) {
       await settle({ id, account });
-      const [settled] = await settledOf(host, account.slice("account:".length) as TestAccount["address"]);
+      const [settled] = await settledOf(edge, account.slice("account:".length) as TestAccount["address"]);
       assert.equal(settled?.receipt.chargeNanoUsd, CHARGE);
     }
     for (const through of ["former", "latter"] as const) {
@@ -85,20 +76,19 @@ for (const [name, next] of phases) {
       // An account in each namespace.
       for (let n = 0; n < 2; n += 1) {
         for (const stream of [true, false]) {
-          const paid = await pay(host, "/v1/chat/completions", chatBody("sim-small", "[[tokens=5]]", { stream }));
+          const paid = await pay(edge, "/v1/chat/completions", chatBody("sim-small", "[[tokens=5]]", { stream }));
           assert.equal(paid.status, 200, paid.text);
           assertBilledExactly(paid);
         }
       }
     }
-    const addresses = accounts.map(({ address }) => address);
-    await checkSums(host, addresses);
+    await checkSums(edge);
     await assert.rejects(
       edge.put(ceilingPartition, { type: "greet" } as never),
       /ledger's door answered 500/,
       "a command that it does not know",
     );
-    await checkSums(host, addresses);
+    await checkSums(edge);
     open = await leaveHolds();
   });
 }
@@ -106,23 +96,23 @@ for (const [name, next] of phases) {
 test("what the newer version keeps in a row outlives the older one's writing it", async () => {
   front = "former";
   const [{ id, account } = assert.fail()] = open.filter(({ account }) => /[02468ace]$/.test(account));
-  assert.equal(await edge.call(account, "versionOf", id), 2);
+  assert.equal(await edge.object(account, "versionOf", id), 2);
   versions = { former: "older", latter: "older" };
   await edge.restart();
   for (const hold of open) await settle(hold);
   versions = { former: "newer", latter: "newer" };
   await edge.restart();
-  const holds = await host.rows("hold", account);
+  const holds = await edge.rows("hold", account);
   assert.equal(holds.find((hold) => hold.id === id)?.state, "settled");
-  assert.equal(await edge.call(account, "versionOf", id), 2);
+  assert.equal(await edge.object(account, "versionOf", id), 2);
 });
 
 test("an object whose schema is another version's is refused whole, and nothing is forwarded", async () => {
-  const account = await host.account(USD);
-  await assert.rejects(edge.call(accountPartition(account.address), "changeSchema"));
+  const account = await edge.account(USD);
+  await assert.rejects(edge.object(accountPartition(account.address), "changeSchema"));
   const tag = makeTag();
-  const response = await host.call("/v1/chat/completions", { key: account.key, body: chatBody("sim-small", "")(tag) });
+  const response = await edge.call("/v1/chat/completions", { key: account.key, body: chatBody("sim-small", "")(tag) });
   const { error } = (await response.json()) as { error: { code: string } };
   assert.deepEqual([response.status, error.code], [503, "ledger_unavailable"]);
-  assert.deepEqual(providerRecords(host, tag), []);
+  assert.deepEqual(providerRecords(edge, tag), []);
 });

@@ -18,21 +18,21 @@ test("one request, end to end: its charge is its receipt is the balance's change
   const address = "0x00000000000000000000000000000000000000aa";
   const account = accountPartition(address);
   const at = Date.now();
-  const { key } = await edge.fund(address);
+  const { key } = await edge.account(1_000_000_000, { address });
   const response = await edge.chat(key, { messages: [{ role: "user", content: "[[tokens=10]]" }] });
   const answer = (await response.json()) as { usage: { cost_nano_usd: number } };
   assert.equal(response.status, 200, JSON.stringify(answer));
   const charge = answer.usage.cost_nano_usd;
   assert.ok(charge > 0);
 
-  const receipt = await edge.ask(account, { type: "receipt", id: response.headers.get("x-request-id") ?? "" });
+  const receipt = await edge.read(account, { type: "receipt", id: response.headers.get("x-request-id") ?? "" });
   assert.equal(receipt?.chargeNanoUsd, charge);
-  const balance = await edge.ask(account, { type: "balance", at: Date.now() });
+  const balance = await edge.read(account, { type: "balance", at: Date.now() });
   assert.partialDeepStrictEqual(balance, { settledNanoUsd: charge, heldNanoUsd: 0 });
   await eventually(async () => {
-    const ceiling = await edge.ask(ceilingPartition, { type: "ceiling", at: Date.now() });
+    const ceiling = await edge.read(ceilingPartition, { type: "ceiling", at: Date.now() });
     assert.partialDeepStrictEqual(ceiling, { settledNanoUsd: charge, heldNanoUsd: 0 });
-    const journal = await edge.ask(journalPartition(utcDay(at)), { type: "journal" });
+    const journal = await edge.read(journalPartition(utcDay(at)), { type: "journal" });
     assert.deepEqual(journal, { settledNanoUsd: charge });
   });
 });
@@ -40,8 +40,8 @@ test("one request, end to end: its charge is its receipt is the balance's change
 test("the keys of an account that live are listed, the revoked ones not", async () => {
   const address = "0x00000000000000000000000000000000000000ac";
   const account = accountPartition(address);
-  await edge.fund(address);
-  const ids = async () => (await edge.ask(account, { type: "keys", at: Date.now() })).map(({ key }) => key.id);
+  await edge.account(1_000_000_000, { address });
+  const ids = async () => (await edge.read(account, { type: "keys", at: Date.now() })).map(({ key }) => key.id);
   const [keyId = assert.fail("it has none")] = await ids();
   await edge.put(account, { type: "revokeKey", at: Date.now(), keyId });
   assert.deepEqual(await ids(), []);
@@ -49,7 +49,7 @@ test("the keys of an account that live are listed, the revoked ones not", async 
 
 test("a stream is settled at what it used", async () => {
   const address = "0x00000000000000000000000000000000000000ab";
-  const { key } = await edge.fund(address);
+  const { key } = await edge.account(1_000_000_000, { address });
   const response = await edge.chat(key, {
     stream: true,
     stream_options: { include_usage: true },
@@ -59,7 +59,7 @@ test("a stream is settled at what it used", async () => {
   assert.match(text, /data: \[DONE\]\n\n$/);
   const charge = Number(/"cost_nano_usd":(\d+)/.exec(text)?.[1]);
   await eventually(async () => {
-    const balance = await edge.ask(accountPartition(address), { type: "balance", at: Date.now() });
+    const balance = await edge.read(accountPartition(address), { type: "balance", at: Date.now() });
     assert.partialDeepStrictEqual(balance, { settledNanoUsd: charge, heldNanoUsd: 0 });
   });
 });

@@ -22,25 +22,25 @@ async function assertNoneLeft(): Promise<void> {
 
 test("no timer is left once an alarm has forgotten what is over", async () => {
   const account = accountPartition("0x00000000000000000000000000000000000000f7");
-  await edge.fund("0x00000000000000000000000000000000000000f7");
+  await edge.account(1_000_000_000, { address: "0x00000000000000000000000000000000000000f7" });
   const over = { id: "overoverover", expiresAt: Date.now() - 5 * DAY_MS, digest: null };
-  await edge.call(account, "write", account, [{ table: "nonce", id: over.id, row: over }]);
-  await edge.call(account, "ring");
+  await edge.object(account, "write", account, [{ table: "nonce", id: over.id, row: over }]);
+  await edge.object(account, "ring");
   await eventually(async () => {
-    const nonces = (await edge.call(account, "rows", account, "nonce")) as { id: string }[];
+    const nonces = (await edge.object(account, "rows", account, "nonce")) as { id: string }[];
     assert.ok(!nonces.some(({ id }) => id === over.id));
   });
   await assertNoneLeft();
 });
 
 test("no timer is left once a request has been answered, whole or in a stream, or could not be reserved", async () => {
-  const { key } = await edge.fund("0x00000000000000000000000000000000000000f8");
+  const { key } = await edge.account(1_000_000_000, { address: "0x00000000000000000000000000000000000000f8" });
   for (const stream of [false, true]) {
     const response = await edge.chat(key, { stream, messages: [{ role: "user", content: "[[tokens=5]]" }] });
     assert.equal(response.status, 200, await response.text());
     await assertNoneLeft();
   }
-  await edge.call(ceilingPartition, "outOfService", true);
+  await edge.object(ceilingPartition, "outOfService", true);
   const response = await edge.chat(key, { messages: [{ role: "user", content: "[[tokens=5]]" }] });
   assert.equal(response.status, 503, await response.text());
   await assertNoneLeft();

@@ -16,7 +16,7 @@ let edge: Edge;
 before(async () => {
   edge = await startEdge();
 });
-afterEach(() => edge.call(ceilingPartition, "outOfService", false));
+afterEach(() => edge.object(ceilingPartition, "outOfService", false));
 after(() => edge?.stop());
 
 /** As many as one account may have in flight. */
@@ -29,12 +29,12 @@ async function fund() {
   wallets += 1;
   const address: Address = `0x${(0xf000 + wallets).toString(16).padStart(40, "0")}`;
   const account = accountPartition(address);
-  const { key } = await edge.fund(address);
+  const { key } = await edge.account(1_000_000_000, { address });
   // The prices are read, and the objects are there.
   await assertServed(key);
   const held = async () => ({
-    account: (await edge.ask(account, { type: "balance", at: Date.now() })).heldNanoUsd,
-    ceiling: (await edge.ask(ceilingPartition, { type: "ceiling", at: Date.now() })).heldNanoUsd,
+    account: (await edge.read(account, { type: "balance", at: Date.now() })).heldNanoUsd,
+    ceiling: (await edge.read(ceilingPartition, { type: "ceiling", at: Date.now() })).heldNanoUsd,
   });
   return { account, key, held };
 }
@@ -54,8 +54,8 @@ const nothing = { account: 0, ceiling: 0 };
 
 /** Takes an object out of service for a moment. Resolves once it is back. */
 async function outForAMoment(partition: string): Promise<{ back: Promise<void> }> {
-  await edge.call(partition, "outOfService", true);
-  const back = sleep(MOMENT_MS).then(async () => void (await edge.call(partition, "outOfService", false)));
+  await edge.object(partition, "outOfService", true);
+  const back = sleep(MOMENT_MS).then(async () => void (await edge.object(partition, "outOfService", false)));
   return { back };
 }
 
@@ -71,7 +71,7 @@ test("a moment without the ceiling's object keeps no account out: what was held 
 
 test("where the ceiling took a hold and its reply was lost, both sides let go of it within seconds", async () => {
   const { key, held } = await fund();
-  await edge.call(ceilingPartition, "loseReplies", 2, "reserveCeiling");
+  await edge.object(ceilingPartition, "loseReplies", 2, "reserveCeiling");
   await assertUnavailable(key);
   assert.equal((await held()).account, 0);
   await eventually(async () => assert.deepEqual(await held(), nothing));
@@ -80,7 +80,7 @@ test("where the ceiling took a hold and its reply was lost, both sides let go of
 
 test("where the account took a hold and its reply was lost, it lets go of it", async () => {
   const { account, key, held } = await fund();
-  await edge.call(account, "loseReplies", 2, "reserve");
+  await edge.object(account, "loseReplies", 2, "reserve");
   await assertUnavailable(key);
   assert.deepEqual(await held(), nothing);
   await assertServed(key);
@@ -89,15 +89,15 @@ test("where the account took a hold and its reply was lost, it lets go of it", a
 
 test("where the account's object is away as well, its holds end within seconds of its return", async () => {
   const { account, key, held } = await fund();
-  await edge.call(ceilingPartition, "outOfService", true);
-  await edge.call(account, "refuse", 12 * IN_FLIGHT, "release");
+  await edge.object(ceilingPartition, "outOfService", true);
+  await edge.object(account, "refuse", 12 * IN_FLIGHT, "release");
   const startedAt = performance.now();
   await Promise.all(Array.from({ length: IN_FLIGHT }, () => assertUnavailable(key)));
   const waitedMs = performance.now() - startedAt;
   assert.ok(waitedMs < 5_000, `answered after ${waitedMs} ms`);
   assert.ok((await held()).account > 0);
-  await edge.call(account, "refuse", 0, "release");
-  await edge.call(ceilingPartition, "outOfService", false);
+  await edge.object(account, "refuse", 0, "release");
+  await edge.object(ceilingPartition, "outOfService", false);
   await eventually(async () => assert.deepEqual(await held(), nothing), 15_000);
   await assertServed(key);
 });

@@ -3,8 +3,8 @@ import { after, before, test } from "node:test";
 import { defaultRequestLimits, limits } from "@inference/gateway/config";
 import { settledOne } from "@inference/gateway/test/settlement/audit";
 import { startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
-import { assertError } from "./testing/assert-error.ts";
-import { sendHttp } from "./testing/http-client.ts";
+import { assertError } from "@inference/gateway/test/assert-error";
+import { sendHttp } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** Each limit of a body's size: what is just as large is taken, and a byte more is not. */

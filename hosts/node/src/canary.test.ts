@@ -6,8 +6,8 @@ import { providerRecords } from "@inference/gateway/test/settlement/audit";
 import { startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { FAULTS } from "@inference/provider-simulator/faults";
-import { assertError } from "./testing/assert-error.ts";
-import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
+import { assertError } from "@inference/gateway/test/assert-error";
+import { sendHttp, type WireAnswer } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** Between a client and the provider passes what was meant to pass, and nothing else, in either direction. */

@@ -16,7 +16,7 @@ import {
   withFault,
 } from "@inference/gateway/test/settlement/pay";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { chatRequestBytes } from "./testing/http-client.ts";
+import { chatRequestBytes } from "@inference/gateway/test/http-client";
 import { startStack } from "./testing/stack.ts";
 
 describe("a provider that falls silent", () => {

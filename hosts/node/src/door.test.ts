@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { assertError } from "./testing/assert-error.ts";
-import { sendBytes, sendHttp } from "./testing/http-client.ts";
+import { assertError } from "@inference/gateway/test/assert-error";
+import { sendBytes, sendHttp } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** What a request may take of the gateway before anybody has paid for it: time, memory and connections. */

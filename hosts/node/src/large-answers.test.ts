@@ -124,3 +124,18 @@ test("the largest answer that is gathered for an Idempotency-Key is sent again",
     assert.ok((await answer.arrayBuffer()).byteLength > limits.replayedBytes);
   }
 });
+
+test("an answer that is kept for its Idempotency-Key is not sent to an account that leaves its answers unread", async () => {
+  const account = await stack.account(USD);
+  const headers = { "idempotency-key": "unread" };
+  const body = { model: "sim-embedding", input: "x" };
+  provider.say({ body: '{"data":[{"embedding":[1]}],"usage":{"prompt_tokens":1,"total_tokens":1}}' });
+  const ask = () => stack.call("/v1/embeddings", { key: account.key, body, headers });
+  assert.equal((await ask()).status, 200);
+  const held = stack.gateway.heldAnswers.open(`account:${account.address}`);
+  held.set(1024 * 1024 * 1024);
+  const refused = await ask();
+  assert.deepEqual([refused.status, /"code":"(\w+)"/.exec(await refused.text())?.[1]], [429, "rate_limited"]);
+  held.set(0);
+  assert.equal((await ask()).headers.get("idempotent-replayed"), "true");
+});

@@ -4,6 +4,7 @@ import { limits } from "@inference/gateway/config";
 import { UpstreamFailure } from "@inference/gateway/environment";
 import { settledOf, settledOne } from "@inference/gateway/test/settlement/audit";
 import { chunksIn, openChatStream } from "@inference/gateway/test/settlement/chat-stream";
+import { routeBodies } from "@inference/gateway/test/settlement/faulty-settlements";
 import { leaveAtOnce, payAndLeave, SMALL, USD } from "@inference/gateway/test/settlement/pay";
 import {
   type StubAnswer,
@@ -15,8 +16,8 @@ import type { Command, Reply } from "@inference/ledger/commands";
 import { accountPartition } from "@inference/ledger/partition";
 import type { Saga } from "@inference/ledger/saga";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { assertError } from "./testing/assert-error.ts";
-import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
+import { assertError } from "@inference/gateway/test/assert-error";
+import { sendHttp, type WireAnswer } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** Requests whose ledger or provider fails them while they run. */
@@ -162,6 +163,28 @@ describe("an answer whose end the ledger does not have", () => {
     const { receipt, hold } = await settledOne(stack, account.address);
     const prompt = hold.amountNanoUsd - chat.max_tokens * SMALL.completionNanoUsd;
     assert.ok(Math.abs(receipt.chargeNanoUsd - prompt) <= 1, `${receipt.chargeNanoUsd} of ${prompt}`);
+  });
+
+  test("no route reaches the provider when the ledger cannot write", async () => {
+    const account = await stack.account(USD);
+    let asked = 0;
+    provider.say({
+      async *body() {
+        asked += 1;
+        yield "{}";
+      },
+    });
+    const refuse = () => Promise.reject(new LedgerUnavailable("no"));
+    await withGate(stack, ["reserve"], refuse, async () => {
+      for (const [path, makeBody] of Object.entries(routeBodies)) {
+        const answer = await stack.call(path, { key: account.key, body: makeBody("x") });
+        assert.equal(answer.status, 503, path);
+        assert.match(await answer.text(), /"code":"ledger_unavailable"/);
+      }
+    });
+    assert.equal(asked, 0);
+    provider.say(answerOf("sim-small"));
+    assert.equal((await ask(stack, account)).status, 200, "and then again");
   });
 
   test("a failed request has its answer while the disk is full, and its hold ends later", async () => {

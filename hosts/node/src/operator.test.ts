@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { settledOf } from "@inference/gateway/test/settlement/audit";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { sendHttp } from "./testing/http-client.ts";
+import { sendHttp } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** What whoever runs the gateway sees of it and sets for everybody. */

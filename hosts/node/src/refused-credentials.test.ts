@@ -5,7 +5,7 @@ import { accountPartition, agentPartition, identityPartition } from "@inference/
 import { send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { sendBytes } from "./testing/http-client.ts";
+import { sendBytes } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** Credentials that are good no more, in the hands of somebody who wants to keep their owner out. */

@@ -2,15 +2,13 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { identityPartition } from "@inference/ledger/partition";
-import { send } from "@inference/ledger/saga";
 import type { Address } from "@inference/protocol/credential";
 import { formatSiweMessage } from "@inference/protocol/siwe";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { assertError } from "./testing/assert-error.ts";
+import { assertError } from "@inference/gateway/test/assert-error";
 import { bytesInUse } from "./testing/heap.ts";
-import { sendHttp, type WireAnswer } from "./testing/http-client.ts";
+import { sendHttp, type WireAnswer } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** Nobody can take for themselves what all share: memory, turns at the provider, the node, the provider's good name. */
@@ -30,21 +28,9 @@ function ask(stack: Stack, { key }: { key: string }, body: object): Promise<Wire
 let lastIdentity = 0;
 
 /** A session as anybody gets one for a signature. */
-async function freeSession(stack: Stack, at = Date.now()): Promise<TestAccount> {
+async function freeSession(stack: Stack): Promise<{ key: string }> {
   lastIdentity += 1;
-  const address: Address = `0xf${lastIdentity.toString(16).padStart(39, "0")}`;
-  const { text, digest } = stack.gateway.credentials.issue("is", address);
-  await stack.ledger.run(() =>
-    send(identityPartition(address), {
-      type: "openSession",
-      at,
-      digest,
-      address,
-      agentToken: null,
-      expiresAt: at + 3_600_000,
-    }),
-  );
-  return { address, key: text };
+  return { key: await stack.openSession(`0xf${lastIdentity.toString(16).padStart(39, "0")}`) };
 }
 
 /** Requests whose bodies never end. */
@@ -331,7 +317,7 @@ describe("the operator's node", () => {
 });
 
 describe("the questions about sessions", () => {
-  const look = (stack: Stack, { key }: TestAccount, address: string): Promise<WireAnswer> => {
+  const look = (stack: Stack, { key }: { key: string }, address: string): Promise<WireAnswer> => {
     const headers = { authorization: `Bearer ${key}`, "x-forwarded-for": address };
     return sendHttp(stack.url, { method: "GET", path: "/api/v1/key", headers });
   };
@@ -373,7 +359,7 @@ describe("the questions about sessions", () => {
     };
     const stack = await startStack({ now: () => now, chain: { capacityToday } });
     try {
-      const session = await freeSession(stack, now);
+      const session = await freeSession(stack);
       for (const [passedMs, asks] of [
         [0, 1],
         [9 * 60_000, 1],

@@ -3,7 +3,7 @@ import type { Command, CommandType } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { Bindings } from "../bindings.ts";
 import type { Outcome } from "../deliveries.ts";
-import worker, { PartitionObject as ShiftedPartitionObject } from "./shifted-worker.ts";
+import worker, { PartitionObject as ObjectUnderTest } from "./worker-under-test.ts";
 
 export { ChainObject } from "../chain-object.ts";
 
@@ -21,7 +21,7 @@ function isDue(step: CommandType): boolean {
 }
 
 /** The object under test, which is evicted at the step that is named. */
-export class PartitionObject extends ShiftedPartitionObject {
+export class PartitionObject extends ObjectUnderTest {
   constructor(ctx: DurableObjectState, env: Bindings) {
     // A commit in three writes the tables.
     super(ctx, env, { slots: 3, characters: 100_000 });

@@ -1,4 +1,4 @@
-import type { ExecutionContext } from "@cloudflare/workers-types";
+import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-types";
 import type { Command, CommandType } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
@@ -8,17 +8,33 @@ import type { Outcome } from "../deliveries.ts";
 import { makeEdgeLedger } from "../ledger.ts";
 import { openOwnRows } from "../own-rows.ts";
 import { PartitionObject as RealPartitionObject } from "../partition-object.ts";
+import type { LogBounds } from "../row-log.ts";
 import worker from "../worker.ts";
 
 export { ChainObject } from "../chain-object.ts";
 
-/** The object as it is, and what may happen to it. */
+/** What a test has set: the clock that everything here goes by, how much shorter timers are, and the provider. */
+const turned = { aheadMs: 0, hurry: 1, provider: "" };
+const { fetch: realFetch, setTimeout: realSetTimeout } = globalThis;
+const realNow = Date.now;
+Date.now = () => realNow() + turned.aheadMs;
+globalThis.setTimeout = ((callback: () => void, ms = 0) =>
+  realSetTimeout(callback, ms / turned.hurry)) as typeof setTimeout;
+
+/** The object as it is, whose alarms ring by that clock, and what may happen to it. */
 export class PartitionObject extends RealPartitionObject {
   #refused: CommandType = "follow";
   #refusals = 0;
   #lost: CommandType | undefined;
   #losses = 0;
   #isOut = false;
+
+  constructor(ctx: DurableObjectState, env: Bindings, bounds?: LogBounds) {
+    const { storage } = ctx;
+    const setAlarm = storage.setAlarm.bind(storage);
+    storage.setAlarm = (at) => setAlarm(Number(at) - turned.aheadMs);
+    super(ctx, env, bounds);
+  }
 
   override async executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
     if (this.#isOut) throw new Error("out of service");
@@ -81,10 +97,13 @@ export class PartitionObject extends RealPartitionObject {
     this.ownRows.commit();
   }
 
-  /** The rows of a table, as the answer to a question. */
-  async rows(partition: Partition, table: TableName): Promise<unknown[]> {
+  /** The rows of a table, or the one with this id, as the answer to a question. */
+  async rows(partition: Partition, table: TableName, id?: string): Promise<unknown[]> {
     await this.read(partition, { type: "cursor" });
-    return this.ownRows.of(partition).list(table, { limit: 100_000 });
+    const rows = this.ownRows.of(partition);
+    if (id === undefined) return rows.list(table, { limit: 100_000 });
+    const row = rows.get(table, id);
+    return row === undefined ? [] : [row];
   }
 
   /** As whoever wakes next will find them. */
@@ -100,24 +119,30 @@ export class PartitionObject extends RealPartitionObject {
 
 const outOfOrder: Outcome = { failed: "out of order" };
 
+type Asked = {
+  partition: string;
+  command?: Command;
+  query?: never;
+  call?: [string, ...unknown[]];
+  keyValue?: ["get" | "put" | "delete", string, string];
+};
+
 /** The Worker as it is, and beside it a door for tests to put commands and questions to a partition. */
 export default {
   async fetch(request: Request, bindings: Bindings, event: ExecutionContext): Promise<Response> {
     // An address whose host is none is no URL, and no door.
     if (!URL.canParse(request.url)) return worker.fetch(request, bindings, event);
-    const { pathname, searchParams } = new URL(request.url);
-    if (pathname === "/__hurry") return hurry(Number(searchParams.get("times")));
-    if (pathname === "/__say") {
-      console.log(searchParams.get("text"));
-      return new Response();
-    }
+    const { pathname } = new URL(request.url);
+    if (pathname === "/__set") return set(await request.json(), bindings);
     if (pathname !== "/__ledger") return worker.fetch(signalled(request), bindings, event);
-    const { partition, command, query, call } = (await request.json()) as {
-      partition: string;
-      command?: Command;
-      query?: never;
-      call?: [string, ...unknown[]];
-    };
+    const { partition, command, query, call, keyValue } = (await request.json()) as Asked;
+    if (keyValue !== undefined) {
+      const [method, key, value] = keyValue;
+      const { KEY_VALUE } = bindings;
+      if (method === "put") await KEY_VALUE.put(key, value);
+      if (method === "delete") await KEY_VALUE.delete(key);
+      return Response.json(method === "get" ? await KEY_VALUE.get(key) : null);
+    }
     const ledger = makeEdgeLedger(bindings, { background: (work) => event.waitUntil(work) });
     if (command !== undefined) return Response.json(await ledger.run(() => send(partition, command)));
     if (query !== undefined) return Response.json(await ledger.read(partition, query as never));
@@ -128,6 +153,17 @@ export default {
     return Response.json((await object[method]?.(...args)) ?? null);
   },
 };
+
+function set({ say, ...what }: Partial<typeof turned> & { say?: string }, bindings: Bindings): Response {
+  Object.assign(turned, what);
+  if (say !== undefined) console.log(say);
+  const { UPSTREAM_BASE_URL: simulator = "" } = bindings as unknown as Record<string, string>;
+  globalThis.fetch = ((input: RequestInfo, init?: RequestInit) => {
+    const isAsked = turned.provider !== "" && typeof input === "string" && input.startsWith(simulator);
+    return realFetch(isAsked ? turned.provider + input.slice(simulator.length) : input, init);
+  }) as typeof fetch;
+  return new Response();
+}
 
 /**
  * Production says through the request's signal that a client left before its answer began; local workerd notices it only
@@ -142,11 +178,4 @@ function signalled(request: Request): Request {
     () => undefined,
   );
   return new Request(request, { signal: left.signal });
-}
-
-/** Makes every timer from now on this many times shorter. */
-function hurry(times: number): Response {
-  const { setTimeout } = globalThis;
-  globalThis.setTimeout = ((callback: () => void, ms = 0) => setTimeout(callback, ms / times)) as typeof setTimeout;
-  return new Response();
 }

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BookedKey, bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
+import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
+import type { TestAccount } from "@inference/gateway/test/fund";
 import { tableNames } from "@inference/ledger/schema";
 import { openDatabase } from "../database.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
@@ -177,7 +178,11 @@ test("a gateway that dies at one side of any of a request's commits: nobody hear
 });
 
 /** What the client got before the connection broke. */
-async function hear(victim: Running, { key }: BookedKey, stream: boolean): Promise<{ bytes: number; whole: boolean }> {
+async function hear(
+  victim: Running,
+  { key }: TestAccount,
+  stream: boolean,
+): Promise<{ bytes: number; whole: boolean }> {
   let bytes = 0;
   try {
     const response = await fetch(`${gatewayUrl(victim.ready)}/v1/chat/completions`, {
@@ -200,7 +205,7 @@ async function hear(victim: Running, { key }: BookedKey, stream: boolean): Promi
 function checkCut(
   file: string,
   cut: Cut,
-  key: BookedKey,
+  key: TestAccount,
   heard: { bytes: number; whole: boolean },
   billed: number,
 ): void {
@@ -220,7 +225,7 @@ function checkCut(
   if (cut.commitIs === "settle") assert.equal(billed, 1, where);
 }
 
-function receiptsOf(file: string, key: BookedKey | undefined): Record<string, unknown>[] {
+function receiptsOf(file: string, key: TestAccount | undefined): Record<string, unknown>[] {
   const database = openDatabase(file);
   try {
     return database.prepare("SELECT * FROM receipt_row WHERE partition = ?").all(`account:${key?.address}`);
@@ -230,7 +235,7 @@ function receiptsOf(file: string, key: BookedKey | undefined): Record<string, un
 }
 
 /** Waits until what the last death left has been ended, and so until nothing but requests makes commits. */
-async function nothingHeld(victim: Running, keys: readonly BookedKey[]): Promise<void> {
+async function nothingHeld(victim: Running, keys: readonly TestAccount[]): Promise<void> {
   for (const { key } of keys) {
     for (let tries = 0; ; tries++) {
       assert.ok(tries < 500, "what the last death left is still held");

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BookedKey, bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
+import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
+import type { TestAccount } from "@inference/gateway/test/fund";
 import { openDatabase } from "../database.ts";
 import { auditBooks, withBooks } from "./books.ts";
 import { gatewayEnvironment, gatewayUrl, type Running, start, startProvider } from "./processes.ts";
@@ -70,7 +71,7 @@ test("a named request is paid once, whichever of its commits its gateway died at
 
 type Said = { status: number; isReplayed: boolean; text: string };
 
-async function post(gateway: Running, { key }: BookedKey, stream: boolean): Promise<Said> {
+async function post(gateway: Running, { key }: TestAccount, stream: boolean): Promise<Said> {
   const response = await fetch(`${gatewayUrl(gateway.ready)}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "idempotency-key": "once" },
@@ -81,7 +82,7 @@ async function post(gateway: Running, { key }: BookedKey, stream: boolean): Prom
 }
 
 /** As a client does that is told to wait a second, only faster. */
-async function postUntilAnswered(gateway: Running, key: BookedKey, stream: boolean): Promise<Said> {
+async function postUntilAnswered(gateway: Running, key: TestAccount, stream: boolean): Promise<Said> {
   for (let tries = 0; tries < 500; tries++) {
     const said = await post(gateway, key, stream);
     if (!said.text.includes('"code":"idempotency_in_progress"')) return said;
@@ -90,7 +91,7 @@ async function postUntilAnswered(gateway: Running, key: BookedKey, stream: boole
   return assert.fail("it is in progress for ever");
 }
 
-async function nothingHeld(gateway: Running, { key }: BookedKey): Promise<void> {
+async function nothingHeld(gateway: Running, { key }: TestAccount): Promise<void> {
   for (let tries = 0; tries < 500; tries++) {
     const headers = { authorization: `Bearer ${key}` };
     const response = await fetch(`${gatewayUrl(gateway.ready)}/api/v1/credits`, { headers });
@@ -112,7 +113,7 @@ function checkEnd({ ends, stream }: Cut, { status, isReplayed, text }: Said, whe
 }
 
 /** What an account was charged, request by request. */
-function chargesOf(file: string, key: BookedKey | undefined): unknown[] {
+function chargesOf(file: string, key: TestAccount | undefined): unknown[] {
   const database = openDatabase(file);
   try {
     const sql = "SELECT charge_nano_usd FROM receipt_row WHERE partition = ? AND charge_nano_usd > 0";

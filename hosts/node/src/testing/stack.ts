@@ -12,16 +12,16 @@ import {
 } from "@inference/gateway/config";
 import type { Environment, LogFields } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
+import { forgetAll } from "@inference/gateway/jobs/forget";
+import type { TestAccount } from "@inference/gateway/test/fund";
+import { type HostOptions, type HostUnderTest, hostOf } from "@inference/gateway/test/host";
 import { noLimits } from "@inference/gateway/test/no-limits";
-import type { HostOptions, HostUnderTest, TestAccount } from "@inference/gateway/test/settlement/host-under-test";
-import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { ceilingPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { tableSql } from "@inference/ledger/sql";
 import type { Tables } from "@inference/ledger/tables";
 import type { ChainReader } from "@inference/protocol/chain-reader";
-import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
-import type { Window } from "@inference/protocol/window";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { makeBackground } from "../background.ts";
 import { openDatabase } from "../database.ts";
@@ -35,9 +35,7 @@ import { openUpstream } from "../upstream.ts";
  * The gateway over real HTTP, on a real file, in front of the provider simulator, in one process: everything but a
  * chain. Accounts are credited in the ledger directly.
  */
-export type Stack = Own & Omit<HostUnderTest, keyof Own>;
-type Own = {
-  url: string;
+export type Stack = HostUnderTest & {
   gateway: Gateway;
   ledger: NodeLedger;
   /** The master key at the provider: must appear in no byte that leaves. */
@@ -45,9 +43,6 @@ type Own = {
   logged: { level: string; event: string; fields: LogFields }[];
   /** The gateway's file, to look into. */
   database: DatabaseSync;
-  account(balanceNanoUsd: NanoUsd, limit?: { window: Window; limitNanoUsd: NanoUsd }): Promise<TestAccount>;
-  call(path: string, init?: { key?: string; body?: unknown; method?: string; signal?: AbortSignal }): Promise<Response>;
-  balance(address: Address): Promise<{ settledNanoUsd: number; heldNanoUsd: number; availableNanoUsd: number }>;
 };
 
 export type { TestAccount };
@@ -67,10 +62,11 @@ export type StackOptions = HostOptions & {
 };
 
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  let aheadMs = 0;
   const {
     ceilingNanoUsd = 1_000_000_000_000,
     drainMs = defaultDrainMs,
-    now = Date.now,
+    now = () => Date.now() + aheadMs,
     hurry = 1,
     subKeys = false,
     makeApp: makeAppOf = makeApp,
@@ -137,7 +133,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd }));
   const { stalledReaderMs: STALLED_READER_MS } = gateway.config.request;
   const server = await listen(makeAppOf(gateway), { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS });
-  return {
+  return hostOf({
     url: server.url,
     gateway,
     ledger,
@@ -145,40 +141,33 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     canary,
     logged,
     database,
-    account: (balanceNanoUsd, limit) => makeAccount(gateway, balanceNanoUsd, limit),
-    call: (path, { key, body, method = body === undefined ? "GET" : "POST", signal } = {}) =>
-      fetch(`${server.url}${path}`, {
-        method,
-        headers: {
-          "content-type": "application/json",
-          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-        },
-        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-        ...(signal === undefined ? {} : { signal }),
-      }),
+    credentials: gateway.credentials,
+    put: (partition, command) => ledger.run(() => send(partition, command)),
     read: ledger.read,
-    async rows(table, partition) {
+    async rows(table, partition, id) {
       await ledger.flush();
-      const { list, toRow } = tableSql[table];
-      const stored = database.prepare(list).all(partition, "", 100_000);
+      const { select, list, toRow } = tableSql[table];
+      const stored =
+        id === undefined
+          ? database.prepare(list).all(partition, "", 100_000)
+          : database.prepare(select).all(partition, id);
       return stored.map((columns) => toRow(columns) as Tables[typeof table]);
     },
-    usageAlerts: async (requestId) =>
+    keyValue,
+    said: async (text) =>
       logged
-        .filter(({ level, event, fields }) => level === "alert" && event === "usage" && fields.request === requestId)
-        .map(({ fields }) => String(fields.alert)),
-    modelAlerts: async (requestId) =>
-      logged
-        .filter(({ event, fields }) => event === "other_model" && fields.request === requestId)
-        .map(({ fields }) => String(fields.answered)),
-    lossAlerts: async (requestId) =>
-      logged
-        .filter(({ level, event, fields }) => level === "alert" && event === "loss" && fields.request === requestId)
-        .map(({ fields }) => Number(fields.lossNanoUsd)),
-    async balance(address) {
-      const view = await ledger.read(accountPartition(address), { type: "balance", at: now() });
-      return { ...view, availableNanoUsd: view.availableNanoUsd ?? 0 };
+        .map(({ level, event, fields }) => ({ level, event, ...fields }))
+        .filter((line) => JSON.stringify(line).includes(text)),
+    now,
+    async goTo(at) {
+      aheadMs = at - Date.now();
+      // The job that reads prices again goes by a timer, which knows nothing of this clock.
+      await gateway.prices.refresh();
     },
+    async forget() {
+      await forgetAll(gateway, new AbortController().signal);
+    },
+    headersFor: () => ({}),
     async stop() {
       await server.close();
       await background.settled(5_000);
@@ -189,40 +178,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       keyValue.close();
       rmSync(folder, { recursive: true });
     },
-  };
-}
-
-let lastAccount = 0;
-
-async function makeAccount(
-  gateway: Gateway,
-  balanceNanoUsd: NanoUsd,
-  limit: { window: Window; limitNanoUsd: NanoUsd } | undefined,
-): Promise<TestAccount> {
-  lastAccount += 1;
-  const number = lastAccount;
-  const address: Address = `0x${number.toString(16).padStart(40, "0")}`;
-  const { text, digest, label } = gateway.credentials.issue("ik", address);
-  const { ledger, clock } = gateway.environment;
-  const at = clock.now();
-  await ledger.run(function* () {
-    const partition = accountPartition(address);
-    yield* send(partition, { type: "credit", id: `test:${number}`, at, amountNanoUsd: balanceNanoUsd, detail: "{}" });
-    yield* send(partition, {
-      type: "createKey",
-      at,
-      keyId: `key_${number}`,
-      digest,
-      label,
-      name: "test",
-      window: limit?.window ?? "lifetime",
-      limitNanoUsd: limit?.limitNanoUsd ?? null,
-      expiresAt: null,
-      nonce: `nonce${number}nonce`,
-      nonceExpiresAt: at,
-    });
   });
-  return { address, key: text };
 }
 
 const noChain: ChainReader = {

@@ -2,21 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { NanoUsd } from "@inference/protocol/money";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { type Window, windowEnd } from "@inference/protocol/window";
-import { limits } from "../src/config.ts";
-
-/** A gateway on some host, in front of the provider simulator, and its clock: what a URL alone cannot be asked for. */
-export type TimedHost = {
-  url: string;
-  /** Where the simulator is told to do otherwise. */
-  controlUrl: string;
-  /** A key of a new account with a dollar. */
-  key(limit?: { window: Window; limitNanoUsd: NanoUsd }): Promise<string>;
-  now(): number;
-  /** Its clock goes on from there, and prices that are old by then are read again: at once, or with the next request. */
-  goTo(at: number): Promise<void>;
-  stop(): Promise<void>;
-};
+import { windowEnd } from "@inference/protocol/window";
+import { limits } from "../../src/config.ts";
+import type { HostUnderTest, StartHost } from "../host.ts";
 
 const LIMIT_NANO_USD = 1_000_000_000;
 /** Time enough to be admitted, on a busy machine too. */
@@ -26,16 +14,17 @@ const SLOWLY = "[[tokens=10]][[drip=300]]";
 const MORE_SLOWLY = "[[tokens=10]][[drip=800]]";
 
 /** Time as a customer meets it: for every host. */
-export function testTime(startHost: () => Promise<TimedHost>): void {
+export function testTime(startHost: StartHost): void {
   describe("a request belongs to the moment of its admission", () => {
-    let host: TimedHost;
+    let host: HostUnderTest;
     before(async () => {
-      host = await startHost();
+      // It changes prices, and turns the clock back.
+      host = await startHost({ fresh: true });
     });
     after(() => host?.stop());
 
     test("over midnight it is settled on the day before, with its key's limit of that day", async () => {
-      const key = await host.key({ window: "day", limitNanoUsd: LIMIT_NANO_USD });
+      const key = (await host.account(LIMIT_NANO_USD, { window: "day", limitNanoUsd: LIMIT_NANO_USD })).key;
       // That of a month's end, which ends two windows.
       const midnight = windowEnd("month", host.now()) ?? assert.fail("a month ends");
       await host.goTo(midnight - MINUTE_MS);
@@ -59,14 +48,14 @@ export function testTime(startHost: () => Promise<TimedHost>): void {
     });
 
     test("a price that changes while it runs is the next request's", async () => {
-      const key = await host.key();
+      const key = (await host.account(LIMIT_NANO_USD)).key;
       const charge = await chargeOf(host, key, await ask(host, key, "[[tokens=10]]"));
       const { snapshot } = (await dataOf(host, key, "/status")).prices;
 
       const during = await ask(host, key, MORE_SLOWLY);
       const prices = { "sim-small": { input: { usd: 1.5 }, output: { usd: 6 } } };
       const config = { method: "POST", body: JSON.stringify({ prices }) };
-      assert.equal((await fetch(`${host.controlUrl}/config`, config)).status, 200);
+      assert.equal((await fetch(`${host.simulator.controlUrl}/config`, config)).status, 200);
       await host.goTo(host.now() + limits.catalogueRefreshMs);
       await eventually(async () => (await dataOf(host, key, "/status")).prices.snapshot !== snapshot);
       assert.ok(await isHeld(host, key), "it was over before they were");
@@ -79,7 +68,7 @@ export function testTime(startHost: () => Promise<TimedHost>): void {
 }
 
 /** A stream that was admitted. All are asked for with prompts of one length. */
-async function ask(host: TimedHost, key: string, markers: string): Promise<Response> {
+async function ask(host: HostUnderTest, key: string, markers: string): Promise<Response> {
   const response = await fetch(`${host.url}/api/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
@@ -95,12 +84,12 @@ async function ask(host: TimedHost, key: string, markers: string): Promise<Respo
 }
 
 /** Whether a request of this account has still to be settled. */
-async function isHeld(host: TimedHost, key: string): Promise<boolean> {
+async function isHeld(host: HostUnderTest, key: string): Promise<boolean> {
   return (await dataOf(host, key, "/credits")).reserved_nano_usd > 0;
 }
 
 /** By its receipt, once it has come to its end. */
-async function chargeOf(host: TimedHost, key: string, stream: Response): Promise<NanoUsd> {
+async function chargeOf(host: HostUnderTest, key: string, stream: Response): Promise<NanoUsd> {
   assert.match(await stream.text(), /data: \[DONE\]\n\n$/);
   const charge = await eventually(async () => {
     const response = await get(host, key, `/generation?id=${stream.headers.get("x-request-id")}`);
@@ -111,7 +100,7 @@ async function chargeOf(host: TimedHost, key: string, stream: Response): Promise
 }
 
 /** What the day of the gateway's clock has seen, of the key and of all. */
-async function booksOf(host: TimedHost, key: string) {
+async function booksOf(host: HostUnderTest, key: string) {
   const own = await dataOf(host, key, "/key");
   const { ceiling } = await dataOf(host, key, "/status");
   const credits = await dataOf(host, key, "/credits");
@@ -138,12 +127,12 @@ type Data = {
   prices: { snapshot: string };
 };
 
-async function dataOf(host: TimedHost, key: string, path: string): Promise<Data> {
+async function dataOf(host: HostUnderTest, key: string, path: string): Promise<Data> {
   const response = await get(host, key, path);
   assert.equal(response.status, 200, await response.clone().text());
   return ((await response.json()) as { data: Data }).data;
 }
 
-function get(host: TimedHost, key: string, path: string): Promise<Response> {
+function get(host: HostUnderTest, key: string, path: string): Promise<Response> {
   return fetch(`${host.url}/api/v1${path}`, { headers: { authorization: `Bearer ${key}` } });
 }

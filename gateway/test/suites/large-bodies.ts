@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { checkAccount, providerRecord, settledOne } from "./audit.ts";
-import type { HostUnderTest, StartHost } from "./host-under-test.ts";
-import { makeTag } from "./pay.ts";
+import type { HostUnderTest, StartHost } from "../host.ts";
+import { checkAccount, providerRecord, settledOne } from "../settlement/audit.ts";
+import { makeTag } from "../settlement/pay.ts";
 
 const USD = 1_000_000_000;
 const CHAT = "/v1/chat/completions";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { HostUnderTest, StartHost } from "./host-under-test.ts";
-import { chatBody, makeTag, USD } from "./pay.ts";
+import type { HostUnderTest, StartHost } from "../host.ts";
+import { chatBody, makeTag, USD } from "../settlement/pay.ts";
 
 type Health = { status: string; checks: { provider: string }; action?: string };
 
@@ -48,7 +48,8 @@ async function readHealth({ url }: HostUnderTest): Promise<{ code: number; healt
 }
 
 async function withHost(start: StartHost, work: (host: HostUnderTest) => Promise<void>): Promise<void> {
-  const host = await start();
+  // Nothing is known of its key yet.
+  const host = await start({ fresh: true });
   try {
     await work(host);
   } finally {

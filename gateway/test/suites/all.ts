@@ -1,0 +1,35 @@
+import type { StartHost } from "../host.ts";
+import { testDepartures } from "../settlement/departures.ts";
+import { testExactSettlements } from "../settlement/exact-settlements.ts";
+import { testFaultySettlements } from "../settlement/faulty-settlements.ts";
+import { testActivity } from "./activity.ts";
+import { testBadInput } from "./bad-input.ts";
+import { testCatalogueReads } from "./catalogue-reads.ts";
+import { testForgetting } from "./forgetting.ts";
+import { testFreeModel } from "./free-model.ts";
+import { testIdempotency } from "./idempotency.ts";
+import { testLargeBodies } from "./large-bodies.ts";
+import { testOddAnswers } from "../settlement/odd-answers.ts";
+import { testOddStreams } from "../settlement/odd-streams.ts";
+import { testLimits } from "./limits.ts";
+import { testRefusedKey } from "./refused-key.ts";
+import { testTime } from "./time.ts";
+
+/** What every host passes: each behaviour of the gateway is written once. Those that turn the clock come last. */
+export function testGateway(start: StartHost): void {
+  testExactSettlements(start);
+  testFaultySettlements(start);
+  testOddAnswers(start);
+  testOddStreams(start);
+  testDepartures(start);
+  testLargeBodies(start);
+  testBadInput(start);
+  testLimits(start);
+  testFreeModel(start);
+  testRefusedKey(start);
+  testCatalogueReads(start);
+  testIdempotency(start);
+  testActivity(start);
+  testForgetting(start);
+  testTime(start);
+}

@@ -1,0 +1,621 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+import { randomBytes } from "node:crypto";
+import { accountPartition } from "@inference/ledger/partition";
+import { makeCredentials } from "../../src/auth/credentials.ts";
+import { assertError, type WireError } from "../assert-error.ts";
+import { sendBytes, sendHttp, type WireAnswer, type WireRequest } from "../http-client.ts";
+import type { TestAccount } from "../fund.ts";
+import type { HostUnderTest, StartHost } from "../host.ts";
+
+/**
+ * Every way to ask wrongly, through real HTTP: an error of the table each, nothing held, nothing charged, nothing
+ * forwarded.
+ */
+const USD = 1_000_000_000;
+const CHAT = "/v1/chat/completions";
+
+export function testBadInput(start: StartHost): void {
+  describe("a request that is wrong", () => {
+    let host: HostUnderTest;
+    let account: TestAccount;
+    before(async () => {
+      host = await start();
+      account = await host.account(USD);
+    });
+    after(() => host?.stop());
+
+    function forwarded(): number {
+      return host.simulator.simulator.records.select(({ method }) => method === "POST", 100_000).length;
+    }
+
+    /** None of it moved a nano-dollar. */
+    afterEach(async () => {
+      const { settledNanoUsd, heldNanoUsd } = await host.balance(account.address);
+      assert.deepEqual([settledNanoUsd, heldNanoUsd], [0, 0]);
+      assert.deepEqual(await host.rows("receipt", accountPartition(account.address)), []);
+    });
+
+    /** Fails if the request reached the provider. */
+    async function untouched<T>(act: () => Promise<T>): Promise<T> {
+      const before = forwarded();
+      const result = await act();
+      assert.equal(forwarded(), before, "the provider saw it");
+      return result;
+    }
+
+    function post(path: string, body: string | Uint8Array, more: Partial<WireRequest> = {}): Promise<WireAnswer> {
+      const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+      return sendHttp(host.url, { path, body, headers, ...more });
+    }
+
+    async function refused(path: string, body: unknown, status: number, code: string): Promise<WireError> {
+      const text = typeof body === "string" ? body : JSON.stringify(body);
+      return untouched(async () => assertError(await post(path, text), status, code));
+    }
+
+    const chat = { model: "sim-small", messages: [{ role: "user", content: "hello" }], max_tokens: 10 };
+
+    describe("a body", () => {
+      const malformed: Record<string, string> = {
+        empty: "",
+        "not JSON": "{model:1}",
+        "cut off": JSON.stringify(chat).slice(0, -3),
+        "two objects": `${JSON.stringify(chat)}${JSON.stringify(chat)}`,
+        "an array": "[]",
+        null: "null",
+        "a string": '"hello"',
+        "a number": "1",
+        "a key twice": `{"model":"sim-small","model":"sim-dear","messages":[{"role":"user","content":"x"}]}`,
+        "a key twice, once escaped": `{"model":"sim-small","mod\\u0065l":"sim-dear","messages":[{"role":"user","content":"x"}]}`,
+        "a key twice, inside": `{"model":"sim-small","messages":[{"role":"user","role":"system","content":"x"}]}`,
+        "100,000 levels deep": `{"model":"sim-small","messages":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
+        "100,000 levels of objects": `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
+        "a NUL outside of strings": `{"model":\u0000"sim-small"}`,
+      };
+      for (const [name, body] of Object.entries(malformed)) {
+        test(`${name} is an invalid request on every route`, async () => {
+          for (const route of [
+            "chat/completions",
+            "embeddings",
+            "images/generations",
+            "image/generate",
+            "audio/speech",
+          ]) {
+            await refused(`/v1/${route}`, body, 400, "invalid_request");
+            await refused(`/api/v1/${route}`, body, 400, "invalid_request");
+          }
+        });
+      }
+
+      test("with a million keys is refused quickly", async () => {
+        const keys = Array.from({ length: 500_000 }, (_, index) => `"k${index.toString(36)}":0`);
+        const startedAt = performance.now();
+        await refused(CHAT, `{"model":"sim-small",${keys.join(",")}}`, 400, "invalid_request");
+        const objects = `{"model":"sim-small","messages":[${"{},".repeat(1_000_000)}{}]}`;
+        await refused(CHAT, objects, 400, "invalid_request");
+        assert.ok(performance.now() - startedAt < 5_000);
+      });
+
+      test("cannot reach a prototype", async () => {
+        for (const key of ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"]) {
+          await refused(
+            CHAT,
+            `{"${key}":{"model":"sim-dear"},${JSON.stringify(chat).slice(1)}`,
+            400,
+            "unsupported_parameter",
+          );
+          await refused(CHAT, { ...chat, model: key }, 404, "model_not_found");
+        }
+        assert.equal(({} as Record<string, unknown>).model, undefined);
+      });
+
+      test("of bytes that are not UTF-8 is an invalid request", async () => {
+        const text = JSON.stringify({ ...chat, messages: [{ role: "user", content: "XX" }] });
+        for (const bytes of ["fffe", "c080", "eda080", "c3"]) {
+          const body = Buffer.concat([
+            Buffer.from(text.split("XX")[0] ?? ""),
+            Buffer.from(bytes, "hex"),
+            Buffer.from('"}]}'),
+          ]);
+          await untouched(async () => assertError(await post(CHAT, body), 400, "invalid_request"));
+        }
+        const utf16 = Buffer.from(text, "utf16le");
+        await untouched(async () => assertError(await post(CHAT, utf16), 400, "invalid_request"));
+      });
+
+      test("too large is refused, with and without a content-length", async () => {
+        const large = { ...chat, messages: [{ role: "user", content: "x".repeat(8 * 1024 * 1024) }] };
+        for (const [path, body] of [
+          [CHAT, JSON.stringify(large)],
+          ["/v1/embeddings", JSON.stringify({ model: "sim-embedding", input: "x".repeat(1024 * 1024) })],
+        ] as const) {
+          for (const chunked of [false, true]) {
+            const answer = await untouched(() => post(path, body, { chunked }));
+            assert.equal(typeof assertError(answer, 413, "request_too_large").metadata?.max_bytes, "number");
+          }
+        }
+      });
+
+      test("announced as too large is refused before it is sent", async () => {
+        const head = `POST ${CHAT} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\nauthorization: Bearer ${account.key}\r\n`;
+        const text = await untouched(() =>
+          sendBytes(host.url, `${head}content-type: application/json\r\ncontent-length: 999999999999\r\n\r\n{`),
+        );
+        assert.match(text, /^HTTP\/1\.1 413 /);
+        assert.match(text, /"code":"request_too_large"/);
+      });
+
+      test("of another media type, or without one, is refused", async () => {
+        const authorization = `Bearer ${account.key}`;
+        for (const type of [
+          "text/plain",
+          "application/x-www-form-urlencoded",
+          "multipart/form-data; boundary=x",
+          "application/jsonx",
+          "json",
+          "",
+        ]) {
+          const headers = { authorization, "content-type": type };
+          const answer = await untouched(() => post(CHAT, JSON.stringify(chat), { headers }));
+          assertError(answer, 415, "unsupported_media_type");
+        }
+        const answer = await untouched(() => post(CHAT, JSON.stringify(chat), { headers: { authorization } }));
+        assertError(answer, 415, "unsupported_media_type");
+      });
+
+      test("with a content-encoding is refused", async () => {
+        for (const encoding of ["gzip", "deflate", "br", "identity, gzip", "chunked"]) {
+          const headers = {
+            authorization: `Bearer ${account.key}`,
+            "content-type": "application/json",
+            "content-encoding": encoding,
+          };
+          const answer = await untouched(() => post(CHAT, JSON.stringify(chat), { headers }));
+          assertError(answer, 415, "unsupported_media_type");
+        }
+      });
+    });
+
+    describe("a field", () => {
+      const invalid: Record<string, [path: string, body: object]> = {
+        "no model": ["/v1/chat/completions", { messages: chat.messages }],
+        "a model that is a number": [CHAT, { ...chat, model: 7 }],
+        "a model that is null": [CHAT, { ...chat, model: null }],
+        "an empty list of messages": [CHAT, { ...chat, messages: [] }],
+        "messages that are a string": [CHAT, { ...chat, messages: "hello" }],
+        "a role nobody has": [CHAT, { ...chat, messages: [{ role: "root", content: "x" }] }],
+        "a content that is a number": [CHAT, { ...chat, messages: [{ role: "user", content: 7 }] }],
+        "an assistant that says nothing": [CHAT, { ...chat, messages: [{ role: "assistant" }] }],
+        "a temperature in words": [CHAT, { ...chat, temperature: "hot" }],
+        "no choices": [CHAT, { ...chat, n: 0 }],
+        "128 choices": [CHAT, { ...chat, n: 128 }],
+        "half a choice": [CHAT, { ...chat, n: 1.5 }],
+        "a stream in words": [CHAT, { ...chat, stream: "true" }],
+        "ten thousand stops": [CHAT, { ...chat, stop: Array.from({ length: 10_000 }, String) }],
+        "an embedding model in a chat": [CHAT, { ...chat, model: "sim-embedding" }],
+        "an image model in a chat": [CHAT, { ...chat, model: "sim-image" }],
+        "a text model for embeddings": ["/v1/embeddings", { model: "sim-small", input: "x" }],
+        "a text model for images": ["/v1/images/generations", { model: "sim-small", prompt: "x" }],
+        "a speech model for images": ["/v1/image/generate", { model: "sim-speech", prompt: "x" }],
+        "an image model for speech": ["/v1/audio/speech", { model: "sim-image", input: "x" }],
+        "no input": ["/v1/embeddings", { model: "sim-embedding" }],
+        "an empty input": ["/v1/embeddings", { model: "sim-embedding", input: "" }],
+        "an input of nothing": ["/v1/embeddings", { model: "sim-embedding", input: [] }],
+        "an input of tokens": ["/v1/embeddings", { model: "sim-embedding", input: [1, 2, 3] }],
+        "an input of lists of tokens": ["/v1/embeddings", { model: "sim-embedding", input: [[1, 2], [3]] }],
+        "ten thousand inputs": [
+          "/v1/embeddings",
+          { model: "sim-embedding", input: Array.from({ length: 10_000 }, String) },
+        ],
+        "no prompt": ["/v1/images/generations", { model: "sim-image" }],
+        "a size of another kind": ["/v1/images/generations", { model: "sim-image", prompt: "x", size: "1x1" }],
+        "no variants": ["/v1/image/generate", { model: "sim-image", prompt: "x", variants: 0 }],
+        "five variants": ["/v1/image/generate", { model: "sim-image", prompt: "x", variants: 5 }],
+        "a resolution nobody listed": [
+          "/v1/image/generate",
+          { model: "sim-image-sizes", prompt: "x", resolution: "8K" },
+        ],
+        "a quality nobody listed": [
+          "/v1/image/generate",
+          { model: "sim-image-quality", prompt: "x", quality: "ultra" },
+        ],
+        "a million characters of speech": ["/v1/audio/speech", { model: "sim-speech", input: "x".repeat(1_000_000) }],
+        "a voice nobody has": ["/v1/audio/speech", { model: "sim-speech", input: "x", voice: "nobody" }],
+        "a format nobody has": ["/v1/audio/speech", { model: "sim-speech-hd", input: "x", response_format: "opus" }],
+      };
+      for (const [name, [path, body]] of Object.entries(invalid)) {
+        test(`${name} is an invalid request`, async () => {
+          const error = await refused(path, body, 400, "invalid_request");
+          assert.ok(error.param !== null, "which field?");
+        });
+      }
+
+      test("that has a price nobody modelled is refused by name", async () => {
+        const priced: [path: string, body: object, param: string][] = [
+          [CHAT, { ...chat, web_search: true }, "web_search"],
+          [CHAT, { ...chat, web_search_options: {} }, "web_search_options"],
+          [CHAT, { ...chat, plugins: [{ id: "web" }] }, "plugins"],
+          [CHAT, { ...chat, service_tier: "priority" }, "service_tier"],
+          [CHAT, { ...chat, audio: { voice: "x" } }, "audio"],
+          [CHAT, { ...chat, character_slug: "x" }, "character_slug"],
+          [CHAT, { ...chat, tools: [{ type: "web_search" }] }, "tools[0].type"],
+          ["/v1/image/generate", { model: "sim-image", prompt: "x", enhance_prompt: true }, "enhance_prompt"],
+          ["/v1/image/generate", { model: "sim-image", prompt: "x", enable_web_search: true }, "enable_web_search"],
+          ["/v1/images/generations", { model: "sim-image", prompt: "x", style_references: [1] }, "style_references"],
+        ];
+        for (const [path, body, param] of priced) {
+          assert.equal((await refused(path, body, 400, "unpriced_option")).param, param);
+        }
+      });
+
+      test("that changes what is asked for, or that nobody knows, is refused by name", async () => {
+        const unknown: [path: string, body: object, param: string][] = [
+          [CHAT, { ...chat, store: true }, "store"],
+          [CHAT, { ...chat, best_of: 3 }, "best_of"],
+          [CHAT, { ...chat, functions: [{}] }, "functions"],
+          [CHAT, { ...chat, venice_parameters: { enable_web_search: "on" } }, "venice_parameters"],
+          [CHAT, { ...chat, never_heard_of: 1 }, "never_heard_of"],
+          [CHAT, { ...chat, Model: "sim-dear" }, "Model"],
+          ["/v1/embeddings", { model: "sim-embedding", input: "x", never_heard_of: 1 }, "never_heard_of"],
+          ["/v1/images/generations", { model: "sim-image", prompt: "x", n: 2 }, "n"],
+          ["/v1/audio/speech", { model: "sim-speech", input: "x", instructions: "sing" }, "instructions"],
+        ];
+        for (const [path, body, param] of unknown) {
+          assert.equal((await refused(path, body, 400, "unsupported_parameter")).param, param);
+        }
+      });
+
+      test("naming a model that is not served is a model not found", async () => {
+        const names = [
+          "nobody",
+          "SIM-SMALL",
+          "sim-small ",
+          " sim-small",
+          "sim-unpriced",
+          "sim-transcribe",
+          "sim-video",
+          "../sim-small",
+          "sim-small\u0000",
+          "x".repeat(5_000),
+          "",
+        ];
+        for (const model of names) {
+          const code = model === "" ? /model_not_found|invalid_request/ : /model_not_found/;
+          const answer = await untouched(() => post(CHAT, JSON.stringify({ ...chat, model })));
+          const { error } = JSON.parse(answer.text) as { error: WireError };
+          assert.match(error.code, code, model);
+          assertError(answer, error.code === "model_not_found" ? 404 : 400, error.code);
+          assert.equal(error.param, "model");
+        }
+        await refused(CHAT, { ...chat, model: "sim-small:online" }, 400, "unsupported_parameter");
+      });
+
+      test("max_tokens that is no count of tokens is refused, under both of its names", async () => {
+        const wrong = [
+          "0",
+          "-1",
+          "1.5",
+          "1e400",
+          "9007199254740993",
+          "1000000000",
+          '"100"',
+          "true",
+          "[]",
+          "{}",
+          "16385",
+        ];
+        for (const param of ["max_tokens", "max_completion_tokens"]) {
+          for (const value of wrong) {
+            const { max_tokens: _, ...rest } = chat;
+            const body = `{"${param}":${value},${JSON.stringify(rest).slice(1)}`;
+            assert.equal((await refused(CHAT, body, 400, "invalid_request")).param, param, value);
+          }
+        }
+        const { param } = await refused(CHAT, { ...chat, max_completion_tokens: 11 }, 400, "invalid_request");
+        assert.equal(param, "max_tokens");
+      });
+    });
+
+    describe("max_tokens", () => {
+      async function trying(key: string, body: object): Promise<WireAnswer> {
+        const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+        return post(CHAT, JSON.stringify(body), { headers });
+      }
+      const prompt = { model: "sim-small", messages: [{ role: "user", content: "how much?" }] };
+
+      test("both names are taken if they agree, and null is absent", async () => {
+        const { key } = await host.account(USD);
+        for (const limits of [
+          { max_tokens: 5, max_completion_tokens: 5 },
+          { max_tokens: null, max_completion_tokens: 5 },
+          { max_tokens: 5, max_completion_tokens: null },
+        ]) {
+          const answer = await trying(key, { ...prompt, ...limits });
+          assert.equal(answer.status, 200, answer.text);
+          assert.equal(
+            (JSON.parse(answer.text) as { usage: { completion_tokens: number } }).usage.completion_tokens,
+            5,
+          );
+        }
+      });
+
+      test("left out, it reserves the model's maximum; what a 402 says can be afforded works, and one more does not", async () => {
+        for (const [model, balance] of [
+          ["sim-small", 7_531_246],
+          ["sim-large", 123_456_789],
+          ["sim-noisy", 1_300_007],
+          ["sim-fine", 12_345_671],
+        ] as const) {
+          const { key } = await host.account(balance);
+          const body = { ...prompt, model };
+          const { metadata, param } = assertError(await trying(key, body), 402, "insufficient_balance");
+          assert.equal(param, "max_tokens");
+          assert.ok(Number(metadata?.needed_nano_usd) > balance);
+          assert.equal(metadata?.available_nano_usd, balance);
+          const affordable = Number(metadata?.max_affordable_tokens);
+          assert.ok(affordable >= 10_000, `${affordable}: the same number of digits as the maximum`);
+          const more = assertError(
+            await trying(key, { ...body, max_tokens: affordable + 1 }),
+            402,
+            "insufficient_balance",
+          );
+          assert.equal(more.metadata?.max_affordable_tokens, affordable);
+          assert.equal((await trying(key, { ...body, max_tokens: affordable })).status, 200);
+        }
+      });
+
+      test("what can be afforded is afforded, also by far smaller balances and by many choices", async () => {
+        for (const balance of [200_000, 500_001, 2_000_003]) {
+          const { key } = await host.account(balance);
+          const body = { ...prompt, n: 3 };
+          const { metadata } = assertError(await trying(key, body), 402, "insufficient_balance");
+          const affordable = Number(metadata?.max_affordable_tokens);
+          assert.ok(affordable > 0);
+          assert.equal((await trying(key, { ...body, max_tokens: affordable })).status, 200, String(affordable));
+        }
+      });
+
+      test("a balance that does not cover the prompt affords no token", async () => {
+        const { key } = await host.account(1);
+        const { metadata, message } = assertError(await trying(key, prompt), 402, "insufficient_balance");
+        assert.equal(metadata?.max_affordable_tokens, 0);
+        assert.doesNotMatch(message, /max_tokens of at most/);
+        assertError(await trying(key, { ...prompt, max_tokens: 1 }), 402, "insufficient_balance");
+        assert.equal((await trying(key, { ...prompt, model: "sim-free" })).status, 200, "zero is a price");
+      });
+    });
+
+    describe("a credential", () => {
+      const call = (headers: readonly string[], path = CHAT): Promise<WireAnswer> =>
+        sendHttp(host.url, {
+          path,
+          ...(path === CHAT ? { body: JSON.stringify(chat) } : {}),
+          headers: ["content-type", "application/json", ...headers],
+        });
+      async function refusedAs(headers: readonly string[], code: string, status = 401): Promise<void> {
+        await untouched(async () => {
+          assertError(await call(headers), status, code);
+          // A client that tries its key by listing the models learns the same.
+          if (headers.length > 0) assertError(await call(headers, "/v1/models"), status, code);
+        });
+      }
+
+      test("that is missing or no bearer token is missing", async () => {
+        await refusedAs([], "missing_credentials");
+        for (const value of [
+          "",
+          "Bearer",
+          "Bearer ",
+          "Basic dXNlcjpwYXNz",
+          account.key,
+          `Token ${account.key}`,
+          `Bearer ${account.key} x`,
+        ]) {
+          await refusedAs(["authorization", value], "missing_credentials");
+        }
+        await refusedAs(["authorization", `Bearer ${"x".repeat(10_000)}`], "missing_credentials");
+      });
+
+      test("in another place than its header is missing", async () => {
+        for (const path of [`${CHAT}?key=${account.key}`, `${CHAT}?api_key=${account.key}`]) {
+          const headers = ["content-type", "application/json"];
+          const answer = await untouched(() => sendHttp(host.url, { path, body: JSON.stringify(chat), headers }));
+          assertError(answer, 401, "missing_credentials");
+        }
+        await untouched(async () => assertError(await call(["x-api-key", account.key]), 401, "missing_credentials"));
+        await untouched(async () =>
+          assertError(await call(["cookie", `key=${account.key}`]), 401, "missing_credentials"),
+        );
+      });
+
+      test("sent twice is refused, also twice the same", async () => {
+        const other = await host.account(USD);
+        for (const second of [other.key, account.key]) {
+          const headers = ["authorization", `Bearer ${account.key}`, "authorization", `Bearer ${second}`];
+          await untouched(async () => assert.equal((await call(headers)).status, 401));
+        }
+      });
+
+      test("with one letter changed anywhere, cut or prolonged is not one of ours", async () => {
+        const { key } = account;
+        const swap = (index: number): string => {
+          const letter = key[index] === "a" ? "b" : "a";
+          return key.slice(0, index) + letter + key.slice(index + 1);
+        };
+        const wrong = [3, 10, 34, 40, 60, 70, 80, key.length - 1].map(swap);
+        wrong.push(
+          key.slice(0, -1),
+          key.slice(0, 40),
+          `${key}a`,
+          key.toUpperCase(),
+          `sk-${key}`,
+          "ik_",
+          "garbage",
+          "null",
+        );
+        for (const text of wrong) await refusedAs(["authorization", `Bearer ${text}`], "invalid_api_key");
+      });
+
+      test("made under another secret, of our form, is not one of ours", async () => {
+        const secret = makeCredentials(randomBytes(32), { bytes: (length) => randomBytes(length) });
+        await refusedAs(["authorization", `Bearer ${secret.issue("ik", account.address).text}`], "invalid_api_key");
+      });
+
+      test("of ours that no account knows is not valid", async () => {
+        const { text } = host.credentials.issue("ik", account.address);
+        await refusedAs(["authorization", `Bearer ${text}`], "invalid_api_key");
+        const session = host.credentials.issue("is", account.address);
+        await refusedAs(["authorization", `Bearer ${session.text}`], "invalid_session");
+        await refusedAs(["authorization", "Bearer is_garbage"], "invalid_session");
+        const turned = account.key.replace(/^ik/, "is");
+        await refusedAs(["authorization", `Bearer ${turned}`], "invalid_session");
+      });
+
+      test("in any case of the word bearer, with blanks or a tab, is good", async () => {
+        const good = await host.account(USD);
+        for (const prefix of ["bearer ", "BEARER ", "Bearer   ", "Bearer\t"]) {
+          const answer = await call(["authorization", `${prefix}${good.key}`]);
+          assert.equal(answer.status, 200, prefix);
+        }
+      });
+
+      test("that was revoked, disabled or has expired is refused at once", async () => {
+        const at = host.now();
+        const endings: [code: string, status: number, end: (partition: string, keyId: string) => Promise<unknown>][] = [
+          ["invalid_api_key", 401, (partition, keyId) => host.put(partition, { type: "revokeKey", at, keyId })],
+          [
+            "key_disabled",
+            403,
+            (partition, keyId) => host.put(partition, { type: "updateKey", keyId, disabled: true }),
+          ],
+        ];
+        for (const [code, status, end] of endings) {
+          const ended = await host.account(USD);
+          const partition = accountPartition(ended.address);
+          assert.equal((await call(["authorization", `Bearer ${ended.key}`])).status, 200);
+          await end(partition, ended.keyId);
+          await refusedAs(["authorization", `Bearer ${ended.key}`], code, status);
+        }
+        const short = await host.addKey(account.address, { expiresAt: at + 1 });
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        await refusedAs(["authorization", `Bearer ${short.key}`], "key_expired");
+      });
+    });
+
+    describe("a path", () => {
+      test("that is not in the table is not found, also where the provider has it", async () => {
+        const authorization = `Bearer ${account.key}`;
+        const below =
+          "files,responses,responses/x,batches,completions,fine_tuning/jobs,assistants,threads,moderations,image/edit,image/upscale,images/edits,images/variations,audio/transcriptions,audio/translations,video/queue,api_keys,api_keys/rate_limits,api_keys/generate_web3_key,billing/balance,billing/usage,billing/usage-history,characters,chat,chat/completions/x,chat/completions/req_1,embeddings/x,augment/search,x402/top-up".split(
+            ",",
+          );
+        const paths = ["/v1", "/api/v1"].flatMap((prefix) => [...below.map((rest) => `${prefix}/${rest}`), prefix]);
+        paths.push(
+          "/v1/keys",
+          "/v1/key",
+          "/v1/credits",
+          "/v1/generation",
+          "/v1/status",
+          "/admin",
+          "/__simulator",
+          "/__simulator/config",
+        );
+        paths.push("//v1/chat/completions", "/v1//chat/completions", "/V1/chat/completions", "/v1/Chat/Completions");
+        paths.push(
+          "/v2/chat/completions",
+          "/api/v1/v1/chat/completions",
+          "/api/chat/completions",
+          "/v1/chat%2fcompletions",
+        );
+        paths.push(
+          "/v1/chat/completions%00",
+          "/v1/chat/completions;x=1",
+          "/v1/%2e%2e/api/v1/api_keys",
+          "/v1/models/../api_keys",
+        );
+        for (const path of paths) {
+          for (const method of ["GET", "POST", "DELETE"]) {
+            const body = method === "POST" ? { body: JSON.stringify(chat) } : {};
+            const headers = { authorization, "content-type": "application/json" };
+            const answer = await untouched(() => sendHttp(host.url, { path, method, headers, ...body }));
+            assertError(answer, 404, "not_found");
+          }
+        }
+      });
+
+      test("of a route takes its own methods, and names them", async () => {
+        const headers = { authorization: `Bearer ${account.key}` };
+        const routes = "chat/completions,embeddings,images/generations,image/generate,audio/speech".split(",");
+        for (const prefix of ["/v1", "/api/v1"]) {
+          for (const route of routes) {
+            for (const method of ["GET", "PUT", "PATCH", "DELETE", "PROPFIND"]) {
+              const answer = await untouched(() => sendHttp(host.url, { path: `${prefix}/${route}`, method, headers }));
+              assertError(answer, 405, "method_not_allowed");
+              assert.equal(answer.headers.allow, "POST");
+            }
+          }
+          for (const path of ["/models", "/models/sim-small"]) {
+            for (const method of ["POST", "PUT", "DELETE"]) {
+              const answer = await untouched(() => sendHttp(host.url, { path: prefix + path, method, headers }));
+              assertError(answer, 405, "method_not_allowed");
+              assert.match(answer.headers.allow ?? "", /^GET\b/);
+            }
+          }
+        }
+      });
+
+      test("OPTIONS allows any origin the headers it asks for, and never credentials", async () => {
+        for (const path of [CHAT, "/api/v1/models", "/auth", "/nowhere"]) {
+          const headers = {
+            origin: "https://app.example",
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "authorization, content-type, x-stainless-os",
+          };
+          const answer = await untouched(() => sendHttp(host.url, { path, method: "OPTIONS", headers }));
+          assert.equal(answer.status, 204);
+          assert.equal(answer.headers["access-control-allow-origin"], "*");
+          assert.equal(answer.headers["access-control-allow-headers"], "authorization, content-type, x-stainless-os");
+          assert.match(answer.headers["access-control-allow-methods"] ?? "", /POST/);
+          assert.equal(answer.headers["access-control-allow-credentials"], undefined);
+          assert.match(String(answer.headers["x-request-id"]), /^req_/);
+          assert.equal(answer.bytes.length, 0);
+        }
+      });
+
+      test("HEAD is GET without its body", async () => {
+        for (const [path, status] of [
+          ["/v1/models", 200],
+          ["/v1/models/sim-small", 200],
+          ["/v1/models/nobody", 404],
+          [CHAT, 405],
+          ["/nowhere", 404],
+        ] as const) {
+          const answer = await untouched(() => sendHttp(host.url, { path, method: "HEAD" }));
+          assert.deepEqual([answer.status, answer.bytes.length], [status, 0], path);
+          assert.match(String(answer.headers["x-request-id"]), /^req_/);
+        }
+      });
+
+      test("of a model that is not served is a model not found", async () => {
+        for (const id of [
+          "nobody",
+          "sim-unpriced",
+          "sim-transcribe",
+          "__proto__",
+          "constructor",
+          "%00",
+          "%3Cscript%3E",
+        ]) {
+          assertError(await sendHttp(host.url, { path: `/v1/models/${id}` }), 404, "model_not_found");
+        }
+      });
+
+      test("with a query that nobody reads is the same path", async () => {
+        const answer = await sendHttp(host.url, { path: "/v1/models?x=<script>&type=all" });
+        assert.equal(answer.status, 200);
+        assert.ok(!answer.text.includes("<script>"));
+      });
+    });
+  });
+}

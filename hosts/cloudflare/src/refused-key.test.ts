@@ -1,4 +1,0 @@
-import { testRefusedKey } from "@inference/gateway/test/settlement/refused-key";
-import { startEdgeHost } from "./testing/edge-host.ts";
-
-testRefusedKey(startEdgeHost);
