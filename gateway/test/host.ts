@@ -27,7 +27,7 @@ export type HostParts = {
   now(): number;
   /** Its clock goes on from there, and prices that are old by then are read again: at once, or with the next request. */
   goTo(at: number): Promise<void>;
-  /** Does what the host's job does that forgets what is over, in these partitions at least. */
+  /** Has the host forget what has been over for a day, in these partitions at least: some do so daily. */
   forget(partitions: readonly Partition[]): Promise<void>;
   /** What a request is to say besides, so that the host learns that its client has left. */
   headersFor(signal: AbortSignal): Record<string, string>;

@@ -68,6 +68,8 @@ test("a path that can be shortened to one of ours is not found as it is written"
     "/v1/%2E/chat/completions",
     "/v1/x/%2e%2E/models?a=b",
     "/v1/../api/v1/billing/balance",
+    "/v1/%2e%2e/api/v1/api_keys",
+    "/v1/models/../api_keys",
     "/v1/chat/../files",
     "/v1/%2e%2e/__simulator/config",
   ]) {

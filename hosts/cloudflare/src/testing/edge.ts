@@ -76,7 +76,7 @@ export async function startEdge(
     credentials: makeCredentials(secret, { bytes: (length) => randomBytes(length) }),
     put: (partition, command) => door({ partition, command }),
     read: (partition, query) => door({ partition, query }),
-    rows: (table, partition, id) => door({ partition, call: ["rows", partition, table, id] }),
+    rows: (table, partition, id) => door({ partition, call: ["rows", partition, table, ...(id === undefined ? [] : [id])] }),
     keyValue: {
       get: (key) => door({ keyValue: ["get", key] }),
       put: (key, value) => door({ keyValue: ["put", key, value] }),
@@ -98,7 +98,7 @@ export async function startEdge(
       await fetch(`${worker.url}/api/v1/models`);
     },
     async forget(partitions) {
-      for (const partition of partitions) await door({ partition, call: ["alarm"] });
+      for (const partition of partitions) await door({ partition, call: ["work"] });
     },
     headersFor: departures.headerOf,
     object: (partition: string, method: string, ...args: unknown[]) => door({ partition, call: [method, ...args] }),
