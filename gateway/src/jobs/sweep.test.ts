@@ -1,3 +1,4 @@
+import { createKey, credit } from "@inference/ledger/testing/example";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
@@ -52,10 +53,8 @@ async function hold(
   const owner = accountPartition(`0x${accounts.toString(16).padStart(40, "0")}`);
   const at = time.now;
   await ledger.run(function* () {
-    yield* send(owner, { type: "credit", id: "c", at, amountNanoUsd: USD, detail: "{}" });
-    const terms = { name: "", window: "lifetime", limitNanoUsd: null, expiresAt: null } as const;
-    const nonce = { nonce: `nonce-${accounts}`, nonceExpiresAt: at };
-    yield* send(owner, { type: "createKey", at, keyId: "k", digest: "d", label: "", ...terms, ...nonce });
+    yield* send(owner, { ...credit("c", USD), at });
+    yield* send(owner, createKey("k", { at, digest: "d", nonceExpiresAt: at }));
   });
   const payer = { kind: "key", digest: "d" } as const;
   const reservation = { id, at, owner, payer, amountNanoUsd: AMOUNT, leaseMs: limits.leaseMs };

@@ -5,6 +5,7 @@ import { testFaultySettlements } from "../settlement/faulty-settlements.ts";
 import { testActivity } from "./activity.ts";
 import { testBadInput } from "./bad-input.ts";
 import { testCatalogueReads } from "./catalogue-reads.ts";
+import { testDocuments } from "./documents.ts";
 import { testForgetting } from "./forgetting.ts";
 import { testFreeModel } from "./free-model.ts";
 import { testIdempotency } from "./idempotency.ts";
@@ -13,6 +14,7 @@ import { testOddAnswers } from "../settlement/odd-answers.ts";
 import { testOddStreams } from "../settlement/odd-streams.ts";
 import { testLimits } from "./limits.ts";
 import { testRefusedKey } from "./refused-key.ts";
+import { testSecrets } from "./secrets.ts";
 import { testTime } from "./time.ts";
 
 /** What every host passes: each behaviour of the gateway is written once. Those that turn the clock come last. */
@@ -23,6 +25,8 @@ export function testGateway(start: StartHost): void {
   testOddStreams(start);
   testDepartures(start);
   testLargeBodies(start);
+  testSecrets(start);
+  testDocuments(start);
   testBadInput(start);
   testLimits(start);
   testFreeModel(start);

@@ -384,7 +384,8 @@ export function testBadInput(start: StartHost): void {
         await untouched(async () => {
           assertError(await call(headers), status, code);
           // A client that tries its key by listing the models learns the same. An empty header is none there.
-          if (headers.some((header) => header.includes(" "))) assertError(await call(headers, "/v1/models"), status, code);
+          if (headers.some((header) => header.includes(" ")))
+            assertError(await call(headers, "/v1/models"), status, code);
         });
       }
 
@@ -515,10 +516,7 @@ export function testBadInput(start: StartHost): void {
           "/api/chat/completions",
           "/v1/chat%2fcompletions",
         );
-        paths.push(
-          "/v1/chat/completions%00",
-          "/v1/chat/completions;x=1",
-        );
+        paths.push("/v1/chat/completions%00", "/v1/chat/completions;x=1");
         for (const path of paths) {
           for (const method of ["GET", "POST", "DELETE"]) {
             const body = method === "POST" ? { body: JSON.stringify(chat) } : {};

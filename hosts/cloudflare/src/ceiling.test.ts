@@ -12,8 +12,7 @@ import { endHolds, openHolds } from "./testing/open-holds.ts";
  * The day's ceiling under many accounts at once: never exceeded, and nearly all of it usable, across midnight and
  * through a `kill -9`. All want a tenth more each day than there is.
  */
-const ACCOUNTS = 200;
-const STREAMS_EACH = process.env.DEEP === "1" ? 50 : 6;
+const [ACCOUNTS, STREAMS_EACH] = process.env.DEEP === "1" ? [200, 50] : [100, 6];
 const STREAMS = ACCOUNTS * STREAMS_EACH;
 const AT_ONCE = 32;
 const USABLE = 0.95;

@@ -38,7 +38,7 @@ const departures: [name: string, address: Address, leave: (key: string) => Promi
     async (key) => {
       const body = { max_tokens: 500, messages: [{ role: "user", content: "[[tokens=450]][[delay=45000]]" }] };
       const signal = AbortSignal.timeout(1_000);
-      await assert.rejects(edge.chat(key, body, { signal }));
+      await assert.rejects(edge.chat(key, body, { signal, headers: edge.headersFor(signal) }));
     },
   ],
 ];

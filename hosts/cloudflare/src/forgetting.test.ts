@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Commands } from "@inference/ledger/commands";
+import { createKey } from "@inference/ledger/testing/example";
 import {
   accountPartition,
   ceilingPartition,
@@ -142,8 +143,7 @@ test("what is over and has to stay is looked at once a day, also in an object th
 });
 
 function key(keyId: string, expiresAt: number | null = null): Commands["createKey"]["command"] {
-  const secret = { keyId, digest: `digest of ${keyId}`, label: "", nonce: `nonce of ${keyId}`, nonceExpiresAt: START };
-  return { type: "createKey", at: START, ...secret, name: keyId, window: "day", limitNanoUsd: null, expiresAt };
+  return createKey(keyId, { at: START, nonceExpiresAt: START, window: "day", expiresAt });
 }
 
 test("an account that nobody ever credits wakes twice, and then there is nothing in it", async () => {

@@ -11,7 +11,7 @@ before(async () => {
 after(() => objects?.stop());
 
 testLaws((clock) => objects.open(clock), {
-  numRuns: process.env.DEEP === "1" ? 1_500 : 40,
+  numRuns: process.env.DEEP === "1" ? 1_500 : 20,
   numRepeats: 3,
   endOnFailure: true,
 });
@@ -19,5 +19,5 @@ testLaws((clock) => objects.open(clock), {
 test("on the way objects were evicted, and their process killed, with nothing but storage left", () => {
   const { evictions, kills } = objects.lost;
   console.log(`${evictions} evictions, ${kills} kills`);
-  assert.ok(evictions > 50 && kills > 1, JSON.stringify(objects.lost));
+  assert.ok(evictions > 25 && kills > 0, JSON.stringify(objects.lost));
 });

@@ -15,6 +15,7 @@ import { accountPartition, ceilingPartition, chainPartition, type Partition } fr
 import { type Admission, reserveRequest } from "@inference/ledger/reservation";
 import { type Saga, send } from "@inference/ledger/saga";
 import { MAX_NANO_USD } from "@inference/protocol/money";
+import { createKey, credit } from "@inference/ledger/testing/example";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { makeQuietGateway } from "./chaos/quiet-gateway.ts";
 import { openDatabase } from "./database.ts";
@@ -74,10 +75,8 @@ async function openWithAccount(): Promise<Opened> {
 }
 
 function* bookAccount(partition: Partition, digest: string): Saga<void> {
-  const terms = { window: "day", limitNanoUsd: null, expiresAt: null, label: "", name: "" } as const;
-  yield* send(partition, { type: "credit", id: digest, at: NOON, amountNanoUsd: 1_000_000_000, detail: "{}" });
-  const nonce = { nonce: "nonce", nonceExpiresAt: NOON };
-  yield* send(partition, { type: "createKey", at: NOON, keyId: "key", digest, ...terms, ...nonce });
+  yield* send(partition, { ...credit(digest, 1_000_000_000), at: NOON });
+  yield* send(partition, createKey("key", { at: NOON, digest, window: "day", nonceExpiresAt: NOON }));
 }
 
 function reserve(ledger: NodeLedger, id: string, detail = "{}"): Promise<Admission> {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { accountPartition, agentPartition, identityPartition } from "@inference/ledger/partition";
-import { send } from "@inference/ledger/saga";
+import { accountPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { sendBytes } from "@inference/gateway/test/http-client";
@@ -34,33 +33,8 @@ async function say(key: string, path: string, body?: unknown, method?: string): 
   return { status: answer.status, code: text === "" ? undefined : JSON.parse(text).error?.code };
 }
 
-/** A key of the account beside its own. */
-async function makeKey(
-  { address }: TestAccount,
-  name: string,
-  { gateway, ledger } = stack,
-): Promise<{ text: string; keyId: string }> {
-  const { text, digest, label } = gateway.credentials.issue("ik", address);
-  const keyId = `${name}_${address}`;
-  const terms = { name, window: "lifetime", limitNanoUsd: null, expiresAt: null } as const;
-  const nonce = { nonce: `nonce${keyId}`, nonceExpiresAt: now };
-  const made = { type: "createKey", at: now, keyId, digest, label, ...terms, ...nonce } as const;
-  await ledger.run(() => send(accountPartition(address), made));
-  return { text, keyId };
-}
-
-async function openSession(
-  identity: Address,
-  agentToken: Address | null = null,
-  { gateway, ledger } = stack,
-): Promise<string> {
-  const { text, digest } = gateway.credentials.issue(agentToken === null ? "is" : "ia", identity);
-  const address = agentToken === null ? identity : (owner ?? identity);
-  const session = { digest, address, agentToken, at: now, expiresAt: now + 3_600_000 };
-  const partition = agentToken === null ? identityPartition(identity) : agentPartition(identity);
-  await ledger.run(() => send(partition, { type: "openSession", ...session }));
-  return text;
-}
+/** A session of an agent's, in the hands of its token's owner. */
+const openAgentSession = (agent: Address): Promise<string> => stack.openSession(agent, { owner: owner ?? agent });
 
 const chat = { model: "sim-small", messages: [{ role: "user", content: "hi [[tokens=1]]" }], max_tokens: 5 };
 /** Every way to use a credential that comes to an answer without asking for its partition first. */
@@ -77,20 +51,20 @@ const uses: [what: string, path: string, body?: unknown, method?: string][] = [
 for (const [what, path, body, method] of uses) {
   test(`${what} with a revoked key is 401, and leaves its account all its requests but one`, async () => {
     const account = await stack.account(USD);
-    const stolen = await makeKey(account, "stolen");
+    const stolen = await stack.addKey(account.address);
     const revoke = { type: "revokeKey", at: now, keyId: stolen.keyId } as const;
-    await stack.ledger.run(() => send(accountPartition(account.address), revoke));
+    await stack.put(accountPartition(account.address), revoke);
     for (let left = LIMIT + 1; left > 0; left--) {
-      assert.deepEqual(await say(stolen.text, path, body, method), { status: 401, code: "invalid_api_key" });
+      assert.deepEqual(await say(stolen.key, path, body, method), { status: 401, code: "invalid_api_key" });
     }
-    assert.equal((await say(stolen.text, path, body, method)).code, "rate_limited", "it is counted by itself");
+    assert.equal((await say(stolen.key, path, body, method)).code, "rate_limited", "it is counted by itself");
     for (let left = LIMIT - 1; left > 0; left--) assert.equal((await say(account.key, "/api/v1/key")).status, 200);
     assert.equal((await say(account.key, "/api/v1/key")).code, "rate_limited");
   });
 
   test(`${what} with an ended session is 401, and leaves its identity all its requests but one`, async () => {
     const { address } = await stack.account(USD);
-    const [good, ended] = [await openSession(address), await openSession(address)];
+    const [good, ended] = [await stack.openSession(address), await stack.openSession(address)];
     assert.equal((await say(ended, "/auth", undefined, "DELETE")).status, 204);
     for (let left = LIMIT; left > 0; left--) {
       assert.deepEqual(await say(ended, path, body, method), { status: 401, code: "invalid_session" });
@@ -102,7 +76,7 @@ for (const [what, path, body, method] of uses) {
 
 test("a session that is ended again and again takes nothing from the others", async () => {
   const { address } = await stack.account(USD);
-  const [good, ended] = [await openSession(address), await openSession(address)];
+  const [good, ended] = [await stack.openSession(address), await stack.openSession(address)];
   for (let left = LIMIT + 1; left > 0; left--)
     assert.equal((await say(ended, "/auth", undefined, "DELETE")).status, 204);
   assert.equal((await say(ended, "/auth", undefined, "DELETE")).code, "rate_limited");
@@ -112,9 +86,9 @@ test("a session that is ended again and again takes nothing from the others", as
 test("an agent's former owner takes nothing from the present one", async () => {
   const agent: Address = "0x00000000000000000000000000000000000a9e01";
   owner = "0x0000000000000000000000000000000000000f01";
-  const former = await openSession(agent, agent);
+  const former = await openAgentSession(agent);
   owner = "0x0000000000000000000000000000000000000f02";
-  const present = await openSession(agent, agent);
+  const present = await openAgentSession(agent);
   for (let left = LIMIT + 1; left > 0; left--) {
     const said = await say(former, "/v1/chat/completions", { ...chat, model: "none" });
     assert.deepEqual(said, { status: 403, code: "not_agent_owner" });
@@ -126,10 +100,10 @@ test("a body that never comes, with a revoked key, takes nothing more once one o
   const hurried = await startStack({ now: () => now, hurry: 100, operator: { accountRequestsPerMinute: LIMIT } });
   try {
     const account = await hurried.account(USD);
-    const stolen = await makeKey(account, "stolen", hurried);
+    const stolen = await hurried.addKey(account.address);
     const revoke = { type: "revokeKey", at: now, keyId: stolen.keyId } as const;
-    await hurried.ledger.run(() => send(accountPartition(account.address), revoke));
-    const headers = { authorization: `Bearer ${stolen.text}`, "content-type": "application/json" };
+    await hurried.put(accountPartition(account.address), revoke);
+    const headers = { authorization: `Bearer ${stolen.key}`, "content-type": "application/json" };
     const head = Object.entries({ ...headers, host: "gateway.test", "content-length": "9" });
     const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join("");
     const late = () => sendBytes(hurried.url, `POST /v1/chat/completions HTTP/1.1\r\n${lines}\r\n{`);
@@ -172,31 +146,31 @@ describe("small bodies that never come, with a key of an account's, take none of
   const use = (key: string) => open.call("/v1/chat/completions", { key, body: chat });
   /** Over HTTP the process that has seen it to be good is told. */
   async function end({ address }: TestAccount, keyId: string, method: string, body?: object): Promise<void> {
-    const session = await openSession(address, null, open);
+    const session = await open.openSession(address);
     const { ok } = await open.call(`/api/v1/keys/${keyId}`, { key: session, method, ...(body && { body }) });
     assert.ok(ok);
   }
 
-  const ends: Record<string, (account: TestAccount, stolen: { text: string; keyId: string }) => Promise<void>> = {
+  const ends: Record<string, (account: TestAccount, stolen: TestAccount) => Promise<void>> = {
     async "that was never seen here, and is revoked"({ address }, { keyId }) {
-      await open.ledger.run(() => send(accountPartition(address), { type: "revokeKey", at: now, keyId }));
+      await open.put(accountPartition(address), { type: "revokeKey", at: now, keyId });
     },
-    async "that was used here, and is revoked"(account, { text, keyId }) {
-      assert.equal((await use(text)).status, 200);
+    async "that was used here, and is revoked"(account, { key, keyId }) {
+      assert.equal((await use(key)).status, 200);
       await end(account, keyId, "DELETE");
     },
-    async "that was used here, and is disabled"(account, { text, keyId }) {
-      assert.equal((await use(text)).status, 200);
+    async "that was used here, and is disabled"(account, { key, keyId }) {
+      assert.equal((await use(key)).status, 200);
       await end(account, keyId, "PATCH", { disabled: true });
     },
   };
   for (const [what, end] of Object.entries(ends)) {
     test(what, async () => {
       const account = await open.account(USD);
-      const stolen = await makeKey(account, "stolen", open);
+      const stolen = await open.addKey(account.address);
       assert.equal((await use(account.key)).status, 200);
       await end(account, stolen);
-      const sockets = await announceBodies(stolen.text);
+      const sockets = await announceBodies(stolen.key);
       try {
         const answer = await use(account.key);
         assert.equal(answer.status, 200, await answer.text());
@@ -210,15 +184,15 @@ describe("small bodies that never come, with a key of an account's, take none of
 test("a key that was disabled and is enabled again counts against its account again", async () => {
   for (const [path, body] of [["/api/v1/key"], ["/v1/chat/completions", chat]] as const) {
     const account = await stack.account(USD);
-    const key = await makeKey(account, "disabled");
+    const key = await stack.addKey(account.address);
     const disable = (disabled: boolean) => ({ type: "updateKey", keyId: key.keyId, disabled }) as const;
-    await stack.ledger.run(() => send(accountPartition(account.address), disable(true)));
-    for (let left = LIMIT; left > 0; left--) assert.equal((await say(key.text, path, body)).code, "key_disabled");
-    await stack.ledger.run(() => send(accountPartition(account.address), disable(false)));
+    await stack.put(accountPartition(account.address), disable(true));
+    for (let left = LIMIT; left > 0; left--) assert.equal((await say(key.key, path, body)).code, "key_disabled");
+    await stack.put(accountPartition(account.address), disable(false));
     now += 60_000;
     await stack.gateway.prices.refresh();
     // The first one tells that it is good again.
-    for (let left = LIMIT + 1; left > 0; left--) assert.equal((await say(key.text, path, body)).status, 200);
+    for (let left = LIMIT + 1; left > 0; left--) assert.equal((await say(key.key, path, body)).status, 200);
     assert.equal((await say(account.key, "/api/v1/key")).code, "rate_limited");
   }
 });

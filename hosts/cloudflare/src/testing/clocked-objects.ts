@@ -1,3 +1,4 @@
+import { createKey, credit } from "@inference/ledger/testing/example";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -126,18 +127,6 @@ const settings = {
 
 /** An account with a balance of 100,000 and the key of the digest `digest`. */
 export async function fund(host: ClockedHost, account: Partition, at: number): Promise<void> {
-  await host.apply(account, { type: "credit", id: "1:1", at, amountNanoUsd: 100_000, detail: "{}" });
-  await host.apply(account, {
-    type: "createKey",
-    at,
-    keyId: "key",
-    digest: "digest",
-    label: "",
-    name: "key",
-    window: "lifetime",
-    limitNanoUsd: null,
-    expiresAt: null,
-    nonce: "noncenonce",
-    nonceExpiresAt: at,
-  });
+  await host.apply(account, { ...credit("1:1", 100_000), at });
+  await host.apply(account, createKey("key", { at, digest: "digest", nonceExpiresAt: at }));
 }

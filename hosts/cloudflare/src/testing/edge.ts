@@ -15,7 +15,7 @@ import { openDepartures } from "./departures.ts";
 export type Edge = HostUnderTest & {
   /** A method of the object under test. */
   object(partition: string, method: string, ...args: unknown[]): Promise<unknown>;
-  chat(key: string, body: object, init?: { signal?: AbortSignal }): Promise<Response>;
+  chat(key: string, body: object, init?: { signal?: AbortSignal; headers?: Record<string, string> }): Promise<Response>;
   /** Turns what `worker-under-test.ts` lets a test turn. */
   set(what: Record<string, string | number>): Promise<void>;
   /** The last of what it has written to its log. */
@@ -76,7 +76,8 @@ export async function startEdge(
     credentials: makeCredentials(secret, { bytes: (length) => randomBytes(length) }),
     put: (partition, command) => door({ partition, command }),
     read: (partition, query) => door({ partition, query }),
-    rows: (table, partition, id) => door({ partition, call: ["rows", partition, table, ...(id === undefined ? [] : [id])] }),
+    rows: (table, partition, id) =>
+      door({ partition, call: ["rows", partition, table, ...(id === undefined ? [] : [id])] }),
     keyValue: {
       get: (key) => door({ keyValue: ["get", key] }),
       put: (key, value) => door({ keyValue: ["put", key, value] }),
@@ -102,11 +103,15 @@ export async function startEdge(
     },
     headersFor: departures.headerOf,
     object: (partition: string, method: string, ...args: unknown[]) => door({ partition, call: [method, ...args] }),
-    chat: (key: string, body: object, init: { signal?: AbortSignal } = {}) =>
+    chat: (
+      key: string,
+      body: object,
+      { headers, ...init }: { signal?: AbortSignal; headers?: Record<string, string> } = {},
+    ) =>
       fetch(`${worker.url}/api/v1/chat/completions`, {
         ...init,
         method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
         body: JSON.stringify({ model: "sim-small", max_tokens: 50, ...body }),
       }),
     set,
@@ -114,6 +119,7 @@ export async function startEdge(
     async restart() {
       await worker.stop();
       worker = await start();
+      await set({ aheadMs });
     },
     async stop() {
       await worker.stop();
@@ -134,7 +140,7 @@ function linesWith(output: string, text: string): LogLine[] {
     const line = output.slice(output.lastIndexOf("\n", at) + 1, end === -1 ? undefined : end);
     if (line.startsWith('{"level":')) lines.push(JSON.parse(line) as LogLine);
     if (end === -1) break;
-    at = end;
+    at = end + 1;
   }
   return lines;
 }

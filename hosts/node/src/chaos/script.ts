@@ -1,3 +1,4 @@
+import { createKey } from "@inference/ledger/testing/example";
 import type { Gateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/jobs/forget";
 import { orphanAll, sweep } from "@inference/gateway/jobs/sweep";
@@ -130,19 +131,8 @@ function settle(id: string, partition: string, chargeNanoUsd: number): Step {
 }
 
 function key(name: string, keyId: string, digest: string, limitNanoUsd: number | null): Step {
-  return one(name, accountPartition(alice), {
-    type: "createKey",
-    at: NOON,
-    keyId,
-    digest,
-    label: "ik_...",
-    name,
-    window: "day",
-    limitNanoUsd,
-    expiresAt: null,
-    nonce: `nonce of ${keyId}`,
-    nonceExpiresAt: NOON,
-  });
+  const terms = { at: NOON, digest, name, window: "day", limitNanoUsd, nonceExpiresAt: NOON } as const;
+  return one(name, accountPartition(alice), createKey(keyId, terms));
 }
 
 function activation(id: number, account: string, amountToken: string, totalActivated: string) {

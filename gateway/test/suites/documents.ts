@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { errorMeanings } from "@inference/protocol/error-meanings";
+import * as answers from "@inference/protocol/wire/answers";
+import type * as z from "zod";
+import { prose } from "../../src/docs/page.ts";
+import { messageRules } from "../../src/docs/signed-message.ts";
+import { snippets } from "../../src/docs/snippets.ts";
+import type { TestAccount } from "../fund.ts";
+import type { HostUnderTest, StartHost } from "../host.ts";
+
+/** What the gateway says of itself is so: its answers are as they are described, and its documents are whole. */
+const USD = 1_000_000_000;
+const hello = { model: "sim-small", max_tokens: 50, messages: [{ role: "user", content: "Hello" }] };
+
+export function testDocuments(start: StartHost): void {
+  describe("what the gateway says of itself", () => {
+    let host: HostUnderTest;
+    let account: TestAccount;
+    let baseUrl: string;
+    before(async () => {
+      host = await start();
+      account = await host.account(100 * USD);
+      const status = (await (await host.call("/api/v1/status")).json()) as { data: { base_url: string } };
+      baseUrl = status.data.base_url;
+    });
+    after(() => host?.stop());
+
+    describe("each answer is as it is described", () => {
+      const described = (schema: z.ZodType, value: unknown): void => {
+        const { success, error } = schema.safeParse(value);
+        assert.ok(success, `${error?.message} in ${JSON.stringify(value)}`);
+      };
+      const read = async (path: string, body?: object): Promise<unknown> => {
+        const answer = await host.call(path, { key: account.key, ...(body === undefined ? {} : { body }) });
+        assert.equal(answer.status, 200, `${path}: ${await answer.clone().text()}`);
+        return answer.json();
+      };
+
+      const posts: [path: string, body: object, schema: z.ZodType][] = [
+        ["/chat/completions", hello, answers.chatAnswer],
+        ["/embeddings", { model: "sim-embedding", input: ["one", "two"] }, answers.embeddingsAnswer],
+        ["/images/generations", { model: "sim-image", prompt: "a harbour" }, answers.imagesAnswer],
+        ["/image/generate", { model: "sim-image", prompt: "a harbour" }, answers.imageGenerateAnswer],
+      ];
+      for (const [path, body, schema] of posts) {
+        test(`POST ${path}`, async () => described(schema, await read(`/api/v1${path}`, body)));
+      }
+
+      test("every event of a stream", async () => {
+        const body = { ...hello, stream: true, stream_options: { include_usage: true } };
+        const answer = await host.call("/api/v1/chat/completions", { key: account.key, body });
+        const lines = (await answer.text()).split("\n").filter((line) => line.startsWith("data: {"));
+        assert.ok(lines.length > 3);
+        for (const line of lines) described(answers.chatChunk, JSON.parse(line.slice(6)));
+      });
+
+      const gets: [path: string, schema: z.ZodType][] = [
+        ["/", answers.rootAnswer],
+        ["/api/v1/models", answers.modelsAnswer],
+        ["/api/v1/models/sim-small", answers.modelAnswer],
+        ["/api/v1/credits", answers.creditsAnswer],
+        ["/api/v1/key", answers.ownKeyAnswer],
+        ["/api/v1/activity", answers.activityAnswer],
+        ["/api/v1/activity?group_by=day,model,key", answers.activityAnswer],
+        ["/api/v1/status", answers.statusAnswer],
+        ["/api/v1/contracts", answers.contractsAnswer],
+        ["/healthz", answers.healthAnswer],
+        ["/auth/nonce", answers.nonceAnswer],
+      ];
+      for (const [path, schema] of gets) test(`GET ${path}`, async () => described(schema, await read(path)));
+
+      test("a receipt", async () => {
+        const { headers } = await host.call("/api/v1/chat/completions", { key: account.key, body: hello });
+        described(answers.generationAnswer, await read(`/api/v1/generation?id=${headers.get("x-request-id")}`));
+      });
+
+      test("an error, with numbers and without", async () => {
+        const poor = await host.account(1);
+        const [unpaid, missing] = [
+          await host.call("/api/v1/chat/completions", { key: poor.key, body: hello }),
+          await host.call("/nowhere"),
+        ];
+        assert.deepEqual([unpaid.status, missing.status], [402, 404]);
+        for (const answer of [unpaid, missing]) described(answers.errorAnswer, await answer.json());
+      });
+    });
+
+    describe("the documents", () => {
+      test("/openapi.json is OpenAPI 3.1 for this gateway", async () => {
+        const answer = await host.call("/openapi.json");
+        assert.match(answer.headers.get("content-type") ?? "", /^application\/json/);
+        const { openapi, servers, paths } = (await answer.json()) as {
+          openapi: string;
+          servers: { url: string }[];
+          paths: Record<string, unknown>;
+        };
+        assert.deepEqual([openapi, servers], ["3.1.0", [{ url: baseUrl }]]);
+        assert.ok("/api/v1/chat/completions" in paths);
+      });
+
+      test("/docs stands alone: no script, nothing from elsewhere, every link in it leads somewhere", async () => {
+        const answer = await host.call("/docs");
+        assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);
+        const page = await answer.text();
+        // What is code in it is text, which the next test holds.
+        const markup = page.replace(/<code>[^<]*<\/code>/g, "");
+        assert.doesNotMatch(markup, /<script|<link|<img|@import|url\(|\ssrc=|\son\w+="/i);
+        const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+        assert.equal(new Set(ids).size, ids.length, "an id is there twice");
+        for (const [, target = ""] of page.matchAll(/href="#([^"]+)"/g)) assert.ok(ids.includes(target), target);
+        for (const [, path = ""] of page.matchAll(/href="(\/[^"]*)"/g)) {
+          assert.equal((await host.call(path)).status, 200, path);
+        }
+      });
+
+      test("/docs has every example, and none of it is taken for markup", async () => {
+        const page = await (await host.call("/docs")).text();
+        const text = page
+          .replaceAll("&quot;", '"')
+          .replaceAll("&#39;", "'")
+          .replaceAll("&lt;", "<")
+          .replaceAll("&gt;", ">")
+          .replaceAll("&amp;", "&");
+        const {
+          data: [model],
+        } = (await (await host.call("/api/v1/models")).json()) as { data: { id: string }[] };
+        for (const { code } of snippets({ baseUrl, model: model?.id ?? "" })) {
+          assert.ok(text.includes(code), code);
+        }
+      });
+
+      test("/docs and /llms.txt explain every error code, and what a signed message needs", async () => {
+        const [page, text] = await Promise.all(
+          ["/docs", "/llms.txt"].map(async (path) => (await host.call(path)).text()),
+        );
+        const shown = (sentence: string) => String(prose(sentence));
+        for (const [code, sentence] of Object.entries(errorMeanings)) {
+          assert.ok(page?.includes(shown(sentence)), `/docs says nothing of ${code}`);
+          assert.ok(text?.includes(`\`${code}\`: ${sentence}`), `/llms.txt says nothing of ${code}`);
+        }
+        for (const rule of messageRules({ baseUrl, chainIds: [31_337] })) {
+          assert.ok(page?.includes(shown(rule)) && text?.includes(rule), rule);
+        }
+      });
+
+      test("/llms.txt names every route, and begins as such a file does", async () => {
+        const text = await (await host.call("/llms.txt")).text();
+        assert.match(text, /^# .+\n\n> .+\n/);
+        const { paths } = (await (await host.call("/openapi.json")).json()) as { paths: Record<string, object> };
+        for (const [path, methods] of Object.entries(paths)) {
+          for (const method of Object.keys(methods)) assert.ok(text.includes(`${method.toUpperCase()} ${path}`), path);
+        }
+      });
+    });
+  });
+}

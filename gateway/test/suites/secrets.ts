@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { FAULTS } from "@inference/provider-simulator/faults";
+import { assertError } from "../assert-error.ts";
+import type { TestAccount } from "../fund.ts";
+import type { HostUnderTest, StartHost } from "../host.ts";
+import { sendHttp, type WireAnswer } from "../http-client.ts";
+import { providerRecords } from "../settlement/audit.ts";
+
+const USD = 1_000_000_000;
+
+export const routes: Record<string, (text: string) => object> = {
+  "/v1/chat/completions": (content) => ({ model: "sim-small", messages: [{ role: "user", content }], max_tokens: 50 }),
+  "/api/v1/chat/completions": (content) => ({
+    model: "sim-small",
+    messages: [{ role: "user", content }],
+    max_tokens: 50,
+    stream: true,
+    stream_options: { include_usage: true },
+  }),
+  "/v1/embeddings": (input) => ({ model: "sim-embedding", input }),
+  "/v1/images/generations": (prompt) => ({ model: "sim-image", prompt }),
+  "/v1/image/generate": (prompt) => ({ model: "sim-image", prompt, return_binary: true }),
+  "/v1/audio/speech": (input) => ({ model: "sim-speech", input, streaming: true }),
+};
+
+/** What an answer may carry besides its body. */
+const allowedHeaders = new Set([
+  "access-control-allow-origin",
+  "access-control-expose-headers",
+  "cache-control",
+  "connection",
+  "content-length",
+  "content-type",
+  "date",
+  "keep-alive",
+  "retry-after",
+  "transfer-encoding",
+  "x-accel-buffering",
+  "x-ignored-parameters",
+  "x-request-id",
+  "x-should-retry",
+]);
+const ofTheProvider =
+  /venice|cloudflare|cf-ray|__cf|diem|top-?up|inference-7f9c|sim-router|127\.0\.0\.1|api settings|spend limit/i;
+
+/** The secret in whole, in part, and as other encodings write it. */
+export function assertNoSecret(text: string, secret: string, where: string): void {
+  const heart = secret.slice(10, 26);
+  for (const written of [
+    secret,
+    heart,
+    Buffer.from(secret).toString("base64").slice(4, 24),
+    Buffer.from(heart).toString("hex"),
+  ]) {
+    assert.ok(!text.toLowerCase().includes(written.toLowerCase()), `${where} shows ${written}: ${text.slice(0, 300)}`);
+  }
+}
+
+/** What a client may try to get past us. */
+const intruders: Record<string, string> = {
+  cookie: "session=stolen",
+  "x-forwarded-for": "10.0.0.1",
+  "x-forwarded-host": "evil.example",
+  "x-forwarded-proto": "https",
+  forwarded: "for=10.0.0.1;host=evil.example",
+  "x-real-ip": "10.0.0.1",
+  "x-original-url": "/api/v1/api_keys",
+  "x-rewrite-url": "/api/v1/api_keys",
+  "x-http-method-override": "GET",
+  "x-method-override": "DELETE",
+  "openai-organization": "org-abc",
+  "openai-project": "proj_abc",
+  "openai-beta": "assistants=v2",
+  "x-api-key": "sk-other",
+  "api-key": "sk-other",
+  "proxy-authorization": "Bearer other",
+  "x-portkey-custom-host": "http://127.0.0.1:9/",
+  "x-portkey-provider": "evil",
+  "x-portkey-api-key": "other",
+  "x-stainless-lang": "js",
+  "x-venice-version": "evil",
+  "x-sign-in-with-x": "evil",
+  "accept-language": "xx",
+  referer: "https://evil.example/",
+  origin: "https://evil.example",
+  "user-agent": "evil-agent/1.0",
+  te: "trailers",
+  via: "1.1 evil",
+  connection: "authorization, content-type, x-portkey-provider",
+  "x-request-id": "req_of_theirs",
+  range: "bytes=0-1",
+  "if-none-match": "*",
+  traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+};
+
+function named(flat: readonly string[] | null): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (let index = 0; index + 1 < (flat ?? []).length; index += 2) {
+    found[flat?.[index]?.toLowerCase() ?? ""] = flat?.[index + 1] ?? "";
+  }
+  return found;
+}
+
+/** Between a client and the provider passes what was meant to pass, and nothing else, in either direction. */
+export function testSecrets(start: StartHost): void {
+  describe("between a client and the provider", () => {
+    let host: HostUnderTest;
+    before(async () => {
+      // 14 minutes are 1.7 s: faults that never end do.
+      host = await start({ hurry: 500 });
+      host.simulator.simulator.change({ errorBudget: null, slowDripMs: 1, largeImageBytes: 100_000 });
+    });
+    after(() => host?.stop());
+
+    function assertClean(answer: WireAnswer, where: string): void {
+      const head = `${answer.statusMessage}\n${answer.rawHeaders.join("\n")}`;
+      assertNoSecret(head, host.simulator.simulator.masterKey, where);
+      assertNoSecret(answer.bytes.toString("latin1"), host.simulator.simulator.masterKey, where);
+      assert.doesNotMatch(head, ofTheProvider, where);
+      for (const name of Object.keys(answer.headers)) assert.ok(allowedHeaders.has(name), `${where}: ${name} passed`);
+      if (answer.status !== 200) assert.doesNotMatch(answer.text, ofTheProvider, where);
+    }
+
+    async function ask(
+      account: TestAccount,
+      path: string,
+      body: object,
+      more: Record<string, string> = {},
+      { url } = host,
+    ): Promise<WireAnswer> {
+      const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...more };
+      return sendHttp(host.url, { path, body: JSON.stringify(body), headers });
+    }
+
+    describe("the key to the provider", () => {
+      for (const [path, makeBody] of Object.entries(routes)) {
+        test(`is in no byte that POST ${path} answers with and in no line of a log, whatever happens`, async () => {
+          const prompts: string[] = [];
+          const payers: TestAccount[] = [];
+          const good = await Promise.all(
+            ["", ...Object.keys(FAULTS)].map(async (fault) => {
+              const account = await host.account(USD);
+              const tag = `prompt-of-${fault}-${path}`;
+              prompts.push(tag);
+              payers.push(account);
+              const markers = fault === "" ? "" : `[[fault=${fault}]]`;
+              const answer = await ask(account, path, makeBody(`${tag} ${markers}[[tokens=2]]`));
+              assertClean(answer, `${path} ${fault}`);
+              return answer.status === 200;
+            }),
+          );
+          assert.ok(good.includes(true) && good.includes(false));
+          const logged = JSON.stringify(await host.said(""));
+          assert.ok(logged.length > 100);
+          assertNoSecret(logged, host.simulator.simulator.masterKey, "the log");
+          for (const { key } of payers) assertNoSecret(logged, key.slice(20), "the log");
+          for (const prompt of prompts) assert.ok(!logged.includes(prompt), `the log shows ${prompt}`);
+        });
+      }
+      test("was in the provider's own words, so that the tests above could fail", async () => {
+        const answer = await fetch(`${host.simulator.url}/chat/completions`, {
+          method: "POST",
+          headers: {
+            authorization: `Bearer ${host.simulator.simulator.masterKey}`,
+            "content-type": "application/json",
+          },
+          body: JSON.stringify({ model: "fault-401-key-in-body", messages: [{ role: "user", content: "x" }] }),
+        });
+        assert.ok((await answer.text()).includes(host.simulator.simulator.masterKey));
+      });
+    });
+
+    describe("a request to the provider", () => {
+      test("has our headers and nothing of the client's, on every route", async () => {
+        for (const [path, makeBody] of Object.entries(routes)) {
+          const account = await host.account(USD);
+          const tag = `headers-of-${path}`;
+          assert.equal((await ask(account, path, makeBody(tag))).status, 200);
+          const answer = await ask(account, path, makeBody(tag), intruders);
+          assert.equal(answer.status, 200, answer.text);
+          assertClean(answer, path);
+          assert.notEqual(answer.headers["x-request-id"], "req_of_theirs");
+          const [plain, intruded] = providerRecords(host, tag);
+          assert.ok(plain !== undefined && intruded !== undefined);
+          assert.deepEqual(named(intruded.headers), named(plain.headers), "the client's headers changed something");
+          assert.equal(intruded.body, plain.body);
+          assert.equal(intruded.path, plain.path);
+          // How it keeps its connections is the host's.
+          const names = Object.keys(named(intruded.headers)).filter((name) => name !== "connection");
+          assert.deepEqual(names.sort(), [
+            "accept",
+            "accept-encoding",
+            "authorization",
+            "connection",
+            "content-length",
+            "content-type",
+            "host",
+            "user-agent",
+          ]);
+          assert.ok(intruded.equalsMasterKey);
+          const seen = JSON.stringify([intruded.headers, intruded.body]);
+          assertNoSecret(seen, account.key.slice(3), "the provider's request");
+          assert.ok(!seen.toLowerCase().includes(account.address.slice(2)), "the provider sees the address");
+        }
+      });
+
+      test("names the account by a pseudonym that is its own and always the same", async () => {
+        const accounts = { one: await host.account(USD), two: await host.account(USD) };
+        const users = new Map<string, Set<unknown>>();
+        for (const path of [
+          "/v1/chat/completions",
+          "/api/v1/chat/completions",
+          "/v1/embeddings",
+          "/v1/images/generations",
+        ]) {
+          for (const [name, account] of Object.entries(accounts)) {
+            const tag = `user-${name}-${path}`;
+            const answer = await ask(account, path, { ...routes[path]?.(tag), user: "their own name" });
+            assert.equal(answer.status, 200, answer.text);
+            assert.match(String(answer.headers["x-ignored-parameters"]), /\buser\b/);
+            const body = JSON.parse(providerRecords(host, tag)[0]?.body ?? "{}") as { user?: unknown };
+            users.set(name, (users.get(name) ?? new Set()).add(body.user));
+          }
+        }
+        const [[one, ...others] = [], [two] = []] = [...users.values()].map((set) => [...set]);
+        assert.deepEqual(others, []);
+        assert.match(String(one), /^[0-9a-z]{24}$/);
+        assert.notEqual(one, two);
+      });
+
+      test("has a body of ours: fields that were dropped are not in it, and the hidden prompt is switched off", async () => {
+        const tag = "body-of-ours";
+        const extra = { user: "me", metadata: { a: "b" }, store: false, service_tier: "auto", safety_identifier: "x" };
+        const answer = await ask(await host.account(USD), "/v1/chat/completions", {
+          ...routes["/v1/chat/completions"]?.(tag),
+          ...extra,
+        });
+        assert.equal(answer.status, 200, answer.text);
+        const ignored = String(answer.headers["x-ignored-parameters"]).split(", ").sort();
+        assert.deepEqual(ignored, Object.keys(extra).sort());
+        const body = JSON.parse(providerRecords(host, tag)[0]?.body ?? "{}") as Record<string, unknown>;
+        assert.deepEqual(Object.keys(body).sort(), [
+          "max_completion_tokens",
+          "messages",
+          "model",
+          "stream",
+          "user",
+          "venice_parameters",
+        ]);
+        assert.deepEqual(body.venice_parameters, { include_venice_system_prompt: false });
+      });
+
+      test("is never made by a header that pretends to another method or path", async () => {
+        const account = await host.account(USD);
+        const before = host.simulator.simulator.records.select(() => true, 100_000).length;
+        const headers = { authorization: `Bearer ${account.key}`, ...intruders, "x-http-method-override": "POST" };
+        const answer = await sendHttp(host.url, { path: "/v1/chat/completions", method: "GET", headers });
+        assertError(answer, 405, "method_not_allowed");
+        assert.equal((await sendHttp(host.url, { path: "/v1/models", headers })).status, 200);
+        assert.equal(host.simulator.simulator.records.select(() => true, 100_000).length, before);
+      });
+    });
+  });
+}
