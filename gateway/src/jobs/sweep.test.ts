@@ -1,10 +1,10 @@
-import { createKey, credit } from "@inference/ledger/testing/example";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
 import type { HoldRow, ReceiptRow } from "@inference/ledger/tables";
+import { createKey, credit } from "@inference/ledger/testing/example";
 import type { Model, PriceSnapshot } from "@inference/protocol/model";
 import { type Fixture, NOW, openFixture } from "../../test/identity-fixture.ts";
 import { makePriceList } from "../catalogue/price-list.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test, describe } from "node:test";
-import { settledOf } from "../settlement/audit.ts";
+import { after, before, describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
 import { utcDay, windowStart } from "@inference/protocol/window";
 import type { TestAccount } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
+import { settledOf } from "../settlement/audit.ts";
 
 /** What a client reads of what it has spent: receipts, lists of them, totals, and all that once receipts are gone. */
 const USD = 1_000_000_000;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, describe, test } from "node:test";
 import { randomBytes } from "node:crypto";
+import { after, afterEach, before, describe, test } from "node:test";
 import { accountPartition } from "@inference/ledger/partition";
 import { makeCredentials } from "../../src/auth/credentials.ts";
 import { assertError, type WireError } from "../assert-error.ts";
-import { sendBytes, sendHttp, type WireAnswer, type WireRequest } from "../http-client.ts";
 import type { TestAccount } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
+import { sendBytes, sendHttp, type WireAnswer, type WireRequest } from "../http-client.ts";
 
 /**
  * Every way to ask wrongly, through real HTTP: an error of the table each, nothing held, nothing charged, nothing

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test, describe } from "node:test";
+import { after, before, beforeEach, describe, test } from "node:test";
 import { limits } from "../../src/config.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 

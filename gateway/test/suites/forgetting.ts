@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, before, test, describe } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { accountPartition, identityPartition, type Partition } from "@inference/ledger/partition";
 import { tableNames } from "@inference/ledger/schema";
 import type { Address } from "@inference/protocol/credential";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test, describe } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { ceilingPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
 import { grantCapacity, type HostUnderTest, type StartHost } from "../host.ts";

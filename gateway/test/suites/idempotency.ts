@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { checkAccount, providerRecords, settledOf } from "../settlement/audit.ts";
-import { makeTag } from "../settlement/pay.ts";
 import { accountPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
 import type { TestAccount } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
+import { checkAccount, providerRecords, settledOf } from "../settlement/audit.ts";
+import { makeTag } from "../settlement/pay.ts";
 
 /** `Idempotency-Key` on paid POSTs: asked twice, served and charged once. */
 const USD = 1_000_000_000;

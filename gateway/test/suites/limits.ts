@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { billed, checkAccount, checkSums, providerRecords, settledOf, settledOne, sum } from "../settlement/audit.ts";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import { windowEnd, windows } from "@inference/protocol/window";
 import { assertError } from "../assert-error.ts";
-import { sendHttp, type WireAnswer } from "../http-client.ts";
 import type { TestAccount } from "../fund.ts";
 import { grantCapacity, type HostUnderTest, type StartHost } from "../host.ts";
+import { sendHttp, type WireAnswer } from "../http-client.ts";
+import { billed, checkAccount, checkSums, providerRecords, settledOf, settledOne, sum } from "../settlement/audit.ts";
 
 /**
  * Nobody ever spends more than they have, than their key allows, or than the day's ceiling, however much they try at

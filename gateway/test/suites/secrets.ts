@@ -127,7 +127,6 @@ export function testSecrets(start: StartHost): void {
       path: string,
       body: object,
       more: Record<string, string> = {},
-      { url } = host,
     ): Promise<WireAnswer> {
       const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...more };
       return sendHttp(host.url, { path, body: JSON.stringify(body), headers });

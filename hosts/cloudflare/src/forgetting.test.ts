@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Commands } from "@inference/ledger/commands";
-import { createKey } from "@inference/ledger/testing/example";
 import {
   accountPartition,
   ceilingPartition,
@@ -9,6 +8,7 @@ import {
   journalPartition,
   type Partition,
 } from "@inference/ledger/partition";
+import { createKey } from "@inference/ledger/testing/example";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { utcDay } from "@inference/protocol/window";
 import {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { accountPartition } from "@inference/ledger/partition";
-import { send } from "@inference/ledger/saga";
 import { assertError } from "@inference/gateway/test/assert-error";
 import { sendHttp } from "@inference/gateway/test/http-client";
+import { accountPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** A body that is dear to refuse is no weapon in the hands of who pays nothing. */

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { defaultRequestLimits, limits } from "@inference/gateway/config";
-import { settledOne } from "@inference/gateway/test/settlement/audit";
-import { startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
 import { assertError } from "@inference/gateway/test/assert-error";
 import { sendHttp } from "@inference/gateway/test/http-client";
+import { settledOne } from "@inference/gateway/test/settlement/audit";
+import { startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
-/** Each limit of a body's size: what is just as large is taken, and a byte more is not. */
+/**
+ * Each limit of a body's size: what is just as large is taken, and a byte more is not. On Node alone: a Worker takes
+ * smaller bodies, and the answer's limit is set.
+ */
 const USD = 1_000_000_000;
 /** Of an answer; by default it is too large for a test. */
 const ANSWER_BYTES = 2 * 1024 * 1024;

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { chatRequestBytes } from "@inference/gateway/test/http-client";
 import { checkSums } from "@inference/gateway/test/settlement/audit";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { bytesInUse } from "./testing/heap.ts";
-import { chatRequestBytes } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
 /** More clients than one machine is likely to have, who do nothing, or come only to leave. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
+import { chatRequestBytes } from "@inference/gateway/test/http-client";
 import { providerRecords } from "@inference/gateway/test/settlement/audit";
 import { chunksIn, openChatStream } from "@inference/gateway/test/settlement/chat-stream";
 import {
@@ -16,9 +17,9 @@ import {
   withFault,
 } from "@inference/gateway/test/settlement/pay";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { chatRequestBytes } from "@inference/gateway/test/http-client";
 import { startStack } from "./testing/stack.ts";
 
+/** On Node alone: halves of connections, whose ends a Worker is not told of, and timers of its own speed. */
 describe("a provider that falls silent", () => {
   test("keeps a stream alive with comments until it is given up", async () => {
     const startedAt = Date.now();

@@ -10,6 +10,7 @@ import { eventually } from "@inference/protocol/testing/eventually";
 import { bytesInUse } from "./testing/heap.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
+/** On Node alone: the memory that large answers take of a process. */
 const USD = 1_000_000_000;
 const ACCOUNTS = 4;
 const EACH = 10;

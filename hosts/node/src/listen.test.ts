@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HostBindings } from "@inference/gateway/http/context";
 import { SettingsError } from "@inference/gateway/settings";
+import { sendHttp } from "@inference/gateway/test/http-client";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { listen } from "./listen.ts";
-import { sendHttp } from "@inference/gateway/test/http-client";
 
 const here = { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS: 30_000 };
 const app = {

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { limits } from "@inference/gateway/config";
 import { UpstreamFailure } from "@inference/gateway/environment";
+import { assertError } from "@inference/gateway/test/assert-error";
+import { sendHttp, type WireAnswer } from "@inference/gateway/test/http-client";
 import { settledOf, settledOne } from "@inference/gateway/test/settlement/audit";
 import { chunksIn, openChatStream } from "@inference/gateway/test/settlement/chat-stream";
 import { routeBodies } from "@inference/gateway/test/settlement/faulty-settlements";
@@ -16,11 +18,12 @@ import type { Command, Reply } from "@inference/ledger/commands";
 import { accountPartition } from "@inference/ledger/partition";
 import type { Saga } from "@inference/ledger/saga";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { assertError } from "@inference/gateway/test/assert-error";
-import { sendHttp, type WireAnswer } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
-/** Requests whose ledger or provider fails them while they run. */
+/**
+ * Requests whose ledger or provider fails them while they run. On Node alone: it stops and fails single commands of the
+ * ledger.
+ */
 type Gate = (command: Command, goOn: () => Promise<Reply>) => Promise<Reply>;
 
 /** For as long as `act` runs, what begins with one of these commands goes through the gate. */

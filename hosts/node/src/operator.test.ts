@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { sendHttp } from "@inference/gateway/test/http-client";
 import { settledOf } from "@inference/gateway/test/settlement/audit";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { sendHttp } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
-/** What whoever runs the gateway sees of it and sets for everybody. */
+/**
+ * What whoever runs the gateway sees of it and sets for everybody. Each test has settings of its own, and a suite has
+ * none.
+ */
 const USD = 1_000_000_000;
 const TOKEN = "an-operators-token";
 

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { sendBytes } from "@inference/gateway/test/http-client";
 import { accountPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
-import { sendBytes } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
-/** Credentials that are good no more, in the hands of somebody who wants to keep their owner out. */
+/**
+ * Credentials that are good no more, in the hands of somebody who wants to keep their owner out. On Node alone: it sets
+ * a limit of its own, and the owner of an agent.
+ */
 const USD = 1_000_000_000;
 const LIMIT = 10;
 

@@ -13,7 +13,10 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { type PoolChain, signForSafe, startPoolChain } from "./testing/pool-chain.ts";
 import { type Stack, startStack } from "./testing/stack.ts";
 
-/** Sessions that spend, over HTTP, in front of a real pool, agents and Safes on a chain. */
+/**
+ * Sessions that spend, over HTTP, in front of a real pool, agents and Safes on a chain. On Node alone: it turns the
+ * clock of the chain with the gateway's, and makes its node fail.
+ */
 const USD = 1_000_000_000;
 const MINUTE = 60_000;
 const CHAT = "/v1/chat/completions";

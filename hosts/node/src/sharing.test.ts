@@ -2,16 +2,19 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { assertError } from "@inference/gateway/test/assert-error";
+import { sendHttp, type WireAnswer } from "@inference/gateway/test/http-client";
 import type { Address } from "@inference/protocol/credential";
 import { formatSiweMessage } from "@inference/protocol/siwe";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { assertError } from "@inference/gateway/test/assert-error";
 import { bytesInUse } from "./testing/heap.ts";
-import { sendHttp, type WireAnswer } from "@inference/gateway/test/http-client";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
-/** Nobody can take for themselves what all share: memory, turns at the provider, the node, the provider's good name. */
+/**
+ * Nobody can take for themselves what all share: memory, turns at the provider, the node, the provider's good name. On
+ * Node alone: it looks into the gateway's memory.
+ */
 const USD = 1_000_000_000;
 const MIB = 1024 * 1024;
 const CHAT = "/v1/chat/completions";

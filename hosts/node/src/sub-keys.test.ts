@@ -12,7 +12,10 @@ import { eventually } from "@inference/protocol/testing/eventually";
 import { DAY_MS, windowStart } from "@inference/protocol/window";
 import { type Stack, startStack } from "./testing/stack.ts";
 
-/** Keys at the provider made under the master key, one for each identity, through its key-management API. */
+/**
+ * Keys at the provider made under the master key, one for each identity, through its key-management API. On Node alone:
+ * it replaces what the chain, the store and the way to the provider answer.
+ */
 const USD = 1_000_000_000;
 const MINUTE = 60_000;
 

@@ -1,4 +1,3 @@
-import { createKey, credit } from "@inference/ledger/testing/example";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,6 +7,7 @@ import { isUnresolved } from "@inference/ledger/hold";
 import type { Partition } from "@inference/ledger/partition";
 import { tableNames } from "@inference/ledger/schema";
 import type { ReadRows, TableName, Tables } from "@inference/ledger/tables";
+import { createKey, credit } from "@inference/ledger/testing/example";
 import type { WorldHost } from "@inference/ledger/testing/world";
 import { type RunningWorker, startWorker } from "../local/workerd.ts";
 

@@ -1,4 +1,3 @@
-import { createKey } from "@inference/ledger/testing/example";
 import type { Gateway } from "@inference/gateway/gateway";
 import { forgetAll } from "@inference/gateway/jobs/forget";
 import { orphanAll, sweep } from "@inference/gateway/jobs/sweep";
@@ -7,6 +6,7 @@ import type { Command, Payer } from "@inference/ledger/commands";
 import { accountPartition, ceilingPartition, chainPartition, identityPartition } from "@inference/ledger/partition";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
+import { createKey } from "@inference/ledger/testing/example";
 import { makeQuietGateway } from "./quiet-gateway.ts";
 
 /**
