@@ -191,7 +191,6 @@ export function testSecrets(start: StartHost): void {
             "accept",
             "accept-encoding",
             "authorization",
-            "connection",
             "content-length",
             "content-type",
             "host",
