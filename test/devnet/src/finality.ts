@@ -105,7 +105,6 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
 
   /** What is due by time, such as a flush, is looked for at the latest block's time: it must not stand still. */
   let activeAt = performance.now();
-  let idle = setTimeout(onIdle, idleBlocks.leastMs);
   function onIdle(): void {
     const idleMs = performance.now() - activeAt;
     const pause = Math.min(Math.max(idleMs / IDLE_SHARE, idleBlocks.leastMs), idleBlocks.mostMs);
@@ -115,13 +114,15 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
   }
 
   /** A day's capacity counts only at a block of that day, so a quiet chain makes blocks at midnight. */
-  let midnight = atNextMidnight(onMidnight);
   function onMidnight(): void {
     midnight = atNextMidnight(onMidnight);
     finalizeSoon();
   }
 
+  // The timers begin after the first save: two at a time would write the same file.
   await finalize();
+  let idle = setTimeout(onIdle, idleBlocks.leastMs);
+  let midnight = atNextMidnight(onMidnight);
   const heads = await subscribe(rpcUrl, onHead);
   return {
     async stop() {
