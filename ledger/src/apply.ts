@@ -1,12 +1,13 @@
 import { assertNanoUsd } from "@inference/protocol/money";
-import { follow, reserveCeiling, setCeiling } from "./ceiling.ts";
+import { buildBatch, dropBatch, openBatch, rejectBatch, settleBatch, signBatch } from "./batch.ts";
+import { carry, follow, reserveCeiling, setCeiling } from "./ceiling.ts";
 import type { Command, Reply, ReplyOf } from "./commands.ts";
 import { advance, credit } from "./credit.ts";
 import type { Delivery } from "./delivery.ts";
 import { type Draft, makeDraft } from "./draft.ts";
 import { forget } from "./forget.ts";
 import { checkpoint, inquire, orphan, release, reserve, settle } from "./hold.ts";
-import { journal } from "./journal.ts";
+import { gatherUses, journal, returnUses } from "./journal.ts";
 import { createKey, revokeKey, rollKey, setKeyTerms, updateKey } from "./key.ts";
 import type { Partition } from "./partition.ts";
 import { consumeNonce, openSession, revokeSession, setCapacity } from "./session.ts";
@@ -63,6 +64,24 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
       return follow(draft, command, clockMs);
     case "journal":
       return journal(draft, command);
+    case "gatherUses":
+      return gatherUses(draft, rows, command);
+    case "returnUses":
+      return returnUses(draft, rows, command);
+    case "openBatch":
+      return openBatch(draft, command);
+    case "buildBatch":
+      return buildBatch(draft, command);
+    case "signBatch":
+      return signBatch(draft, command);
+    case "settleBatch":
+      return settleBatch(draft, command);
+    case "rejectBatch":
+      return rejectBatch(draft, command);
+    case "dropBatch":
+      return dropBatch(draft, command);
+    case "carry":
+      return carry(draft, command, clockMs);
     case "setCeiling":
       return setCeiling(draft, command);
     case "setCapacity":

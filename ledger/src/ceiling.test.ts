@@ -300,3 +300,18 @@ test("a refused hold is released in silence; an unknown one is reported only if 
   assert.equal(host.apply(ceiling, follow("r1", 1)).status, "already_resolved");
   assert.equal(host.alerts.length, 2);
 });
+
+test("what is carried from an earlier day counts once, also above the limit, and leaves no room", () => {
+  const host = makeExample({ ceiling: 100 });
+  const carry = (id: string, amountNanoUsd: number, at = noon) =>
+    host.apply(ceiling, { type: "carry", id, at, amountNanoUsd }).status;
+  assert.equal(carry("batch:1", 90), "carried");
+  assert.equal(carry("batch:1", 90), "carried");
+  assert.equal(carry("batch:1", 91), "conflict");
+  const settled = () => answer(host.rows(ceiling), { type: "ceiling", at: noon }).settledNanoUsd;
+  assert.equal(settled(), 90);
+  assert.equal(carry("batch:2", 20), "carried");
+  assert.equal(settled(), 110);
+  assert.deepEqual(refusalOf(host.apply(ceiling, reserveCeiling("r1", 1))).slice(0, 2), ["ceiling", "settled"]);
+  assert.equal(carry("batch:3", 1, noon - 3 * 86_400_000), "late");
+});

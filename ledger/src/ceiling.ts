@@ -1,3 +1,4 @@
+import { assertNanoUsd } from "@inference/protocol/money";
 import { DAY_MS } from "@inference/protocol/window";
 import { type CountedBudget, counted, counterId, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
 import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
@@ -79,6 +80,28 @@ export function follow(draft: Draft, command: CommandOf<"follow">, clockMs: numb
   return { status: outcome };
 }
 
+/**
+ * Counts uses of an earlier day under the ceiling of a later one, which pays for them on chain. Above the limit too:
+ * they are spent, and what is above it leaves no room for others.
+ */
+export function carry(draft: Draft, command: CommandOf<"carry">, clockMs: number): ReplyOf<CommandOf<"carry">> {
+  const { id, at, amountNanoUsd } = command;
+  if (mayBeForgotten({ admittedAt: at }, clockMs)) return { status: "late" };
+  const existing = draft.get("hold", id);
+  if (existing !== undefined) {
+    return { status: existing.chargeNanoUsd === amountNanoUsd && existing.admittedAt === at ? "carried" : "conflict" };
+  }
+  const budget = draft.get("budget", "ceiling") ?? { id: "ceiling", window: "day", limitNanoUsd: 0 };
+  const { counter } = counted(draft, "ceiling", budget, at);
+  const settledNanoUsd = assertNanoUsd(counter.settledNanoUsd + amountNanoUsd, "what is settled of a day");
+  draft.put("counter", { ...counter, settledNanoUsd });
+  draft.put("hold", {
+    ...tombstone(id, ceilingPartition, at),
+    ...{ state: "settled", amountNanoUsd, chargeNanoUsd: amountNanoUsd, counters: counter.id },
+  });
+  return { status: "carried" };
+}
+
 export function setCeiling(draft: Draft, command: CommandOf<"setCeiling">): ReplyOf<CommandOf<"setCeiling">> {
   const { limitNanoUsd, lowered } = command;
   draft.put("budget", { id: "ceiling", window: "day", limitNanoUsd });
@@ -99,7 +122,7 @@ function mayStillCome(
 }
 
 /** Whether the owner may still repeat its report, because it missed the acknowledgement. */
-function mayBeForgotten({ admittedAt }: CommandOf<"follow">, clockMs: number): boolean {
+function mayBeForgotten({ admittedAt }: { admittedAt?: number }, clockMs: number): boolean {
   return admittedAt !== undefined && admittedAt + OUTCOME_RETENTION_MS - MAX_CLOCK_SKEW_MS < clockMs;
 }
 

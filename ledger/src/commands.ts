@@ -1,6 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Window } from "@inference/protocol/window";
-import type { HoldState } from "./tables.ts";
+import type { HoldState, TransactionRow, UseRow } from "./tables.ts";
 
 /**
  * All commands, with their replies. A command has an id from its caller (of the request, the activation, or the
@@ -54,6 +54,12 @@ export type ReserveReply =
   | { status: "claimed"; by: string; state: "in_progress" | "completed" | "mismatch" }
   | { status: "clock_skew" }
   | { status: "conflict" };
+
+/** A batch by its id on chain and the time at which it was opened: a dropped batch's id is given again. */
+export type BatchName = { batch: number; openedAt: number };
+
+/** The first and the last use that a batch took from its journal. */
+export type UseRange = { firstUse: string; lastUse: string };
 
 /** What the totals of a day count of a request, besides its charge. */
 export type Tally = { model: string; promptTokens: number; completionTokens: number };
@@ -140,6 +146,55 @@ export type Commands = {
       server: string;
     };
     reply: { status: "journalled" | "conflict" };
+  };
+  /**
+   * Journal: the uses that wait, the oldest first, go into a batch. The same batch is answered with the same uses until
+   * they are returned. Reads at most `maxUses` waiting uses, and takes those of the first `maxAccounts` accounts.
+   */
+  gatherUses: {
+    command: { type: "gatherUses"; maxUses: number; maxAccounts: number } & BatchName;
+    /** `late`: a later batch took uses from this journal, or this one has returned them. */
+    reply: { status: "gathered"; uses: readonly UseRow[] } | { status: "late" };
+  };
+  /** Journal: a batch was rejected. Its uses wait again, but for those of accounts that the contract refuses. */
+  returnUses: {
+    command: { type: "returnUses"; setAside: readonly string[] } & BatchName;
+    reply: { status: "returned" };
+  };
+  /** Chain: the next batch takes uses from a journal. There is one batch at a time. */
+  openBatch: {
+    command: { type: "openBatch"; journal: string } & BatchName;
+    reply: { status: "open" | "conflict" };
+  };
+  /** Chain: what the uses of an open batch come to. */
+  buildBatch: {
+    command: { type: "buildBatch"; root: string; uses: number; amountNanoUsd: NanoUsd } & BatchName & UseRange;
+    reply: { status: "built" | "conflict" };
+  };
+  /** Chain: a transaction was signed for a built batch. It may be sent once this is durable. */
+  signBatch: {
+    command: { type: "signBatch" } & BatchName & Omit<TransactionRow, "id">;
+    reply: { status: "signed" | "conflict" };
+  };
+  /** Chain: one of its transactions is final. */
+  settleBatch: {
+    command: { type: "settleBatch"; at: number; settledBy: string; block: number } & BatchName;
+    reply: { status: "settled" | "conflict" };
+  };
+  /** Chain: it is not to be settled, and none of its transactions can be any more. Its uses are to be returned. */
+  rejectBatch: {
+    command: { type: "rejectBatch" } & BatchName;
+    reply: { status: "rejected" | "conflict" };
+  };
+  /** Chain: the uses of a rejected batch were returned. Its number is free again. */
+  dropBatch: {
+    command: { type: "dropBatch" } & BatchName;
+    reply: { status: "dropped" | "conflict" };
+  };
+  /** Ceiling: a batch of an earlier day's uses is paid from the day of `at`. Once for an id. */
+  carry: {
+    command: { type: "carry"; id: string; at: number; amountNanoUsd: NanoUsd };
+    reply: { status: "carried" | "conflict" | "late" };
   };
   setCeiling: {
     command: {

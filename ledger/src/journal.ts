@@ -1,12 +1,20 @@
 import { assertNanoUsd } from "@inference/protocol/money";
 import { counterOf } from "./budget.ts";
-import type { Commands, ReplyOf } from "./commands.ts";
+import type { Commands, ReplyOf, UseRange } from "./commands.ts";
 import type { Draft } from "./draft.ts";
+import type { GatheringRow, ReadRows, UseRow } from "./tables.ts";
 
-type Journal = Commands["journal"]["command"];
+/**
+ * A day's uses, and what of them goes into batches. A use is in one batch, or waits, or was set aside: its row says
+ * which. The row `gathering` says up to which id none waits, so that a journal of any size is read from there.
+ */
+type CommandOf<T extends keyof Commands> = Commands[T]["command"];
+
+/** In place of a batch's id, of a use that the contract refuses. */
+export const NOT_POSTED = 0;
 
 /** Writes a use into the journal of its day, once. */
-export function journal(draft: Draft, command: Journal): ReplyOf<Journal> {
+export function journal(draft: Draft, command: CommandOf<"journal">): ReplyOf<CommandOf<"journal">> {
   const existing = draft.get("use", command.id);
   if (existing !== undefined) {
     if (existing.chargeNanoUsd === command.chargeNanoUsd && existing.account === command.account) {
@@ -16,11 +24,118 @@ export function journal(draft: Draft, command: Journal): ReplyOf<Journal> {
     return { status: "conflict" };
   }
   const { id, account, chargeNanoUsd, admittedAt, server } = command;
-  draft.put("use", { id, account, chargeNanoUsd, admittedAt, server });
+  draft.put("use", { id, account, chargeNanoUsd, admittedAt, server, batch: null });
   const total = counterOf(draft, "uses@0");
   draft.put("counter", {
     ...total,
     settledNanoUsd: assertNanoUsd(total.settledNanoUsd + chargeNanoUsd, "a journal's total"),
   });
+  // It was admitted before others that are in batches, and ended after them.
+  const gathering = gatheringOf(draft);
+  if (gathering !== undefined && id <= gathering.gatheredTo) {
+    draft.put("gathering", { ...gathering, gatheredTo: before(id) });
+  }
   return { status: "journalled" };
+}
+
+export function gatherUses(
+  draft: Draft,
+  rows: ReadRows,
+  { batch, openedAt, maxUses, maxAccounts }: CommandOf<"gatherUses">,
+): ReplyOf<CommandOf<"gatherUses">> {
+  const gathering = gatheringOf(draft) ?? nothingGathered;
+  if (gathering.openedAt >= openedAt) {
+    const isSame = gathering.openedAt === openedAt && gathering.batch === batch;
+    return isSame ? { status: "gathered", uses: usesOf(rows, gathering) } : { status: "late" };
+  }
+  let { gatheredTo } = gathering;
+  const waiting: UseRow[] = [];
+  for (const use of walk(rows, gatheredTo)) {
+    if (isWaiting(use)) waiting.push(use);
+    else if (waiting.length === 0) gatheredTo = use.id;
+    if (waiting.length === maxUses) break;
+  }
+  const accounts = new Set<string>();
+  for (const { account } of waiting) if (accounts.size < maxAccounts) accounts.add(account);
+  const uses = waiting.filter(({ account }) => accounts.has(account)).map((use) => ({ ...use, batch }));
+  for (const use of uses) draft.put("use", use);
+  // Up to the first that still waits.
+  const firstLeft = waiting.findIndex(({ account }) => !accounts.has(account));
+  gatheredTo = waiting[(firstLeft === -1 ? waiting.length : firstLeft) - 1]?.id ?? gatheredTo;
+  const range = { firstUse: uses[0]?.id ?? null, lastUse: uses.at(-1)?.id ?? null };
+  draft.put("gathering", { id: "gathering", gatheredTo, batch, openedAt, ...range });
+  return { status: "gathered", uses };
+}
+
+export function returnUses(
+  draft: Draft,
+  rows: ReadRows,
+  { batch, openedAt, setAside }: CommandOf<"returnUses">,
+): ReplyOf<CommandOf<"returnUses">> {
+  const gathering = gatheringOf(draft) ?? nothingGathered;
+  if (gathering.openedAt > openedAt) return { status: "returned" };
+  // Its request for uses may still be on its way: it comes too late from now on.
+  if (gathering.openedAt < openedAt || gathering.batch !== batch) {
+    draft.put("gathering", { ...nothingGathered, gatheredTo: gathering.gatheredTo, openedAt });
+    return { status: "returned" };
+  }
+  const refused = new Set(setAside);
+  for (const use of usesOf(rows, gathering)) {
+    if (refused.has(use.account)) draft.alert(`use ${use.id} of ${use.account} is refused on chain, and is not posted`);
+    draft.put("use", { ...use, batch: refused.has(use.account) ? NOT_POSTED : null });
+  }
+  const { firstUse } = gathering;
+  const gatheredTo = firstUse === null || firstUse > gathering.gatheredTo ? gathering.gatheredTo : before(firstUse);
+  draft.put("gathering", { ...nothingGathered, gatheredTo, openedAt });
+  return { status: "returned" };
+}
+
+/** The uses of a batch, in the order of their ids, in a journal that it took them from. */
+export function batchUses(rows: ReadRows, batch: number, { firstUse, lastUse }: UseRange): UseRow[] {
+  const uses: UseRow[] = [];
+  for (const use of walk(rows, before(firstUse))) {
+    if (use.id > lastUse) break;
+    if (use.batch === batch) uses.push(use);
+  }
+  return uses;
+}
+
+const nothingGathered: GatheringRow = {
+  id: "gathering",
+  gatheredTo: "",
+  batch: null,
+  openedAt: 0,
+  firstUse: null,
+  lastUse: null,
+};
+const ROWS_A_PAGE = 500;
+
+/** What cost nothing is not posted. */
+function isWaiting({ batch, chargeNanoUsd }: UseRow): boolean {
+  return batch === null && chargeNanoUsd > 0;
+}
+
+function gatheringOf(draft: Draft): GatheringRow | undefined {
+  return draft.get("gathering", "gathering");
+}
+
+function usesOf(rows: ReadRows, { batch, firstUse, lastUse }: GatheringRow): UseRow[] {
+  if (batch === null || firstUse === null || lastUse === null) return [];
+  return batchUses(rows, batch, { firstUse, lastUse });
+}
+
+function* walk(rows: ReadRows, from: string): Generator<UseRow> {
+  let after = from;
+  for (;;) {
+    const page = rows.list("use", { after, limit: ROWS_A_PAGE });
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < ROWS_A_PAGE) return;
+    after = last.id;
+  }
+}
+
+/** A text that is less than an id, and than which few other ids are greater and still less than this one. */
+function before(id: string): string {
+  return id.slice(0, -1);
 }

@@ -8,8 +8,8 @@ import type { Address } from "@inference/protocol/credential";
  * - `identity:<address>`: a wallet's capacity, sessions, holds, receipts
  * - `identity:agent:<token>`: the same for an agent, separate from a wallet with the same address
  * - `ceiling`: the day's counters and the open holds under them
- * - `journal:<utc-day>`: the uses of a day, for posting
- * - `chain:<chainId>`: the cursor of what has been read from a chain
+ * - `journal:<utc-day>`: the uses of a day, and the batch that each is in
+ * - `chain:<chainId>`: the cursor of what has been read from a chain; the batches that are settled on it
  */
 export type Partition = string;
 

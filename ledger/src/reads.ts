@@ -1,8 +1,10 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { type Window, windowEnd } from "@inference/protocol/window";
+import { type BatchView, batchesBefore, batchOf } from "./batch.ts";
 import { capacityId, counterId, counterOf } from "./budget.ts";
 import { type Claimed, earlierClaim } from "./claim.ts";
-import type { Claim, CredentialFault, Payer } from "./commands.ts";
+import type { Claim, CredentialFault, Payer, UseRange } from "./commands.ts";
+import { batchUses } from "./journal.ts";
 import { type KeyUsage, keyUsage } from "./key-usage.ts";
 import { authenticate } from "./payer.ts";
 import {
@@ -14,7 +16,7 @@ import {
   type TotalQuery,
   totalPage,
 } from "./receipts.ts";
-import type { CreditRow, CursorRow, KeyRow, ReadRows, ReceiptRow, SessionRow } from "./tables.ts";
+import type { CreditRow, CursorRow, KeyRow, ReadRows, ReceiptRow, SessionRow, UseRow } from "./tables.ts";
 
 /** The read side: queries of one partition, with their answers. */
 export type BudgetView = {
@@ -55,6 +57,12 @@ export type Queries = {
   cursor: { query: { type: "cursor" }; answer: CursorRow | null };
   /** The total of a day's journal. */
   journal: { query: { type: "journal" }; answer: { settledNanoUsd: NanoUsd } };
+  /** Journal: the uses of a batch, by the first and the last that it has there. */
+  batchUses: { query: { type: "batchUses"; batch: number } & UseRange; answer: UseRow[] };
+  /** Chain: one batch. */
+  batch: { query: { type: "batch"; batch: number }; answer: BatchView | null };
+  /** Chain: batches, the newest first; those before one, or the last. */
+  batches: { query: { type: "batches"; before?: number; limit: number }; answer: BatchView[] };
 };
 
 export type QueryType = keyof Queries;
@@ -97,6 +105,12 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
       return rows.get("cursor", "cursor") ?? null;
     case "journal":
       return { settledNanoUsd: counterOf(rows, "uses@0").settledNanoUsd };
+    case "batchUses":
+      return batchUses(rows, query.batch, query);
+    case "batch":
+      return batchOf(rows, query.batch);
+    case "batches":
+      return batchesBefore(rows, query.before ?? null, query.limit);
     default:
       return unknownQuery(query);
   }

@@ -1,6 +1,6 @@
 import { MAX_NANO_USD } from "@inference/protocol/money";
 import { windows } from "@inference/protocol/window";
-import { holdStates, type TableName, type Tables } from "./tables.ts";
+import { batchStates, holdStates, type TableName, type Tables } from "./tables.ts";
 
 /**
  * The SQLite schema of both hosts. Every table is STRICT, and every number is checked when it is stored: without that,
@@ -102,12 +102,44 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   },
   use: {
     clustered: "time",
-    columns: { account: "text", chargeNanoUsd: "amount", admittedAt: "integer", server: "text" },
+    columns: { account: "text", chargeNanoUsd: "amount", admittedAt: "integer", server: "text", batch: "integer?" },
   },
   outbox: { clustered: "partition", columns: { target: "text", command: "text" } },
   cursor: {
     clustered: "partition",
     columns: { block: "integer", blockHash: "text", lastActivationId: "integer", totalActivated: "text" },
+  },
+  gathering: {
+    clustered: "partition",
+    columns: { gatheredTo: "text", batch: "integer?", openedAt: "integer", firstUse: "text?", lastUse: "text?" },
+  },
+  batch: {
+    clustered: "partition",
+    columns: {
+      state: `one of ${batchStates.join(" ")}`,
+      journal: "text",
+      openedAt: "integer",
+      root: "text?",
+      uses: "integer",
+      amountNanoUsd: "amount",
+      firstUse: "text?",
+      lastUse: "text?",
+      transactions: "integer",
+      settledBy: "text?",
+      block: "integer?",
+      settledAt: "integer?",
+    },
+  },
+  transaction: {
+    clustered: "partition",
+    columns: {
+      hash: "text",
+      raw: "text",
+      nonce: "integer",
+      maxFeePerGasWei: "text",
+      day: "text",
+      signedAt: "integer",
+    },
   },
 };
 
@@ -117,9 +149,10 @@ export const timeOrderedTables = tableNames.filter((table) => tableSchemas[table
 
 /**
  * The version that a database stores. In version 2 the newest rows may be in the host's log and not in their tables
- * yet, so a program for version 1 must not read them.
+ * yet, so a program for version 1 must not read them. Version 3 adds the
+ * tables of batches.
  */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 /** The oldest version that is upgraded when it is opened. */
 const OLDEST_SCHEMA_VERSION = 1;
 

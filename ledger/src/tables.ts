@@ -131,6 +131,59 @@ export type UseRow = {
   chargeNanoUsd: number;
   admittedAt: number;
   server: string;
+  /** The id of the batch that posts it; null: it waits, or cost nothing; `NOT_POSTED`: no batch does. */
+  batch: number | null;
+};
+
+/** What a journal has given to batches. */
+export type GatheringRow = {
+  id: "gathering";
+  /** No use up to this id waits. */
+  gatheredTo: string;
+  /** The batch that last took uses from it, when that was opened, and the first and last of them. */
+  batch: number | null;
+  openedAt: number;
+  firstUse: string | null;
+  lastUse: string | null;
+};
+
+export const batchStates = ["open", "built", "signed", "settled", "rejected"] as const;
+
+/** Uses that are posted on chain together: see `batch.ts`. */
+export type BatchRow = {
+  /** Its number, with leading zeros. */
+  id: string;
+  state: (typeof batchStates)[number];
+  /** The UTC day in whose journal its uses are. */
+  journal: string;
+  openedAt: number;
+  /** Of its uses, once it is built: Merkle root, number, sum, and the first and the last of their journal. */
+  root: string | null;
+  uses: number;
+  amountNanoUsd: number;
+  firstUse: string | null;
+  lastUse: string | null;
+  /** How many transactions were signed for it. */
+  transactions: number;
+  /** The hash of the transaction that settled it, the transaction's block, and when it was seen to be final. */
+  settledBy: string | null;
+  block: number | null;
+  settledAt: number | null;
+};
+
+/** A transaction that was signed for a batch, and may have been sent. */
+export type TransactionRow = {
+  /** The batch's id, a dot, and the transaction's place among those of the batch. */
+  id: string;
+  hash: string;
+  /** As it is sent, in hexadecimal. */
+  raw: string;
+  nonce: number;
+  /** The most that it pays for a unit of gas, in wei: a decimal string. */
+  maxFeePerGasWei: string;
+  /** The UTC day whose ceiling it is paid from. */
+  day: string;
+  signedAt: number;
 };
 
 export type OutboxRow = {
@@ -167,6 +220,9 @@ export type Tables = {
   use: UseRow;
   outbox: OutboxRow;
   cursor: CursorRow;
+  gathering: GatheringRow;
+  batch: BatchRow;
+  transaction: TransactionRow;
 };
 export type TableName = keyof Tables;
 export type Row = Tables[TableName];

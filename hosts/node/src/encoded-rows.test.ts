@@ -19,9 +19,12 @@ const places = [
   ["credit", "amountNanoUsd creditedAt detail"],
   ["receipt", "admittedAt resolvedAt outcome chargeNanoUsd heldNanoUsd lossNanoUsd keyId detail"],
   ["total", "requests chargeNanoUsd promptTokens completionTokens"],
-  ["use", "account chargeNanoUsd admittedAt server"],
+  ["use", "account chargeNanoUsd admittedAt server batch"],
   ["outbox", "target command"],
   ["cursor", "block blockHash lastActivationId totalActivated"],
+  ["gathering", "gatheredTo batch openedAt firstUse lastUse"],
+  ["batch", "state journal openedAt root uses amountNanoUsd firstUse lastUse transactions settledBy block settledAt"],
+  ["transaction", "hash raw nonce maxFeePerGasWei day signedAt"],
 ];
 
 test("tables and columns keep their places, by which rows in a log of an earlier version name them", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DAY_MS } from "@inference/protocol/window";
 import type { Claim, Command, Commands, Reply } from "../commands.ts";
-import { ceilingPartition, type Partition } from "../partition.ts";
+import { ceilingPartition, journalPartition, type Partition } from "../partition.ts";
 import { answer } from "../reads.ts";
 import type { CounterRow, HoldRow, SessionRow } from "../tables.ts";
 import { type Model, windowName } from "./model.ts";
@@ -28,6 +28,7 @@ import type { WorldHost } from "./world.ts";
  * | L14 | of the requests under one name, while it lasts, at most one is open or settled |
  * | L15 | of a forgotten key and session nothing is left that opens or counts; an account counts its keys that live |
  * | L16 | a request whose reservation failed and was undone is held nowhere, whatever arrives late (see `play.ts`) |
+ * | L17 | a use is in one batch at most; a batch that is built has the uses that it was built of, and no others |
  */
 export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model) {
   const ended = new Map<string, string>();
@@ -51,6 +52,26 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     checkCounters(partition, holds);
     checkTotals(partition);
     if (partition.startsWith("account:")) checkBalance(partition);
+    if (isOfBatches(command)) checkBatches();
+  }
+
+  function checkBatches(): void {
+    const batches = new Map(host.all("batch").map(({ row }) => [Number(row.id), row]));
+    for (const { id, journal, state, root, amountNanoUsd, uses: count } of batches.values()) {
+      if (root === null || state === "rejected") continue;
+      const own = host
+        .rows(journalPartition(journal))
+        .list("use", { limit: 10_000 })
+        .filter(({ batch }) => batch === Number(id));
+      assert.equal(own.map((use) => use.id).join(), root, `L17: batch ${id}`);
+      const sum = own.reduce((total, { chargeNanoUsd }) => total + chargeNanoUsd, 0);
+      assert.deepEqual([own.length, sum], [count, amountNanoUsd], `L17: batch ${id}`);
+    }
+    for (const { partition, row } of host.all("use")) {
+      if (row.batch === null || row.batch === 0) continue;
+      const journal = batches.get(row.batch)?.journal ?? "";
+      assert.equal(journalPartition(journal), partition, `L17: use ${row.id} is in batch ${row.batch}`);
+    }
   }
 
   function checkTotals(partition: Partition): void {
@@ -300,6 +321,10 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
       const day = windowName("day", row.admittedAt);
       days.set(day, (days.get(day) ?? 0) + row.chargeNanoUsd);
     }
+    for (const { at, charge } of model.carried) {
+      const day = windowName("day", at);
+      days.set(day, (days.get(day) ?? 0) + charge);
+    }
     for (const [day, total] of days) {
       if (gone.has(`${ceilingPartition} ceiling@${Date.parse(day)}`)) continue;
       const { settledNanoUsd } = answer(host.rows(ceilingPartition), { type: "ceiling", at: Date.parse(day) });
@@ -315,4 +340,8 @@ type View = { limitNanoUsd: number | null; settledNanoUsd: number; heldNanoUsd: 
 function withinLimit(view: View | undefined, what: string): void {
   assert.ok(view !== undefined, what);
   if (view.limitNanoUsd !== null) assert.ok(view.settledNanoUsd + view.heldNanoUsd <= view.limitNanoUsd, what);
+}
+
+function isOfBatches({ type }: Command): boolean {
+  return type.endsWith("Batch") || type === "gatherUses" || type === "returnUses";
 }

@@ -1,5 +1,6 @@
 import type { Claim, Command, Commands, Refusal } from "../commands.ts";
 import type { Partition } from "../partition.ts";
+import { makeBatchModel } from "./batch-model.ts";
 
 /**
  * What the ledger should answer, written from its rules and not from its code: plain lists, every sum added up anew. It
@@ -43,6 +44,8 @@ export function makeModel() {
   let sessions: { identity: Partition; digest: string; at: number; expiresAt: number; revoked: boolean }[] = [];
   const capacities = new Map<string, number>();
   const uses: CommandOf<"journal">[] = [];
+  const batches = makeBatchModel();
+  const carried: Settled[] = [];
   const claims: { partition: Partition; claim: Claim; by: string }[] = [];
   let ceiling = 0;
 
@@ -333,7 +336,10 @@ export function makeModel() {
         return inquire(partition, command.id, command.at);
       case "journal": {
         const known = uses.find(({ id }) => id === command.id);
-        if (known === undefined) uses.push(command);
+        if (known === undefined) {
+          uses.push(command);
+          batches.journalled(partition, command);
+        }
         return { status: "journalled" };
       }
       case "credit": {
@@ -375,12 +381,28 @@ export function makeModel() {
         return forget(partition, command);
       case "acknowledge":
         return { status: "acknowledged" };
-      default:
-        throw new Error(`the model knows no ${command.type}`);
+      case "carry": {
+        const { id, at, amountNanoUsd: charge } = command;
+        if (clock - at > 48 * HOUR - 60_000) return { status: "late" };
+        const known = carried.find((other) => other.id === id);
+        const isSame = known === undefined || (known.at === at && known.charge === charge);
+        if (known === undefined) {
+          carried.push({ partition, id, keyId: null, at, charge });
+          settled.push({ partition, id, keyId: null, at, charge });
+          const end = { leaseUntil: at, amount: charge, state: "settled" as const, charge };
+          holds.push({ partition, id, content: "carried", keyId: null, at, ...end });
+        }
+        return { status: isSame ? "carried" : "conflict" };
+      }
+      default: {
+        const reply = batches.apply(partition, command);
+        if (reply === undefined) throw new Error(`the model knows no ${command.type}`);
+        return reply;
+      }
     }
   }
 
-  return { apply, spent, credited, find, ceiling: () => ceiling, keys: () => keys, settled };
+  return { apply, spent, credited, find, ceiling: () => ceiling, keys: () => keys, settled, carried };
 }
 
 /** The day, the month, or the one lifetime that a time lies in, as people write it. */

@@ -119,6 +119,8 @@ const operation = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ op: fc.constant("revokeSession" as const) }) },
   { weight: 12, arbitrary: fc.record({ op: fc.constant("tick" as const), by: tick }) },
+  { weight: 8, arbitrary: fc.record({ op: fc.constant("batch" as const), which: index, stops: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant("carry" as const), which: index, amount }) },
   {
     weight: 6,
     arbitrary: fc.record({

@@ -9,6 +9,7 @@ import { type Reservation, reserveRequest } from "../reservation.ts";
 import type { Saga, Step } from "../saga.ts";
 import type { HoldRow } from "../tables.ts";
 import type { ClaimTerms, Operation, Run } from "./operations.ts";
+import { settleBatches } from "./settle-batches.ts";
 import { accounts, identity, type OpenHost, openWorld } from "./world.ts";
 
 /**
@@ -25,6 +26,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
   const { scale } = run;
   const world = await openWorld(run, open);
   const { apply, clock, host, model } = world;
+  const settling = settleBatches(world);
   let made = 0;
   let named = 0;
   let rolled = 0;
@@ -317,9 +319,17 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       case "tick":
         clock.now = ticked(clock.now, operation.by);
         return;
-      case "forget": {
+      case "batch":
+        await settling.step(operation);
+        return;
+      case "carry":
+        await apply(ceilingPartition, {
+          ...{ type: "carry", id: `batch:${operation.which % 3}`, at: clock.now },
+          amountNanoUsd: operation.amount * scale,
+        });
+        return;
+      case "forget":
         await forget(operation.table);
-      }
     }
   }
 

@@ -40,7 +40,7 @@ type KeyTerms = Pick<Commands["createKey"]["command"], "keyId" | "nonce" | "wind
   expiresIn: number | null;
 };
 
-type World = {
+export type World = {
   readonly host: WorldHost;
   readonly model: Model;
   readonly clock: { now: number };
