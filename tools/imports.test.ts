@@ -13,7 +13,8 @@ const mayImport: Record<string, readonly string[]> = {
   ledger: ["protocol"],
   gateway: ["protocol", "ledger"],
   chain: ["protocol", "ledger"],
-  "hosts/node": ["protocol", "ledger", "gateway", "chain"],
+  settler: ["protocol", "ledger", "chain"],
+  "hosts/node": ["protocol", "ledger", "gateway", "chain", "settler"],
   "hosts/cloudflare": ["protocol", "ledger", "gateway", "chain"],
   keeper: ["protocol", "chain"],
   "test/devnet": ["protocol", "contracts"],
@@ -39,6 +40,7 @@ const mayDepend: Record<string, readonly string[]> = {
   chain: ["viem"],
   "hosts/node": ["@hono/node-server", "undici", "zod"],
   "hosts/cloudflare": ["esbuild", "viem"],
+  settler: ["@openzeppelin/merkle-tree", "viem"],
   keeper: ["viem", "zod"],
   "test/devnet": ["viem"],
   "test/conformance": [

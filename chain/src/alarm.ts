@@ -1,5 +1,5 @@
 /** Alerts the operator, at most every ten minutes for each kind. */
-export type Alarm = (kind: "contradiction" | "waiting" | "stalled", message: string) => void;
+export type Alarm = (kind: string, message: string) => void;
 
 const REPEAT_MS = 600_000;
 

@@ -74,9 +74,12 @@ export class ChainContradiction extends ChainUnavailable {}
 export class RpcError extends Error {
   override name = "RpcError";
   readonly code: number;
-  constructor(code: number, message: string) {
+  /** Of a contract that failed, what it said. */
+  readonly data: `0x${string}` | undefined;
+  constructor(code: number, message: string, data?: `0x${string}`) {
     super(`${message.slice(0, 300)} (${code})`);
     this.code = code;
+    this.data = data;
   }
 
   /** Whether the called contract failed, and not the node. Nodes agree only on the code of a revert. */
@@ -117,7 +120,7 @@ function resultOf(response: Response, text: string, id: number): unknown {
   const answer = parseObject(text);
   const error = answer?.error;
   // Some nodes say that a range is too large with a status of 400 and a proper error.
-  if (answer !== undefined && isErrorObject(error)) throw new RpcError(error.code, error.message);
+  if (answer !== undefined && isErrorObject(error)) throw new RpcError(error.code, error.message, revertData(error));
   if (!response.ok) throw new Error(`status ${response.status}`);
   if (answer === undefined) throw new Error("an answer that is not JSON-RPC");
   if (answer.id !== id || !("result" in answer)) throw new Error("an answer to another question");
@@ -133,7 +136,13 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function isErrorObject(value: unknown): value is { code: number; message: string } {
+function revertData(error: { data?: unknown }): `0x${string}` | undefined {
+  return typeof error.data === "string" && /^0x([0-9a-f]{2})*$/i.test(error.data)
+    ? (error.data as `0x${string}`)
+    : undefined;
+}
+
+function isErrorObject(value: unknown): value is { code: number; message: string; data?: unknown } {
   if (typeof value !== "object" || value === null || !("code" in value) || !("message" in value)) return false;
   return typeof value.code === "number" && typeof value.message === "string";
 }

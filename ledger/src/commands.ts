@@ -153,8 +153,8 @@ export type Commands = {
    */
   gatherUses: {
     command: { type: "gatherUses"; maxUses: number; maxAccounts: number } & BatchName;
-    /** `late`: a later batch took uses from this journal, or this one has returned them. */
-    reply: { status: "gathered"; uses: readonly UseRow[] } | { status: "late" };
+    /** `late`: this batch has returned its uses, or one that was opened later took some; which was opened then. */
+    reply: { status: "gathered"; uses: readonly UseRow[] } | { status: "late"; openedAt: number };
   };
   /** Journal: a batch was rejected. Its uses wait again, but for those of accounts that the contract refuses. */
   returnUses: {

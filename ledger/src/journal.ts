@@ -46,7 +46,9 @@ export function gatherUses(
   const gathering = gatheringOf(draft) ?? nothingGathered;
   if (gathering.openedAt >= openedAt) {
     const isSame = gathering.openedAt === openedAt && gathering.batch === batch;
-    return isSame ? { status: "gathered", uses: usesOf(rows, gathering) } : { status: "late" };
+    return isSame
+      ? { status: "gathered", uses: usesOf(rows, gathering) }
+      : { status: "late", openedAt: gathering.openedAt };
   }
   let { gatheredTo } = gathering;
   const waiting: UseRow[] = [];
@@ -88,6 +90,19 @@ export function returnUses(
   const gatheredTo = firstUse === null || firstUse > gathering.gatheredTo ? gathering.gatheredTo : before(firstUse);
   draft.put("gathering", { ...nothingGathered, gatheredTo, openedAt });
   return { status: "returned" };
+}
+
+/** How many uses wait, up to a limit, and when the oldest of them was admitted. */
+export function waitingUses(rows: ReadRows, limit: number): { uses: number; oldestAt: number | null } {
+  let uses = 0;
+  let oldestAt: number | null = null;
+  for (const use of walk(rows, rows.get("gathering", "gathering")?.gatheredTo ?? "")) {
+    if (!isWaiting(use)) continue;
+    uses += 1;
+    oldestAt = Math.min(oldestAt ?? use.admittedAt, use.admittedAt);
+    if (uses === limit) break;
+  }
+  return { uses, oldestAt };
 }
 
 /** The uses of a batch, in the order of their ids, in a journal that it took them from. */

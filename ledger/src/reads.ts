@@ -4,7 +4,7 @@ import { type BatchView, batchesBefore, batchOf } from "./batch.ts";
 import { capacityId, counterId, counterOf } from "./budget.ts";
 import { type Claimed, earlierClaim } from "./claim.ts";
 import type { Claim, CredentialFault, Payer, UseRange } from "./commands.ts";
-import { batchUses } from "./journal.ts";
+import { batchUses, waitingUses } from "./journal.ts";
 import { type KeyUsage, keyUsage } from "./key-usage.ts";
 import { authenticate } from "./payer.ts";
 import {
@@ -57,6 +57,8 @@ export type Queries = {
   cursor: { query: { type: "cursor" }; answer: CursorRow | null };
   /** The total of a day's journal. */
   journal: { query: { type: "journal" }; answer: { settledNanoUsd: NanoUsd } };
+  /** Journal: how many uses wait, up to a limit, and when the oldest of them was admitted. */
+  waiting: { query: { type: "waiting"; limit: number }; answer: { uses: number; oldestAt: number | null } };
   /** Journal: the uses of a batch, by the first and the last that it has there. */
   batchUses: { query: { type: "batchUses"; batch: number } & UseRange; answer: UseRow[] };
   /** Chain: one batch. */
@@ -105,6 +107,8 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
       return rows.get("cursor", "cursor") ?? null;
     case "journal":
       return { settledNanoUsd: counterOf(rows, "uses@0").settledNanoUsd };
+    case "waiting":
+      return waitingUses(rows, query.limit);
     case "batchUses":
       return batchUses(rows, query.batch, query);
     case "batch":

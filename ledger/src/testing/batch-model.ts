@@ -26,7 +26,7 @@ export function makeBatchModel() {
     const { batch, openedAt, maxUses, maxAccounts } = command;
     const last = gathered.get(journal);
     const isSame = last?.openedAt === openedAt && last.has && last.batch === batch;
-    if (!isSame && last !== undefined && last.openedAt >= openedAt) return { status: "late" };
+    if (!isSame && last !== undefined && last.openedAt >= openedAt) return { status: "late", openedAt: last.openedAt };
     if (!isSame) {
       const read = rowsOf(journal)
         .filter((use) => use.batch === null && use.chargeNanoUsd > 0)

@@ -1,0 +1,152 @@
+import {
+  type Block,
+  callAt,
+  parseHash,
+  parseHex,
+  parseObject,
+  parseQuantity,
+  parseWord,
+  quantity,
+} from "@inference/chain/chain-view";
+import { type ChainClient, RpcError } from "@inference/chain/rpc";
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
+import type { Address } from "@inference/protocol/credential";
+import { decodeErrorResult, encodeFunctionData, type Hex, type LocalAccount } from "viem";
+import type { BatchContent } from "./batch-content.ts";
+
+/** The settlement contract as its settler needs it: what was settled, and the next batch. */
+export type SettlementContract = {
+  /** The id of the last batch in a block. */
+  batchCount(block: Block): Promise<number>;
+  rootOf(batch: number, block: Block): Promise<Hex>;
+  /** What `settle` would say now: undefined if it would succeed. */
+  simulate(call: Hex): Promise<Revert | undefined>;
+  /** The account's next transaction number: `latest`, or in a block. */
+  nextNonce(block: Block | "latest"): Promise<number>;
+  /** Wei that a transaction may pay for a unit of gas to get in soon. */
+  fees(): Promise<Fees>;
+  sign(call: Hex, terms: { nonce: number } & Fees): Promise<Hex>;
+  /** Whatever the node says: the receipt tells what became of it. */
+  send(raw: Hex): Promise<void>;
+  receipt(hash: Hex): Promise<Receipt | null>;
+  balanceWei(): Promise<bigint>;
+};
+
+export type Fees = { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint };
+export type Receipt = { block: number; isSuccess: boolean };
+/** Why the contract refuses a batch. Without a name it is none of its errors. */
+export type Revert = { name?: string; args: readonly unknown[] };
+
+/** EIP-7825. */
+const MAX_TRANSACTION_GAS = 16_777_216n;
+const DEFAULT_TIP_WEI = 1_000_000_000n;
+
+export function settlementContract(options: {
+  client: ChainClient;
+  chainId: number;
+  address: Address;
+  account: LocalAccount;
+}): SettlementContract {
+  const { client, chainId, address, account } = options;
+  const from = account.address;
+
+  async function word(data: Hex, block: Block): Promise<bigint> {
+    const answer = await callAt(client, { to: address, data }, block).catch((error: unknown) => {
+      throw error instanceof RpcError ? new ChainUnavailable(error.message, { cause: error }) : error;
+    });
+    const value = parseWord(answer);
+    if (value === undefined) throw new ChainUnavailable(`the settlement answers with ${answer.slice(0, 100)}`);
+    return value;
+  }
+
+  async function ask(method: string, params: readonly unknown[]): Promise<unknown> {
+    try {
+      return await client.request(method, params);
+    } catch (error) {
+      throw error instanceof RpcError ? new ChainUnavailable(`${method}: ${error.message}`, { cause: error }) : error;
+    }
+  }
+
+  return {
+    batchCount: async (block) => Number(await word(encode("batchCount"), block)),
+    async rootOf(batch, block) {
+      const root = await word(encode("rootOf", [BigInt(batch)]), block);
+      return `0x${root.toString(16).padStart(64, "0")}`;
+    },
+    async simulate(call) {
+      try {
+        await client.request("eth_call", [{ from, to: address, data: call }, "latest"]);
+        return undefined;
+      } catch (error) {
+        if (error instanceof RpcError && error.isContractFailure) return revertOf(error);
+        throw error instanceof RpcError ? new ChainUnavailable(error.message, { cause: error }) : error;
+      }
+    },
+    nextNonce: async (block) =>
+      parseQuantity(await ask("eth_getTransactionCount", [from, block === "latest" ? block : quantity(block.number)])),
+    async fees() {
+      const block = parseObject(await ask("eth_getBlockByNumber", ["latest", false]));
+      const tip = await client.request("eth_maxPriorityFeePerGas", []).then(
+        (answer) => BigInt(parseHex(padded(answer))),
+        () => DEFAULT_TIP_WEI,
+      );
+      const base = BigInt(parseHex(padded(block.baseFeePerGas)));
+      return { maxFeePerGas: base * 2n + tip, maxPriorityFeePerGas: tip };
+    },
+    async sign(call, { nonce, maxFeePerGas, maxPriorityFeePerGas }) {
+      const estimate = parseQuantity(await ask("eth_estimateGas", [{ from, to: address, data: call }, "latest"]));
+      const generous = (BigInt(estimate) * 6n) / 5n;
+      return account.signTransaction({
+        ...{ type: "eip1559", chainId, nonce, to: address, data: call, maxFeePerGas, maxPriorityFeePerGas },
+        gas: generous > MAX_TRANSACTION_GAS ? MAX_TRANSACTION_GAS : generous,
+      });
+    },
+    async send(raw) {
+      try {
+        await client.request("eth_sendRawTransaction", [raw]);
+      } catch (error) {
+        // It is known already, or priced too low by now, or the node does not answer.
+        if (!(error instanceof RpcError) && !(error instanceof ChainUnavailable)) throw error;
+      }
+    },
+    async receipt(hash) {
+      const answer = await ask("eth_getTransactionReceipt", [hash]);
+      if (answer === null) return null;
+      const { blockNumber, status, transactionHash } = parseObject(answer);
+      if (parseHash(transactionHash) !== hash) throw new ChainUnavailable("the receipt is of another transaction");
+      return { block: parseQuantity(blockNumber), isSuccess: parseQuantity(status) === 1 };
+    },
+    balanceWei: async () => BigInt(parseHex(padded(await ask("eth_getBalance", [from, "latest"])))),
+  };
+}
+
+/** @param day The day whose ceiling pays, in days since 1970. */
+export function settleCall(batch: number, day: number, { root, debits }: BatchContent): Hex {
+  return encodeFunctionData({
+    abi: inferenceSettlementAbi,
+    functionName: "settle",
+    args: [{ id: BigInt(batch), day: BigInt(day), root, debits, serves: [] }],
+  });
+}
+
+function encode(functionName: "batchCount" | "rootOf", args: readonly bigint[] = []): Hex {
+  return functionName === "rootOf"
+    ? encodeFunctionData({ abi: inferenceSettlementAbi, functionName, args: [args[0] ?? 0n] })
+    : encodeFunctionData({ abi: inferenceSettlementAbi, functionName });
+}
+
+function revertOf(error: RpcError): Revert {
+  if (error.data === undefined) return { args: [error.message] };
+  try {
+    const { errorName, args = [] } = decodeErrorResult({ abi: inferenceSettlementAbi, data: error.data });
+    return { name: errorName, args };
+  } catch {
+    return { args: [error.data] };
+  }
+}
+
+/** A quantity has no leading zeros, bytes have an even number of digits. */
+function padded(value: unknown): unknown {
+  return typeof value === "string" && value.length % 2 === 1 ? value.replace("0x", "0x0") : value;
+}

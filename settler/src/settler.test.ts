@@ -1,0 +1,288 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { createChainClient } from "@inference/chain/rpc";
+import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
+import { timers } from "@inference/chain/testing/timers";
+import { ceilingPartition, chainPartition, journalPartition } from "@inference/ledger/partition";
+import { answer } from "@inference/ledger/reads";
+import { type MemoryHost, openMemoryHost } from "@inference/ledger/testing/memory-host";
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import type { Address } from "@inference/protocol/credential";
+import { verifyUse } from "@inference/protocol/use-leaf";
+import { utcDay } from "@inference/protocol/window";
+import { createPublicClient, type Hex, http } from "viem";
+import { mnemonicToAccount } from "viem/accounts";
+import { proofOf, settledUse } from "./batch-content.ts";
+import { createSettler, type Settler, type SettlerLimits } from "./settler.ts";
+
+/** The settler on a real chain with the real contracts: what it posts, and what becomes of it when things go wrong. */
+const account = mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex: 4 });
+const payers = [1, 2, 3].map((n): Address => `0x${String(n).repeat(40)}`);
+const [first = "0x", second = "0x", third = "0x"] = payers;
+const DOLLAR = 1_000_000_000;
+
+let chain: PrimaryChain;
+before(async () => {
+  chain = await startPrimaryChain();
+});
+after(() => chain.stop());
+afterEach(() => chain.reset());
+
+type World = {
+  host: MemoryHost;
+  alerts: string[];
+  clock: { now: number };
+  /** Uses that were admitted now, one of each amount. */
+  use(account: Address, ...amounts: number[]): void;
+  open(limits?: Partial<SettlerLimits>): Settler;
+  batches(): { batch: number; state: string; settledBy: string | null }[];
+};
+
+async function makeWorld(): Promise<World> {
+  await chain.finalize();
+  const { timestamp } = await chain.rpc<{ timestamp: Hex }>("eth_getBlockByNumber", ["latest", false]);
+  const clock = { now: Math.max(Date.now(), Number(timestamp) * 1_000) };
+  const host = openMemoryHost({ now: () => clock.now });
+  const alerts: string[] = [];
+  const { rpcUrl: url, settlement, startBlock } = chain;
+  const client = createChainClient({ url, fetch, random: Math.random, timers, tries: 1 });
+  let uses = 0;
+  host.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 50 * DOLLAR });
+  return {
+    host,
+    alerts,
+    clock,
+    use(payer, ...amounts) {
+      for (const chargeNanoUsd of amounts) {
+        uses += 1;
+        const id = `req_${String(uses).padStart(26, "0")}`;
+        const use = { id, account: payer, chargeNanoUsd, admittedAt: clock.now, server: "protocol" };
+        host.apply(journalPartition(utcDay(clock.now)), { type: "journal", ...use });
+      }
+    },
+    open: (limits = {}) =>
+      createSettler({
+        ...{ client, chainId: 31337, settlement, startBlock, account, ledger: host, now: () => ++clock.now },
+        ...{ confirmations: "finalized", onAlert: (message) => alerts.push(message) },
+        limits: { intervalMs: 0, ...limits },
+      }),
+    batches: () =>
+      answer(host.rows(chainPartition(31337)), { type: "batches", limit: 10 }).map(({ batch, state, settledBy }) => {
+        return { batch, state, settledBy };
+      }),
+  };
+}
+
+const reader = () => createPublicClient({ transport: http(chain.rpcUrl) });
+const creditOf = (payer: Address) =>
+  reader().readContract({
+    ...{ address: chain.settlement, abi: inferenceSettlementAbi },
+    ...{ functionName: "creditNanoUsd", args: [payer] },
+  });
+
+/** Mines and polls until no batch is on its way. */
+async function settleAll(settler: Settler): Promise<void> {
+  for (let polls = 0; polls < 20; polls++) {
+    const { state } = await settler.poll();
+    if (state !== "posting") return;
+    await chain.finalize();
+  }
+  throw new Error(`the batches do not get through: ${JSON.stringify(settler.status(), (_, value) => String(value))}`);
+}
+
+test("uses are posted in one batch, and each is proved by its contract and by anybody", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.activate(second, 5_000_000n);
+  world.use(first, 1, 2_500, DOLLAR);
+  world.use(second, 7);
+  const settler = world.open();
+  assert.equal((await settler.poll()).state, "posting");
+  assert.equal(world.batches()[0]?.state, "signed");
+  await settleAll(settler);
+  const [batch] = answer(world.host.rows(chainPartition(31337)), { type: "batches", limit: 1 });
+  assert.deepEqual([batch?.state, batch?.uses, batch?.amountNanoUsd], ["settled", 4, DOLLAR + 2_508]);
+  assert.equal(await creditOf(first), BigInt(4 * DOLLAR - 2_501));
+  assert.equal(await creditOf(second), BigInt(5 * DOLLAR - 7));
+  const uses = world.host.all("use").map(({ row }) => row);
+  const settlement = { chainId: 31337, address: chain.settlement };
+  for (const use of uses) {
+    const proof = proofOf(settlement, 1, uses, use);
+    assert.ok(verifyUse((batch?.root ?? "0x") as Hex, settlement, settledUse(1, use), proof));
+  }
+  world.use(first, 3);
+  await settleAll(settler);
+  assert.deepEqual(
+    world.batches().map(({ batch, state }) => [batch, state]),
+    [
+      [2, "settled"],
+      [1, "settled"],
+    ],
+  );
+  assert.deepEqual(world.alerts, []);
+});
+
+test("uses wait for others until the interval is over or a batch is full", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  const settler = world.open({ intervalMs: 600_000, maxUses: 3 });
+  world.use(first, 1, 1);
+  assert.equal((await settler.poll()).state, "idle");
+  world.clock.now += 600_000;
+  assert.equal((await settler.poll()).state, "posting");
+  await settleAll(settler);
+  world.use(first, 1, 1, 1, 1);
+  await settleAll(settler);
+  assert.equal(world.host.all("use").filter(({ row }) => row.batch === null).length, 1);
+});
+
+test("a settler that stops between any two of its steps goes on, and posts each use once", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  const total = [1, 20, 300].reduce((sum, amount) => sum + amount);
+  for (const amount of [1, 20, 300]) {
+    world.use(first, amount);
+    // Each poll is one of a settler that has just started, and dies at its first, second, ... command or call.
+    for (let died = 1; world.batches()[0]?.state !== "settled" || waiting(world) > 0; died++) {
+      assert.ok(died < 60, "it does not get through");
+      await dyingAfter(world, died % 7).poll();
+      await chain.finalize();
+    }
+  }
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - total));
+  assert.equal(world.batches().length, 3);
+});
+
+const waiting = ({ host }: World): number => host.all("use").filter(({ row }) => row.batch === null).length;
+
+/** Its ledger takes so many commands, and then the process is gone. */
+function dyingAfter(world: World, commands: number): Settler {
+  let left = commands;
+  const { host } = world;
+  const dying = {
+    ...host,
+    run: <T>(saga: Parameters<typeof host.run<T>>[0]) => {
+      if (left === 0) return new Promise<T>((_, refuse) => refuse(new Error("died")));
+      left -= 1;
+      return host.run(saga);
+    },
+  };
+  const { rpcUrl: url, settlement, startBlock } = chain;
+  const client = createChainClient({ url, fetch, random: Math.random, timers, tries: 1 });
+  return createSettler({
+    ...{ client, chainId: 31337, settlement, startBlock, account, ledger: dying, now: () => ++world.clock.now },
+    ...{ confirmations: "finalized", onAlert: () => {}, limits: { intervalMs: 0 } },
+  });
+}
+
+test("an account without the credit on chain is set aside with an alert, and the others are posted", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.activate(third, 5_000_000n);
+  world.use(first, 1);
+  world.use(second, 2);
+  world.use(third, 3);
+  await settleAll(world.open());
+  assert.deepEqual([await creditOf(first), await creditOf(third)], [BigInt(5 * DOLLAR - 1), BigInt(5 * DOLLAR - 3)]);
+  assert.equal(world.host.alerts.length, 1);
+  assert.match(world.host.alerts[0] ?? "", /0x2222.*is refused on chain, and is not posted/);
+  assert.deepEqual(world.batches().length, 1);
+});
+
+test("a transaction that vanishes in a reorg is sent again under the same number", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.finalize();
+  world.use(first, 5);
+  const settler = world.open();
+  await settler.poll();
+  await chain.mine(2);
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 5));
+  await chain.reorg(3);
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR));
+  await settleAll(settler);
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 5));
+  assert.equal(answer(world.host.rows(chainPartition(31337)), { type: "batch", batch: 1 })?.signed.length, 1);
+});
+
+test("a stuck transaction is replaced by one that pays more, and the batch is settled once", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.pauseMining();
+  world.use(first, 5);
+  const settler = world.open({ stuckAfterMs: 60_000 });
+  await settler.poll();
+  await settler.poll();
+  world.clock.now += 60_000;
+  await settler.poll();
+  const signed = answer(world.host.rows(chainPartition(31337)), { type: "batch", batch: 1 })?.signed ?? [];
+  assert.deepEqual([signed.length, signed[0]?.nonce], [2, signed[1]?.nonce]);
+  assert.ok(BigInt(signed[0]?.maxFeePerGasWei ?? 0) * 10n >= BigInt(signed[1]?.maxFeePerGasWei ?? 0) * 11n);
+  await chain.finalize();
+  await settleAll(settler);
+  assert.equal(world.batches()[0]?.settledBy, signed[0]?.hash);
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 5));
+});
+
+test("a batch that somebody else posted with the same key stops the settler, and nothing is debited twice", async () => {
+  const [ours, other] = [await makeWorld(), await makeWorld()];
+  await chain.activate(first, 5_000_000n);
+  ours.use(first, 5);
+  other.use(first, 9);
+  const settler = ours.open();
+  await settleAll(other.open());
+  assert.equal((await settler.poll()).state, "halted");
+  assert.match(ours.alerts.join(), /batch 1 on chain 31337 is not one of ours/);
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 9));
+  assert.equal(ours.open().status().state, "starting");
+});
+
+test("books that are older than the chain stop the settler", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  world.use(first, 5);
+  await settleAll(world.open());
+  const restored = await makeWorld();
+  restored.use(first, 5);
+  assert.equal((await restored.open().poll()).state, "halted");
+});
+
+test("uses of a day that is over are paid from its own ceiling until 06:00, then from the next day's", async () => {
+  for (const { hour, paidFrom } of [
+    { hour: 2, paidFrom: 0 },
+    { hour: 7, paidFrom: 1 },
+  ]) {
+    const world = await makeWorld();
+    await chain.activate(first, 5_000_000n);
+    world.use(first, 5);
+    const tomorrow = Date.parse(utcDay(world.clock.now)) + 86_400_000;
+    world.clock.now = tomorrow + hour * 3_600_000;
+    await chain.rpc("evm_setNextBlockTimestamp", [world.clock.now / 1_000]);
+    await chain.mine();
+    await settleAll(world.open());
+    const paid = await reader().readContract({
+      ...{ address: chain.settlement, abi: inferenceSettlementAbi, functionName: "paidNanoUsd" },
+      args: [BigInt(tomorrow / 86_400_000 - 1 + paidFrom)],
+    });
+    assert.equal(paid, 5n, `at ${hour}:00`);
+    const ceiling = answer(world.host.rows(ceilingPartition), { type: "ceiling", at: world.clock.now });
+    assert.equal(ceiling.settledNanoUsd, 5 * paidFrom, "what is carried counts under the ceiling that pays");
+    await chain.reset();
+  }
+});
+
+test("a batch that the day's ceiling has no room for is posted in parts, the rest on the next day", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 50_000_000n);
+  await chain.lowerCeiling(3_000_000_000n);
+  world.use(first, DOLLAR, DOLLAR, DOLLAR, DOLLAR);
+  const settler = world.open();
+  for (let polls = 0; polls < 20 && (await settler.poll()).state !== "waiting"; polls++) await chain.finalize();
+  assert.equal(await creditOf(first), BigInt(47 * DOLLAR));
+  assert.match(settler.status().reason ?? "", /no day's ceiling has room for batch/);
+  world.clock.now = Date.parse(utcDay(world.clock.now)) + 86_400_000;
+  await chain.rpc("evm_setNextBlockTimestamp", [world.clock.now / 1_000]);
+  await chain.mine();
+  await settleAll(settler);
+  assert.equal(await creditOf(first), BigInt(46 * DOLLAR));
+});
