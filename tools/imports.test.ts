@@ -40,7 +40,7 @@ const mayDepend: Record<string, readonly string[]> = {
   chain: ["viem"],
   "hosts/node": ["@hono/node-server", "undici", "zod"],
   "hosts/cloudflare": ["esbuild", "viem"],
-  settler: ["@openzeppelin/merkle-tree", "viem"],
+  settler: ["viem"],
   keeper: ["viem", "zod"],
   "test/devnet": ["viem"],
   "test/conformance": [
@@ -64,6 +64,7 @@ const gatewayOrder = [
   "docs",
   "jobs",
   "operator",
+  "settlement",
   "inference",
   "upstream",
   "auth",

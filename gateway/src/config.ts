@@ -1,3 +1,4 @@
+import type { Settlement } from "@inference/protocol/use-leaf";
 import type { CatalogueShape } from "./catalogue/catalogue.ts";
 import type { KnownChain } from "./chain-directory.ts";
 
@@ -18,6 +19,8 @@ export type GatewayConfig = {
   heldAnswerBytes: number;
   /** The chains with the token's contracts, as clients are told of them. The primary chain is first. */
   chains: readonly KnownChain[];
+  /** The contract on the primary chain that settles uses. */
+  settlement: Settlement;
   operator: OperatorConfig;
   request: RequestLimits;
 };

@@ -1,5 +1,6 @@
 import type { LedgerClient } from "@inference/ledger/client";
 import type { ChainReader } from "@inference/protocol/chain-reader";
+import type { SettlerStatus } from "@inference/protocol/settler-status";
 import type { Timers } from "@inference/protocol/timers";
 
 /**
@@ -12,6 +13,8 @@ export type Environment = {
   ledger: LedgerClient;
   keyValue: KeyValueStore;
   chain: ChainReader;
+  /** What the settler is doing. Absent: this gateway has none, and nothing is posted. */
+  settler?: () => SettlerStatus;
   upstream: UpstreamTransport;
   log: Log;
   /** Keeps work running after its answer was sent. The host waits for it before it stops. */

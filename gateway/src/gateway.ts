@@ -14,6 +14,7 @@ import { makeSemaphore, type Semaphore } from "./limits/semaphore.ts";
 import { makeSlicedWork, type SlicedWork } from "./limits/sliced-work.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
 import { makeRecentBooks, type RecentBooks } from "./operator/recent-books.ts";
+import { makePostedBatches, type PostedBatches } from "./settlement/posted-batches.ts";
 import { type CatalogueReads, makeCatalogueReads } from "./upstream/catalogue-reads.ts";
 import { type KeyCheck, makeKeyCheck } from "./upstream/key-check.ts";
 import { type KeyRecords, makeKeyRecords } from "./upstream/key-records.ts";
@@ -43,6 +44,7 @@ export type Gateway = {
   catalogueReads: CatalogueReads;
   metrics: Metrics;
   books: RecentBooks;
+  batches: PostedBatches;
   /** Requests a minute, by account or identity and by client address. */
   rates: { account: Limiter; address: Limiter };
   seen: SeenCredentials;
@@ -88,6 +90,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     queue: makeFairQueue(queueLimits(config), environment.timers),
     metrics,
     books: makeRecentBooks(environment),
+    batches: makePostedBatches(config.settlement, environment.ledger),
     rates: {
       account: makeLimiter(config.operator.accountRequestsPerMinute),
       address: makeLimiter(config.operator.addressRequestsPerMinute),

@@ -316,6 +316,7 @@ export function configOf(
       adminKey: settings.UPSTREAM_ADMIN_KEY ?? null,
     },
     chains,
+    settlement: { chainId: settings.PRIMARY_CHAIN_ID, address: settings.SETTLEMENT_ADDRESS },
     operator: {
       metricsToken: settings.METRICS_TOKEN ?? null,
       addressHeader: settings.CLIENT_ADDRESS_HEADER ?? null,

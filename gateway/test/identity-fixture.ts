@@ -45,6 +45,7 @@ const config: GatewayConfig = {
   baseUrl: BASE_URL,
   secret: new Uint8Array(32).fill(7),
   chainIds: [PRIMARY, SECONDARY],
+  settlement: { chainId: PRIMARY, address: "0x00000000000000000000000000000000000005e7" },
   upstream: {
     baseUrl: "https://provider.example/api/v1",
     apiKey: "provider-key",

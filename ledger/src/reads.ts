@@ -57,6 +57,8 @@ export type Queries = {
   cursor: { query: { type: "cursor" }; answer: CursorRow | null };
   /** The total of a day's journal. */
   journal: { query: { type: "journal" }; answer: { settledNanoUsd: NanoUsd } };
+  /** Journal: one use. */
+  use: { query: { type: "use"; id: string }; answer: UseRow | null };
   /** Journal: how many uses wait, up to a limit, and when the oldest of them was admitted. */
   waiting: { query: { type: "waiting"; limit: number }; answer: { uses: number; oldestAt: number | null } };
   /** Journal: the uses of a batch, by the first and the last that it has there. */
@@ -107,6 +109,8 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
       return rows.get("cursor", "cursor") ?? null;
     case "journal":
       return { settledNanoUsd: counterOf(rows, "uses@0").settledNanoUsd };
+    case "use":
+      return rows.get("use", query.id) ?? null;
     case "waiting":
       return waitingUses(rows, query.limit);
     case "batchUses":

@@ -28,3 +28,8 @@ export function utcDay(atMs: number): string {
   if (lastDay.start !== start) lastDay = { start, name: new Date(start).toISOString().slice(0, 10) };
   return lastDay.name;
 }
+
+/** A UTC day as the settlement contract counts it: days since 1970. */
+export function dayNumber(atMs: number): number {
+  return Math.floor(atMs / DAY_MS);
+}

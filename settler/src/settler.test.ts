@@ -5,18 +5,19 @@ import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/p
 import { timers } from "@inference/chain/testing/timers";
 import { ceilingPartition, chainPartition, journalPartition } from "@inference/ledger/partition";
 import { answer } from "@inference/ledger/reads";
+import { settledUse } from "@inference/ledger/settled-use";
 import { type MemoryHost, openMemoryHost } from "@inference/ledger/testing/memory-host";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Address } from "@inference/protocol/credential";
 import { verifyUse } from "@inference/protocol/use-leaf";
+import { useTree } from "@inference/protocol/use-tree";
 import { utcDay } from "@inference/protocol/window";
 import { createPublicClient, type Hex, http } from "viem";
-import { mnemonicToAccount } from "viem/accounts";
-import { proofOf, settledUse } from "./batch-content.ts";
 import { createSettler, type Settler, type SettlerLimits } from "./settler.ts";
 
 /** The settler on a real chain with the real contracts: what it posts, and what becomes of it when things go wrong. */
-const account = mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex: 4 });
+/** Of the settler of `startPrimaryChain`. */
+const privateKey = "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a";
 const payers = [1, 2, 3].map((n): Address => `0x${String(n).repeat(40)}`);
 const [first = "0x", second = "0x", third = "0x"] = payers;
 const DOLLAR = 1_000_000_000;
@@ -62,7 +63,7 @@ async function makeWorld(): Promise<World> {
     },
     open: (limits = {}) =>
       createSettler({
-        ...{ client, chainId: 31337, settlement, startBlock, account, ledger: host, now: () => ++clock.now },
+        ...{ client, chainId: 31337, settlement, startBlock, privateKey, ledger: host, now: () => ++clock.now },
         ...{ confirmations: "finalized", onAlert: (message) => alerts.push(message) },
         limits: { intervalMs: 0, ...limits },
       }),
@@ -104,12 +105,10 @@ test("uses are posted in one batch, and each is proved by its contract and by an
   assert.deepEqual([batch?.state, batch?.uses, batch?.amountNanoUsd], ["settled", 4, DOLLAR + 2_508]);
   assert.equal(await creditOf(first), BigInt(4 * DOLLAR - 2_501));
   assert.equal(await creditOf(second), BigInt(5 * DOLLAR - 7));
-  const uses = world.host.all("use").map(({ row }) => row);
+  const uses = world.host.all("use").map(({ row }) => settledUse(1, row));
   const settlement = { chainId: 31337, address: chain.settlement };
-  for (const use of uses) {
-    const proof = proofOf(settlement, 1, uses, use);
-    assert.ok(verifyUse((batch?.root ?? "0x") as Hex, settlement, settledUse(1, use), proof));
-  }
+  const tree = useTree(settlement, uses);
+  for (const use of uses) assert.ok(verifyUse((batch?.root ?? "0x") as Hex, settlement, use, tree.proofOf(use)));
   world.use(first, 3);
   await settleAll(settler);
   assert.deepEqual(
@@ -170,7 +169,7 @@ function dyingAfter(world: World, commands: number): Settler {
   const { rpcUrl: url, settlement, startBlock } = chain;
   const client = createChainClient({ url, fetch, random: Math.random, timers, tries: 1 });
   return createSettler({
-    ...{ client, chainId: 31337, settlement, startBlock, account, ledger: dying, now: () => ++world.clock.now },
+    ...{ client, chainId: 31337, settlement, startBlock, privateKey, ledger: dying, now: () => ++world.clock.now },
     ...{ confirmations: "finalized", onAlert: () => {}, limits: { intervalMs: 0 } },
   });
 }

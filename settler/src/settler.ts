@@ -10,9 +10,11 @@ import { send } from "@inference/ledger/saga";
 import type { TransactionRow } from "@inference/ledger/tables";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import { DAY_MS, utcDay } from "@inference/protocol/window";
-import { type Hex, keccak256, type LocalAccount, parseTransaction } from "viem";
-import { type BatchContent, contentOf, dayNumber } from "./batch-content.ts";
+import type { SettlerStatus } from "@inference/protocol/settler-status";
+import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
+import { type Hex, keccak256, parseTransaction } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { type BatchContent, contentOf } from "./batch-content.ts";
 import { type Fees, type Receipt, type Revert, settleCall, settlementContract } from "./settlement-contract.ts";
 
 /**
@@ -35,24 +37,12 @@ export type Settler = {
   status(): SettlerStatus;
 };
 
-export type SettlerStatus = {
-  state: "starting" | "idle" | "posting" | "waiting" | "halted";
-  /** Why it waits or has halted. */
-  reason?: string;
-  address: Address;
-  /** When a poll last got through. */
-  lastPollAt: number | null;
-  /** Of the settler's account, to pay for gas. */
-  balanceWei: bigint | null;
-  /** The number of its next transaction. */
-  nonce: number | null;
-};
-
 export type SettlerOptions = {
   client: ChainClient;
   chainId: number;
   settlement: Address;
-  account: LocalAccount;
+  /** Of the contract's settler. */
+  privateKey: Hex;
   confirmations: Confirmations;
   /** The block before the contract's first: no use is older. */
   startBlock: number;
@@ -65,7 +55,7 @@ export type SettlerOptions = {
 export type SettlerLimits = {
   /** How long uses wait for others before they are posted. */
   intervalMs: number;
-  /** Uses in a batch. They are read at once when it is built. */
+  /** Uses in a batch. Building it keeps the process busy for 0.1 ms a use. */
   maxUses: number;
   /** Accounts in a batch: the contract takes no more entries. */
   maxAccounts: number;
@@ -77,7 +67,7 @@ export type SettlerLimits = {
 
 const usualLimits: SettlerLimits = {
   intervalMs: 600_000,
-  maxUses: 2_000,
+  maxUses: 500,
   maxAccounts: 200,
   stuckAfterMs: 120_000,
   maxFeePerGasWei: 500_000_000_000n,
@@ -96,9 +86,10 @@ type Step = { outcome: "next" } | { outcome: "idle" | "posting" } | { outcome: "
 const next: Step = { outcome: "next" };
 
 export function createSettler(options: SettlerOptions): Settler {
-  const { client, chainId, settlement, account, confirmations, ledger, now } = options;
+  const { client, chainId, settlement, confirmations, ledger, now } = options;
   const limits = { ...usualLimits, ...options.limits };
   const partition = chainPartition(chainId);
+  const account = privateKeyToAccount(options.privateKey);
   const contract = settlementContract({ client, chainId, address: settlement, account });
   const alarm = createAlarm(options);
   const status: SettlerStatus = {

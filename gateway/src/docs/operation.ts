@@ -22,7 +22,15 @@ export type Operation = {
   errors: readonly ErrorCode[];
 };
 
-export const operationGroups = ["Inference", "Spending", "Keys", "Signing in", "Operation", "Documentation"] as const;
+export const operationGroups = [
+  "Inference",
+  "Spending",
+  "Keys",
+  "Signing in",
+  "Settlement",
+  "Operation",
+  "Documentation",
+] as const;
 
 export type Credential = "API key" | "session" | "operator's token";
 

@@ -2,6 +2,8 @@ import { getActivity } from "./activity.ts";
 import { createSpeech } from "./audio-speech.ts";
 import { signIn, signOut } from "./auth.ts";
 import { getNonce } from "./auth-nonce.ts";
+import { listBatches } from "./batches.ts";
+import { getBatch } from "./batches-id.ts";
 import { createChatCompletion } from "./chat-completions.ts";
 import { getContracts } from "./contracts.ts";
 import { getCredits } from "./credits.ts";
@@ -53,6 +55,8 @@ export const endpoints: readonly Endpoint[] = [
   signIn,
   signOut,
   getNonce,
+  listBatches,
+  getBatch,
   getStatus,
   getContracts,
   getHealth,

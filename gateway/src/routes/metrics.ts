@@ -47,6 +47,8 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
   const ceiling = await ledger.read(ceilingPartition, { type: "ceiling", at }).catch(() => null);
   const { state, block, lagBlocks } = chain.following();
   const prices = pricesInForce(gateway);
+  const settler = environment.settler?.();
+  const balanceWei = settler?.balanceWei ?? null;
   const gauge = (name: string, help: string, value: Gauge["value"] | undefined) => ({
     name,
     help,
@@ -63,6 +65,17 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
     gauge("chain_halted", "1 once the chain contradicts the books: nothing is credited.", state === "halted"),
     gauge("chain_block", "The last block in the books.", block),
     gauge("chain_lag_blocks", "Final blocks that are not in the books.", lagBlocks),
+    gauge(
+      "settler_halted",
+      "1 once the settler has stopped: nothing is posted.",
+      settler === undefined ? null : settler.state === "halted",
+    ),
+    gauge(
+      "settler_balance_wei",
+      "What the settler has to pay for gas.",
+      balanceWei === null ? null : Number(balanceWei),
+    ),
+    gauge("settler_nonce", "The number of the settler's next transaction.", settler?.nonce),
     gauge("prices_age_seconds", "The age of the prices in force.", prices && ageS(prices, at)),
     gauge("models", "Models that can be priced and served.", prices?.models.size),
     gauge("models_cut_off", "Models that are not asked for, because the provider failed for them.", breaker.cutOff(at)),

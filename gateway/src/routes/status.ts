@@ -44,6 +44,7 @@ export const getStatus = endpoint({
         ),
         contracts: contracts(gateway),
         following: following(gateway),
+        settler: settler(gateway),
         books: await books(gateway),
         prices: prices && { snapshot: prices.id, age_s: ageS(prices, at), models: prices.models.size },
       },
@@ -76,6 +77,15 @@ async function books(gateway: Gateway) {
 function contracts({ config, environment }: Gateway) {
   if (environment.chain.following().state === "halted") return {};
   return Object.fromEntries(config.chains.map(({ chainId, contracts }) => [chainId, contracts]));
+}
+
+/** Null: nothing is posted on chain. */
+function settler({ environment }: Gateway) {
+  const status = environment.settler?.();
+  if (status === undefined) return null;
+  const { state, reason, address, lastPollAt } = status;
+  const at = lastPollAt === null ? null : new Date(lastPollAt).toISOString();
+  return { state, reason: reason ?? null, address, last_poll_at: at };
 }
 
 /** How far activations have been read from the primary chain. */

@@ -19,6 +19,7 @@ import { openNodeLedger } from "./ledger.ts";
 import { listen } from "./listen.ts";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
+import { keepSettling, openSettler } from "./settle.ts";
 import { timers } from "./timers.ts";
 import { openUpstream } from "./upstream.ts";
 
@@ -88,6 +89,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     now: clock.now,
     onAlert: (message) => log("alert", "chain", { message }),
   });
+  const settler = openSettler(settings, { ledger, client: chainClient });
   const upstream = openUpstream(config.upstream.baseUrl);
   const background = makeBackground();
   const environment: Environment = {
@@ -102,6 +104,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       timers,
       watcher,
     }),
+    ...(settler === undefined ? {} : { settler: settler.status }),
     upstream,
     log,
     background: background.add,
@@ -111,6 +114,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   await ledger.recover();
   const stopJobs = await startJobs(gateway, ledger.unresolvedHolds(), options.jobs);
   const stopPolling = keepPolling({ watcher, timers, intervalMs: settings.CHAIN_POLL_MS });
+  const stopSettling = settler === undefined ? undefined : keepSettling(settler, settings.CHAIN_POLL_MS);
   const server = await listen(makeApp(gateway), settings);
   return {
     url: server.url,
@@ -120,6 +124,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       // Jobs make commits, so they end before the ledger.
       await stopJobs();
       await stopPolling();
+      await stopSettling?.();
       await upstream.close();
       await ledger.close();
       database.close();

@@ -140,7 +140,60 @@ const generation = z.strictObject({
   native_tokens_cached: count.nullable(),
 });
 
-export const generationAnswer = z.strictObject({ data: generation });
+const hash = z.string().regex(/^0x[0-9a-f]{64}$/);
+const batchStatus = z
+  .enum(["pending", "posted", "final"])
+  .describe(
+    "`pending`: being prepared. `posted`: its transaction was sent. `final`: its transaction cannot be undone.",
+  );
+
+export const generationAnswer = z.strictObject({
+  data: generation.extend({
+    settlement: z
+      .strictObject({
+        status: z.enum(["pending", "posted", "final", "refused"]),
+        batch: z.int().nullable(),
+        transaction: hash.nullable().describe("The transaction that settled the batch."),
+        leaf: hash.nullable().describe("The use's leaf in the Merkle tree of its batch."),
+        proof: z.array(hash).nullable().describe("`verify` of the settlement contract takes it."),
+      })
+      .nullable()
+      .describe("What became of the charge on chain. Null: nothing was charged to the balance."),
+  }),
+});
+
+const batch = z.strictObject({
+  id: z.int(),
+  status: batchStatus,
+  day: z.iso.date().nullable().describe("The UTC day whose ceiling it is paid from."),
+  root: hash.describe("The Merkle root of its uses, which the settlement contract stores."),
+  uses: count,
+  ...amounts("amount"),
+  transaction: hash.nullable(),
+  block: z.int().nullable(),
+});
+
+export const batchesAnswer = z.strictObject({
+  data: z.array(batch),
+  next_before: z.int().nullable().describe("Send it as `before` for the next page. Null: there are no older batches."),
+});
+
+export const batchAnswer = z.strictObject({
+  data: batch.extend({
+    leaves: z
+      .array(
+        z.strictObject({
+          id: z.string().describe("The receipt's id."),
+          ...amounts("charge"),
+          day_served: z.int().describe("The UTC day of its admission, in days since 1970."),
+          leaf: hash,
+          proof: z.array(hash),
+        }),
+      )
+      .optional()
+      .describe("With a credential: the uses of its account. Their charges sum to the account's debit."),
+  }),
+});
 
 const activityTotal = z.strictObject({
   date: z.iso.date().optional(),
@@ -301,6 +354,15 @@ export const statusAnswer = z.strictObject({
       block: z.int().nullable(),
       lag_blocks: z.int().nullable(),
     }),
+    settler: z
+      .strictObject({
+        state: z.enum(["starting", "idle", "posting", "waiting", "halted"]),
+        reason: z.string().nullable().describe("Why it waits, or why it has halted."),
+        address: z.string(),
+        last_poll_at: time.nullable(),
+      })
+      .nullable()
+      .describe("What posts uses on chain. Null: this gateway posts nothing."),
     books: z
       .strictObject({
         block: count,

@@ -4,6 +4,7 @@ import type { Chain } from "./chain.ts";
 import { startChild } from "./child.ts";
 import type { Crew } from "./crew.ts";
 import { type ChainDeployment, contract } from "./deployment.ts";
+import { privateKeyOf, roles } from "./wallets.ts";
 
 type OwnSite = {
   port: number;
@@ -27,7 +28,7 @@ export async function startGateway(crew: Crew, options: GatewayOptions): Promise
   const child = crew.start({
     name: "gateway",
     script: new URL("../../../hosts/node/src/main.ts", import.meta.url),
-    environment: { CHAIN_POLL_MS: "500", ...environment, ...own },
+    environment: { CHAIN_POLL_MS: "500", SETTLER_INTERVAL_MS: "10000", ...environment, ...own },
     logFile,
   });
   return child.says((line) => (line.startsWith('{"event":"listening"') ? own.BASE_URL : undefined));
@@ -105,6 +106,7 @@ export function ownSettings({ port, secret, chains, deployment: { primary, ...ot
     MINTER_ADDRESS: contract(primary, "tokenMinter"),
     STABLECOIN_ADDRESS: contract(primary, "stablecoin"),
     BRIDGE_ADDRESS: contract(primary, "tokenBridge"),
+    SETTLER_PRIVATE_KEY: privateKeyOf(roles.settler),
     POOL_ADDRESS: contract(primary, "inferencePool"),
     REGISTRY_ADDRESS: contract(primary, "agentRegistry"),
     CHAINS: JSON.stringify(

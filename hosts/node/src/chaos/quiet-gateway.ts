@@ -39,6 +39,7 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
       baseUrl: "http://gateway.test",
       secret: new Uint8Array(32),
       chainIds: [1],
+      settlement: { chainId: 1, address: "0x00000000000000000000000000000000000005e7" },
       drainMs: 0,
       heldBodyBytes: 1,
       heldAnswerBytes: 1,

@@ -106,6 +106,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       baseUrl: "http://gateway.test",
       secret: randomBytes(32),
       chainIds: [31337],
+      settlement: { chainId: 31337, address: "0x00000000000000000000000000000000000005e7" },
       drainMs,
       heldBodyBytes: 256 * 1024 * 1024,
       heldAnswerBytes: 128 * 1024 * 1024,

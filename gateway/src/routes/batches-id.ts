@@ -1,0 +1,42 @@
+import { fail } from "@inference/protocol/errors";
+import { dayNumber } from "@inference/protocol/window";
+import { batchAnswer } from "@inference/protocol/wire/answers";
+import { json, ok } from "../docs/operation.ts";
+import { presentedCredential } from "../http/credential.ts";
+import { requireAccount } from "../http/identify.ts";
+import { amounts } from "../http/money.ts";
+import { toBatchObject } from "./batches.ts";
+import { endpoint } from "./endpoint.ts";
+import { authenticatedErrors } from "./endpoint-errors.ts";
+
+export const getBatch = endpoint({
+  method: "GET",
+  path: "/api/v1/batches/{id}",
+  id: "getBatch",
+  group: "Settlement",
+  title: "A batch",
+  about:
+    "Without a credential, what the chain says of it. An API key or a wallet's session adds the uses of its account, each " +
+    "with the proof that the settlement contract's `verify` takes. Nobody sees the uses of another account.",
+  credentials: [],
+  pathParameters: { id: "The batch's id." },
+  answers: [ok("The batch.", json("BatchAnswer", batchAnswer))],
+  errors: ["not_found", "wrong_identity", ...authenticatedErrors],
+  async handle(context) {
+    const { batches } = context.var.gateway;
+    const id = context.req.param("id") ?? "";
+    const account = presentedCredential(context) === undefined ? undefined : await requireAccount(context);
+    const batch = /^[1-9]\d{0,11}$/.test(id) ? await batches.find(Number(id)) : null;
+    if (batch === null) return fail("not_found", `There is no batch \`${id}\`. GET /api/v1/batches lists them.`);
+    if (account === undefined) return context.json({ data: toBatchObject(batch) });
+    const uses = await batches.provenUses(batch, account.account);
+    const leaves = uses.map(({ use, leaf, proof }) => ({
+      id: use.id,
+      ...amounts({ charge: use.chargeNanoUsd }),
+      day_served: dayNumber(use.admittedAt),
+      leaf,
+      proof,
+    }));
+    return context.json({ data: { ...toBatchObject(batch), leaves } });
+  },
+});

@@ -1,0 +1,102 @@
+import type { BatchView } from "@inference/ledger/batch";
+import type { LedgerClient } from "@inference/ledger/client";
+import { chainPartition, journalPartition } from "@inference/ledger/partition";
+import { settledUse } from "@inference/ledger/settled-use";
+import type { UseRow } from "@inference/ledger/tables";
+import type { Address } from "@inference/protocol/credential";
+import { leafOf, type Settlement } from "@inference/protocol/use-leaf";
+import { type UseTree, useTree } from "@inference/protocol/use-tree";
+import { utcDay } from "@inference/protocol/window";
+import { makeBoundedMap } from "../limits/bounded-map.ts";
+
+/** The batches in which uses are settled on chain, as anyone sees them, and the proofs of the uses in them. */
+export type PostedBatches = {
+  /** Those that were built, the newest first. */
+  list(before: number | null, limit: number): Promise<BatchView[]>;
+  find(batch: number): Promise<BatchView | null>;
+  /** What became of a charge to a balance. */
+  ofReceipt(receipt: { id: string; admittedAt: number }): Promise<ReceiptSettlement>;
+  /** The uses of an account in a batch that was built, with their proofs. */
+  provenUses(batch: BatchView, account: Address): Promise<ProvenUse[]>;
+};
+
+export type ReceiptSettlement = {
+  status: BatchStatus | "refused";
+  batch: number | null;
+  transaction: string | null;
+  leaf: string | null;
+  proof: string[] | null;
+};
+export type BatchStatus = "pending" | "posted" | "final";
+export type ProvenUse = { use: UseRow; leaf: string; proof: string[] };
+
+/** Trees that are kept: building one takes 0.1 ms of processor time for each use. */
+const KEPT_TREES = 32;
+
+export function makePostedBatches(settlement: Settlement, ledger: LedgerClient): PostedBatches {
+  const partition = chainPartition(settlement.chainId);
+  const trees = makeBoundedMap<string, Promise<{ uses: UseRow[]; tree: UseTree }>>(KEPT_TREES);
+
+  function treeOf(batch: BatchView & { root: string }): Promise<{ uses: UseRow[]; tree: UseTree }> {
+    const known = trees.get(batch.root);
+    if (known !== undefined) return known;
+    const made = makeTree(batch);
+    trees.set(batch.root, made);
+    made.catch(() => trees.delete(batch.root));
+    return made;
+  }
+
+  async function makeTree({ batch, journal, firstUse, lastUse }: BatchView) {
+    const range = { firstUse: firstUse ?? "", lastUse: lastUse ?? "" };
+    const uses = await ledger.read(journalPartition(journal), { type: "batchUses", batch, ...range });
+    return {
+      uses,
+      tree: useTree(
+        settlement,
+        uses.map((use) => settledUse(batch, use)),
+      ),
+    };
+  }
+
+  function prove(use: UseRow, batch: number, tree: UseTree): ProvenUse {
+    const settled = settledUse(batch, use);
+    return { use, leaf: leafOf(settlement, settled), proof: tree.proofOf(settled) };
+  }
+
+  return {
+    list: async (before, limit) => {
+      const query = { type: "batches", limit, ...(before === null ? {} : { before }) } as const;
+      return (await ledger.read(partition, query)).filter(isBuilt);
+    },
+    async find(batch) {
+      const found = await ledger.read(partition, { type: "batch", batch });
+      return found !== null && isBuilt(found) ? found : null;
+    },
+    async ofReceipt({ id, admittedAt }) {
+      const nothing = { batch: null, transaction: null, leaf: null, proof: null };
+      const use = await ledger.read(journalPartition(utcDay(admittedAt)), { type: "use", id });
+      if (use === null || use.batch === null) return { status: "pending", ...nothing };
+      if (use.batch === 0) return { status: "refused", ...nothing };
+      const batch = await ledger.read(partition, { type: "batch", batch: use.batch });
+      if (batch === null || !isBuilt(batch)) return { status: "pending", ...nothing };
+      const { tree } = await treeOf(batch);
+      const { leaf, proof } = prove(use, batch.batch, tree);
+      return { status: statusOf(batch), batch: batch.batch, transaction: batch.settledBy, leaf, proof };
+    },
+    async provenUses(batch, account) {
+      if (!isBuilt(batch)) return [];
+      const { uses, tree } = await treeOf(batch);
+      return uses.filter((use) => use.account === account).map((use) => prove(use, batch.batch, tree));
+    },
+  };
+}
+
+export function statusOf({ state }: BatchView): BatchStatus {
+  if (state === "settled") return "final";
+  return state === "signed" ? "posted" : "pending";
+}
+
+/** A rejected batch is not one any more. */
+function isBuilt(batch: BatchView): batch is BatchView & { root: string } {
+  return batch.root !== null && batch.state !== "rejected";
+}

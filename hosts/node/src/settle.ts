@@ -1,0 +1,42 @@
+import type { ChainClient } from "@inference/chain/rpc";
+import type { LedgerClient } from "@inference/ledger/client";
+import { pause } from "@inference/protocol/timers";
+import { createSettler, type Settler } from "@inference/settler/settler";
+import { log } from "./log.ts";
+import type { NodeSettings } from "./settings.ts";
+import { timers } from "./timers.ts";
+
+/** The settler that the settings ask for; undefined without a key. */
+export function openSettler(
+  settings: NodeSettings,
+  { ledger, client }: { ledger: LedgerClient; client: ChainClient },
+): Settler | undefined {
+  if (settings.SETTLER_PRIVATE_KEY === undefined) return undefined;
+  return createSettler({
+    ...{ client, ledger, now: Date.now },
+    chainId: settings.PRIMARY_CHAIN_ID,
+    settlement: settings.SETTLEMENT_ADDRESS,
+    privateKey: settings.SETTLER_PRIVATE_KEY,
+    confirmations: settings.CONFIRMATIONS,
+    startBlock: settings.SETTLEMENT_START_BLOCK,
+    onAlert: (message) => log("alert", "settler", { message }),
+    limits: { intervalMs: settings.SETTLER_INTERVAL_MS },
+  });
+}
+
+/** Polls until the settler halts. The result stops it, and resolves when the poll that was running is over. */
+export function keepSettling(settler: Settler, intervalMs: number): () => Promise<void> {
+  const stopped = new AbortController();
+  const running = keepOn();
+
+  async function keepOn(): Promise<void> {
+    while (!stopped.signal.aborted && (await settler.poll()).state !== "halted") {
+      await pause(timers, intervalMs, stopped.signal);
+    }
+  }
+
+  return () => {
+    stopped.abort();
+    return running;
+  };
+}

@@ -1,0 +1,33 @@
+import { concatHex, type Hex, keccak256 } from "viem";
+import { leafOf, type SettledUse, type Settlement } from "./use-leaf.ts";
+
+/** The Merkle tree of a batch's uses, the same as `SimpleMerkleTree` of `@openzeppelin/merkle-tree` makes. */
+export type UseTree = {
+  root: Hex;
+  /** What `verifyUse`, and the contract's `verify`, take to prove a use of the batch. Throws for any other use. */
+  proofOf(use: SettledUse): Hex[];
+};
+
+/** @param uses At least one. Their order does not change the tree. */
+export function useTree(settlement: Settlement, uses: readonly SettledUse[]): UseTree {
+  const leaves = uses.map((use) => leafOf(settlement, use)).sort();
+  // The root is first, the children of node n are 2n + 1 and 2n + 2, and the leaves are last, in descending order.
+  const nodes = [...new Array<Hex>(leaves.length - 1), ...leaves.reverse()];
+  for (let at = leaves.length - 2; at >= 0; at--) nodes[at] = parentOf(nodes[2 * at + 1], nodes[2 * at + 2]);
+
+  return {
+    root: nodes[0] ?? "0x",
+    proofOf(use) {
+      const proof: Hex[] = [];
+      let at = nodes.indexOf(leafOf(settlement, use), leaves.length - 1);
+      if (at === -1) throw new TypeError(`the batch does not have the use ${use.receipt}`);
+      for (; at > 0; at = (at - 1) >> 1) proof.push(nodes[at % 2 === 0 ? at - 1 : at + 1] ?? "0x");
+      return proof;
+    },
+  };
+}
+
+/** Sorted, so that a proof need not tell left from right. */
+function parentOf(one: Hex = "0x", other: Hex = "0x"): Hex {
+  return keccak256(concatHex(one < other ? [one, other] : [other, one]));
+}
