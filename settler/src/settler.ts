@@ -183,7 +183,7 @@ export function createSettler(options: SettlerOptions): Settler {
     return waiting(`no day's ceiling has room for batch ${batch.batch}`);
   }
 
-  /** The days whose ceiling may pay, in days since 1970: that of its uses as long as the contract takes it, and today. */
+  /** The days whose ceiling may pay, since 1970: that of its uses as long as the contract accepts it, and today. */
   function payingDays({ journal }: BatchView, heads: Heads): number[] {
     const [own, today] = [dayNumber(Date.parse(journal)), dayNumber(timeOf(heads))];
     if (own === today) return [today];

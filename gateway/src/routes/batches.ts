@@ -4,7 +4,7 @@ import { batchesAnswer } from "@inference/protocol/wire/answers";
 import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
 import { amounts } from "../http/money.ts";
-import { statusOf } from "../settlement/posted-batches.ts";
+import { statusOf, transactionOf } from "../settlement/posted-batches.ts";
 import { endpoint } from "./endpoint.ts";
 import { ledgerErrors } from "./endpoint-errors.ts";
 
@@ -28,18 +28,13 @@ export const listBatches = endpoint({
     const { success, data, error } = query.safeParse(context.req.query());
     if (!success) {
       const [issue] = error.issues;
-      const param = issue?.path.join(".") || "query";
-      return fail("invalid_request", `\`${param}\`: ${issue?.message}. Send \`before\` and \`limit\` as numbers.`, {
-        param,
-      });
+      const param = issue?.code === "unrecognized_keys" ? issue.keys[0] : issue?.path.join(".");
+      const message = `\`${param}\` cannot be read: ${issue?.message}. \`before\` is a batch's id, \`limit\` 1 to 100.`;
+      return fail("invalid_request", message, param === undefined ? {} : { param });
     }
     const { before = null, limit } = data;
-    const batches = await context.var.gateway.batches.list(before, limit);
-    const last = batches.length < limit ? undefined : batches.at(-1)?.batch;
-    return context.json({
-      data: batches.map(toBatchObject),
-      next_before: last === undefined || last === 1 ? null : last,
-    });
+    const { batches, next } = await context.var.gateway.batches.list(before, limit);
+    return context.json({ data: batches.map(toBatchObject), next_before: next });
   },
 });
 
@@ -54,7 +49,7 @@ export function toBatchObject(batch: BatchView) {
     root,
     uses,
     ...amounts({ amount: amountNanoUsd }),
-    transaction: settledBy,
+    transaction: transactionOf(batch),
     block,
   };
 }

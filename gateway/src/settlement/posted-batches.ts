@@ -11,8 +11,8 @@ import { makeBoundedMap } from "../limits/bounded-map.ts";
 
 /** The batches in which uses are settled on chain, as anyone sees them, and the proofs of the uses in them. */
 export type PostedBatches = {
-  /** Those that were built, the newest first. */
-  list(before: number | null, limit: number): Promise<BatchView[]>;
+  /** Those that were built, the newest first. `next`: where the next page begins; null: there is none. */
+  list(before: number | null, limit: number): Promise<{ batches: BatchView[]; next: number | null }>;
   find(batch: number): Promise<BatchView | null>;
   /** What became of a charge to a balance. */
   ofReceipt(receipt: { id: string; admittedAt: number }): Promise<ReceiptSettlement>;
@@ -66,7 +66,9 @@ export function makePostedBatches(settlement: Settlement, ledger: LedgerClient):
   return {
     list: async (before, limit) => {
       const query = { type: "batches", limit, ...(before === null ? {} : { before }) } as const;
-      return (await ledger.read(partition, query)).filter(isBuilt);
+      const batches = await ledger.read(partition, query);
+      const last = batches.length < limit ? 1 : (batches.at(-1)?.batch ?? 1);
+      return { batches: batches.filter(isBuilt), next: last === 1 ? null : last };
     },
     async find(batch) {
       const found = await ledger.read(partition, { type: "batch", batch });
@@ -81,7 +83,7 @@ export function makePostedBatches(settlement: Settlement, ledger: LedgerClient):
       if (batch === null || !isBuilt(batch)) return { status: "pending", ...nothing };
       const { tree } = await treeOf(batch);
       const { leaf, proof } = prove(use, batch.batch, tree);
-      return { status: statusOf(batch), batch: batch.batch, transaction: batch.settledBy, leaf, proof };
+      return { status: statusOf(batch), batch: batch.batch, transaction: transactionOf(batch), leaf, proof };
     },
     async provenUses(batch, account) {
       if (!isBuilt(batch)) return [];
@@ -94,6 +96,11 @@ export function makePostedBatches(settlement: Settlement, ledger: LedgerClient):
 export function statusOf({ state }: BatchView): BatchStatus {
   if (state === "settled") return "final";
   return state === "signed" ? "posted" : "pending";
+}
+
+/** The one that settled it, or the last that was signed for it. */
+export function transactionOf({ settledBy, signed }: BatchView): string | null {
+  return settledBy ?? signed[0]?.hash ?? null;
 }
 
 /** A rejected batch is not one any more. */

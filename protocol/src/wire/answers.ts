@@ -153,7 +153,7 @@ export const generationAnswer = z.strictObject({
       .strictObject({
         status: z.enum(["pending", "posted", "final", "refused"]),
         batch: z.int().nullable(),
-        transaction: hash.nullable().describe("The transaction that settled the batch."),
+        transaction: hash.nullable().describe("The transaction that settled the batch, or was sent last to do so."),
         leaf: hash.nullable().describe("The use's leaf in the Merkle tree of its batch."),
         proof: z.array(hash).nullable().describe("`verify` of the settlement contract takes it."),
       })

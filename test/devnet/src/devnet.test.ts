@@ -8,7 +8,16 @@ import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { eventually } from "@inference/protocol/testing/eventually";
 import OpenAI from "openai";
-import { type Address, createPublicClient, createWalletClient, encodeFunctionData, http } from "viem";
+import {
+  type Address,
+  createPublicClient,
+  createWalletClient,
+  encodeFunctionData,
+  http,
+  stringToHex,
+  zeroAddress,
+  zeroHash,
+} from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { createSiweMessage } from "viem/siwe";
@@ -111,6 +120,48 @@ test("the official client lists models and chats, in one piece and in a stream",
   ok(cost > 0);
   await eventually(async () => (await spent(devnet.ready)) - before === Math.round(cost * 1e9));
 });
+
+test("a charge is settled on chain by itself, and the contract confirms its proof", async () => {
+  const { gatewayUrl, apiKey, chains, wallets } = devnet.ready;
+  const client = new OpenAI({ baseURL: `${gatewayUrl}/api/v1`, apiKey, maxRetries: 0 });
+  const messages = [{ role: "user" as const, content: "Settle this." }];
+  const answer = await client.chat.completions.create({ model: "sim-small", messages, max_tokens: 8 });
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const read = async (path: string) =>
+    ((await (await fetch(`${gatewayUrl}${path}`, { headers })).json()) as Answer).data;
+  const path = `/api/v1/generation?id=${answer.id}`;
+  await eventually(async () => (await read(path))?.settlement.status === "final", 60_000);
+  const { id, created_at, charge_nano_usd, settlement } = (await read(path)) as Data;
+  const reader = createPublicClient({ transport: http(chains[0]?.rpcUrl) });
+  const use = {
+    ...{
+      batch: BigInt(settlement.batch),
+      account: wallets[0]?.address as Address,
+      receipt: stringToHex(id, { size: 32 }),
+    },
+    ...{ costNanoUsd: BigInt(charge_nano_usd), server: zeroAddress, offerHash: zeroHash },
+    dayServed: BigInt(Math.floor(Date.parse(created_at) / 86_400_000)),
+  };
+  const verify = (claimed: typeof use) =>
+    reader.readContract({
+      address: contractAddress("inferenceSettlement"),
+      abi: inferenceSettlementAbi,
+      functionName: "verify",
+      args: [claimed, settlement.proof],
+    });
+  equal(await verify(use), true);
+  equal(await verify({ ...use, costNanoUsd: use.costNanoUsd - 1n }), false);
+  const status = (await read("/api/v1/status")) as unknown as { books: { adds_up: boolean; owed_nano_usd: number } };
+  ok(status.books.adds_up && status.books.owed_nano_usd >= charge_nano_usd);
+});
+
+type Data = {
+  id: string;
+  created_at: string;
+  charge_nano_usd: number;
+  settlement: { status: string; batch: number; proof: `0x${string}`[] };
+};
+type Answer = { data?: Data };
 
 test("a fresh wallet turns dollars into inference with its own signatures and nothing else", async () => {
   const { ready } = devnet;
