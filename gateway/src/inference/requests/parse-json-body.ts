@@ -26,7 +26,9 @@ export function* parseObject(text: string, bytes: Uint8Array = Buffer.from(text)
   if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
   yield;
   yield* checkShape(bytes);
+  yield;
   checkNumbers(body, "");
+  yield;
   return body;
 }
 

@@ -8,8 +8,8 @@ import type { JsonObject } from "./sort-fields.ts";
 /** A body as an object, in which short strings stand in for the long ones. */
 export type ParsedBody = { value: JsonObject; texts: LongTexts };
 
-/** So many bytes are scanned in one piece of work: a fraction of a millisecond. */
-export const PIECE_BYTES = 128 * 1024;
+/** So many bytes are scanned in one piece of work: 0.1 ms of text, 6 ms of short keys. */
+export const PIECE_BYTES = 32 * 1024;
 /** What is parsed at once: all of a body but its long texts and its white space, */
 export const MAX_SKELETON_BYTES = 768 * 1024;
 /** and what stands in for so many of them. */
