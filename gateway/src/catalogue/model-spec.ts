@@ -123,7 +123,7 @@ function readFeatures(spec: JsonObject): ModelFeatures {
   const capabilities = objectAt(spec, "capabilities");
   const constraints = objectAt(spec, "constraints");
   const flag = (key: string): boolean | undefined => (capabilities[key] === true ? true : undefined);
-  return present<ModelFeatures & { supportsAudio?: boolean; supportsVideo?: boolean }>({
+  return present<ModelFeatures>({
     name: textAt(spec, "name"),
     supportsTools: flag("supportsFunctionCalling"),
     supportsVision: flag("supportsVision"),

@@ -71,7 +71,7 @@ function readFeatures(item: JsonObject, inputs: readonly string[], pricing: Json
   const takes = (input: string): true | undefined =>
     inputs.includes(input) && isNothing(pricing[input]) ? true : undefined;
   const knows = (parameter: string): true | undefined => (parameters.includes(parameter) ? true : undefined);
-  return present<ModelFeatures & { supportsAudio?: boolean; supportsVideo?: boolean }>({
+  return present<ModelFeatures>({
     name: textAt(item, "name"),
     supportsTools: knows("tools"),
     supportsVision: takes("image"),

@@ -1,5 +1,5 @@
 import { fail } from "@inference/protocol/errors";
-import type { Model, ModelFeatures } from "@inference/protocol/model";
+import type { Model } from "@inference/protocol/model";
 import type { ChatMessage } from "@inference/protocol/wire/chat";
 
 type Assistant = Extract<ChatMessage, { role: "assistant" }>;
@@ -61,14 +61,10 @@ function checkParts(parts: Parts, path: string, model: Model): boolean {
     if (part.type === "text") continue;
     fetched = true;
     const { feature, noun } = needs[part.type];
-    if (!supports(model.features, feature)) {
+    if (model.features[feature] !== true) {
       const message = `\`${model.id}\` does not take ${noun}. Use a model that does, or send text.`;
       fail("unsupported_parameter", message, { param: `${path}[${index}].type` });
     }
   }
   return fetched;
-}
-
-function supports(features: ModelFeatures, feature: string): boolean {
-  return feature in features && features[feature as keyof ModelFeatures] === true;
 }
