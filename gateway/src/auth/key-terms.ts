@@ -7,9 +7,9 @@ import * as z from "zod";
 export type KeyTerms = { name: string; window: Window; limitNanoUsd: NanoUsd | null; expiresAt: number | null };
 
 /** The names of a limit's window in the API. */
-export const limitResets = { daily: "day", monthly: "month" } as const satisfies Record<string, Window>;
+const limitResets = { daily: "day", monthly: "month" } as const satisfies Record<string, Window>;
 
-export const DEFAULT_KEY_NAME = "API key";
+const DEFAULT_KEY_NAME = "API key";
 
 /** 1 to 64 visible characters and spaces: no line breaks, and nothing that changes the direction of text. */
 export const keyName = z

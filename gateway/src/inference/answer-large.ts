@@ -9,7 +9,7 @@ import { type ClientStream, writeInPieces } from "./stream/client-stream.ts";
 import type { WholeTap } from "./stream/whole-tap.ts";
 
 /** A whole answer that is too large to be gathered, of which nothing was sent. */
-export type LargeAnswer = {
+type LargeAnswer = {
   tap: WholeTap;
   /** What may leave of what has come. */
   passed: Uint8Array;

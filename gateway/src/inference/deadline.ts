@@ -2,7 +2,7 @@ import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 
 /** What a deadline needs to know of the call that it is for. */
-export type Timed = {
+type Timed = {
   /** The time of admission. */
   at: number;
   clientGone: AbortSignal | null;

@@ -22,7 +22,7 @@ export function promptBound(request: { bodyBytes: number; messages: number; cont
  * The prices a request within a prompt bound can meet: a prompt cost and a price per completion token for each set of
  * rates that is in reach. The dearest of them is the request's maximum.
  */
-export type Tier = { promptAtto: AttoUsd; outputAtto: AttoUsd };
+type Tier = { promptAtto: AttoUsd; outputAtto: AttoUsd };
 
 export function reachableTiers(price: TextPrice, promptTokens: number): Tier[] {
   const { rates, extended } = price;

@@ -27,7 +27,7 @@ export function chargeAtto(price: TextPrice | EmbeddingPrice, usage: TokenUsage)
 }
 
 /** The rates of a request with so many prompt tokens: extended above the threshold, not at it. */
-export function ratesAt(price: TextPrice, promptTokens: number): TokenRates {
+function ratesAt(price: TextPrice, promptTokens: number): TokenRates {
   const { extended } = price;
   return extended !== undefined && promptTokens > extended.thresholdTokens ? extended.rates : price.rates;
 }

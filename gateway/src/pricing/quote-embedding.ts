@@ -3,7 +3,7 @@ import { chargeForUsage, chargeToNanoUsdUp } from "./charge.ts";
 import { deliveredTokens } from "./delivered.ts";
 import type { TokenQuote } from "./quote-text.ts";
 
-export type EmbeddingRequest = {
+type EmbeddingRequest = {
   snapshotId: string;
   price: EmbeddingPrice;
   /** The bound over all inputs. */

@@ -5,7 +5,7 @@ import { dearest } from "./dearest.ts";
 import type { Quote } from "./quote.ts";
 import { quoteFlat } from "./quote-flat.ts";
 
-export type ImageRequest = {
+type ImageRequest = {
   snapshotId: string;
   price: ImagePrice;
   /** `*` for a model without resolutions; undefined where the provider chooses and the dearest counts. */

@@ -5,7 +5,7 @@ import { chargeForUsage, chargeToNanoUsdUp } from "./charge.ts";
 import { deliveredTokens } from "./delivered.ts";
 import type { Delivered, Quote } from "./quote.ts";
 
-export type TextRequest = {
+type TextRequest = {
   snapshotId: string;
   price: TextPrice;
   /** The prompt's bound. */

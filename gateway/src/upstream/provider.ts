@@ -22,7 +22,7 @@ export type Provider = {
 };
 
 /** A request that costs money. */
-export type ProviderCall = {
+type ProviderCall = {
   /** Below the provider's base URL. The endpoint's `parse` names it, never the client. */
   path: string;
   body: string | readonly Uint8Array[];

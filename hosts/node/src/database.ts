@@ -69,7 +69,7 @@ function unusable(file: string, error: unknown): Error {
 }
 
 /** SQLite's primary result code of an error, or undefined if it is not SQLite's. */
-export function sqliteCode(error: unknown): number | undefined {
+function sqliteCode(error: unknown): number | undefined {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === "number" ? code & 0xff : undefined;
 }

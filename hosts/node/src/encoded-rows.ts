@@ -15,7 +15,7 @@ import type { Row, TableName } from "@inference/ledger/tables";
 export type EncodedRows = SqlValue[];
 
 /** A row's change: `stored` is the row before it, undefined if there is none or it is unknown; null removes the row. */
-export type RowChange = { partition: string; table: TableName; id: string; stored: Row | undefined; row: Row | null };
+type RowChange = { partition: string; table: TableName; id: string; stored: Row | undefined; row: Row | null };
 
 export const WHOLE = 0;
 const CHANGED = 1;

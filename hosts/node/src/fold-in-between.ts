@@ -14,7 +14,7 @@ export type Folding = {
   stop(): void;
 };
 
-export type FoldingListeners = {
+type FoldingListeners = {
   /** All rows up to this number of the log are in their tables. */
   onFolded(number: number): void;
   /** A fold failed, and a retry would not help. */

@@ -9,7 +9,7 @@ import { paceBody } from "./pace-body.ts";
 import { watchResponses } from "./responses.ts";
 import { makeTurns } from "./turns.ts";
 
-export type ListenSettings = { HOST: string; PORT: number; STALLED_READER_MS: number };
+type ListenSettings = { HOST: string; PORT: number; STALLED_READER_MS: number };
 
 /** Serves the app over HTTP. Throws an error of one line if the port is in use. */
 export async function listen(

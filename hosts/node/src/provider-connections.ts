@@ -24,7 +24,7 @@ export type ResponseHandler = {
   onEnd(): void;
   onError(error: Error): void;
 };
-export type ResponseHeaders = Record<string, string | string[] | undefined>;
+type ResponseHeaders = Record<string, string | string[] | undefined>;
 
 /** Each client connection may need one, and so do answers that are read on after their client has disconnected. */
 export const MAX_PROVIDER_CONNECTIONS = 16_384;

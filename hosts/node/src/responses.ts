@@ -13,7 +13,7 @@ export type Responses = {
   leave(): void;
 };
 
-export type ReaderLimits = {
+type ReaderLimits = {
   /** How long a client may read too slowly before its connection is closed. */
   stalledReaderMs: number;
   /** The rate over that time below which a client with waiting bytes is too slow. */

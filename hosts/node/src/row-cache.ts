@@ -32,7 +32,7 @@ export type RowCache = {
 };
 
 /** Rows of one commit: encoded, with their entries and the rows at that time. */
-export type Batch = { rows: EncodedRows; entries: Entry[]; taken: readonly (Row | null)[] };
+type Batch = { rows: EncodedRows; entries: Entry[]; taken: readonly (Row | null)[] };
 
 /** One row in memory; null: known not to exist. */
 type Entry = {

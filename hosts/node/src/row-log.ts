@@ -36,7 +36,7 @@ const SYNCHRONOUS_FULL = 2;
 /** Writing this many rows takes about a millisecond, for which requests wait. */
 const ROWS_AT_ONCE = 256;
 
-export type RowLogOptions = {
+type RowLogOptions = {
   /** Maximum rows that one part of folding writes. */
   rowsAtOnce?: number;
 };

@@ -4,7 +4,7 @@ import { tableSql } from "@inference/ledger/sql";
 import type { TableName } from "@inference/ledger/tables";
 
 /** The prepared statements of one ledger table. */
-export type TableStatements = Record<"select" | "upsert" | "remove" | "list" | "newest", StatementSync> & {
+type TableStatements = Record<"select" | "upsert" | "remove" | "list" | "newest", StatementSync> & {
   /** Changes some columns: a bit for each, the lowest for the first column. Few combinations occur. */
   update(bits: number): StatementSync;
 };

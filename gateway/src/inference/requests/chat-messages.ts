@@ -3,7 +3,7 @@ import type { Model } from "@inference/protocol/model";
 import type { ChatMessage } from "@inference/protocol/wire/chat";
 
 type Assistant = Extract<ChatMessage, { role: "assistant" }>;
-export type ChatMessages = {
+type ChatMessages = {
   /** The messages as they are sent. */
   messages: object[];
   /** Some part is fetched or extracted by the provider: its size here says nothing of its tokens. */

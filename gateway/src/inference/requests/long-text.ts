@@ -1,3 +1,5 @@
+import { BACKSLASH, QUOTE } from "../json-scan.ts";
+
 /**
  * A string of a large body that was not decoded: its bytes are checked, counted, and sent on as they came. A short
  * string stands in for it in the parsed body.
@@ -33,9 +35,6 @@ export function standIn(index: number, literal: Uint8Array): string {
   const filled = beginning(literal).padEnd(STAND_IN_LENGTH - INDEX_DIGITS, ".");
   return filled + String(index).padStart(INDEX_DIGITS, "0");
 }
-
-const QUOTE = 34;
-const BACKSLASH = 92;
 
 /** A text's first characters, up to one that is not of ASCII or that JSON would escape. */
 function beginning(literal: Uint8Array): string {

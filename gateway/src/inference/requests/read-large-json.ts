@@ -9,11 +9,11 @@ import type { JsonObject } from "./sort-fields.ts";
 export type ParsedBody = { value: JsonObject; texts: LongTexts };
 
 /** So many bytes are scanned in one piece of work: 0.1 ms of text, 6 ms of short keys. */
-export const PIECE_BYTES = 32 * 1024;
+const PIECE_BYTES = 32 * 1024;
 /** What is parsed at once: all of a body but its long texts and its white space, */
-export const MAX_SKELETON_BYTES = 768 * 1024;
+const MAX_SKELETON_BYTES = 768 * 1024;
 /** and what stands in for so many of them. */
-export const MAX_LONG_TEXTS = 4096;
+const MAX_LONG_TEXTS = 4096;
 
 /**
  * Reads a body that is too large to be parsed at once, in pieces: takes the long strings out of it, and parses what is

@@ -11,7 +11,7 @@ export type FieldRule = {
   advice: string;
 };
 
-export const anything = (): boolean => true;
+const anything = (): boolean => true;
 export const nothing = (): boolean => false;
 export const oneOf =
   (...values: readonly unknown[]) =>
@@ -28,7 +28,7 @@ export function unpriced(advice: string, harmless: FieldRule["harmless"] = nothi
   return { harmless, code: "unpriced_option", advice };
 }
 
-export type SortedFields = { known: JsonObject; ignored: string[] };
+type SortedFields = { known: JsonObject; ignored: string[] };
 
 /**
  * Sorts a body's fields into those the route sends on (a key of `shape`), those it drops, and those it refuses. Null is

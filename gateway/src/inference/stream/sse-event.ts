@@ -3,7 +3,7 @@ import { halfTokensInChoice } from "./choice-estimate.ts";
 import { asObject, type JsonObject, parseJson } from "./json-object.ts";
 
 /** What an event of the provider's stream is, read in full. */
-export type SseEvent =
+type SseEvent =
   /** No data: a comment, an id, a retry time. */
   | { kind: "other" }
   /** Data without anything in it, which clients fail to parse. */
@@ -27,7 +27,7 @@ export type SseContentEvent = {
   shown: string | null;
 };
 
-export type SseChoice = {
+type SseChoice = {
   index: number;
   /** The UTF-8 bytes that it delivers, and the estimate of their tokens. */
   bytes: number;
