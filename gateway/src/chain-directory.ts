@@ -1,5 +1,6 @@
 import { type Address, isAddress } from "@inference/protocol/credential";
 import * as z from "zod";
+import { parseJson } from "./json-object.ts";
 
 /** A chain that has the token's contracts, as clients are told of it. */
 export type KnownChain = {
@@ -83,14 +84,6 @@ export function knownChains(
   const first = known(own);
   const others = listed.filter((each) => each !== own).map(known);
   return { chains: [{ ...first, contracts: { ...primary.contracts, ...first.contracts } }, ...others] };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function duplicateIn(chains: readonly ListedChain[]): string | undefined {

@@ -1,6 +1,7 @@
 import type { Model, PriceSnapshot } from "@inference/protocol/model";
 import * as z from "zod";
-import { isObject, type JsonObject, LeftOut, type ReadItem } from "./item.ts";
+import { isJsonObject, type JsonObject } from "../json-object.ts";
+import { LeftOut, type ReadItem } from "./item.ts";
 import { readModelSpec } from "./model-spec.ts";
 import { readPerToken } from "./per-token.ts";
 import { readPricesFile } from "./prices-file.ts";
@@ -49,7 +50,7 @@ function readItems(body: JsonObject, shape: "model-spec" | "per-token", atMs: nu
   const leftOut: Catalogue["leftOut"] = [];
   const seen = new Set<string>();
   for (const item of items) {
-    const id = isObject(item) && typeof item.id === "string" ? item.id.slice(0, 256) : "(without an id)";
+    const id = isJsonObject(item) && typeof item.id === "string" ? item.id.slice(0, 256) : "(without an id)";
     const outcome = seen.has(id) ? "it is listed more than once" : readItem(read, item, id, atMs);
     seen.add(id);
     if (typeof outcome !== "string") models.set(id, outcome);
@@ -63,7 +64,7 @@ function readItems(body: JsonObject, shape: "model-spec" | "per-token", atMs: nu
 }
 
 function readItem(read: ReadItem, item: unknown, id: string, atMs: number): Model | string {
-  if (!isObject(item) || item.id !== id || id === "") return "it has no usable id";
+  if (!isJsonObject(item) || item.id !== id || id === "") return "it has no usable id";
   try {
     return read(item, id, atMs);
   } catch (error) {
@@ -94,15 +95,15 @@ function parseBody(bodyText: string): JsonObject {
   } catch {
     throw new CatalogueError("the catalogue is not JSON");
   }
-  if (!isObject(body)) throw new CatalogueError("the catalogue is not a JSON object");
+  if (!isJsonObject(body)) throw new CatalogueError("the catalogue is not a JSON object");
   return body;
 }
 
 function detectShape(body: JsonObject): CatalogueShape {
   if (Array.isArray(body.models)) return "prices-file";
   const items: unknown[] = Array.isArray(body.data) ? body.data : [];
-  if (items.some((item) => isObject(item) && isObject(item.model_spec))) return "model-spec";
-  if (items.some((item) => isObject(item) && isObject(item.pricing))) return "per-token";
+  if (items.some((item) => isJsonObject(item) && isJsonObject(item.model_spec))) return "model-spec";
+  if (items.some((item) => isJsonObject(item) && isJsonObject(item.pricing))) return "per-token";
   throw new CatalogueError("the catalogue lists no prices; a price file can give them (PRICES_FILE)");
 }
 

@@ -1,8 +1,8 @@
 import type { AttoUsd, Model } from "@inference/protocol/model";
+import { isJsonObject, type JsonObject } from "../json-object.ts";
 import { roundDecimal } from "../pricing/decimal.ts";
 
 /** Helpers that read a model's row of a catalogue. An unusable row is left out, with a reason. */
-export type JsonObject = Record<string, unknown>;
 export type ReadItem = (item: JsonObject, id: string, atMs: number) => Model;
 
 export class LeftOut extends Error {
@@ -41,11 +41,7 @@ export function requirePrice(value: unknown, unit: PriceUnit, name: string): Att
 /** A JSON object; an empty one if there is none. */
 export function objectAt(parent: JsonObject, key: string): JsonObject {
   const value = parent[key];
-  return isObject(value) ? value : {};
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isJsonObject(value) ? value : {};
 }
 
 export function textAt(parent: JsonObject, key: string): string | undefined {

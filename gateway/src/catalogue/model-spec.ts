@@ -1,8 +1,7 @@
 import type { ImagePrice, ModelFeatures, Price, TextPrice, TokenRates } from "@inference/protocol/model";
+import { isJsonObject, type JsonObject } from "../json-object.ts";
 import {
   countAt,
-  isObject,
-  type JsonObject,
   leaveOut,
   objectAt,
   type PriceUnit,
@@ -83,7 +82,7 @@ function imagePrice(pricing: JsonObject): ImagePrice {
   const byResolution = usdTable(objectAt(pricing, "resolutions"));
   const byQuality = Object.entries(objectAt(pricing, "quality")).map(
     ([resolution, table]) =>
-      [resolution, usdTable(isObject(table) ? table : leaveOut("its quality prices are no table"))] as const,
+      [resolution, usdTable(isJsonObject(table) ? table : leaveOut("its quality prices are no table"))] as const,
   );
   if (Object.keys(byResolution).length === 0 && byQuality.length === 0) {
     byResolution["*"] = requireUsd(pricing, "generation", perImage);

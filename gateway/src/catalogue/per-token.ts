@@ -1,7 +1,7 @@
 import type { ModelFeatures, Price, TokenRates } from "@inference/protocol/model";
+import type { JsonObject } from "../json-object.ts";
 import {
   countAt,
-  type JsonObject,
   leaveOut,
   objectAt,
   perToken,

@@ -1,4 +1,5 @@
-import { dropped, type FieldRule, isJsonObject, oneOf, unpriced, unsupported } from "./sort-fields.ts";
+import { isJsonObject } from "../../json-object.ts";
+import { dropped, type FieldRule, oneOf, unpriced, unsupported } from "./sort-fields.ts";
 import type { FieldRefusal } from "./validate.ts";
 
 const isEmpty = (value: unknown): boolean =>

@@ -1,5 +1,6 @@
 import { fail } from "@inference/protocol/errors";
 import { type ChatRequest, chatRequest } from "@inference/protocol/wire/chat";
+import type { JsonObject } from "../../json-object.ts";
 import { promptBound } from "../../pricing/bound.ts";
 import { quoteText, type TokenQuote } from "../../pricing/quote-text.ts";
 import { chatRefusals, chatRules } from "./chat-fields.ts";
@@ -8,7 +9,7 @@ import { findModel, type ModelOf } from "./find-model.ts";
 import { readMaxTokens } from "./max-tokens.ts";
 import type { WrittenOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
-import { type JsonObject, sortFields } from "./sort-fields.ts";
+import { sortFields } from "./sort-fields.ts";
 import { fieldValidator } from "./validate.ts";
 import { writeBody } from "./write-json.ts";
 

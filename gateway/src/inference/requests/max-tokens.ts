@@ -1,6 +1,6 @@
 import { fail } from "@inference/protocol/errors";
 import type { Model } from "@inference/protocol/model";
-import type { JsonObject } from "./sort-fields.ts";
+import type { JsonObject } from "../../json-object.ts";
 
 /** Where no maximum is listed: no model writes more. */
 const MOST_TOKENS = 1_000_000;

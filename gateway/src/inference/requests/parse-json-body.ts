@@ -1,7 +1,7 @@
 import { fail } from "@inference/protocol/errors";
+import { isJsonObject, type JsonObject } from "../../json-object.ts";
 import { complete } from "../../limits/sliced-work.ts";
 import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, createJsonScan, OPEN_ARRAY, OPEN_OBJECT } from "../json-scan.ts";
-import { isJsonObject, type JsonObject } from "./sort-fields.ts";
 
 /** Deep enough for any tool's schema; what is written anew is written by a recursion. */
 export const MAX_DEPTH = 32;

@@ -1,9 +1,9 @@
 import { fail } from "@inference/protocol/errors";
+import type { JsonObject } from "../../json-object.ts";
 import { createJsonScan, isSpace, QUOTE } from "../json-scan.ts";
 import { createByteBuffer } from "../stream/byte-buffer.ts";
 import { type LongText, type LongTexts, SHORT_TEXT_CHARACTERS, standIn } from "./long-text.ts";
 import { makeShape, notJson, parseObject } from "./parse-json-body.ts";
-import type { JsonObject } from "./sort-fields.ts";
 
 /** A body as an object, in which short strings stand in for the long ones. */
 export type ParsedBody = { value: JsonObject; texts: LongTexts };

@@ -1,6 +1,5 @@
 import { fail } from "@inference/protocol/errors";
-
-export type JsonObject = Record<string, unknown>;
+import { isJsonObject, type JsonObject } from "../../json-object.ts";
 
 /** A field that is not sent on: dropped where it changes nothing, else refused with a reason. */
 export type FieldRule = {
@@ -55,8 +54,4 @@ function refuse(key: string, rule: FieldRule | undefined): never {
   }
   const what = rule.code === "unpriced_option" ? "has a price that is not modelled here" : "is not supported here";
   fail(rule.code, `\`${param}\` ${what}. ${rule.advice}`, { param });
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

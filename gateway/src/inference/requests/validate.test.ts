@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "@inference/protocol/errors";
 import { chatRequest } from "@inference/protocol/wire/chat";
+import type { JsonObject } from "../../json-object.ts";
 import { chatRefusals } from "./chat-fields.ts";
-import type { JsonObject } from "./sort-fields.ts";
 import { fieldValidator, validate } from "./validate.ts";
 
 const good = { model: "m", messages: [{ role: "user", content: "hi" }] };

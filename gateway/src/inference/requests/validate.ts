@@ -1,6 +1,6 @@
 import { type ErrorCode, fail } from "@inference/protocol/errors";
 import type * as z from "zod";
-import type { JsonObject } from "./sort-fields.ts";
+import type { JsonObject } from "../../json-object.ts";
 
 /** A place in a body where a wrong value has a reason of its own. */
 export type FieldRefusal = { at: RegExp; code: ErrorCode; advice: string };

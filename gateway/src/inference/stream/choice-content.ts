@@ -1,4 +1,4 @@
-import { asObject, type JsonObject } from "./json-object.ts";
+import { asObject, type JsonObject } from "../../json-object.ts";
 
 /**
  * The UTF-8 bytes of content in one choice's `message`, or in its `delta` in a stream: every text that a model may have

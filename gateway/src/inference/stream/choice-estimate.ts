@@ -1,6 +1,6 @@
+import { asObject } from "../../json-object.ts";
 import { CALL_HALF_TOKENS, halfTokens } from "../../pricing/token-estimate.ts";
 import { deliveredInChoice } from "./choice-content.ts";
-import { asObject } from "./json-object.ts";
 
 /**
  * The estimate, in half tokens, of what `deliveredInChoice` counts in a choice's `message` or `delta`. Texts are

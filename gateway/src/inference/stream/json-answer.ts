@@ -1,8 +1,8 @@
 import type { NanoUsd } from "@inference/protocol/money";
+import { asObject, parseJson } from "../../json-object.ts";
 import { besideContent, parseUsage, reportedOnce } from "../../pricing/usage.ts";
 import { withoutUsage } from "./choice-content.ts";
 import { estimateElements, isFailure, measureElements } from "./json-elements.ts";
-import { asObject, parseJson } from "./json-object.ts";
 import type { JsonTap, JsonTapOptions } from "./json-tap.ts";
 import { textWithUsage, usageJson } from "./usage-json.ts";
 

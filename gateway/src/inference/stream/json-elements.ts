@@ -1,8 +1,8 @@
+import { parseJson } from "../../json-object.ts";
 import type { Delivered } from "../../pricing/quote.ts";
 import { deliveredInChoice, isFailedChoice } from "./choice-content.ts";
 import { halfTokensInChoice } from "./choice-estimate.ts";
 import { createHeldValue } from "./held-value.ts";
-import { parseJson } from "./json-object.ts";
 
 /** What the elements of an answer's content list are. */
 export type ElementKind = "choices" | "embeddings" | "images";

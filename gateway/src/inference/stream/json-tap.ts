@@ -1,4 +1,5 @@
 import type { NanoUsd } from "@inference/protocol/money";
+import { parseJson } from "../../json-object.ts";
 import type { TokenBound } from "../../pricing/bound.ts";
 import type { Delivered } from "../../pricing/quote.ts";
 import { besideContent, nothingReported, parseUsage, type ReportedUsage } from "../../pricing/usage.ts";
@@ -17,7 +18,6 @@ import { createByteOutput } from "./byte-output.ts";
 import { createHeldValue } from "./held-value.ts";
 import { createElementTally, type ElementKind } from "./json-elements.ts";
 import { createListFilter } from "./json-list-filter.ts";
-import { parseJson } from "./json-object.ts";
 import { usageJson } from "./usage-json.ts";
 
 export type JsonTapOptions = {

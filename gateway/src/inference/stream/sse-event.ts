@@ -1,6 +1,6 @@
+import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
 import { deliveredInChoice, withoutUsage } from "./choice-content.ts";
 import { halfTokensInChoice } from "./choice-estimate.ts";
-import { asObject, type JsonObject, parseJson } from "./json-object.ts";
 
 /** What an event of the provider's stream is, read in full. */
 type SseEvent =
