@@ -7,12 +7,11 @@ import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
 import { respond, startProof, startWatch } from "./answer-watch.ts";
 import type { Call } from "./call.ts";
 import { checkModel } from "./check-model.ts";
-import { receiptHint } from "./failure.ts";
+import { receiptHint, UnusableAnswer } from "./failure.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { ClientStream } from "./stream/client-stream.ts";
 import { eventTap } from "./stream/event-tap.ts";
 import { audioTap, type Tap } from "./stream/tap.ts";
-import { UnusableAnswer } from "./stream/unusable-answer.ts";
 
 /**
  * An answer that goes to the client as it comes. A first checkpoint, with the provider's id of the answer, is durable

@@ -10,11 +10,11 @@ import { answerLarge } from "./answer-large.ts";
 import type { Call } from "./call.ts";
 import { checkModel } from "./check-model.ts";
 import { conclude, type Ending } from "./conclusion.ts";
+import { BrokenAnswer, UnusableAnswer } from "./failure.ts";
 import { keepAnswer } from "./idempotency.ts";
 import type { InferenceRequest } from "./request.ts";
 import { readJsonAnswer } from "./stream/json-answer.ts";
 import type { JsonTap, JsonTapOptions } from "./stream/json-tap.ts";
-import { BrokenAnswer, UnusableAnswer } from "./stream/unusable-answer.ts";
 import { bytesTap, jsonTap, type WholeTap } from "./stream/whole-tap.ts";
 
 /**

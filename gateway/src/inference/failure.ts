@@ -3,33 +3,32 @@ import { GatewayError } from "@inference/protocol/errors";
 import { formatUsd } from "@inference/protocol/money";
 import { UpstreamFailure } from "../environment.ts";
 import { nothingDelivered } from "../pricing/quote.ts";
-import { nothingReported } from "../pricing/usage.ts";
+import { nothingReported, type ReportedUsage } from "../pricing/usage.ts";
 import type { Call } from "./call.ts";
 import { answerKind, type Conclusion, type Ending } from "./conclusion.ts";
 import type { InferenceRequest } from "./request.ts";
-import { BrokenAnswer, UnusableAnswer } from "./stream/unusable-answer.ts";
 
-/** How a forwarded request ended of which nothing was sent to its client. */
+/** The ending of a request that failed before anything of its answer was sent. */
 export function failureEnding(error: unknown, call: Call, request: InferenceRequest): Ending {
   const as = answerKind(call.route, call.order);
   const why = String(error);
   if (error instanceof UnusableAnswer) {
     return { kind: "nothing", why, ...error.reported, mayBill: error.mayBill ? as : null };
   }
-  // The provider had answered when the ledger failed.
+  // The ledger failed after the provider had answered.
   if (error instanceof LedgerUnavailable) return { kind: "nothing", why, ...nothingReported, mayBill: as };
   if (!(error instanceof UpstreamFailure) || error.stage === "not_sent") {
     return { kind: "nothing", why, ...nothingReported, mayBill: null };
   }
   const reported = error instanceof BrokenAnswer ? error.reported : nothingReported;
   const clientGone = request.clientGone?.aborted ?? false;
-  const isWalkedAwayFrom = call.isAborted || (clientGone && error.stage === "body");
-  if (!isWalkedAwayFrom) return { kind: "nothing", why, ...reported, mayBill: as };
+  const isAbandoned = call.isAborted || (clientGone && error.stage === "body");
+  if (!isAbandoned) return { kind: "nothing", why, ...reported, mayBill: as };
   const rest = { delivered: nothingDelivered, complete: false, as };
   return { kind: "answer", ...reported, ...rest, clientGone, givenUp: !clientGone };
 }
 
-/** What went wrong between us and the provider, as the client is told it. */
+/** The error for the client. A failure of the provider becomes one of ours, with what was charged. */
 export function failureError(error: unknown, call: Call, { chargeNanoUsd }: Conclusion): unknown {
   if (!(error instanceof UpstreamFailure)) return error;
   if (error.stage === "not_sent") {
@@ -48,7 +47,29 @@ export function failureError(error: unknown, call: Call, { chargeNanoUsd }: Conc
   return new GatewayError({ code: "upstream_error", message: `The provider's answer broke off. ${charged}` });
 }
 
-/** Where a client finds what a request was charged. */
+/** Tells a client where it finds the charge of a request. */
 export function receiptHint(requestId: string): string {
   return `see GET /api/v1/generation?id=${requestId}`;
+}
+
+/** An answer with status 200 that cannot be sent to a client. It costs the client nothing; the provider may bill it. */
+export class UnusableAnswer extends GatewayError {
+  readonly reported: ReportedUsage;
+  /** False if the provider says that it failed: then it bills at most the usage that it reports. */
+  readonly mayBill: boolean;
+  /** @param what The predicate after "The provider's answer". */
+  constructor(what: string, { reported = nothingReported, mayBill = true } = {}) {
+    super({ code: "upstream_error", message: `The provider's answer ${what}. Nothing was charged.` });
+    this.reported = reported;
+    this.mayBill = mayBill;
+  }
+}
+
+/** An answer that broke off before any of it was sent, with the usage that it had reported. */
+export class BrokenAnswer extends UpstreamFailure {
+  readonly reported: ReportedUsage;
+  constructor(why: unknown, reported: ReportedUsage) {
+    super("body", String(why));
+    this.reported = reported;
+  }
 }

@@ -9,12 +9,11 @@ import { answerStream } from "./answer-stream.ts";
 import { answerWhole } from "./answer-whole.ts";
 import { Call } from "./call.ts";
 import { answerKind } from "./conclusion.ts";
-import { failureEnding, failureError } from "./failure.ts";
+import { failureEnding, failureError, UnusableAnswer } from "./failure.ts";
 import { answerClaimed, claimOf, earlierAnswer } from "./idempotency.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { WrittenOrder } from "./requests/order.ts";
 import { bytesOf } from "./requests/write-json.ts";
-import { UnusableAnswer } from "./stream/unusable-answer.ts";
 
 /**
  * The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` for whatever is
