@@ -15,15 +15,12 @@ export function keyUsage(rows: ReadRows, keyId: string, atMs: number): KeyUsage 
   return { dayNanoUsd, monthNanoUsd };
 }
 
-/** What a key was charged for requests that were admitted on the UTC day of a time. */
-export function usageOfDay(rows: ReadRows, keyId: string, atMs: number): NanoUsd {
-  return usageOf(rows, `${utcDay(atMs)} ${keyId}`);
-}
-
 const ROWS_A_PAGE = 100;
 
-/** @param name The prefix of the ids of a day's totals of a key, before a space and the model. */
-function usageOf(rows: ReadRows, name: string): NanoUsd {
+/** What a key was charged for requests that were admitted on the UTC day of a time. */
+export function usageOfDay(rows: ReadRows, keyId: string, atMs: number): NanoUsd {
+  // The ids of its totals are this, a space and the model, which may be empty.
+  const name = `${utcDay(atMs)} ${keyId}`;
   let sum = 0;
   let after = name;
   for (;;) {
