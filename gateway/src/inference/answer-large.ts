@@ -1,7 +1,7 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import type { Gateway } from "../gateway.ts";
 import type { HeldAnswer } from "../limits/held-answers.ts";
-import { respond, startProof, startWatch } from "./answer-watch.ts";
+import { respond, startIdCheckpoint, startWatch } from "./answer-watch.ts";
 import type { Call, Ended } from "./call.ts";
 import { checkModel } from "./check-model.ts";
 import type { InferenceRequest } from "./request.ts";
@@ -50,7 +50,7 @@ export async function answerLarge(
 async function relay(gateway: Gateway, call: Call, large: LargeAnswer, client: ClientStream): Promise<void> {
   const { tap, body } = large;
   const watch = startWatch(gateway, call, tap, client);
-  const proof = startProof(gateway, call, tap, client, call.upstreamId);
+  const idCheckpoint = startIdCheckpoint(gateway, call, tap, client, call.upstreamId);
   let { received } = large;
   try {
     await writeInPieces(client, large.passed, tap.delivered());
@@ -58,7 +58,7 @@ async function relay(gateway: Gateway, call: Call, large: LargeAnswer, client: C
       watch.sawBytes();
       received += chunk.length;
       const passed = tap.push(chunk);
-      if (proof.isDue()) await proof.write();
+      if (idCheckpoint.isDue()) await idCheckpoint.write();
       if (passed !== undefined && tap.fault() === null) await client.write(passed, tap.delivered());
       if (tap.state() === "done") await finish(gateway, call, large, client);
       else if (tap.state() === "failed") client.fail();

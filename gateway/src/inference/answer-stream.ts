@@ -4,7 +4,7 @@ import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import { isNothingDelivered } from "../pricing/quote.ts";
 import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
-import { respond, startProof, startWatch } from "./answer-watch.ts";
+import { respond, startIdCheckpoint, startWatch } from "./answer-watch.ts";
 import type { Call } from "./call.ts";
 import { checkModel } from "./check-model.ts";
 import { receiptHint, UnusableAnswer } from "./failure.ts";
@@ -47,12 +47,12 @@ async function relay(
   client: ClientStream,
 ): Promise<void> {
   const watch = startWatch(gateway, call, tap, client);
-  const proof = startProof(gateway, call, tap, client);
+  const idCheckpoint = startIdCheckpoint(gateway, call, tap, client);
   try {
     for await (const chunk of response.body) {
       watch.sawBytes();
       const passed = tap.push(chunk);
-      if (proof.isDue() && !(await proof.write())) return;
+      if (idCheckpoint.isDue() && !(await idCheckpoint.write())) return;
       const state = tap.state();
       // The charge is on its way into the ledger before the client can know that the answer is whole.
       // After an error event the usage may still come: the stream is read to its end, for a few seconds at most.
@@ -66,13 +66,13 @@ async function relay(
       if (isRunaway(call, tap)) throw call.giveUp("The answer was far longer than requested");
     }
     const rest = tap.end(cutError(call));
-    if (proof.isDue() && !(await proof.write())) return;
+    if (idCheckpoint.isDue() && !(await idCheckpoint.write())) return;
     end(call, tap, client, tap.state() === "done");
     if (rest !== undefined) await client.write(rest, tap.delivered());
     client.close();
   } catch {
     const rest = tap.end(cutError(call));
-    if (proof.isDue() && !(await proof.write())) return;
+    if (idCheckpoint.isDue() && !(await idCheckpoint.write())) return;
     end(call, tap, client, false);
     if (rest !== undefined) await client.write(rest, tap.delivered());
     // A stream of events ends in an error event; other bytes can only be cut off.

@@ -78,27 +78,28 @@ export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, client
   };
 }
 
-export type Proof = {
-  /** What came last must not leave before `write`. */
+type IdCheckpoint = {
+  /** Whether it must be written before the last chunk is passed on. */
   isDue(): boolean;
-  /** False: it could not be written down, and the answer has ended. */
+  /** False if it could not be written. The answer has ended then. */
   write(): Promise<boolean>;
 };
 
 /**
- * A checkpoint before anything is delivered, and as soon as the provider names the answer: should this process die, its
- * record of the answer is found by that name. Nothing leaves, and nothing is charged, unless it is durable.
+ * The checkpoint with the provider's id of the answer. It is written before anything is delivered, and again once the id
+ * is known: if this process dies, the provider's record is found by the id. Until the first one is durable, nothing is
+ * delivered and nothing is charged.
  *
- * @param writtenBefore The name in the first checkpoint, where that is durable.
+ * @param writtenBefore The id in the first checkpoint, if that is durable already.
  */
-export function startProof(
+export function startIdCheckpoint(
   gateway: Gateway,
   call: Call,
   tap: WatchedTap,
   client: ClientStream,
   writtenBefore?: string | null,
-): Proof {
-  /** The name as it was written down; undefined before that. */
+): IdCheckpoint {
+  /** The id in the last checkpoint; undefined before the first. */
   let written = writtenBefore;
   return {
     isDue() {
@@ -114,7 +115,7 @@ export function startProof(
         return true;
       } catch (error) {
         gateway.environment.log("warn", "checkpoint_failed", { request: call.id, error: String(error) });
-        // What is delivered already is proved, if not by this name.
+        // The first checkpoint is durable, without this id.
         if (isFirst) await refuseToBegin(call, client);
         return !isFirst;
       }

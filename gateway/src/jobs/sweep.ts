@@ -117,7 +117,7 @@ async function sweepHold(
   // Without a record it is unknown whether the request was forwarded, and how much of its answer was made.
   const bill = recorded?.chargeNanoUsd ?? detail.mayBillNanoUsd ?? hold.amountNanoUsd;
   const lossNanoUsd = Math.max(0, bill - chargeNanoUsd);
-  const receipt = receiptDetail(detail, basis, recorded?.usage ?? null, hold.upstreamId);
+  const receipt = sweptDetail(detail, basis, recorded?.usage ?? null, hold.upstreamId);
   const end = { id: hold.id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
   const { status } = await ledger.run(
     function* () {
@@ -205,7 +205,7 @@ function affordable(price: RecordPrice, amountNanoUsd: NanoUsd): TokenBound {
 /** A hold of an earlier version lacks `mayBillNanoUsd`: its amount counts instead. */
 type KeptDetail = AnswerDetail & Partial<HoldDetail>;
 
-function receiptDetail(
+function sweptDetail(
   { route, model, snapshot, stream }: KeptDetail,
   basis: "record" | "checkpoint",
   usage: TokenUsage | null,

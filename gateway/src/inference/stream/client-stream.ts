@@ -66,7 +66,7 @@ export function openClientStream(
       },
       pull() {
         makeRoom?.();
-        if (isBehind) countBacklog();
+        if (isBehind) tellBacklog();
       },
       cancel() {
         leave();
@@ -87,14 +87,14 @@ export function openClientStream(
     return MAX_BACKLOG_BYTES - (controller?.desiredSize ?? MAX_BACKLOG_BYTES);
   }
 
-  function countBacklog(): void {
+  function tellBacklog(): void {
     const bytes = left ? 0 : waiting();
     isBehind = bytes > 0;
     options.backlog.waits(bytes);
   }
 
   function room(): Promise<void> {
-    countBacklog();
+    tellBacklog();
     return new Promise((resolve) => {
       const timer = timers.after(options.stalledReaderMs, () => {
         // It has not read for long: from here on it counts as gone.
@@ -105,7 +105,7 @@ export function openClientStream(
       makeRoom = () => {
         makeRoom = undefined;
         timer.cancel();
-        countBacklog();
+        tellBacklog();
         resolve();
       };
     });
