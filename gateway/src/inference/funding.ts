@@ -10,7 +10,7 @@ import { type Spender, spenderOf, spenderPartition } from "../upstream/key-recor
 import { credentialError, refusalError } from "./refusal.ts";
 import type { InferenceRequest } from "./request.ts";
 
-/** How a request is paid and sent. */
+/** Who pays for a request, and the key at the provider that it is sent with. */
 export type Funding = {
   /** Whose capacity pays; null for an account's balance. */
   spender: Spender | null;
@@ -18,17 +18,17 @@ export type Funding = {
   upstreamKey: string;
 };
 
-/** When a request came, and from whom as far as its address tells. */
+/** When a request arrived, and the network of its client. */
 type Asker = { at: number; client: string | undefined };
 
-/** An API key's is known. For a session see `readSessionFunding`. */
+/** An API key spends its account's balance, and the chain is not asked. For a session see `readSessionFunding`. */
 export async function fundingOf(gateway: Gateway, request: InferenceRequest): Promise<Funding> {
   const { credential } = request;
   if (credential.payer.kind === "session") return readSessionFunding(gateway, credential, request);
   return { spender: null, upstreamKey: gateway.config.upstream.apiKey };
 }
 
-/** Throws the refusal of a request that its payer could not pay, however those end that are in flight. */
+/** Throws the refusal of a request that its payer cannot pay, even if all its requests in flight cost nothing. */
 export async function requireFunds(
   gateway: Gateway,
   { credential, at }: InferenceRequest,
@@ -36,13 +36,13 @@ export async function requireFunds(
   spender: Spender | null,
 ): Promise<void> {
   const refusal = await exhausted(gateway, credential, { at, neededNanoUsd: quote.maxNanoUsd });
-  // Nothing that heals in seconds, whose retries would have to be spread.
+  // This cause does not pass within seconds, so the retries need no jitter.
   if (refusal !== null) throw refusalError(refusal, quote, 0, spender);
 }
 
 /**
- * The funding of a session, whose capacity the chain decides: as of now, that is what its identity's budget has. Throws
- * 401 for a session that is not good now, and whatever keeps its capacity from being known.
+ * The funding of a session. Its capacity is read from the chain, and becomes the limit of its identity's budget. Throws
+ * 401 for a session that is not valid now, and as `KeyRecords.keyFor` if the capacity cannot be known.
  */
 async function readSessionFunding(
   gateway: Gateway,
@@ -52,12 +52,18 @@ async function readSessionFunding(
   const { session } = await readCredential(gateway, credential, at);
   if (session === null) throw credentialError(credential.payer, "unknown");
   const spender = spenderOf(session);
-  return { spender, upstreamKey: await readyKey(gateway, spender, { at, client }) };
+  const { address, agentToken } = spender;
+  // Both at once, so that a request waits for the chain for two seconds at most.
+  const [upstreamKey] = await Promise.all([
+    gateway.keyRecords.keyFor(spender, at, client),
+    agentToken === null ? undefined : gateway.agentOwners.requireLately(agentToken, address, client),
+  ]);
+  return { spender, upstreamKey };
 }
 
 /**
- * The budget that a request of this cost is beyond, however those end that are in flight; null if none is. Nothing is
- * held: the reserve decides. Throws 401 for a credential that is not good now.
+ * The first budget that has too little unsettled for this cost, as a refusal; null if there is none. Requests in flight
+ * do not count, and nothing is held: the reserve decides. Throws 401 for a credential that is not valid now.
  */
 async function exhausted(
   gateway: Gateway,
@@ -80,7 +86,7 @@ async function exhausted(
   return short("balance", balance) ?? (key === null ? null : short("key", key.budget));
 }
 
-/** Throws 503 `overloaded` for who has nothing to spend, whatever it would take, where not all can be served. */
+/** For a time when not all can be served: throws 503 `overloaded` for a payer that has nothing to spend. */
 export async function requirePayer(
   gateway: Gateway,
   credential: VerifiedCredential,
@@ -92,12 +98,12 @@ export async function requirePayer(
   fail("overloaded", message, { retryAfterS: 5 });
 }
 
-/** One of these: an API key's id, or a session. */
+/** One is set: an API key's id, or a session. */
 export type KnownCredential = { keyId: string | null; session: SessionRow | null };
 
 /**
- * What a credential's partition knows of it: the key-value store's copy of a session may outlive it. Throws 401 or 403
- * for one that is not good now.
+ * Reads a credential from its partition, because the key-value store's copy of a session may outlive it. Throws 401 or
+ * 403 for a credential that is not valid now.
  */
 export async function readCredential(
   { environment }: Gateway,
@@ -107,21 +113,7 @@ export async function readCredential(
   const found = await environment.ledger.read(partition, { type: "credential", at, payer });
   if ("fault" in found) throw credentialError(payer, found.fault);
   const { session } = found;
-  // An older version kept agents' sessions among those of wallets, where they would have a capacity of their own.
+  // An older version kept agents' sessions in the partitions of wallets, where they would have another capacity.
   if (session !== null && spenderPartition(spenderOf(session)) !== partition) throw credentialError(payer, "unknown");
   return found;
-}
-
-/** Asks the chain both questions at once, so that a request waits for it two seconds at most. */
-async function readyKey(
-  { agentOwners, keyRecords }: Gateway,
-  spender: Spender,
-  { at, client }: Asker,
-): Promise<string> {
-  const { address, agentToken } = spender;
-  const [key] = await Promise.all([
-    keyRecords.keyFor(spender, at, client),
-    agentToken === null ? undefined : agentOwners.requireLately(agentToken, address, client),
-  ]);
-  return key;
 }
