@@ -28,11 +28,11 @@ import type { WrittenBody } from "./requests/write-json.ts";
  * | its try at the breaker | `send` | `send` |
  * | its deadline | `admit` | `close` |
  *
- * Whoever admits a call ends it once and closes it once nothing more of the provider's answer is read.
+ * Whoever admits a call ends it, and closes it when nothing more of the provider's answer is read.
  */
 export class Call {
   readonly id: string;
-  /** The time of admission: every window of the request comes from it. */
+  /** When the request arrived. Its windows, its lease and its deadline count from this time. */
   readonly at: number;
   readonly route: InferenceRoute;
   readonly order: Order;
@@ -42,7 +42,7 @@ export class Call {
   readonly upstreamKey: string;
   readonly #gateway: Gateway;
   readonly #owner: InferenceRequest["credential"]["partition"];
-  /** Aborts what is between us and the provider. */
+  /** Aborts the request to the provider. */
   readonly #abort = new AbortController();
   readonly #deadline: { cancel(): void };
   #body: WrittenBody;
@@ -70,13 +70,13 @@ export class Call {
   }
 
   /**
-   * Admits a request when there is room for it at the provider, and takes its hold in every budget that binds who pays
-   * for it. An API key spends its account's balance and never waits for a chain. A session spends its identity's
-   * capacity, which the chain decides: that is asked first, so that nobody's turn passes meanwhile. Who could not pay
-   * does not wait, and who waits holds nothing.
+   * Admits a request when the provider has room for it, and takes its hold in every budget of its payer. An API key
+   * spends its account's balance and never waits for a chain. A session spends its identity's capacity. The chain is
+   * asked for it before the request takes its turn, so that no turn is lost. A request whose payer cannot pay does not
+   * wait for a turn, and a waiting request holds nothing.
    *
-   * Throws `GatewayError` for whatever is refused. Admits none where another request has the same `Idempotency-Key`.
-   * Where it admits none, it has given back what it took.
+   * Throws `GatewayError` if the request is refused. Returns the claim if another request has the same
+   * `Idempotency-Key`. Both times it has given back what it took.
    */
   static async admit(
     gateway: Gateway,
@@ -118,16 +118,16 @@ export class Call {
     return this.#abort.signal.aborted;
   }
 
-  /** Why its answer was given up, as the client is told; null where its time was over, or it was not given up. */
+  /** Why its answer was given up, for the client; null if its time was over, or if it was not given up. */
   get whyGivenUp(): string | null {
     const { reason } = this.#abort.signal;
     return reason instanceof GivenUp ? reason.message : null;
   }
 
   /**
-   * Sends the request to the provider, once, and keeps count of how the provider does. Throws `UpstreamFailure`, and
-   * 503 while the provider fails for the model: that is looked at once more here, for a request may have waited for its
-   * turn.
+   * Sends the request to the provider, once, and reports the result to breaker, key check and metrics. Throws
+   * `UpstreamFailure`, and 503 while the provider fails for the model. The breaker is asked again here, because the
+   * request may have waited for its turn.
    */
   async send(): Promise<UpstreamResponse> {
     const { provider, keyCheck, breaker, metrics, environment } = this.#gateway;
@@ -146,23 +146,23 @@ export class Call {
       return response;
     } catch (error) {
       if (error instanceof UpstreamFailure) metrics.upstreamFailed(error.stage);
-      // What we broke off ourselves says nothing about the provider.
+      // If we aborted the request ourselves, the error says nothing about the provider.
       if (error instanceof UpstreamFailure && !this.isAborted) {
-        // A request that was not sent has no part in it; one that was may be what broke the connection.
+        // A request that was not sent cannot be the cause. One that was sent may have broken the connection.
         breaker.failed(model.id, error.stage === "not_sent" ? null : this.#owner, clock.now());
       } else breaker.gaveUp(model.id, askedAt);
       throw error;
     }
   }
 
-  /** The answer is sent as it comes from here on: it has until the lease ends. */
+  /** From here on the answer is sent as it comes, and may take until the lease ends. */
   startStreaming(): void {
     this.#isStreaming = true;
   }
 
   /**
-   * Keeps the provider's id of the answer, which is shown in the receipt. Nothing of one that repeats a key of ours;
-   * the first one stays.
+   * Keeps the provider's first id of the answer, which is shown in the receipt. An id that contains a key of ours is
+   * ignored.
    */
   noteUpstreamId(id: string | null): void {
     if (id === null || this.#upstreamId !== null) return;
@@ -170,8 +170,8 @@ export class Call {
   }
 
   /**
-   * Writes down what had been delivered by now, and how the provider knows the answer. Throws if the ledger does not
-   * have it.
+   * Writes what has been delivered so far, and the provider's id of the answer, to the ledger. Throws if it could not
+   * be written.
    */
   async checkpoint(delivered: Delivered): Promise<void> {
     if (this.#hasEnded) return;
@@ -186,14 +186,14 @@ export class Call {
     this.#abort.abort();
   }
 
-  /** The same, for a reason that its client is told. */
+  /** As `abort`, with a reason for the client. Returns the error to throw. */
   giveUp(why: string): Error {
     const reason = new GivenUp(why);
     this.#abort.abort(reason);
     return reason;
   }
 
-  /** Ends the request in the ledger, once, and gives back its turn. */
+  /** Ends the request in the ledger and gives back its turn. A second call changes nothing. */
   end(ending: Ending): Ended {
     const gateway = this.#gateway;
     const conclusion = conclude(this.order.quote, ending);
@@ -207,14 +207,14 @@ export class Call {
     return new Ended(gateway, conclusion, durable);
   }
 
-  /** Nothing more of the answer is read. */
+  /** Call it when nothing more of the answer is read. */
   close(): void {
     this.#deadline.cancel();
   }
 
   /**
-   * Whether the hold ended as it was to. Only then is the end counted, and its loss told: one that was lost is the
-   * sweeper's to end, count and tell. Never throws.
+   * Settles or releases the hold. Returns whether the ledger did. Only then the end is counted, and its loss logged:
+   * otherwise the sweeper ends, counts and logs it. Never throws.
    */
   async #resolveHold(conclusion: Conclusion, receipt: ReceiptDetail): Promise<boolean> {
     const { environment, live, metrics } = this.#gateway;
@@ -238,17 +238,17 @@ export class Call {
       if (lossNanoUsd > 0) log("alert", "loss", { request: id, lossNanoUsd, why: receipt.why ?? "" });
       return true;
     } catch (error) {
-      // A hold that is still open is ended by the sweeper, by what is known then.
+      // The sweeper ends a hold that is still open, with what is known then.
       log("alert", "settle_failed", { request: id, error: String(error) });
       return false;
     } finally {
-      // Until its end is durable the sweeper leaves it alone: a full disk can delay a settle beyond the lease.
+      // The sweeper skips it until its end is durable, because a full disk can delay a settle beyond the lease.
       live.delete(id);
     }
   }
 }
 
-/** What was charged, and whether that is in the ledger. */
+/** What a request was charged, and whether the ledger has it. */
 export class Ended {
   readonly conclusion: Conclusion;
   readonly #gateway: Gateway;
@@ -261,8 +261,8 @@ export class Ended {
   }
 
   /**
-   * Waits a while for it to be durable. A full disk delays the settle, not the answer: the hold is durable, and stays
-   * until the settle is. False if the settle was lost.
+   * Waits until the end is durable, but two seconds at most: a full disk delays the settle and not the answer, because
+   * the hold is durable and stays until the settle is. False only if the settle was lost.
    */
   whenDurable(): Promise<boolean> {
     return new Promise((resolve) => {
@@ -276,8 +276,8 @@ export class Ended {
 }
 
 /**
- * Takes the hold of a request, unless another request has the same `Idempotency-Key`: answers with that one, else with
- * null. Throws `GatewayError` for whatever is refused.
+ * Takes the hold of a request, and returns null. If another request has the same `Idempotency-Key`, takes none and
+ * returns that claim. Throws `GatewayError` if the request is refused.
  */
 async function takeHold(
   gateway: Gateway,
@@ -314,13 +314,13 @@ async function takeHold(
   }
 }
 
-/** Why we stopped reading an answer, as its client is told. */
+/** Why we stopped reading an answer, for the client. */
 class GivenUp extends Error {
   override name = "GivenUp";
 }
 
-/** A longer one is no id that a record would be found by. */
+/** A longer id would not find a record. */
 const MAX_ID_CHARACTERS = 200;
 const MAX_SETTLE_WAIT_MS = 2_000;
-/** It is not there. A 500 may be about the one request, a 429 is about us, and any other answer is one. */
+/** The statuses of a provider that is down. A 500 may concern one request only, and a 429 concerns our rate. */
 const isDown = new Set([502, 503, 504]);

@@ -3,9 +3,9 @@ import { scrub } from "../upstream/scrub.ts";
 import type { Call } from "./call.ts";
 
 /**
- * Alerts the operator where another model answered than was asked for: the request was charged at the wrong prices.
+ * Alerts the operator if another model answered than the one that was requested and charged.
  *
- * @param answered The model that the answer names; anything but a text names none.
+ * @param answered The model that the answer names. A value that is not a text names none.
  */
 export function checkModel(gateway: Gateway, { id, order, upstreamKey }: Call, answered: unknown): void {
   if (typeof answered !== "string" || answered === order.model.id) return;

@@ -1,9 +1,9 @@
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 
-/** What a deadline needs to know of the call that it is for. */
+/** What a deadline needs of its call. */
 type Timed = {
-  /** The time of admission. */
+  /** When the request arrived. */
   at: number;
   clientGone: AbortSignal | null;
   /** Whether the answer is being sent as it comes. */
@@ -12,15 +12,17 @@ type Timed = {
 };
 
 /**
- * Aborts a call when its time is over: where nothing of an answer has come, or not all of one that comes whole; a
- * minute before its lease, so that no hold lapses under a live request; and a while after its client has gone, whatever
- * it is waiting for then.
+ * Aborts a call when its time is over:
+ *
+ * - after `answerMs`, unless its answer is being sent as it comes by then;
+ * - a minute before its lease ends, so that no hold of a live request lapses;
+ * - `drainMs` after its client has gone.
  */
 export function startDeadline({ environment, config }: Gateway, call: Timed): { cancel(): void } {
   const { clock, timers } = environment;
   const { clientGone } = call;
   const over = (): void => call.abort();
-  // From admission on, as the lease is: reading the body and reserving have taken of it already.
+  // Counted from the arrival, as the lease is: reading the body and reserving have used some of the time.
   const left = Math.min(Math.max(0, call.at + limits.requestMs - clock.now()), limits.requestMs);
   const { answerMs } = config.request;
   let lease = answerMs < left ? timers.after(answerMs, unanswered) : timers.after(left, over);

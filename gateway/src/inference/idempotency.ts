@@ -11,9 +11,9 @@ import type { LongTexts } from "./requests/long-text.ts";
 import { writeLongTexts } from "./requests/write-json.ts";
 
 /**
- * `Idempotency-Key`: of the requests with one key, to one route, out of one account, one is served and charged within a
- * day. Its key is claimed in the commit that takes its hold (`ledger/src/claim.ts`); a whole answer that is not too
- * large is kept beside it, sealed, and sent again to whoever asks the same again.
+ * `Idempotency-Key`: of all requests of an account with the same key to the same endpoint, one is served and charged
+ * within a day. The key is claimed in the commit that takes the hold (`ledger/src/claim.ts`). A whole answer that is
+ * not too large is kept, sealed, and sent again if the request is repeated.
  */
 export async function claimOf(
   { slicedWork }: Gateway,
@@ -33,9 +33,8 @@ export async function claimOf(
 }
 
 /**
- * The answer to a request that was served before, if this one is the same again: without the provider, its prices or
- * the chain, none of which it needs. Null if the request is to be served; the reserve looks once more. Throws 409 or
- * 422.
+ * The kept answer, if the same request was served before. It needs neither the provider nor prices nor the chain. Null
+ * if the request is to be served; the reserve checks the claim again. Throws 409 or 422.
  */
 export async function earlierAnswer(
   gateway: Gateway,
@@ -52,7 +51,7 @@ export async function earlierAnswer(
   return found.earlier === null ? null : answerClaimed(gateway, request, found.earlier);
 }
 
-/** Another request has the key, and this one is not to run. */
+/** The response to a request whose key another request has claimed. Throws 409 or 422. */
 export async function answerClaimed(
   gateway: Gateway,
   request: InferenceRequest,
@@ -78,9 +77,9 @@ export async function answerClaimed(
 }
 
 /**
- * Keeps an answer that was gathered, of at most `limits.replayedBytes` as the provider sent it, for as long as its key is
- * claimed, with the headers that it is sent with. To seal a large one takes milliseconds, and so does writing it down:
- * it takes a turn of its own.
+ * Keeps a gathered answer and its headers for as long as its key is claimed. The provider sent at most
+ * `limits.replayedBytes` of it. Sealing a large answer takes milliseconds, and so does storing it: each takes a turn of
+ * its own. Never throws.
  */
 export async function keepAnswer(
   { environment, sealer, keptBytes, slicedWork }: Gateway,
@@ -102,14 +101,14 @@ export async function keepAnswer(
       await inTurn(slicedWork, partition, () => put(sealed));
     }
   } catch (error) {
-    // Asked for again it is known to be paid, and cannot be sent: the answer itself leaves all the same.
+    // The answer is sent all the same. A repeated request then gets `idempotency_completed`.
     environment.log("warn", "answer_not_kept", { request: id, error: String(error) });
   }
 }
 
 /**
- * The answer as it was sent; null if it was not kept. It counts as its account's while it has not left, as any answer
- * does, and each step of it takes a turn of its own. Throws 429 or 503 for an account that leaves answers unread.
+ * The answer as it was sent; null if it was not kept. Until it is sent it counts as its account's, as any answer does.
+ * Each step takes a turn of its own. Throws 429 or 503 for an account that leaves answers unread.
  */
 async function replay(
   { environment, sealer, slicedWork, heldAnswers }: Gateway,
@@ -139,14 +138,14 @@ function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** The same of a large body, whose long texts count as they are written. */
+/** The digest of a large body, whose long texts count as they were written. */
 function* digestOf(value: unknown, texts: LongTexts): Generator<void, string> {
   const hash = createHash("sha256");
   yield* writeLongTexts(JSON.stringify(value, withSortedFields), texts, (part) => hash.update(part));
   return hash.digest("hex");
 }
 
-/** Of two bodies that differ in the order of their fields, the same text. */
+/** Sorts fields, so that two bodies that differ in the order of their fields have the same text. */
 function withSortedFields(_key: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));

@@ -4,7 +4,7 @@ import type { HeldBody } from "../limits/held-bodies.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 import type { LongTexts } from "./requests/long-text.ts";
 
-/** A request's body, parsed. `texts` are null where it is small: see `read-large-json.ts`. */
+/** A parsed body. `texts` is null for a small one, see `read-large-json.ts`. */
 export type RequestBody = { value: unknown; texts: LongTexts | null };
 
 /** An authenticated request. */
@@ -13,20 +13,20 @@ export type InferenceRequest = {
   at: number;
   route: InferenceRoute;
   credential: VerifiedCredential;
-  /** Who it comes from, as far as an address tells. */
+  /** The client's network, see `client-address.ts`; undefined if it is unknown. */
   client: string | undefined;
-  /** Reads and parses its body, once: it may be large, and nobody keeps it longer than it is needed. */
+  /** Reads and parses the body. Call it once: the request does not keep a body, which may be large. */
   readBody(): Promise<RequestBody>;
-  /** What its body takes of the memory for all of them. */
+  /** The request's part of the memory for bodies. */
   held: HeldBody;
-  /** The client's name for the request, under which it is served once. */
+  /** The `Idempotency-Key`; null if there is none. */
   idempotencyKey: string | null;
-  /** Aborted when the client goes. */
+  /** Aborted when the client leaves. */
   clientGone: AbortSignal | null;
-  /** Undefined where the host cannot tell. */
+  /** Undefined if the host cannot know. */
   whenSent: WhenSent | undefined;
-  /** Ends the connection at once. Undefined where a failed stream is enough for that. */
+  /** Closes the connection at once. Undefined on a host where failing the stream does that. */
   breakOff: (() => void) | undefined;
-  /** For the answer, beside its own. */
+  /** The headers that every response has. */
   headers: Readonly<Record<string, string>>;
 };

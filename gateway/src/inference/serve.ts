@@ -15,16 +15,13 @@ import type { InferenceRequest } from "./request.ts";
 import type { WrittenOrder } from "./requests/order.ts";
 import { bytesOf } from "./requests/write-json.ts";
 
-/**
- * The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` for whatever is
- * refused; nothing is charged then.
- */
+/** The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` if it is refused. */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
   const call = await admit(gateway, request);
   return call instanceof Call ? answer(gateway, request, call) : call;
 }
 
-/** Answers instead where another request has the same `Idempotency-Key`. */
+/** The admitted call; or the response, if another request has the same `Idempotency-Key`. */
 async function admit(gateway: Gateway, request: InferenceRequest): Promise<Call | Response> {
   const read = await readOrder(gateway, request);
   if (!("order" in read)) return read;
@@ -34,7 +31,7 @@ async function admit(gateway: Gateway, request: InferenceRequest): Promise<Call 
   return call;
 }
 
-/** The order, which is all that is left of the body; or the answer that this request had before. */
+/** The order, made from the body; or the kept answer, if the same request was served before. */
 async function readOrder(
   gateway: Gateway,
   request: InferenceRequest,
@@ -53,7 +50,7 @@ async function readOrder(
     chatExtras: config.upstream.chatExtras,
     chatOutputField: config.upstream.chatOutputField,
   });
-  // A small body at once, a large one in pieces among those of others.
+  // A small body is parsed at once, a large one in pieces between those of other requests.
   if (body.texts === null) return { order: complete(work), claim };
   const order = await slicedWork.run(partition, work);
   request.held.keep(bytesOf(order.upstreamBody));
@@ -71,7 +68,7 @@ async function answer(gateway: Gateway, request: InferenceRequest, call: Call): 
     const ended = call.end(failureEnding(error, call, request));
     const failure = failureError(error, call, ended.conclusion);
     call.abort();
-    // Whatever happened, the hold ends.
+    // The hold ends, whatever happened.
     await ended.whenDurable();
     throw failure;
   }
@@ -86,12 +83,12 @@ async function forward(gateway: Gateway, call: Call): Promise<UpstreamResponse> 
     if (encoding === null || encoding.toLowerCase() === "identity") return response;
     throw new UnusableAnswer("is compressed, which it was not to be");
   }
-  // The provider does not say that it failed, and may bill it.
+  // No failure by the provider's own word, so it may bill it.
   if (response.status > 200 && response.status < 300) throw new UnusableAnswer(`has the status ${response.status}`);
   const body = await errorText(gateway, call, response);
   const refusal = providerError(response.status, body, gateway.secrets(upstreamKey));
   if (refusal.alert !== null) log("alert", "provider", { request: call.id, alert: refusal.alert });
-  // A key of an identity's own can be replaced; the master key is the operator's.
+  // A key that was made for an identity can be replaced. The master key is the operator's.
   const isOwn = spender !== null && upstreamKey !== gateway.config.upstream.apiKey;
   if (isOwn && response.status === 401) gateway.environment.background(gateway.keyRecords.invalidate(spender));
   if (refusal.modelGone) gateway.environment.background(gateway.prices.modelGone());
@@ -101,7 +98,7 @@ async function forward(gateway: Gateway, call: Call): Promise<UpstreamResponse> 
 const MAX_ERROR_BYTES = 64 * 1024;
 const ERROR_READ_MS = 5_000;
 
-/** The status alone says what to answer; a body that breaks off or does not end adds nothing. */
+/** The text of an error, empty if it breaks off or does not end: the status says enough. */
 async function errorText({ environment }: Gateway, call: Call, { body }: UpstreamResponse): Promise<string> {
   const timer = environment.timers.after(ERROR_READ_MS, () => call.abort());
   try {
