@@ -8,7 +8,7 @@ export function answerHeaders(request: InferenceRequest, order: Order, contentTy
   return headers;
 }
 
-/** The types of images and sounds that clients get to see. Another one is bytes to them: some types can run scripts. */
+/** The types of images and sounds that clients see. Any other type is hidden, because some types can run scripts. */
 const binaryTypes = new Set([
   "image/avif",
   "image/gif",
@@ -31,12 +31,12 @@ const binaryTypes = new Set([
   "audio/x-wav",
 ]);
 
-/** A header's media type without its parameters, in lower case: empty where there is none. */
+/** A header's media type without its parameters, in lower case; empty if there is none. */
 export function mediaType(header: string | null): string {
   return header?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-/** What a client gets to see of the type of an image or a sound; null for any other type. */
+/** The type that a client sees for an image or a sound; null for any other type. */
 export function binaryType(type: string): string | null {
   if (binaryTypes.has(type)) return type;
   return /^(image|audio)\//.test(type) ? "application/octet-stream" : null;

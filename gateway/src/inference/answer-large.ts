@@ -8,23 +8,23 @@ import type { InferenceRequest } from "./request.ts";
 import { type ClientStream, writeInPieces } from "./stream/client-stream.ts";
 import type { WholeTap } from "./stream/whole-tap.ts";
 
-/** A whole answer that is too large to be gathered, of which nothing was sent. */
+/** A whole answer that is too large to be gathered. Nothing of it was sent yet. */
 type LargeAnswer = {
   tap: WholeTap;
-  /** What may leave of what has come. */
+  /** The bytes that may be sent so far. */
   passed: Uint8Array;
-  /** The bytes that have come. */
+  /** The number of bytes that have arrived. */
   received: number;
-  /** What comes yet. */
+  /** The rest. */
   body: AsyncIterator<Uint8Array>;
   headers: Record<string, string>;
   held: HeldAnswer;
 };
 
 /**
- * A whole answer that is sent as it comes, in memory that does not grow with it. A first checkpoint is durable before
- * anything of it leaves, and its end leaves once the charge is durable: a client that has the whole answer has its
- * charge. One that breaks off ends as a broken connection. Throws `LedgerUnavailable` if nothing can be written down.
+ * Sends a whole answer as it comes, in memory that does not grow with it. A first checkpoint is durable before anything
+ * is sent, and the charge is durable before the end is sent. If the answer breaks off, so does the connection. Throws
+ * `LedgerUnavailable` if the first checkpoint cannot be written.
  */
 export async function answerLarge(
   gateway: Gateway,
@@ -46,7 +46,7 @@ export async function answerLarge(
   );
 }
 
-/** From the provider to the client and to the ledger. Never throws. */
+/** Passes the answer on to the client, and ends the call. Never throws. */
 async function relay(gateway: Gateway, call: Call, large: LargeAnswer, client: ClientStream): Promise<void> {
   const { tap, body } = large;
   const watch = startWatch(gateway, call, tap, client);
@@ -67,7 +67,7 @@ async function relay(gateway: Gateway, call: Call, large: LargeAnswer, client: C
     }
     tap.end();
   } catch {
-    // The tap tells what the answer was.
+    // The tap's state says what the answer was.
   } finally {
     watch.stop();
   }
@@ -78,7 +78,7 @@ async function relay(gateway: Gateway, call: Call, large: LargeAnswer, client: C
   }
 }
 
-/** The end of the answer, once its charge is durable. */
+/** Sends the end of the answer once its charge is durable. */
 async function finish(gateway: Gateway, call: Call, large: LargeAnswer, client: ClientStream): Promise<void> {
   if (call.hasEnded) return;
   checkModel(gateway, call, large.tap.model());
@@ -92,7 +92,7 @@ async function finish(gateway: Gateway, call: Call, large: LargeAnswer, client: 
 function end(call: Call, { tap }: LargeAnswer, client: ClientStream, complete: boolean): Ended {
   const reported = tap.reported();
   const clientGone = client.hasLeft();
-  // Its own failure is its own, also where we stopped reading what came after it.
+  // An answer that had failed before was not cut by us, even if we stopped reading after that.
   const isCutByUs = call.isAborted && tap.state() === "open";
   const givenUp = isCutByUs && !clientGone;
   const rest = { delivered: tap.delivered(), complete, clientGone, givenUp };

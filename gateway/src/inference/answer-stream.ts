@@ -14,10 +14,10 @@ import { eventTap } from "./stream/event-tap.ts";
 import { audioTap, type Tap } from "./stream/tap.ts";
 
 /**
- * An answer that goes to the client as it comes. A first checkpoint, with the provider's id of the answer, is durable
- * before anything of the answer leaves: only comments pass before. The provider's bytes run through a tap into the
- * client stream, and the tap alone decides what is charged. It is read to its end also when nobody reads along any
- * more: what the provider bills is known only there.
+ * Sends an answer to the client as it comes. A first checkpoint, with the provider's id of the answer, is durable
+ * before anything but comments is sent. The provider's bytes run through a tap into the client stream, and the tap
+ * alone decides what is charged. The answer is read to its end even if the client has left, because the usage is at the
+ * end.
  */
 export async function answerStream(
   gateway: Gateway,
@@ -38,7 +38,7 @@ export async function answerStream(
   );
 }
 
-/** From the provider to the client and to the ledger. Never throws. */
+/** Passes the answer on to the client, and ends the call. Never throws. */
 async function relay(
   gateway: Gateway,
   call: Call,
@@ -54,8 +54,8 @@ async function relay(
       const passed = tap.push(chunk);
       if (idCheckpoint.isDue() && !(await idCheckpoint.write())) return;
       const state = tap.state();
-      // The charge is on its way into the ledger before the client can know that the answer is whole.
-      // After an error event the usage may still come: the stream is read to its end, for a few seconds at most.
+      // The settle begins before the client can know that the answer is whole. After an error event the usage may
+      // still come, so the stream is read on for a few seconds.
       if (state === "done") end(call, tap, client, true);
       if (passed !== undefined) {
         const room = client.write(passed, tap.delivered());
@@ -75,7 +75,7 @@ async function relay(
     if (idCheckpoint.isDue() && !(await idCheckpoint.write())) return;
     end(call, tap, client, false);
     if (rest !== undefined) await client.write(rest, tap.delivered());
-    // A stream of events ends in an error event; other bytes can only be cut off.
+    // A stream of events ends with an error event. Other bytes can only be cut off.
     if (call.order.stream) client.close();
     else client.fail();
   } finally {
@@ -84,13 +84,13 @@ async function relay(
   }
 }
 
-/** Call it before the tap's last bytes are written: they are counted as delivered to a client that is still there. */
+/** Call it before the tap's last bytes are written. They count as delivered if the client is still there. */
 function end(call: Call, tap: Tap, client: ClientStream, complete: boolean): void {
   const reported = tap.reported();
-  // What has a flat price was made for who left as well.
+  // A flat price is owed even if the client left.
   const isByDelivery = call.order.quote.flatNanoUsd === null;
   const delivered = client.hasLeft() && isByDelivery ? client.delivered() : tap.delivered();
-  // Its own failure is its own. What we stopped reading it may bill, also if nothing had come.
+  // An answer that had failed before was not cut by us. The provider may bill one that we cut, even if it was empty.
   const isCutByUs = call.isAborted && tap.state() === "open";
   const clientGone = client.hasLeft();
   const isEmpty = isNothingDelivered(tap.delivered()) && tap.state() !== "done" && !isCutByUs;
@@ -110,7 +110,7 @@ function cutError(call: Call): ErrorBody {
   return errorBody({ code: "upstream_timeout", message });
 }
 
-/** Far more came than was asked for: the customer owes the hold at most, and we would owe the rest. */
+/** Whether far more has come than was requested. The customer owes at most the hold, and the rest would be our loss. */
 function isRunaway(call: Call, tap: Tap): boolean {
   const { bound } = call.order.quote;
   return bound !== undefined && tap.delivered().events > 2 * bound.completionTokens + limits.checkpointTokens;

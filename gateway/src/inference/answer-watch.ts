@@ -10,7 +10,7 @@ import { countBacklog } from "./stream/backlog.ts";
 import { type ClientStream, openClientStream } from "./stream/client-stream.ts";
 import type { Tap } from "./stream/tap.ts";
 
-/** The response of an answer that is sent as it comes; `relay` writes it, in the background. */
+/** The response with an answer that is sent as it comes. `relay` writes it in the background. */
 export function respond(
   { config, environment }: Gateway,
   { whenSent, breakOff, clientGone }: InferenceRequest,
@@ -26,12 +26,11 @@ export function respond(
   return new Response(client.readable, { status: 200, headers });
 }
 
-/** What is looked at of a tap while an answer runs through it. */
 type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId">;
 
 type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
 
-/** Looks after a stream every few seconds: checkpoints, keeps an idle one alive, gives up one that stands still. */
+/** Every few seconds writes a checkpoint, sends a comment if the stream is idle, and gives up an answer that stalls. */
 export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, client: ClientStream): Watch {
   const { clock, timers, log } = gateway.environment;
   let lastBytesAt = clock.now();
@@ -45,7 +44,7 @@ export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, client
   function tick(): void {
     timer = timers.after(limits.checkpointMs, tick);
     const now = clock.now();
-    // Over for the client, and the provider still sends: nothing of it is wanted any more.
+    // The answer has ended for the client, and the provider still sends.
     const isOver = call.hasEnded || tap.state() !== "open";
     if (isOver) call.giveUp("The answer was over");
     else if (now - lastBytesAt >= gateway.config.request.streamIdleMs)
@@ -56,7 +55,7 @@ export function startWatch(gateway: Gateway, call: Call, tap: WatchedTap, client
 
   function checkpoint(): void {
     const delivered = client.delivered();
-    // A choice of a whole answer is an event only at its end.
+    // The bytes too, because a choice of a whole answer counts as an event only at its end.
     if (delivered.events === checkpointed.events && delivered.bytes === checkpointed.bytes) return;
     checkpointed = delivered;
     call
@@ -86,9 +85,9 @@ type IdCheckpoint = {
 };
 
 /**
- * The checkpoint with the provider's id of the answer. It is written before anything is delivered, and again once the id
- * is known: if this process dies, the provider's record is found by the id. Until the first one is durable, nothing is
- * delivered and nothing is charged.
+ * The checkpoint with the provider's id of the answer. It is written before anything is delivered, and again once the
+ * id is known: if this process dies, the provider's record is found by the id. Until the first one is durable, nothing
+ * is delivered and nothing is charged.
  *
  * @param writtenBefore The id in the first checkpoint, if that is durable already.
  */

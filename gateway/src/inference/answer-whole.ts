@@ -18,11 +18,11 @@ import type { JsonTap, JsonTapOptions } from "./stream/json-tap.ts";
 import { bytesTap, jsonTap, type WholeTap } from "./stream/whole-tap.ts";
 
 /**
- * An answer that comes whole: read, measured and settled, and only then sent. So a client that has an answer has its
- * charge in the ledger, durably. It goes on without its client, for the provider bills it all the same.
+ * Reads a whole answer, measures and settles it, and only then sends it: the charge of an answer that a client has is
+ * durable. If the client leaves, the answer is read on, because the provider bills it all the same.
  *
- * One that is too large to be gathered, where memory is short one that is not small, is sent as it comes
- * (`answer-large.ts`): only its end waits for the charge.
+ * An answer that is too large to be gathered is sent as it comes (`answer-large.ts`), and only its end waits for the
+ * charge. So is any answer that is not small while memory is short.
  */
 export async function answerWhole(
   gateway: Gateway,
@@ -34,7 +34,7 @@ export async function answerWhole(
   let isLarge = false;
   try {
     const { blockedHeader } = gateway.config.upstream;
-    // Images alone are blocked so: what tokens are billed for is told by their usage.
+    // The header counts for images only. Of tokens the usage says what is billed.
     const isImage = call.order.quote.flatNanoUsd !== null;
     const isBlocked = isImage && blockedHeader !== null && response.header(blockedHeader) === "true";
     const type = mediaType(response.header("content-type"));
@@ -48,7 +48,7 @@ export async function answerWhole(
     const body = response.body[Symbol.asyncIterator]();
     const mayGoOn: MayGoOn = (bytes, received) => {
       if (!held.set(bytes)) return bytes <= limits.parsedAnswerBytes;
-      // What may be asked for again is kept, up to so much of the provider's answer.
+      // An answer that may be replayed is gathered up to another size, that of the provider's bytes.
       return request.idempotencyKey === null ? bytes <= limits.gatheredAnswerBytes : received <= limits.replayedBytes;
     };
     const { answerBytes } = gateway.config.request;
@@ -71,7 +71,7 @@ export async function answerWhole(
   }
 }
 
-/** The same answer, of which the provider says that it blocked an image. */
+/** The same answer, marked: the provider says that it blocked an image. */
 function markBlocked<T extends { delivered(): Delivered }>(answer: T): T {
   return { ...answer, delivered: () => ({ ...answer.delivered(), isBlocked: true }) };
 }
@@ -81,17 +81,17 @@ type Answer = Pick<JsonTap, "reported" | "delivered" | "elements" | "upstreamId"
   body(chargeNanoUsd: number): string | Uint8Array;
 };
 
-/** What has come of an answer so far, none of which was sent. */
+/** The part of an answer that has arrived. Nothing of it was sent. */
 type Gathered = {
   push(chunk: Uint8Array): void;
   bytes(): number;
   /** Throws `UnusableAnswer`. */
   whole(): Answer;
-  /** To go on as it comes. */
+  /** The same, to be sent as it comes. */
   begun(): { tap: WholeTap; passed: Uint8Array; received: number };
 };
 
-/** A small JSON answer is read at once, for that is faster; a larger one runs through the tap, in pieces. */
+/** A small JSON answer is parsed whole, which is faster. A larger one runs through the tap. */
 function gather(gateway: Gateway, call: Call, request: InferenceRequest, isJson: boolean): Gathered {
   const options = tapOptions(gateway, call, request);
   let chunks: Uint8Array[] = [];
@@ -144,10 +144,10 @@ function unusable(call: Call, tap: WholeTap): UnusableAnswer {
   return new UnusableAnswer("cannot be read", { reported });
 }
 
-/** Whether more is gathered: so many bytes for the client so far, of so many that were received. */
+/** Whether to gather more, by the bytes for the client so far and the bytes that were received. */
 type MayGoOn = (bytes: number, received: number) => boolean;
 
-/** Reads an answer to its end. False as soon as it is not to be gathered further. Throws `BrokenAnswer`. */
+/** Reads an answer to its end; false if `mayGoOn` stopped it before. Throws `BrokenAnswer`. */
 async function readInto(
   call: Call,
   gathered: Gathered,
@@ -161,7 +161,7 @@ async function readInto(
       next = await body.next();
     } catch (error) {
       const { tap } = gathered.begun();
-      // Whole for all that is in it, whatever the connection says.
+      // The answer is whole, whatever the connection says.
       if (tap.state() === "done") return true;
       throw new BrokenAnswer(error, tap.reported());
     }
@@ -186,12 +186,12 @@ function tapOptions(gateway: Gateway, call: Call, { route }: InferenceRequest): 
   };
 }
 
-/** Throws `UnusableAnswer` where nothing of what was asked for is in it. */
+/** The ending of a whole answer. Throws `UnusableAnswer` if it has nothing of what was requested. */
 function wholeEnding(gateway: Gateway, call: Call, request: InferenceRequest, answer: Answer): Ending {
   call.noteUpstreamId(answer.upstreamId());
   const reported = answer.reported();
   const delivered = answer.delivered();
-  // A chat may come to nothing and have used tokens all the same.
+  // A chat without content may have used tokens.
   const isChat = request.route.content?.elements === "choices";
   const isSomething = isChat ? answer.elements() > 0 || typeof reported.usage === "object" : delivered.events > 0;
   if (!isSomething && delivered.isBlocked !== true) throw new UnusableAnswer("is empty", { reported });
@@ -200,7 +200,7 @@ function wholeEnding(gateway: Gateway, call: Call, request: InferenceRequest, an
   return { kind: "answer", ...reported, delivered, complete: true, as: "whole", clientGone, givenUp: false };
 }
 
-/** An answer whose charge was lost with the ledger is not sent. */
+/** Settles an answer and returns its response. Throws `LedgerUnavailable` if the charge was lost. */
 async function settleAndSend(
   gateway: Gateway,
   call: Call,
@@ -215,9 +215,9 @@ async function settleAndSend(
   const { outcome, chargeNanoUsd } = conclude(call.order.quote, ending);
   const body = answer.body(chargeNanoUsd);
   held.set(body.length);
-  // Before it is settled: who asks again finds it served only when its answer is there.
-  const mayBeAskedAgain = request.idempotencyKey !== null && outcome === "settle";
-  if (mayBeAskedAgain) await keepAnswer(gateway, request, { headers, body });
+  // Before the settle, so that the answer of a request that counts as served is there.
+  const mayBeReplayed = request.idempotencyKey !== null && outcome === "settle";
+  if (mayBeReplayed) await keepAnswer(gateway, request, { headers, body });
   if (!(await call.end(ending).whenDurable())) throw new LedgerUnavailable("the charge could not be written down");
   held.releaseWhen(request.whenSent);
   return new Response(body as BodyInit, { status: 200, headers });

@@ -2,40 +2,40 @@ import type { NanoUsd } from "@inference/protocol/money";
 import { type Delivered, isNothingDelivered, type Quote } from "../pricing/quote.ts";
 import type { ReportedUsage } from "../pricing/usage.ts";
 
-/** How a request that was forwarded came to its end, and what the provider says that it used. */
+/** How a forwarded request ended, and the usage that the provider reported. */
 export type Ending = ReportedUsage & (NothingCame | AnswerCame);
 
-/** Nothing of value came back: not reached, refused, an error before any content, or no answer. */
+/** Nothing was delivered: the provider was not reached, refused, failed before any content, or sent no answer. */
 type NothingCame = {
   kind: "nothing";
   why: string;
-  /** What the provider may bill all the same, where it reports no usage. Null: it failed or was not reached. */
+  /** What the provider may bill if it reports no usage. Null: nothing, because it failed or was not reached. */
   mayBill: AnswerKind | null;
 };
 
-/** An answer, whole or in part. */
+/** An answer came, whole or in part. */
 type AnswerCame = {
   kind: "answer";
   delivered: Delivered;
-  /** What was read of it for a client that had left: the provider may bill it, and nobody got it. */
+  /** All that was read. The provider may bill it, and nobody got the part after the client left. */
   read?: Delivered;
-  /** The provider's answer came to its end. */
+  /** Whether the provider's answer came to its end. */
   complete: boolean;
   as: AnswerKind;
   clientGone: boolean;
-  /** We stopped waiting for the rest: its time was over, or it was far too long. */
+  /** Whether we stopped reading, because its time was over or it was far too long. */
   givenUp: boolean;
 };
 
-/** Sent as it comes, so that what was delivered is known; or whole. */
+/** A stream is sent as it comes, so that what was delivered is known. A whole answer is sent at its end. */
 export type AnswerKind = "stream" | "whole";
 
-/** Which of the two the answer to a request is. */
+/** Which of the two a request's answer is. */
 export function answerKind(route: { passesThrough: boolean }, order: { stream: boolean }): AnswerKind {
   return order.stream || route.passesThrough ? "stream" : "whole";
 }
 
-/** What to charge, and on what ground. The customer never owes more than the hold; what is above is a loss of ours. */
+/** What to charge, and on what basis. The customer owes at most the hold. What is above it is our loss. */
 export type Conclusion = {
   outcome: "settle" | "release";
   chargeNanoUsd: NanoUsd;
@@ -44,13 +44,13 @@ export type Conclusion = {
   alert: string | null;
 };
 
-/** The settlement matrix: one row of it for every way in which a request can end. */
+/** The settlement matrix of ARCHITECTURE.md: what each ending costs. */
 export function conclude(quote: Quote, ending: Ending): Conclusion {
   const conclusion =
     ending.kind === "nothing"
       ? concludeNothing(quote, ending)
       : addUnread(quote, ending, concludeAnswer(quote, ending));
-  // Where usage decides nothing, it may be of any kind.
+  // Of a flat price the usage does not matter.
   const isTold = conclusion.alert === null && ending.malformedUsage && quote.flatNanoUsd === null;
   return isTold ? { ...conclusion, alert: "the provider reported a usage that cannot be" } : conclusion;
 }
@@ -60,7 +60,7 @@ function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Concl
   if (delivered.isBlocked === true) return concludeBlocked(quote, ending);
   const isFlat = quote.flatNanoUsd !== null;
   if (typeof usage === "object" && !isFlat) return charge(quote, quote.chargeForUsage(usage), "usage");
-  // Nobody waits for the rest any more, and the provider may bill it.
+  // Nobody waits for the rest, and the provider may bill it.
   const isAbandoned = !ending.complete && (ending.clientGone || ending.givenUp);
   const owedNanoUsd = quote.chargeForDelivered(delivered);
   if (isAbandoned && (ending.as === "whole" || isNothingDelivered(delivered))) {
@@ -73,14 +73,14 @@ function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Concl
     : charge(quote, owedNanoUsd, "delivered");
 }
 
-/** What was read for a client that had left is a loss, as far as it is above the charge and within the hold. */
+/** Adds what was read after the client had left to the loss, as far as it is above the charge. */
 function addUnread(quote: Quote, { read }: AnswerCame, conclusion: Conclusion): Conclusion {
   if (read === undefined || conclusion.basis !== "delivered") return conclusion;
   const lossNanoUsd = Math.max(conclusion.lossNanoUsd, quote.chargeForDelivered(read) - conclusion.chargeNanoUsd);
   return { ...conclusion, lossNanoUsd };
 }
 
-/** Images of which the provider blocked one or more: it may bill all the others. */
+/** Images of which the provider blocked at least one. It may bill all others. */
 function concludeBlocked(quote: Quote, { delivered, complete, clientGone, givenUp }: AnswerCame): Conclusion {
   const mayBillNanoUsd = quote.chargeForDelivered({ ...delivered, events: Number.MAX_SAFE_INTEGER });
   const isAbandoned = !complete && (clientGone || givenUp);
@@ -89,7 +89,7 @@ function concludeBlocked(quote: Quote, { delivered, complete, clientGone, givenU
   return owedNanoUsd === 0 ? release(lossNanoUsd) : { ...charge(quote, owedNanoUsd, "flat"), lossNanoUsd };
 }
 
-/** What the provider may bill beyond what came is a loss of ours. */
+/** What was delivered is owed. What the provider may bill beyond that is our loss. */
 function deliveredOnly(
   quote: Quote,
   owedNanoUsd: NanoUsd,
@@ -101,7 +101,7 @@ function deliveredOnly(
   return isFree ? release(lossNanoUsd) : { ...charge(quote, owedNanoUsd, basis), lossNanoUsd };
 }
 
-/** What the provider may bill for an answer of which nothing is known; who leaves one pays as much. */
+/** What the provider may bill for an answer of which nothing is known. A client that leaves it pays as much. */
 export function unknownBill(quote: Quote, as: AnswerKind): NanoUsd {
   return as === "whole" ? quote.maxNanoUsd : quote.chargeForPrompt();
 }
@@ -112,7 +112,7 @@ function charge(quote: Quote, amountNanoUsd: NanoUsd, basis: Conclusion["basis"]
   return { outcome: "settle", chargeNanoUsd: amountNanoUsd - lossNanoUsd, lossNanoUsd, basis, alert };
 }
 
-/** What the provider used for nothing, or may bill without saying so, is our loss. A flat price has no usage. */
+/** Nothing is owed. The reported usage, or what the provider may bill without one, is our loss. */
 function concludeNothing(quote: Quote, { usage, mayBill }: NothingCame & ReportedUsage): Conclusion {
   if (typeof usage === "object" && quote.flatNanoUsd === null) return release(quote.chargeForUsage(usage));
   return release(mayBill === null ? 0 : unknownBill(quote, mayBill));
