@@ -1,14 +1,14 @@
 import type { HeldAnswer, WhenSent } from "../../limits/held-answers.ts";
 
-/** What a client stream tells of the bytes that wait in it. */
+/** A client stream's reports about the bytes that wait in it. */
 export type Backlog = {
-  /** So many wait now, while the client is behind. */
+  /** This many bytes wait now. */
   waits(bytes: number): void;
-  /** Nothing more is written; so many wait yet. */
+  /** Nothing more is written, and this many bytes still wait. */
   ends(bytes: number): void;
 };
 
-/** Counts the bytes that wait for a client as memory that its answer takes, until they have left. */
+/** Counts the bytes that wait for a client in the memory of its answer, until they were sent. */
 export function countBacklog(held: HeldAnswer, whenSent: WhenSent | undefined): Backlog {
   let isSent = false;
   whenSent?.(() => {
@@ -19,7 +19,7 @@ export function countBacklog(held: HeldAnswer, whenSent: WhenSent | undefined): 
     waits(bytes) {
       if (!isSent) held.set(bytes);
     },
-    // Where the host does not say when the last byte has left, it is the host's from here on.
+    // A host that cannot report the last byte has the bytes from here on.
     ends(bytes) {
       if (!isSent) held.set(whenSent === undefined ? 0 : bytes);
     },

@@ -1,11 +1,8 @@
-/**
- * Bytes that are held until the rest of them comes. It doubles as it grows, so that many small chunks cost no more than
- * one.
- */
+/** Bytes that are held until the rest arrives. The buffer doubles, so that many small chunks cost no more than one. */
 export type ByteBuffer = {
   readonly length: number;
   append(bytes: Uint8Array, start: number, end: number): void;
-  /** A copy of all that was appended, and starts anew. */
+  /** Returns a copy of all that was appended, and empties the buffer. */
   take(): Uint8Array;
 };
 

@@ -1,9 +1,9 @@
 import { joinBytes } from "../../join-bytes.ts";
 
-/** Gathers what goes out for one chunk, copying nothing where it is a run of bytes that are there already. */
+/** Gathers the output of one chunk. Bytes that follow one another in the same array are not copied. */
 export type ByteOutput = {
   add(bytes: Uint8Array, start: number, end: number): void;
-  /** What was gathered, and starts anew; undefined if nothing was. */
+  /** Returns what was gathered, and empties the output; undefined if nothing was. */
   take(): Uint8Array | undefined;
 };
 

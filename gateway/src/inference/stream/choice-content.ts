@@ -1,9 +1,9 @@
 import { asObject, type JsonObject } from "../../json-object.ts";
 
 /**
- * The UTF-8 bytes of content in one choice's `message`, or in its `delta` in a stream: every text that a model may have
- * made as tokens. Never less than the tokens it made, for a token has at least a byte. Zero for anything that is not an
- * object. Of a member that is not known every text counts. Its work is linear in the number of values.
+ * The UTF-8 bytes of content in a choice's `message` or `delta`: every text that may be a model's tokens, and every
+ * text in an unknown member. A token has at least a byte, so there are never more tokens than bytes. Zero if it is not
+ * an object. The time is linear in the number of values.
  */
 export function deliveredInChoice(message: unknown): number {
   const fields = asObject(message);
@@ -20,7 +20,7 @@ export function deliveredInChoice(message: unknown): number {
   );
 }
 
-/** A choice without a usage in it, in its message or in its delta. The same one if it has none. */
+/** A choice without the usages in it, its message and its delta; the same object if there are none. */
 export function withoutUsage(choice: unknown): unknown {
   const fields = asObject(choice);
   if (fields === undefined) return choice;
@@ -36,7 +36,7 @@ function saysUsage({ usage }: JsonObject): boolean {
   return (usage ?? null) !== null;
 }
 
-/** Whether the provider says of a choice that it failed. */
+/** Whether the provider says that a choice failed. */
 export function isFailedChoice(choice: unknown): boolean {
   return (asObject(choice)?.error ?? null) !== null;
 }
@@ -53,7 +53,7 @@ const COUNTED: ReadonlySet<string> = new Set([
   "tool_calls",
   "function_call",
 ]);
-/** The members of a message that a model makes no tokens for. */
+/** The members of a message that are no tokens of a model. */
 const NOT_CONTENT: ReadonlySet<string> = new Set([
   "role",
   "id",
@@ -79,7 +79,7 @@ function otherBytes(fields: JsonObject): number {
   return bytes;
 }
 
-/** The texts in a value, however deep it is nested. */
+/** The bytes of all texts in a value, at any depth. */
 function allTextBytes(value: unknown): number {
   let bytes = 0;
   const left = [value];
@@ -91,7 +91,7 @@ function allTextBytes(value: unknown): number {
   return bytes;
 }
 
-/** Some providers send one text under several names: it counts once. */
+/** Some providers send the same text under several names. It counts once. */
 function reasoningBytes(fields: JsonObject): number {
   return Math.max(
     contentBytes(fields.reasoning_content),

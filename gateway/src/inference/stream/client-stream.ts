@@ -4,15 +4,15 @@ import { type Delivered, nothingDelivered } from "../../pricing/quote.ts";
 import type { Backlog } from "./backlog.ts";
 
 /**
- * The client's end of a stream. Whatever the client does, leave or stand still, the writer goes on: writes to a client
- * that left are dropped, and one that does not read is left behind after a while.
+ * The client's end of a stream. The client never stops the writer: writes to a client that has left are dropped, and a
+ * client that does not read for a while counts as one that has left.
  */
 export type ClientStream = {
   readable: ReadableStream<Uint8Array>;
   /**
-   * Passes bytes on. A promise when the client is behind: it resolves when there is room, or when it was left behind.
+   * Passes bytes on. Returns a promise if the client is behind, which resolves when there is room or the client left.
    *
-   * @param delivered What has been delivered with them, in all.
+   * @param delivered All that has been delivered, these bytes included.
    */
   write(bytes: Uint8Array, delivered: Delivered): Promise<void> | undefined;
   close(): void;
@@ -22,7 +22,7 @@ export type ClientStream = {
   hasLeft(): boolean;
   /** What was written while the client was there. */
   delivered(): Delivered;
-  /** Calls back in the moment the client leaves. */
+  /** Calls back when the client leaves; at once if it has left. */
   onLeave(callback: () => void): void;
   /** Sends a comment if nothing else was sent for a while. */
   keepAlive(nowMs: number): void;
@@ -34,7 +34,7 @@ const MAX_BACKLOG_BYTES = 256 * 1024;
 
 const PIECE_BYTES = 64 * 1024;
 
-/** Writes many bytes, and waits for room between pieces of them: a slow client has its time for each piece. */
+/** Writes many bytes in pieces, and waits for room after each: a slow client has the time limit for each piece. */
 export async function writeInPieces(
   client: Pick<ClientStream, "write">,
   bytes: Uint8Array,
@@ -97,7 +97,7 @@ export function openClientStream(
     tellBacklog();
     return new Promise((resolve) => {
       const timer = timers.after(options.stalledReaderMs, () => {
-        // It has not read for long: from here on it counts as gone.
+        // From here on the client counts as gone.
         leave();
         breakOff("the client stopped reading");
         resolve();
@@ -114,7 +114,7 @@ export function openClientStream(
   function breakOff(why: string): void {
     closeController((open) => {
       options.breakOff?.();
-      // A host that has ended the connection would only log the error.
+      // A host that has closed the connection would only log the error.
       if (options.breakOff === undefined) open.error(new Error(why));
       else open.close();
     });
@@ -127,7 +127,7 @@ export function openClientStream(
     try {
       how(controller);
     } catch {
-      // Already closed by the client's cancel: there is nobody to tell.
+      // The client's cancel has closed it.
     }
   }
 

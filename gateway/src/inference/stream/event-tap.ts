@@ -5,8 +5,8 @@ import { createSseTap, type SseFault, type SseTapResult } from "./sse-tap.ts";
 import type { Tap } from "./tap.ts";
 
 /**
- * The tap of a chat stream: content passes byte for byte; usage and errors are read, and are ours when they are
- * shown.
+ * The tap of a chat stream. Content passes byte for byte. The provider's usage and errors are read, and the client gets
+ * ours instead.
  *
  * @param secrets Our keys at the provider, which never pass.
  */

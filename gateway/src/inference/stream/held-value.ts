@@ -1,9 +1,9 @@
 import { createByteBuffer } from "./byte-buffer.ts";
 
-/** Gathers the bytes of one value over chunks, up to a limit. */
+/** Gathers the bytes of one value from several chunks, up to a limit. */
 export type HeldValue = {
   add(bytes: Uint8Array, start: number, end: number): void;
-  /** Its text, and begins anew; undefined if it was larger than the limit. */
+  /** Returns the value's text, undefined if it is above the limit, and begins the next one. */
   take(): string | undefined;
 };
 

@@ -6,7 +6,7 @@ import { estimateElements, isFailure, measureElements } from "./json-elements.ts
 import type { JsonTap, JsonTapOptions } from "./json-tap.ts";
 import { textWithUsage, usageJson } from "./usage-json.ts";
 
-/** A whole JSON answer that was read, and what the client gets of it. */
+/** A parsed JSON answer, and the text that the client gets. */
 export type JsonAnswer = Pick<JsonTap, "reported" | "delivered" | "elements" | "upstreamId" | "model"> & {
   text(chargeNanoUsd: NanoUsd): string;
 };
@@ -14,15 +14,14 @@ export type JsonAnswer = Pick<JsonTap, "reported" | "delivered" | "elements" | "
 const utf8 = new TextDecoder();
 
 /**
- * Reads a small answer at once, by the rules of the tap (`json-tap.ts`): a quarter of its time for an ordinary answer.
- * Undefined for whatever is not plainly good: the tap finds out what that is.
+ * Parses a small answer whole, by the rules of the tap (`json-tap.ts`), in a quarter of the tap's time. Undefined for
+ * any answer that is not clearly valid: the tap then decides what it is.
  */
 export function readJsonAnswer(bytes: Uint8Array, options: JsonTapOptions): JsonAnswer | undefined {
   const { shown, content, secrets, bound } = options;
   const answer = parseObject(bytes);
   const list = answer?.[content];
   if (answer === undefined || !Array.isArray(list) || (answer.error ?? null) !== null) return undefined;
-  // What it says then, the tap tells.
   if (isFailure(options.elements, list)) return undefined;
   const hasContent = (): boolean => measureElements(options.elements, list).bytes > 0;
   const reported = besideContent(reportedOnce(parseUsage(answer.usage, bound)), bound, hasContent);
@@ -41,7 +40,7 @@ export function readJsonAnswer(bytes: Uint8Array, options: JsonTapOptions): Json
   try {
     text = JSON.stringify(kept);
   } catch {
-    // Nested more deeply than can be written.
+    // It is nested too deeply.
     return undefined;
   }
   const clean = secrets.remove(text);
@@ -50,7 +49,7 @@ export function readJsonAnswer(bytes: Uint8Array, options: JsonTapOptions): Json
     reported: () => reported,
     delivered() {
       const delivered = measureElements(options.elements, list);
-      // A known usage is charged, and nobody asks for an estimate.
+      // A known usage is charged, so no estimate is needed.
       return typeof usage === "object"
         ? delivered
         : { ...delivered, halfTokens: estimateElements(options.elements, list) };

@@ -4,39 +4,38 @@ import { deliveredInChoice, isFailedChoice } from "./choice-content.ts";
 import { halfTokensInChoice } from "./choice-estimate.ts";
 import { createHeldValue } from "./held-value.ts";
 
-/** What the elements of an answer's content list are. */
+/** The kind of elements in an answer's content list. */
 export type ElementKind = "choices" | "embeddings" | "images";
 
 /**
- * What was delivered in the elements of a content list, read as they pass.
+ * Measures what is delivered in the elements of a content list while they pass.
  *
- * - Of choices: the bytes of their content, the estimate of their tokens, and those that have some as events. A choice
- *   that is too large to be read counts with its bytes as they are, which are never fewer.
- * - Of embeddings: those that have a vector, by their size. None is read.
- * - Of images: those that came, as events: a text, or an object with a text in `url` or `b64_json` and no `error`. One
- *   that is too large to be read is an image.
+ * - Choices: the bytes of their content, the estimate of their tokens, and an event for each choice with content. A
+ *   choice that is too large to be parsed counts with all its bytes.
+ * - Embeddings: an event for each that is large enough to have a vector. None is parsed.
+ * - Images: an event for each. An image is a text, or an object with a text in `url` or `b64_json` and no `error`, or
+ *   an element that is too large to be parsed.
  *
- * Elements beyond the first 1,024 are not read: they count by their size and their first byte.
- *
- * The bytes of an element that has not ended count as delivered until it has.
+ * After the first 1,024 elements none is parsed: they count by their size and their first byte. The bytes of an element
+ * count as delivered while it has not ended.
  */
 export type ElementTally = {
   begin(first: number): void;
   add(bytes: Uint8Array, start: number, end: number): void;
-  /** False if the element is no JSON, as far as it is read. */
+  /** False if the element was parsed and is not JSON. */
   end(): boolean;
   delivered(): Delivered;
   /** The elements that have ended. */
   count(): number;
-  /** The provider says of a choice that it failed, and none has content. */
+  /** Whether the provider says that a choice failed, and no choice has content. */
   isFailure(): boolean;
 };
 
-/** The largest element that is parsed: the slowest of this size take one to two milliseconds. */
+/** The largest element that is parsed. The slowest of this size take one to two milliseconds. */
 const MAX_READ_BYTES = 32 * 1024;
-/** So many elements are parsed; no answer to a request has as many choices or images. */
+/** The most elements that are parsed. No request has as many choices or images. */
 const MAX_READ_ELEMENTS = 1_024;
-/** What an element that has something in it begins with, and the bytes of the shortest: `{"delta":{}}`, `"x"`. */
+/** The first byte of an element that is not empty, and the bytes of the shortest one: `{"delta":{}}`, `"x"`. */
 const LEAST: Record<ElementKind, { begins: string; bytes: number }> = {
   choices: { begins: "{", bytes: 12 },
   embeddings: { begins: "{", bytes: 17 },

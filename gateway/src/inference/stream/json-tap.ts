@@ -31,18 +31,20 @@ export type JsonTapOptions = {
   secrets: SecretFilter;
 };
 
-/** Why an answer cannot be used: it is no JSON object of the form that was asked for, or says that it is an error. */
+/** Why an answer cannot be used: it is not a JSON object of the expected form, or it is an error. */
 export type JsonFault = "malformed" | "error";
 
 /**
- * Reads a JSON answer as its bytes come, cut anywhere, and writes the one that the client gets. Its memory is constant:
- * the content list passes byte for byte, except for our keys; small members are held and read; and the usage is ours.
- * Each chunk costs time in proportion to its length.
+ * Reads a JSON answer from chunks that are cut anywhere, and writes the one that the client gets. The content list
+ * passes byte for byte, except for our keys. Small members are held and parsed. The usage is ours. The memory is
+ * constant, and the time for a chunk is proportional to its length.
  */
 export type JsonTap = {
-  /** What may go to the client now, if anything. The end of the object never does: it is in `last`. */
+  /** What may be sent now, if anything. The end of the object is in `last` only. */
   push(chunk: Uint8Array): Uint8Array | undefined;
-  /** `done`: the object is closed, whatever comes after. `failed`: see `fault`; after an error a usage may still come. */
+  /**
+   * `done`: the object is closed, whatever comes after. `failed`: see `fault`; after an error a usage may still come.
+   */
   state(): "open" | "done" | "failed";
   fault(): JsonFault | null;
   /** The usage and the closing brace. For an answer that is done, once its charge is durable. */
@@ -52,15 +54,15 @@ export type JsonTap = {
   /** The elements of the content list so far. */
   elements(): number;
   upstreamId(): string | null;
-  /** The model that answered, by its own word. */
+  /** The model that the answer names. */
   model(): string | null;
 };
 
-/** Members that are read whether a client gets to see them or not. */
+/** Members that are read even if clients do not see them. */
 const READ: readonly (string | undefined)[] = ["usage", "error", "id", "model"];
-/** What is held of an answer's small members, all together. A member that does not fit is dropped. */
+/** The most bytes of small members that are held, in all. A member that does not fit is dropped. */
 const MAX_HELD_BYTES = 64 * 1024;
-/** Deeper members are dropped: nobody reads them, and a client's parser may not take them. */
+/** Deeper members are dropped. Nothing reads them, and a client's parser may fail. */
 const MAX_DEPTH = 32;
 /** What may stand before the object, after white space: a byte order mark. */
 const START = /^(\ufeff[ \t\r\n]*)?$/;
@@ -68,7 +70,7 @@ const FIRST_OF_MARK = 0xef;
 
 /** What comes next of the object, up to the bracket, comma or colon that ends it. */
 type Part = "start" | "key" | "value" | "element" | "after list" | "done" | "failed";
-/** So many arrays and objects are open where a part ends. */
+/** The number of arrays and objects that are open where a part ends. */
 const LEVELS: Record<Part, number> = { start: 0, key: 1, value: 1, element: 2, "after list": 1, done: -1, failed: -1 };
 
 const encoder = new TextEncoder();
@@ -122,7 +124,7 @@ export function createJsonTap(options: JsonTapOptions): JsonTap {
     return name !== undefined && (READ.includes(name) || options.shown.includes(name));
   }
 
-  /** Bytes of the part. White space before it is not its own, but passes where it is in the list. */
+  /** Adds bytes to the part. White space before it does not belong to it, but passes in the list. */
   function gather(chunk: Uint8Array, from: number, to: number): void {
     let at = from;
     if (part === "element") pass(chunk, from, to);
@@ -158,7 +160,7 @@ export function createJsonTap(options: JsonTapOptions): JsonTap {
 
   function endKey(): void {
     const text = held.take();
-    // A name that is too long is none of ours.
+    // A name that is too long is none that we know.
     const key = text === undefined ? undefined : parseJson(text);
     name = typeof key === "string" ? key : undefined;
     hasMembers = true;
@@ -167,7 +169,7 @@ export function createJsonTap(options: JsonTapOptions): JsonTap {
   }
 
   function beginList(): void {
-    // Another list could not be taken back.
+    // A second list could not be taken back.
     if (hasList) {
       fail("malformed");
       return;
@@ -268,7 +270,7 @@ export function createJsonTap(options: JsonTapOptions): JsonTap {
     fault: () => fault,
     last(chargeNanoUsd) {
       const { usage } = believed();
-      // Ours or none: what cannot be read here is nothing for a client to reckon with.
+      // The client gets our usage or none.
       if (typeof usage === "object" && options.shown.includes("usage")) {
         writeMember("usage", usageJson(usage, chargeNanoUsd));
       }

@@ -2,40 +2,40 @@ import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
 import { deliveredInChoice, withoutUsage } from "./choice-content.ts";
 import { halfTokensInChoice } from "./choice-estimate.ts";
 
-/** What an event of the provider's stream is, read in full. */
+/** An event of the provider's stream, parsed. */
 type SseEvent =
   /** No data: a comment, an id, a retry time. */
   | { kind: "other" }
-  /** Data without anything in it, which clients fail to parse. */
+  /** Empty data, which clients fail to parse. */
   | { kind: "empty" }
   | { kind: "done" }
   | { kind: "error"; error: unknown }
-  /** Data that is no JSON object. */
+  /** Data that is not a JSON object. */
   | { kind: "malformed" }
-  /** An object without choices and without a usage, which is no part of an answer. */
+  /** An object without choices and usage, which is not part of an answer. */
   | { kind: "foreign" }
   /** No choices, and a usage. */
   | { kind: "usage"; chunk: JsonObject }
   | SseContentEvent;
 
-/** Some providers put a usage into these as well. */
+/** It may have a usage as well. */
 export type SseContentEvent = {
   kind: "content";
   chunk: JsonObject;
   choices: readonly SseChoice[];
-  /** The data without what is not for a client; null if all of it is. */
+  /** The data that a client gets; null if it gets all, unchanged. */
   shown: string | null;
 };
 
 type SseChoice = {
   index: number;
-  /** The UTF-8 bytes that it delivers, and the estimate of their tokens. */
+  /** The UTF-8 bytes of its content, and the estimate of their tokens. */
   bytes: number;
   halfTokens: number;
   finishReason: string | null;
 };
 
-/** The members of a chunk that a client gets to see, as of a whole answer. A usage or an error may be null. */
+/** The members of a chunk that a client sees, as in a whole answer. A usage or an error may be null. */
 const SHOWN_MEMBERS: ReadonlySet<string> = new Set([
   "id",
   "object",
@@ -64,7 +64,7 @@ export function readSseEvent(segment: string): SseEvent {
   return { kind: "content", chunk, choices: choices.map(readChoice), shown: shownData(chunk, choices) };
 }
 
-/** By the rules of event streams: one space after the colon is dropped, lines of data are joined. */
+/** By the rules of event streams: a space after the colon is dropped, and lines of data are joined. */
 function readFields(text: string): { name: string | undefined; data: string | undefined } {
   const line = text.trimEnd();
   // Almost every event is one line of data.

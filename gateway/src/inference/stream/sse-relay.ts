@@ -7,31 +7,31 @@ import { readSseEvent } from "./sse-event.ts";
 import type { SseFault, SseTally } from "./sse-tally.ts";
 import { usageEventJson } from "./usage-json.ts";
 
-/** Decides of each segment of a stream what of it goes to the client, and tells the tally what it was. */
+/** Writes what the client gets of each segment of a stream, and reports the segment to the tally. */
 export type SseRelay = {
   segment(bytes: Uint8Array, start: number, end: number): void;
-  /** The last one, if the stream ended without the line ends that complete it. */
+  /** The last segment, if the stream ended without the line ends that complete it. */
   lastSegment(bytes: Uint8Array): void;
-  /** A segment that is not looked at. */
+  /** A segment that is not read. */
   skip(): void;
-  /** The LF that belongs to the segment before. */
+  /** The LF that belongs to the previous segment. */
   lineEnd(chunk: Uint8Array): void;
-  /** The stream cannot go on: an error is the last that the client sees of it. */
+  /** Ends the stream for the client with an error. */
   close(fault: SseFault, body?: ErrorBody): void;
-  /** The stream is whole: what was held until now may go. */
+  /** The stream is whole: writes the usage event, if the client asked for it. */
   complete(): void;
-  /** What goes to the client, since it was last asked. */
+  /** What to send to the client since the last call. */
   take(): Uint8Array | undefined;
 };
 
 export type SseRelayOptions = {
   /** The client asked for the usage event. */
   includeUsage: boolean;
-  /** What is charged for a usage, to be shown in the usage event. */
+  /** The charge for a usage, which the usage event shows. */
   costNanoUsd(usage: TokenUsage): NanoUsd;
-  /** Our words for what went wrong; the provider's are in `error` and are not fit to be shown as they are. */
+  /** Our error for a fault. The provider's text must not be shown. */
   errorBody(fault: SseFault): ErrorBody;
-  /** Our keys at the provider, which pass in no event. */
+  /** Our keys at the provider, which never pass. */
   secrets: SecretFilter;
 };
 
@@ -49,7 +49,7 @@ export function createSseRelay(options: SseRelayOptions, tally: SseTally): SseRe
   const output = createByteOutput();
   let lastPassed = true;
 
-  /** @param text What the bytes say. */
+  /** @param text The bytes, decoded. */
   function pass(text: string, bytes: Uint8Array, start: number, end: number): void {
     if (tally.isClosed()) return;
     if (secrets.isIn(text)) {
@@ -126,7 +126,7 @@ function isComment(first: number | undefined): boolean {
   return first === COLON || first === LF || first === CR;
 }
 
-/** An event that cannot be read without them is left out; of a comment nothing is left but that it is one. */
+/** Removes keys. An event that cannot be read without them is dropped, and a comment becomes an empty one. */
 function withoutSecrets(segment: string, secrets: SecretFilter): string {
   if (segment[0] === ":") return `:${/[\r\n]*$/.exec(segment)?.[0]}`;
   const clean = secrets.remove(segment);

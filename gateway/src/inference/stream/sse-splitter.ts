@@ -4,12 +4,12 @@ const COLON = 58;
 
 /**
  * Cuts a stream of bytes into segments: an event with the blank line that ends it, or a comment line outside of an
- * event, so that what keeps an idle stream alive is never held back. Lines end with LF, CRLF or CR. Where a segment
- * ends does not depend on how the bytes came in chunks.
+ * event, so that keep-alive comments pass at once. Lines end with LF, CRLF or CR. The segments do not depend on how the
+ * bytes are cut into chunks.
  */
 export type SseSplitter = {
   /**
-   * Whether the chunk's first byte only completes the CRLF that ended the segment before. Ask at each chunk's start.
+   * Whether the chunk's first byte completes the CRLF that ended the previous segment. Call it at each chunk's start.
    */
   completesLineEnd(chunk: Uint8Array): boolean;
   /** The place after the segment that is open at `from`; -1 if the chunk ends before it does. */
@@ -19,7 +19,7 @@ export type SseSplitter = {
 export function createSseSplitter(): SseSplitter {
   let lineEmpty = true;
   let comment = false;
-  /** The segment has a line that is no comment. */
+  /** The segment has a line that is not a comment. */
   let fields = false;
   /** The last byte was a CR at the end of a chunk: an LF would belong to it. */
   let lfMayFollow = false;
@@ -54,7 +54,7 @@ export function createSseSplitter(): SseSplitter {
           if (lineEmpty) comment = byte === COLON;
           lineEmpty = false;
           lfMayFollow = false;
-          // The rest of the line has nothing to look at.
+          // Skips the rest of the line.
           while (at + 1 < length && (chunk[at + 1] as number) > CR) at++;
         }
       }

@@ -19,7 +19,7 @@ export type SseTapResult = ReportedUsage & {
   /** `[DONE]` was seen. */
   done: boolean;
   /**
-   * The answer is whole, whatever the socket says: `[DONE]` was seen, or a finish reason of each choice that began.
+   * The answer is whole, however the connection ended: `[DONE]` was seen, or a finish reason of each choice that began.
    */
   complete: boolean;
   fault: SseFault | null;
@@ -27,18 +27,18 @@ export type SseTapResult = ReportedUsage & {
 
 /** What was seen of a stream so far. */
 export type SseTally = {
-  /** Nothing that comes after `[DONE]` or a fault reaches the client. */
+  /** Whether `[DONE]` or a fault was seen. Nothing after it is sent to the client. */
   isClosed(): boolean;
   noteContentEvent(event: SseContentEvent): void;
   noteUsageEvent(chunk: Record<string, unknown>): void;
   noteDone(): void;
   noteFault(fault: SseFault): void;
-  /** The usage to show and the chunk that it came in; undefined if none came, or none that is final and can be read. */
+  /** The usage to show, and its chunk; undefined if there is none that is final and valid. */
   finalUsage(): { chunk: Record<string, unknown>; usage: TokenUsage } | undefined;
   result(): SseTapResult;
 };
 
-/** @param index A choice's `index`. Those above 30, of which no request has so many, share a bit. */
+/** @param index A choice's `index`. Those above 30 share a bit: no request has as many choices. */
 function choiceBit(index: number): number {
   return 1 << Math.min(index, 30);
 }
@@ -54,7 +54,7 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
   let usage: UsageReading = "missing";
   let malformedUsage = false;
   let usageChunk: Record<string, unknown> | undefined;
-  /** The last usage that more content came after. */
+  /** The last usage that content came after. */
   let running: TokenUsage | undefined;
   let done = false;
   let fault: SseFault | null = null;
@@ -66,7 +66,7 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
     delivered.bytes += bytes;
     delivered.halfTokens += halfTokens;
     delivered.events++;
-    // A usage counts what was made before it.
+    // A usage counts only what came before it.
     if (usage === "missing") return;
     if (typeof usage === "object") running = usage;
     usage = "missing";
@@ -86,7 +86,7 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
   return {
     isClosed,
     noteContentEvent({ chunk, choices }) {
-      // What nobody gets takes nothing back.
+      // The client gets no content after the end, so it counts for nothing.
       if (!isClosed()) {
         let bytes = 0;
         let halfTokens = 0;
@@ -103,7 +103,7 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
       }
       noteUsage(chunk);
     },
-    // What it is billed as is told also where the answer was an error before.
+    // A usage counts even after an error.
     noteUsageEvent: noteUsage,
     noteDone() {
       done = true;

@@ -8,30 +8,30 @@ import { createSseTally, type SseTapResult } from "./sse-tally.ts";
 export type { SseFault, SseTapResult } from "./sse-tally.ts";
 
 /**
- * What metering does to a provider's event stream:
+ * The rules for a provider's event stream:
  *
- * - content events, comments and events without data pass byte for byte, as soon as they are complete;
- * - a content event with members that are no part of an answer, among them a usage, passes without them, written anew.
- *   Data without choices does not pass;
- * - a usage is read wherever it comes and never passes. The last one counts, also one that cannot be read, unless
- *   content comes after it. A client that asked for it is shown it at the stream's end, once, with what it cost;
- * - an error event becomes one of ours and ends the stream. So do data that is no JSON and an event of more than 2 MiB;
- * - after `[DONE]` or an error nothing passes; a usage that still comes is read;
- * - events with empty data are dropped: clients fail to parse them;
- * - a key of ours is removed from whatever passes. Each event and each comment is looked at by itself: a key of which
- *   two of them have a part each, as content that a client joins, is not found.
+ * - Content events, comments and events without data pass byte for byte, as soon as they are complete.
+ * - A content event with members that are not part of an answer, such as a usage, is written again without them. Data
+ *   without choices does not pass.
+ * - A usage is read wherever it comes, and never passes. The last one counts, even if it is malformed, unless content
+ *   comes after it. A client that asked for the usage gets it once, at the stream's end, with its cost.
+ * - An error event becomes one of ours and ends the stream. So do data that is not JSON and an event above 2 MiB.
+ * - After `[DONE]` or an error nothing passes. A usage that still comes is read.
+ * - Events with empty data are dropped, because clients fail to parse them.
+ * - Our keys are removed from all that passes, from each event and each comment by itself. A key that is divided
+ *   between two events is not found.
  *
- * What goes out, and what was seen, never depends on how the bytes came in chunks.
+ * The output and the result never depend on how the bytes are cut into chunks.
  */
 export type SseTap = {
   /** What to send to the client now. It may be the chunk itself, or a view of it. */
   push(chunk: Uint8Array): Uint8Array | undefined;
   /**
-   * Call once when the provider's stream ends or breaks: the usage event that was held, or the error that ends a cut
-   * stream.
+   * Call it once, when the provider's stream ends or breaks off. Returns the usage event that was held, or the error
+   * that ends a stream that was cut.
    */
   end(cut?: ErrorBody): Uint8Array | undefined;
-  /** So far. */
+  /** What was seen so far. */
   result(): SseTapResult;
 };
 
@@ -45,7 +45,7 @@ export function createSseTap(options: SseTapOptions): SseTap {
   const held = createByteBuffer();
   const tally = createSseTally(options.bound);
   const relay = createSseRelay(options, tally);
-  /** The event that is open is too large: it is skipped. */
+  /** The open event is too large and is skipped. */
   let skipping = false;
 
   function hold(chunk: Uint8Array, from: number): void {

@@ -2,8 +2,8 @@ import { formatUsd, type NanoUsd } from "@inference/protocol/money";
 import type { TokenUsage } from "../../pricing/quote.ts";
 
 /**
- * The `usage` that a client gets to see, as JSON text: the standard counts, and what was charged for them. `cost` is a
- * JSON number in dollars, printed exactly from the integer, which `JSON.stringify` could not do.
+ * The `usage` that a client sees, as JSON text: the standard counts, and the charge. `cost` is a JSON number in
+ * dollars, printed exactly from the integer, which `JSON.stringify` could not do.
  */
 export function usageJson(usage: TokenUsage, costNanoUsd: NanoUsd): string {
   const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
@@ -17,13 +17,13 @@ export function usageJson(usage: TokenUsage, costNanoUsd: NanoUsd): string {
   return `${counts.slice(0, -1)},"cost":${formatUsd(costNanoUsd)},"cost_nano_usd":${costNanoUsd}}`;
 }
 
-/** The JSON text of an object with such a usage as its last member. */
+/** Adds a usage to the JSON text of an object, as the last member. */
 export function textWithUsage(object: string, usage: string): string {
   return `${object.slice(0, -1)}${object === "{}" ? "" : ","}"usage":${usage}}`;
 }
 
 /**
- * The provider's usage event as a client gets to see it: OpenAI's fields, our usage, and nothing of the provider's own.
+ * The usage event that a client sees: OpenAI's fields and our usage, without the provider's own fields.
  */
 export function usageEventJson(
   chunk: Record<string, unknown>,

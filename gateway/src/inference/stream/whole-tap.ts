@@ -1,9 +1,9 @@
 import { nothingReported } from "../../pricing/usage.ts";
 import { createJsonTap, type JsonTap, type JsonTapOptions } from "./json-tap.ts";
 
-/** What an answer that comes whole runs through. Its end leaves in `last` alone, once its charge is durable. */
+/** The tap of a whole answer. The end is in `last` only, to be sent once the charge is durable. */
 export type WholeTap = JsonTap & {
-  /** Nothing more comes. */
+  /** Call it when nothing more comes. */
   end(): void;
 };
 
@@ -11,7 +11,7 @@ export function jsonTap(options: JsonTapOptions): WholeTap {
   return { ...createJsonTap(options), end: () => undefined };
 }
 
-/** An image or a sound: its bytes mean nothing to us. It is whole, and delivered, when they end. */
+/** For an image or a sound, which is not parsed. It is whole, and delivered, when its bytes end. */
 export function bytesTap(): WholeTap {
   let waiting: Uint8Array | undefined;
   let bytes = 0;
