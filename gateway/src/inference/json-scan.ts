@@ -1,14 +1,14 @@
 /**
- * Reads JSON as bytes that come in chunks cut anywhere: finds the bytes that give it its structure, and skips all
- * others. It checks no grammar, and its memory is constant.
+ * Finds the structure of JSON in chunks of bytes that are cut anywhere: its brackets, commas and colons outside of
+ * strings. It does not check the grammar, and its memory is constant.
  */
 export type JsonScan = {
   /**
    * The place of the next bracket, comma or colon at or after `from`; the chunk's length if there is none. Call it with
-   * ascending places, and go on after the place that it answered with.
+   * ascending places, each after the last result.
    */
   next(chunk: Uint8Array, from: number): number;
-  /** The bytes that come next are in a string. */
+  /** Whether the next bytes are in a string. */
   inString(): boolean;
 };
 
@@ -28,10 +28,10 @@ export function isSpace(byte: number): boolean {
   return byte === 32 || byte === 10 || byte === 13 || byte === 9;
 }
 
-/** The native search costs about as much as a look at so many bytes. */
+/** A native search costs about as much as comparing this many bytes here. */
 const NEAR_BYTES = 24;
 
-/** @param stopsAtQuotes Whether the quotes of strings are such places too, those of keys among them. */
+/** @param stopsAtQuotes Whether the quotes of strings and keys are such places too. */
 export function createJsonScan(stopsAtQuotes = false): JsonScan {
   let inString = false;
   /** The last chunk ended with the backslash of an escape. */

@@ -5,16 +5,16 @@ import { answerKind, type Conclusion, type Ending, unknownBill } from "./conclus
 import type { InferenceRoute } from "./inference-route.ts";
 import type { Order } from "./requests/order.ts";
 
-/** What a hold and its receipt say of the request. */
+/** The fields that a hold and its receipt have in common. */
 export type AnswerDetail = { route: string; model: string; snapshot: string; stream: boolean };
 
-/** What a hold remembers, so that another process could settle it. */
+/** The detail of a hold, so that another process can settle it. */
 export type HoldDetail = AnswerDetail & {
-  /** What the provider may bill once the request was forwarded, while nothing more is known of it. */
+  /** What the provider may bill for a forwarded request of which nothing more is known. */
   mayBillNanoUsd: NanoUsd;
 };
 
-/** What a receipt says of a request, beside its amounts. */
+/** The detail of a receipt, beside its amounts. */
 export type ReceiptDetail = AnswerDetail & {
   basis: Conclusion["basis"] | "record" | "checkpoint";
   usage: TokenUsage | null;
@@ -27,7 +27,7 @@ export function holdDetail(route: InferenceRoute, order: Order): HoldDetail {
   return { ...answerDetail(route, order), mayBillNanoUsd: unknownBill(order.quote, answerKind(route, order)) };
 }
 
-/** @param upstreamId The provider's id of the answer, as far as it is known. */
+/** @param upstreamId The provider's id of the answer; null if it is unknown. */
 export function receiptDetail(
   { route, order, upstreamId }: { route: InferenceRoute; order: Order; upstreamId: string | null },
   ending: Ending,

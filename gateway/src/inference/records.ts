@@ -1,25 +1,25 @@
 import type { HoldRow } from "@inference/ledger/tables";
 import type { Gateway } from "../gateway.ts";
 
-/** What the provider has written down of answers that were cut off here. */
+/** The provider's records of answers that were cut off here. */
 export type Records = {
-  /** The answer's usage, as its `usage` would have said it; undefined if the provider says nothing of it. */
+  /** The answer's usage, in the form of a `usage` member; undefined if the provider has no record of it. */
   usageOf(hold: HoldRow): Promise<unknown>;
 };
 
 type Row = Record<string, unknown> | null | undefined;
 type History = {
   rows: readonly Row[];
-  /** Nothing was left for another page. */
+  /** There is no further page. */
   isWhole: boolean;
 };
 
 const RECORD_MS = 10_000;
 
 /**
- * Reads the records of these holds. Where a record is an answer's own, each is read by itself. Where it is a history
- * since some time, it is read once, since the first of them, and all are looked up in it; one that may lie beyond its
- * first page is asked for again, from its own time on.
+ * Reads the records of these holds. If the provider has a record for each answer, each is read by itself. If it has a
+ * history, that is read once for all holds, from the time of the first. An answer that may be beyond its first page is
+ * looked up again, from its own time.
  */
 export function openRecords(gateway: Gateway, holds: readonly HoldRow[]): Records {
   const { recordUrl } = gateway.config.upstream;
@@ -41,7 +41,7 @@ export function openRecords(gateway: Gateway, holds: readonly HoldRow[]): Record
   };
 }
 
-/** Undefined if there is none to be had: then what the checkpoint proves decides. */
+/** Undefined if it cannot be read. The checkpoint decides then. */
 async function readHistory(
   gateway: Gateway,
   answer: { upstreamId: string; admittedAt: number },

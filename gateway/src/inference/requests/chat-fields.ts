@@ -7,7 +7,7 @@ const isEmpty = (value: unknown): boolean =>
 const off = oneOf(false, "off");
 const search = "Search the web yourself and put what you found into `messages`.";
 
-/** Fields of other chat APIs, and what becomes of them. What is in no table is refused too. */
+/** Fields of other chat APIs, and whether they are dropped or refused. A field in no table is refused. */
 export const chatRules: ReadonlyMap<string, FieldRule> = new Map([
   ["user", dropped()],
   ["anon_user_id", dropped()],

@@ -6,12 +6,12 @@ type Assistant = Extract<ChatMessage, { role: "assistant" }>;
 type ChatMessages = {
   /** The messages as they are sent. */
   messages: object[];
-  /** Some part is fetched or extracted by the provider: its size here says nothing of its tokens. */
+  /** The provider fetches or extracts some part, so the number of its tokens is unknown here. */
   fetched: boolean;
   ignored: string[];
 };
 
-/** Checks what the schema cannot: that the model takes such parts, and that every assistant message says something. */
+/** Checks what the schema cannot: that the model takes the parts, and that no assistant message is empty. */
 export function readMessages(messages: readonly ChatMessage[], model: Model): ChatMessages {
   const ignored = new Set<string>();
   let fetched = false;
@@ -25,7 +25,7 @@ export function readMessages(messages: readonly ChatMessage[], model: Model): Ch
   return { messages: sent, fetched, ignored: [...ignored] };
 }
 
-/** What only answers have is dropped; null is absent, except as the content of a message that only calls tools. */
+/** Drops fields that only answers have, and nulls, except for the content of a message that only calls tools. */
 function assistantMessage(message: Assistant, index: number, ignored: Set<string>): object {
   const { role, content, name, tool_calls: calls, reasoning_content, reasoning_details, refusal } = message;
   if ((content ?? null) === null && (calls ?? []).length === 0) {

@@ -56,7 +56,7 @@ export function* parseChatOrder(body: unknown, context: OrderContext): Generator
 
 type Priced = { model: string; messages: object[]; maxTokens: number };
 
-/** Only we decide these: they bound the cost, or say who asks. */
+/** The gateway sets these fields, because they bound the cost or name the customer. */
 const ours = new Set([
   "model",
   "messages",

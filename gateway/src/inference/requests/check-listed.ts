@@ -1,6 +1,6 @@
 import { fail } from "@inference/protocol/errors";
 
-/** A choice among what the catalogue lists for the model. */
+/** Refuses a value that the catalogue does not list for the model. */
 export function checkListed(param: string, value: string | undefined, listed: readonly string[], id: string): void {
   if (value === undefined || listed.includes(value)) return;
   if (listed.length === 0) {

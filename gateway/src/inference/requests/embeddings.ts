@@ -41,7 +41,7 @@ export function* parseEmbeddingsOrder(body: unknown, context: OrderContext): Gen
   };
 }
 
-/** Token ids mean something in one tokenizer only, and their number here says nothing of their number there. */
+/** Refuses token ids. They belong to one tokenizer, and the model may have another one. */
 function refuseTokens(input: unknown): void {
   if (!Array.isArray(input)) return;
   const first: unknown = Array.isArray(input[0]) ? input[0][0] : input[0];

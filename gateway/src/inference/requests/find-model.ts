@@ -18,7 +18,7 @@ const nouns: Record<Price["kind"], string> = {
 };
 const SHOWN = 100;
 
-/** An alias or an exact id, of the kind that the route serves. */
+/** Finds a model by an alias or its exact id. Throws if it is not of the kind that the endpoint serves. */
 export function findModel<Kind extends Price["kind"]>(
   requested: unknown,
   kind: Kind,
@@ -56,7 +56,7 @@ function refuse(requested: string, models: ReadonlyMap<string, Model>): never {
   fail("model_not_found", `There is no model \`${shown}\` here. ${advice}`, { param });
 }
 
-/** Ids that differ in case and punctuation only, else those that contain or are contained; at most three. */
+/** At most three ids: those that differ in case and punctuation only, else those that contain the name or are in it. */
 function similarIds(requested: string, models: ReadonlyMap<string, Model>): string[] {
   const wanted = plain(requested);
   const ids = [...models.keys()];

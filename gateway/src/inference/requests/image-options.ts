@@ -13,7 +13,7 @@ export function resolutionsOf({ price }: ImageModel): string[] {
   return [...listed];
 }
 
-/** What the provider makes if nothing is asked for: `*` where all cost the same, undefined where it is not known. */
+/** The resolution if the request names none: `*` if all have one price, undefined if it is unknown. */
 export function defaultResolution(model: ImageModel): string | undefined {
   const listed = resolutionsOf(model);
   if (listed.length === 0) return "*";
@@ -22,9 +22,7 @@ export function defaultResolution(model: ImageModel): string | undefined {
   return preset !== undefined && listed.includes(preset) ? preset : undefined;
 }
 
-/**
- * The listed resolution that is nearest to a size by its area: `1K` is 1024 x 1024 pixels, whatever their arrangement.
- */
+/** The listed resolution whose area is nearest to a size. `1K` is an area of 1024 x 1024 pixels. */
 export function resolutionOfSize(size: ImageSize, model: ImageModel): string | undefined {
   const [width, height] = size.split("x").map(Number);
   if (width === undefined || height === undefined) return defaultResolution(model);

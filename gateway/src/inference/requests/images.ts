@@ -63,10 +63,7 @@ export function* parseImagesOrder(body: unknown, context: OrderContext): Generat
   };
 }
 
-/**
- * The provider takes any quality here and makes its default: where qualities differ in price, another one is not ours
- * to promise.
- */
+/** The provider accepts any quality here and makes its default. If qualities differ in price, any other is refused. */
 function checkQuality(quality: string, model: ModelOf<"image">): void {
   const { defaultQuality } = model.features;
   if (model.price.byQuality === undefined || quality === "auto" || quality === defaultQuality) return;

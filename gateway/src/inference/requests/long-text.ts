@@ -1,11 +1,11 @@
 import { BACKSLASH, QUOTE } from "../json-scan.ts";
 
 /**
- * A string of a large body that was not decoded: its bytes are checked, counted, and sent on as they came. A short
+ * A long string of a large body. It is not decoded: its bytes are checked, counted and sent on as they came. A short
  * string stands in for it in the parsed body.
  */
 export type LongText = {
-  /** What stood between its quotes, JSON's escapes among it. */
+  /** The bytes between its quotes, with their escapes. */
   slices: readonly Uint8Array[];
   bytes: number;
   /** The decoded string's length, in UTF-16 units as `length` counts, and in characters. */
@@ -13,30 +13,30 @@ export type LongText = {
   characters: number;
 };
 
-/** By what stands in for each. */
+/** By their stand-ins. */
 export type LongTexts = ReadonlyMap<string, LongText>;
 
 /**
- * A string of more characters is long. No schema's maximum length lies above this, but for those that are checked by
- * `charactersOfText`: a stand-in, which is a little longer, is too long wherever its text is.
+ * A string of more characters is long. The maximum lengths in schemas are not above this, so a stand-in, which is a
+ * little longer, is refused wherever its text would be. Larger maximums are checked with `charactersOfText`.
  */
 export const SHORT_TEXT_CHARACTERS = 256;
 const STAND_IN_LENGTH = SHORT_TEXT_CHARACTERS + 8;
 const INDEX_DIGITS = 6;
 const SHOWN_BYTES = 100;
-/** What is in every stand-in. Outside of strings JSON has no such part. */
+/** A part of every stand-in. JSON has it in strings only. */
 export const STAND_IN_PART = ".".repeat(STAND_IN_LENGTH - INDEX_DIGITS - SHOWN_BYTES);
 
 /**
- * What stands in for the text of this number: as the text begins, as far as that is plain, so that a check of its
- * beginning holds, and then filled up. No other string of the body is the same, for those are shorter.
+ * The stand-in for the text with this index. It begins as the text does, so that checks of a text's beginning hold, and
+ * is then filled up. No other string of the body is the same, because all others are shorter.
  */
 export function standIn(index: number, literal: Uint8Array): string {
   const filled = beginning(literal).padEnd(STAND_IN_LENGTH - INDEX_DIGITS, ".");
   return filled + String(index).padStart(INDEX_DIGITS, "0");
 }
 
-/** A text's first characters, up to one that is not of ASCII or that JSON would escape. */
+/** A text's first characters, up to one that is not ASCII or that JSON would escape. */
 function beginning(literal: Uint8Array): string {
   const raw = String.fromCharCode(...literal.subarray(0, SHOWN_BYTES));
   let text = "";
@@ -50,7 +50,7 @@ function beginning(literal: Uint8Array): string {
   return text;
 }
 
-/** A string's size as UTF-8; of a long one, as it came, which is never less. */
+/** A string's size in UTF-8. A long one has its size as it was written, which is never less. */
 export function bytesOfText(text: string, texts: LongTexts | null): number {
   return texts?.get(text)?.bytes ?? Buffer.byteLength(text);
 }

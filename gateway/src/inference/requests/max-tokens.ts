@@ -2,13 +2,13 @@ import { fail } from "@inference/protocol/errors";
 import type { Model } from "@inference/protocol/model";
 import type { JsonObject } from "../../json-object.ts";
 
-/** Where no maximum is listed: no model writes more. */
+/** The limit if the catalogue lists none. No model writes more. */
 const MOST_TOKENS = 1_000_000;
 const FIELDS = ["max_completion_tokens", "max_tokens"] as const;
 
 /**
- * The output limit that is sent, and the model's own. Both names are taken, both together only if they agree; zero and
- * less are refused because providers read them as "no limit". Absent means the model's maximum.
+ * The output limit to send, and the model's own. The field has two names. Both may be sent if they agree; none means
+ * the model's maximum. Values below 1 are refused, because providers read them as "no limit".
  */
 export function readMaxTokens(fields: JsonObject, model: Model): { maxTokens: number; modelMaxTokens: number } {
   const modelMax = modelMaxTokens(model);
@@ -40,9 +40,7 @@ function readField(param: string, value: unknown, id: string, modelMax: number |
   return value;
 }
 
-/**
- * A completion can have no more tokens than the context, and no more than the model's own maximum where that is known.
- */
+/** The smaller of the model's maximum and its context, as far as they are known. */
 function modelMaxTokens({ maxOutputTokens, contextTokens }: Model): number | null {
   if (maxOutputTokens === null) return contextTokens;
   return contextTokens === null ? maxOutputTokens : Math.min(maxOutputTokens, contextTokens);

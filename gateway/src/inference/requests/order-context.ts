@@ -3,14 +3,14 @@ import type { LongTexts } from "./long-text.ts";
 
 /** What an order needs besides the client's body. */
 export type OrderContext = {
-  /** What short strings of the body stand in for; null for a body that was parsed whole. */
+  /** The long texts of a body that was read in pieces; null for a body that was parsed whole. */
   texts: LongTexts | null;
   snapshot: PriceSnapshot;
-  /** Our own names for models, alias to id; they resolve before ids. */
+  /** The operator's names for models, alias to id. They take precedence over ids. */
   aliases: Readonly<Record<string, string>>;
   /**
-   * The account's pseudonym, sent as `user` where the route has it: one customer's bad requests then lock out nobody
-   * else.
+   * The account's pseudonym, sent as `user` if the endpoint has that field: the provider can then block one customer
+   * without the others.
    */
   user: string;
   /**
@@ -18,6 +18,6 @@ export type OrderContext = {
    * client's.
    */
   chatExtras: Readonly<Record<string, unknown>>;
-  /** What the provider calls the output limit; `max_completion_tokens` unless the operator says otherwise. */
+  /** The provider's name for the output limit; `max_completion_tokens` if the operator did not set it. */
   chatOutputField?: "max_tokens" | "max_completion_tokens";
 };

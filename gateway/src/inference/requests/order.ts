@@ -2,7 +2,7 @@ import type { Model } from "@inference/protocol/model";
 import type { Quote } from "../../pricing/quote.ts";
 import type { WrittenBody } from "./write-json.ts";
 
-/** A request that was parsed, checked and priced, and nothing else: what is left of a client's body once it is ours. */
+/** A request that was parsed, checked and priced. Nothing else of the client's body is kept. */
 export type Order = {
   /** The path below the provider's base URL. The endpoint's `parse` names it, never the client. */
   upstreamPath: string;

@@ -3,24 +3,25 @@ import { isJsonObject, type JsonObject } from "../../json-object.ts";
 import { complete } from "../../limits/sliced-work.ts";
 import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, createJsonScan, OPEN_ARRAY, OPEN_OBJECT } from "../json-scan.ts";
 
-/** Deep enough for any tool's schema; what is written anew is written by a recursion. */
+/** Enough for any tool's schema. A limit is needed because bodies are written by recursion. */
 export const MAX_DEPTH = 32;
 const MAX_KEYS = 4096;
-/** Of lists and objects together. To parse or to validate so many takes a few milliseconds. */
+/** Of lists and objects together. Parsing or validating this many takes a few milliseconds. */
 export const MAX_VALUES = 16_384;
-/** So much is looked at in one piece of work. */
+/** The bytes that are checked in one piece of work. */
 const PIECE_BYTES = 32 * 1024;
 
 /**
- * The body of a request as an object. A key that is there twice is refused: parsers differ on which of the two counts.
+ * Parses the body of a request, which must be an object. A duplicate key is refused, because parsers differ on which
+ * value counts.
  *
- * @param bytes The text's.
+ * @param bytes The text in UTF-8, if the caller has it.
  */
 export function parseJsonBody(text: string, bytes?: Uint8Array): JsonObject {
   return complete(parseObject(text, bytes));
 }
 
-/** The same in pieces, of which the first is `JSON.parse`. */
+/** The same in pieces. The first piece is `JSON.parse`. */
 export function* parseObject(text: string, bytes: Uint8Array = Buffer.from(text)): Generator<void, JsonObject> {
   const body = parse(text);
   if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
@@ -44,7 +45,7 @@ export function notJson(why: string): never {
   return fail("invalid_request", `The body is not valid JSON: ${why}. Send one JSON object, encoded as UTF-8.`);
 }
 
-/** Past the largest number there is infinity, which would be written as null. */
+/** Refuses numbers that are parsed as infinity, because they would be written as null. */
 function checkNumbers(value: unknown, key: string): void {
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
     const param = key.slice(0, 64);
@@ -54,7 +55,7 @@ function checkNumbers(value: unknown, key: string): void {
   else if (isJsonObject(value)) for (const name of Object.keys(value)) checkNumbers(value[name], name);
 }
 
-/** Of a text that is known to be JSON. */
+/** The bytes must be JSON. */
 function* checkShape(bytes: Uint8Array): Generator<void, void> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const scan = createJsonScan();
@@ -71,13 +72,13 @@ function* checkShape(bytes: Uint8Array): Generator<void, void> {
   }
 }
 
-/** Refuses a body for its form: too deep a nesting, too many values, and a key that is in one object twice. */
+/** Refuses a body that is nested too deeply, has too many values, or has a key twice in one object. */
 export type Shape = {
   /** A bracket, comma or colon. */
   note(byte: number): void;
   /** @param literal The key before the next colon, as it is written. */
   noteKey(literal: string): void;
-  /** A string that comes next is a key. */
+  /** Whether a string that follows is a key. */
   keyComes(): boolean;
 };
 

@@ -5,19 +5,18 @@ import { createByteBuffer } from "../stream/byte-buffer.ts";
 import { type LongText, type LongTexts, SHORT_TEXT_CHARACTERS, standIn } from "./long-text.ts";
 import { makeShape, notJson, parseObject } from "./parse-json-body.ts";
 
-/** A body as an object, in which short strings stand in for the long ones. */
+/** A parsed body, in which short strings stand in for the long ones. */
 export type ParsedBody = { value: JsonObject; texts: LongTexts };
 
-/** So many bytes are scanned in one piece of work: 0.1 ms of text, 6 ms of short keys. */
+/** Bytes scanned in one piece of work: 0.1 ms of text, 6 ms of short keys. */
 const PIECE_BYTES = 32 * 1024;
-/** What is parsed at once: all of a body but its long texts and its white space, */
+/** The skeleton is the body without its long texts and white space. It is parsed at once. Stand-ins do not count. */
 const MAX_SKELETON_BYTES = 768 * 1024;
-/** and what stands in for so many of them. */
 const MAX_LONG_TEXTS = 4096;
 
 /**
- * Reads a body that is too large to be parsed at once, in pieces: takes the long strings out of it, and parses what is
- * left. Accepts what `parseJsonBody` accepts, within the limits above. Throws `GatewayError` otherwise.
+ * Reads a body that is too large to be parsed at once, in pieces: takes the long strings out, and parses the rest.
+ * Accepts what `parseJsonBody` accepts, within the limits above. Throws `GatewayError` otherwise.
  */
 export function* readLargeJson(chunks: readonly Uint8Array[]): Generator<void, ParsedBody> {
   const scanner = makeScanner();
@@ -35,7 +34,7 @@ export function* readLargeJson(chunks: readonly Uint8Array[]): Generator<void, P
       scanner.scan(piece);
     }
   }
-  // A body of one piece is parsed in the same.
+  // A body of one piece is parsed in that piece of work.
   if (bytes > PIECE_BYTES) yield;
   const { skeleton, texts } = scanner.end();
   return { value: yield* parseObject(skeleton), texts };
@@ -43,7 +42,7 @@ export function* readLargeJson(chunks: readonly Uint8Array[]): Generator<void, P
 
 type Scanner = {
   scan(piece: Uint8Array): void;
-  /** What is left of the body, as text, and what was taken out of it. */
+  /** The body without its long texts, and these. */
   end(): { skeleton: string; texts: LongTexts };
 };
 
@@ -53,11 +52,11 @@ function makeScanner(): Scanner {
   const skeleton = createByteBuffer();
   const texts = new Map<string, LongText>();
   let standInBytes = 0;
-  /** Of a space, what follows it directly says nothing. A byte order mark after one is not one. */
+  /** Whether white space is left out here. At the start one stays, because a byte order mark after it is not one. */
   let isAfterSpace = false;
-  /** Strings without a comma between them would be counted by nothing. */
+  /** Two strings without a comma between them are refused, because values are counted by commas. */
   let isAfterString = false;
-  /** What there is of the string that is open, and what was measured of it. */
+  /** The open string so far, and its measure. */
   let slices: Uint8Array[] = [];
   let bytes = 0;
   let isKey = false;
@@ -146,14 +145,14 @@ type TextMeasure = {
 
 const PAIR = /[\ud800-\udbff][\udc00-\udfff]/g;
 
-/** Checks and measures a string as it is written between its quotes, in slices. */
+/** Checks and measures a string from slices of the bytes between its quotes. */
 function makeTextMeasure(): TextMeasure {
   const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let units = 0;
   let characters = 0;
-  /** The beginning of an escape. */
+  /** The beginning of an escape at the end of the last slice. */
   let rest = "";
-  /** The unit before. */
+  /** The last UTF-16 unit. */
   let last = "";
 
   function add(text: string): void {
@@ -178,7 +177,7 @@ function makeTextMeasure(): TextMeasure {
   };
 }
 
-/** Where the escape begins that a text may end with; the text's length if there is none. */
+/** Where an unfinished escape at the end of a text begins; the text's length if there is none. */
 function escapeStart(text: string): number {
   const last = text.lastIndexOf("\\");
   if (last < text.length - "\\u000".length || last === -1) return text.length;
@@ -191,7 +190,7 @@ function decodeLiteral(text: string): string {
   try {
     return JSON.parse(`"${text}"`);
   } catch (error) {
-    // Where it is in the piece says nothing.
+    // The position in the message is that in the piece, so it is removed.
     return notJson(String(error).replace(/^SyntaxError: | in JSON at .*$/gs, ""));
   }
 }

@@ -1,9 +1,9 @@
 import { fail } from "@inference/protocol/errors";
 import { isJsonObject, type JsonObject } from "../../json-object.ts";
 
-/** A field that is not sent on: dropped where it changes nothing, else refused with a reason. */
+/** A rule for a field that is not sent on: it is dropped if it changes nothing, else refused with a reason. */
 export type FieldRule = {
-  /** Whether the value changes nothing, so that the field may be dropped and named. */
+  /** Whether the value changes nothing. The field is then dropped and named in the response. */
   harmless: (value: unknown) => boolean;
   code: "unsupported_parameter" | "unpriced_option";
   /** What to do instead, a sentence. */
@@ -30,8 +30,8 @@ export function unpriced(advice: string, harmless: FieldRule["harmless"] = nothi
 type SortedFields = { known: JsonObject; ignored: string[] };
 
 /**
- * Sorts a body's fields into those the route sends on (a key of `shape`), those it drops, and those it refuses. Null is
- * absent: clients send it for what they leave out. A field nobody has heard of is refused, since it may have a price.
+ * Sorts a body's fields into those that are sent on (the keys of `shape`), those that are dropped, and those that are
+ * refused. Null means absent, as many clients send it. An unknown field is refused, because it may have a price.
  */
 export function sortFields(body: unknown, shape: JsonObject, rules: ReadonlyMap<string, FieldRule>): SortedFields {
   if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');

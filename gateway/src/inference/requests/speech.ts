@@ -51,7 +51,7 @@ export function* parseSpeechOrder(body: unknown, context: OrderContext): Generat
   };
 }
 
-/** The schema has checked short texts; what stands in for a long one is shorter. */
+/** The schema has checked short texts. Long ones are checked here, because their stand-ins are shorter. */
 function checkLength(param: string, text: string | undefined, most: number, { texts }: OrderContext): void {
   if (text === undefined || charactersOfText(text, texts) <= most) return;
   fail("invalid_request", `\`${param}\` is not valid: expected string to have <=${most} characters.`, { param });

@@ -2,21 +2,16 @@ import { type ErrorCode, fail } from "@inference/protocol/errors";
 import type * as z from "zod";
 import type { JsonObject } from "../../json-object.ts";
 
-/** A place in a body where a wrong value has a reason of its own. */
+/** A place in a body where an invalid value has an error of its own. */
 export type FieldRefusal = { at: RegExp; code: ErrorCode; advice: string };
 
-/**
- * Answers with the request, or fails with the first thing that is wrong, naming its path, like `messages[0].content`.
- */
+/** Returns the request. Throws for the first invalid value, with its path, such as `messages[0].content`. */
 export function validate<T>(schema: z.ZodType<T>, value: unknown, refusals: readonly FieldRefusal[] = []): T {
   const result = schema.safeParse(value);
   return result.success ? result.data : refuse(result.error, [], refusals);
 }
 
-/**
- * The same for an object that has none but the schema's fields: of dozens that could be there, only those are validated
- * that are, or have to be.
- */
+/** The same for an object with the schema's fields only. It validates only fields that are present or required. */
 export function fieldValidator<S extends z.ZodObject>(
   schema: S,
   refusals: readonly FieldRefusal[],
@@ -50,7 +45,7 @@ function refuse(error: z.ZodError, base: readonly PropertyKey[], refusals: reado
 
 type Found = { code: string; path: readonly PropertyKey[]; message: string; missing: boolean };
 
-/** Of a union's branches, the one that got furthest is the one the client meant. */
+/** The issue to report. Of a union's branches it is taken from the one whose path is longest. */
 function innermost(issue: z.core.$ZodIssue | undefined, base: readonly PropertyKey[] = []): Found | undefined {
   if (issue === undefined) return undefined;
   const path = [...base, ...issue.path];

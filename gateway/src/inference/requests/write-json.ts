@@ -1,15 +1,15 @@
 import { limits } from "../../config.ts";
 import { type LongTexts, STAND_IN_PART } from "./long-text.ts";
 
-/** What is sent to the provider: text, or bytes in blocks where it is large. */
+/** A body for the provider: text, or blocks of bytes if it is large. */
 export type WrittenBody = string | readonly Uint8Array[];
 
-/** So many bytes are written in one piece of work. */
+/** The bytes that are written in one piece of work. */
 const PIECE_BYTES = 128 * 1024;
 
 /**
- * Writes JSON in pieces, with its long texts as they came in place of what stands in for them: what `JSON.stringify`
- * would write of the body that was parsed whole, or the same strings with more escapes, never fewer bytes.
+ * Writes JSON in pieces, with the long texts, as they came, in place of their stand-ins. The result is what
+ * `JSON.stringify` would write, except that the long texts may have more escapes.
  */
 export function* writeLongTexts(
   json: string,
@@ -21,7 +21,7 @@ export function* writeLongTexts(
   for (let end = 0, at = json.indexOf(STAND_IN_PART); at !== -1; at = json.indexOf(STAND_IN_PART, end)) {
     const start = json.lastIndexOf('"', at) + 1;
     end = json.indexOf('"', at);
-    // A key may be the same.
+    // A key may be the same as a stand-in.
     const long = json[end + 1] === ":" ? undefined : texts.get(json.slice(start, end));
     if (long === undefined) continue;
     write(json.slice(from, start));
@@ -37,7 +37,7 @@ export function* writeLongTexts(
   write(json.slice(from));
 }
 
-/** A body to send, and its size: at once where it was parsed whole, else in pieces. */
+/** Writes a body to send: at once if it was parsed whole, else in pieces. */
 export function* writeBody(
   fields: object,
   texts: LongTexts | null,
@@ -56,10 +56,7 @@ export function bytesOf(body: WrittenBody): number {
   return typeof body === "string" ? Buffer.byteLength(body) : body.reduce((sum, block) => sum + block.length, 0);
 }
 
-/**
- * Gathers what comes in small parts in blocks: each part would take memory of its own. A part of at least half a block
- * is not copied.
- */
+/** Copies small parts into blocks, because each part takes memory of its own. Parts of half a block are not copied. */
 export type Blocks = {
   append(part: string | Uint8Array): void;
   /** All that was appended, in order. */
@@ -82,7 +79,7 @@ export function makeBlocks(): Blocks {
     while (rest.length > 0) {
       if (length === block.length) {
         endBlock();
-        // A small body takes no more than it needs, or twice that.
+        // A small body takes at most twice what it needs.
         block = new Uint8Array(Math.min(limits.bodyBlockBytes, Math.max(total, rest.length, 1024)));
       }
       const fits = rest.subarray(0, block.length - length);
