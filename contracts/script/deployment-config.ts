@@ -7,7 +7,7 @@ export interface DeploymentConfig {
   readonly deployer: Address;
   /** The delay of the timelocks. */
   readonly timelockDelaySeconds: bigint;
-  /** The maximum that transfers may mint on a secondary chain in a UTC day, in token units. */
+  /** The daily mint cap of each secondary chain, in token units. */
   readonly dailyMintCap: bigint;
   /** The gas paid for the delivery of each bridge message. */
   readonly messageGas: bigint;

@@ -199,8 +199,8 @@ interface IInferenceSettlement {
     /// @notice The batch has more than {MAX_BATCH_SERVES} serves.
     error TooManyServes(uint256 serves);
 
-    /// @notice `day` is outside the period in which it can be settled, or a serve is dated after the day of its batch or
-    /// more than {MAX_SERVE_AGE_DAYS} days before it.
+    /// @notice `day` is outside the period in which it can be settled. Of a serve: its `day` is after the day of its
+    /// batch or more than {MAX_SERVE_AGE_DAYS} days before it, and `today` is then the day of the batch.
     error WrongDay(uint256 day, uint256 today);
 
     /// @notice The batch exceeds the `leftNanoUsd` that remain under the ceiling of `day`.
@@ -264,7 +264,7 @@ interface IInferenceSettlement {
     /// @notice The address at which the provider is paid.
     function provider() external view returns (address);
 
-    /// @notice The maximum that can be debited from all accounts together in one day.
+    /// @notice The ceiling of today: the maximum that can be debited from all accounts together in one day.
     function ceilingNanoUsd() external view returns (uint96);
 
     /// @notice The ceiling of `day`: today's, or, until 06:00 UTC, the one with which yesterday ended; today's if it is
@@ -272,11 +272,11 @@ interface IInferenceSettlement {
     /// @dev Reverts with {WrongDay} for any other day.
     function ceilingOn(uint256 day) external view returns (uint256);
 
-    /// @notice The amount debited on `day` so far.
+    /// @notice The amount debited on `day` so far, which counts against its ceiling. Payments to payees do not.
     function paidNanoUsd(uint256 day) external view returns (uint256);
 
-    /// @notice Today, what remains under its ceiling (zero if the ceiling was lowered below the amount debited), and
-    /// the time at which the next day begins.
+    /// @notice The number of today, what can still be debited today (zero if the ceiling was lowered below the amount
+    /// debited), and the time at which the next day begins.
     function ceilingToday() external view returns (uint256 day, uint256 leftNanoUsd, uint256 resetsAt);
 
     /// @notice The unspent credit of `account`.
