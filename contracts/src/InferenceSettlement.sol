@@ -165,8 +165,7 @@ contract InferenceSettlement is IInferenceSettlement {
         (_batchCount, _totalDebitedNanoUsd) = (uint64(batch.id), debitedAfter);
         rootOf[batch.id] = batch.root;
         _owedProviderNanoUsd += toProvider.toUint128();
-        // `mintedBack` can exceed what this batch adds: it includes fractions of a token unit that earlier batches left
-        // owed.
+        // `mintedBack` can exceed `total`: it includes fractions of a token unit that earlier batches left owed.
         _totalOwedNanoUsd = (_totalOwedNanoUsd + total - mintedBack).toUint128();
         emit Settled(batch.id, batch.day, batch.root, total, paidAfter, debitedAfter);
     }

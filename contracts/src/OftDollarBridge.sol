@@ -17,9 +17,9 @@ import {IDollarBridge} from "./interfaces/IDollarBridge.sol";
 
 /// @title OftDollarBridge
 /// @notice The adapter for stablecoins that are bridged as a LayerZero OFT. See {IDollarBridge}.
-/// @dev The same contract serves both secondary chains, because an OFT carries amounts in shared decimals. Chain 2
-/// sends USDC through USDC's own OFT. Chain 1 sends its 18-decimal stablecoin through an OFT that locks it there and
-/// pays USDC from its liquidity on the primary chain.
+/// @dev It serves stablecoins with 6 and with 18 decimals, because an OFT carries amounts in shared decimals. The OFT
+/// may move the same stablecoin between the chains, or lock one here and pay another from its liquidity on the primary
+/// chain.
 contract OftDollarBridge is IDollarBridge {
     using SafeERC20 for IERC20Metadata;
 
@@ -29,7 +29,7 @@ contract OftDollarBridge is IDollarBridge {
     IOFT public immutable OFT;
     /// @notice The stablecoin that the OFT carries.
     IERC20Metadata public immutable STABLECOIN;
-    /// @notice Stablecoin units in one token unit.
+    /// @notice Stablecoin units per token unit.
     uint256 public immutable SCALE;
     /// @notice LayerZero endpoint id of the primary chain.
     uint32 public immutable PRIMARY_EID;

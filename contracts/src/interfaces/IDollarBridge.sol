@@ -2,7 +2,8 @@
 pragma solidity ^0.8.28;
 
 /// @title IDollarBridge
-/// @notice Sends a secondary chain's dollars to the inbox of that chain on the primary chain.
+/// @notice The adapter of an outbox: sends a secondary chain's dollars over a dollar bridge to the inbox of that chain
+/// on the primary chain.
 /// @dev Units: `amount` and `cost` are in token units (1e-6 dollar), whatever the decimals of the stablecoin.
 /// Trust: the outbox transfers `amount + cost` dollars to the adapter immediately before {send} and assumes that
 /// `amount` of them arrive. An adapter must therefore deliver the full amount or revert, and its inbox is fixed at

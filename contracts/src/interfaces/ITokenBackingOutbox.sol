@@ -36,8 +36,9 @@ interface ITokenBackingOutbox {
     /// @notice The last batch was sent less than {MIN_INTERVAL} ago.
     error TooSoon(uint256 readyAt);
 
-    /// @notice The batch is below {MIN_BATCH} and not old enough: it can be sent from `readyAt` on, or when it reaches
-    /// {MIN_BATCH}. It is zero if nothing is pending or the bridge can carry nothing now.
+    /// @notice `batch` is below {MIN_BATCH} and not old enough: it can be sent from `readyAt` on, or when it reaches
+    /// {MIN_BATCH}. `batch` is zero if nothing is pending or the bridge can carry nothing now; it can then not be sent
+    /// at any age.
     error BatchTooSmall(uint256 batch, uint256 readyAt);
 
     /// @notice The bridge charges more than {MAX_COST_BPS} of the batch.
@@ -73,7 +74,7 @@ interface ITokenBackingOutbox {
     /// @notice The maximum cost of a batch, in basis points: 30.
     function MAX_COST_BPS() external view returns (uint256);
 
-    /// @notice The current bridge adapter.
+    /// @notice The current adapter, which sends the dollars over the dollar bridge.
     function adapter() external view returns (IDollarBridge);
 
     /// @notice The pending dollars: received from the minter and not sent yet.
@@ -91,7 +92,8 @@ interface ITokenBackingOutbox {
     /// @notice The dollars held here that are not pending. They pay for bridging.
     function costReserve() external view returns (uint256);
 
-    /// @notice The batch that {flush} would send now if it is due, at most what the bridge can carry, the native fee to attach, and the cost.
+    /// @notice The batch that {flush} would send now if it is due, at most what the bridge can carry; the native fee to
+    /// attach; and the cost in dollars.
     function quoteFlush() external view returns (uint256 amount, uint256 nativeFee, uint256 cost);
 
     /// @notice Books `amount` dollars that the minter has just transferred here.

@@ -11,13 +11,13 @@ import {ITokenMinter} from "./ITokenMinter.sol";
 /// @dev Units: amounts are in token units (1e-6 dollar).
 /// @dev Messages: tokens are burned on the source chain, then minted or credited on the destination chain. Each message
 /// takes effect once, in any order. On the primary chain a message must be covered by the line of its source chain (see
-/// {ITokenMinter}). On a secondary chain transfers mint at most {DAILY_MINT_CAP} per UTC day, and what leaves the chain on
-/// that day makes room again. A message that is not covered waits, and anyone may {deliver} it later.
+/// {ITokenMinter}). On a secondary chain transfers mint at most {DAILY_MINT_CAP} per UTC day, and what leaves the chain
+/// on that day makes room again. A message that is not covered waits, and anyone may {deliver} it later.
 /// Trust: libraries, verifiers, peers and gas are set at construction, and peers never change. The timelock is owner
 /// and delegate: it may replace libraries and verifiers at the endpoint, and remove a forged message. The guardian may
-/// pause for at most 7 days at a time, which is at least the timelock's delay. Forged messages to the primary chain take at
-/// most the line of their source chain. Forged messages to a secondary chain add at most the daily mint cap to its supply
-/// in a day, and what of it is sent on to the primary chain draws on the line too.
+/// pause for at most 7 days at a time, which is at least the timelock's delay. Forged messages to the primary chain take
+/// at most the line of their source chain. Forged messages to a secondary chain add at most the daily mint cap to its
+/// supply in a day, and what of that returns to the primary chain draws on the line too.
 interface ITokenBridge {
     /// @notice What a message does on the destination chain.
     enum Kind {
@@ -136,8 +136,8 @@ interface ITokenBridge {
     /// @notice LayerZero endpoint id of the primary chain; 0 on the primary chain itself.
     function PRIMARY_EID() external view returns (uint32);
 
-    /// @notice The maximum of {mintedToday}: what transfers may mint on a secondary chain in one UTC day, after what has
-    /// left on that day is subtracted. The same on all chains.
+    /// @notice The maximum of {mintedToday}: what transfers may mint on a secondary chain in one UTC day, after what
+    /// has left on that day is subtracted. The same on all chains.
     function DAILY_MINT_CAP() external view returns (uint96);
 
     /// @notice The maximum duration of a pause: 7 days.

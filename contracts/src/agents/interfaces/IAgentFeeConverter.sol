@@ -10,8 +10,8 @@ import {IBackerVault} from "./IBackerVault.sol";
 import {IMarkets} from "./IMarkets.sol";
 
 /// @title IAgentFeeConverter
-/// @notice Takes a fifth of an agent's fees in the staking-derived token, the stablecoin and listed stocks. It swaps
-/// them for dollars on the market, mints tokens at par, and passes these to the vault for the agent's backers and Safe.
+/// @notice Takes a fifth of an agent's fees in the stablecoin and in listed tokens. It swaps them for dollars on the
+/// market, mints tokens at par, and passes these to the vault for the agent's backers and Safe.
 /// @dev Units: `fee`, `taken`, `sold` and {pending} are in units of the fee token, `dollars` in units of the
 /// stablecoin, `minted` in token units (1e-6 dollar).
 /// Fees are handled in two steps. {notifyFee} runs within a trade and only takes and books the fee. This keeps the gas

@@ -34,9 +34,10 @@ interface IAgentTreasury {
     function MARKETS() external view returns (IMarkets);
 
     /// @notice Spends the treasury's dollars, up to the price limit of the market, and stakes its full balance of the
-    /// staking-derived token under the agent. Anyone may call it.
-    /// Without a listed market, the dollars wait and the balance is staked.
-    /// @dev Reverts with `NotListed` (dollars only, and no market) or {NothingToEnter}, or with the pool's error if its price is beyond the limit
-    /// (`SPL`) or its history is shorter than the window (`OLD`).
+    /// staking-derived token under the agent. Without a listed market the dollars wait and the balance is staked.
+    /// Anyone may call it.
+    /// @dev Reverts with `NotListed` (it has only dollars, and there is no market) or {NothingToEnter}; or with the
+    /// error of the market's pool if its price is beyond the limit (`SPL`) or its history is shorter than the window
+    /// (`OLD`).
     function buy() external returns (uint256 entered);
 }

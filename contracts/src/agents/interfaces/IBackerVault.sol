@@ -35,7 +35,8 @@ interface IBackerVault {
     /// @notice `backer` claimed `amount` of rewards.
     event Claimed(address indexed agent, address indexed backer, uint256 amount);
 
-    /// @notice The total backing fell below {MIN_TOTAL_BACKING}: the rewards that had not dripped went to the agent's Safe.
+    /// @notice The total backing fell below {MIN_TOTAL_BACKING}: the rewards that had not dripped went to the agent's
+    /// Safe.
     event ReturnedToSafe(address indexed agent, uint256 amount);
 
     /// @notice The amount is zero.
@@ -68,8 +69,8 @@ interface IBackerVault {
     /// @notice The converter, the only caller that may add rewards.
     function CONVERTER() external view returns (address);
 
-    /// @notice The total backing from which an agent's backers get rewards: one unit. Otherwise a stake of almost nothing
-    /// would take half of what an agent without backers earns.
+    /// @notice The total backing from which on an agent's backers get rewards: one unit. Without it, a stake of almost
+    /// nothing would take half of what an agent without backers earns.
     function MIN_TOTAL_BACKING() external view returns (uint256);
 
     /// @notice The total backing of `agent`.
@@ -91,8 +92,8 @@ interface IBackerVault {
     /// @notice Withdraws `amount` of the caller's backing. On the primary chain this requests an exit from the pool to
     /// the caller, which anyone can trigger after the cooldown of one day. On a secondary chain it is immediate.
     /// Rewards that have dripped stay claimable.
-    /// @dev When less than {MIN_TOTAL_BACKING} stays, rewards that have not dripped go to the agent's Safe. Reverts with
-    /// {ZeroAmount} or {InsufficientBacking}.
+    /// @dev If less than {MIN_TOTAL_BACKING} remains, rewards that have not dripped go to the agent's Safe. Reverts
+    /// with {ZeroAmount} or {InsufficientBacking}.
     function unback(address agent, uint256 amount) external;
 
     /// @notice Pays the caller the rewards that have dripped.
