@@ -55,7 +55,7 @@ export type WatcherStatus = {
 
 export type ActivationWatcherOptions = ChainIdentity & {
   client: ChainClient;
-  /** The block before the contract's first. */
+  /** The first block that is read: none of the contract's events is older. */
   startBlock: number;
   confirmations: Confirmations;
   ledger: LedgerClient;

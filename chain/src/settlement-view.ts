@@ -39,7 +39,7 @@ export async function readTotals(client: ChainClient, settlement: Address, block
   return activations === null || activatedToken === null ? null : { activations, activatedToken };
 }
 
-/** The ceiling of a day; null if there is no contract yet. */
+/** The ceiling as it is in this block; null if there is no contract yet. */
 export function readCeiling(client: ChainClient, settlement: Address, block: Block): Promise<bigint | null> {
   return readUint(client, settlement, "ceilingNanoUsd", block);
 }

@@ -99,7 +99,7 @@ function planChain(config: DeploymentConfig, name: string, chain: ChainConfig): 
   return { name, chain, factory, factoryData: concatHex([zeroHash, factoryCode]), contracts };
 }
 
-/** In the order of deployment: a contract that another's constructor calls comes first. */
+/** In the order of deployment. Any order works: no constructor calls another contract of ours. */
 function contractNames(config: DeploymentConfig, chain: ChainConfig): string[] {
   const isPrimary = chain.primary !== undefined;
   const inboxes = isPrimary ? pathwaysOf(config, chain).map(({ eid }) => inboxName(eid)) : [];

@@ -5,7 +5,7 @@ import { erc20Abi, zeroAddress } from "viem";
 import { contractOn, inBatches, type KeeperChain } from "./keeper-chain.ts";
 import type { Found, Task, TaskFinder } from "./task.ts";
 
-/** The market's errors for a price beyond the floor, and for a price history that is too short. */
+/** The market's errors for a price beyond the limit, and for a price history that is too short. */
 const MARKET_NOT_DUE = ["SPL", "OLD"];
 
 /** Converts agents' fees. Amounts that are not worth the gas are skipped, because anyone can be an agent with a fee. */

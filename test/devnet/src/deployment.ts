@@ -24,7 +24,7 @@ export type Deployment = Readonly<Record<LocalChainName, ChainDeployment>>;
 
 export type ChainDeployment = {
   chainId: number;
-  /** The block before the contracts' first event. */
+  /** The block from which events are read: none of the contracts' events is older. */
   block: number;
   /** Ours and those of others, by the names that programs use. */
   contracts: Record<string, Address>;
