@@ -124,8 +124,8 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
   }
 
   async function step(): Promise<PollResult> {
-    const stranger = await identity();
-    if (stranger !== undefined) return halt(stranger);
+    const wrongChain = await identity();
+    if (wrongChain !== undefined) return halt(wrongChain);
     const cursor = await ledger.read(partition, { type: "cursor" });
     const heads = await follower.heads();
     status.head = heads.latest.number;

@@ -2,7 +2,7 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { readBlock, readChainId } from "./chain-view.ts";
 import type { ChainClient } from "./rpc.ts";
-import { PARTS, readPart, readStablecoin, type SaidContracts } from "./settlement-parts.ts";
+import { type ConfiguredContracts, PARTS, readPart, readStablecoin } from "./settlement-parts.ts";
 
 /** The chain and the contracts in the settings. */
 export type ChainIdentity = {
@@ -10,7 +10,7 @@ export type ChainIdentity = {
   settlement: Address;
   anchor?: Anchor | undefined;
   /** Contracts in the settings that the settlement contract, or its minter, also has. */
-  contracts?: SaidContracts | undefined;
+  contracts?: ConfiguredContracts | undefined;
 };
 
 /** A known block that is old enough to be on every node. */
@@ -22,10 +22,10 @@ export type Anchor = { block: number; hash: string };
  *
  * @throws ChainUnavailable if it cannot be read now; `NoSettlement` while there is no settlement contract.
  */
-export async function strangerOf(client: ChainClient, identity: ChainIdentity): Promise<string | undefined> {
+export async function settingsContradiction(client: ChainClient, identity: ChainIdentity): Promise<string | undefined> {
   const { chainId, settlement, anchor, contracts = {} } = identity;
-  const actual = await readChainId(client);
-  if (actual !== chainId) return `PRIMARY_CHAIN_ID is ${chainId}, and the node is on chain ${actual}`;
+  const actualId = await readChainId(client);
+  if (actualId !== chainId) return `PRIMARY_CHAIN_ID is ${chainId}, and the node is on chain ${actualId}`;
   if (anchor !== undefined) {
     const block = await readBlock(client, anchor.block);
     if (block === null) throw new ChainUnavailable(`the node does not know block ${anchor.block}, the anchor`);
@@ -34,12 +34,12 @@ export async function strangerOf(client: ChainClient, identity: ChainIdentity): 
     }
   }
   for (const part of PARTS) {
-    const said = contracts[`${part}_ADDRESS`];
+    const configured = contracts[`${part}_ADDRESS`];
     // One is always read, to check that there is a settlement contract.
-    if (said === undefined && part !== "TOKEN") continue;
-    const known = await readPart(client, settlement, part);
-    if (said !== undefined && said.toLowerCase() !== known) {
-      return `${part}_ADDRESS is ${said}, and the settlement contract's ${part} is ${known ?? "none"}`;
+    if (configured === undefined && part !== "TOKEN") continue;
+    const actual = await readPart(client, settlement, part);
+    if (configured !== undefined && configured.toLowerCase() !== actual) {
+      return `${part}_ADDRESS is ${configured}, and the settlement contract's ${part} is ${actual ?? "none"}`;
     }
   }
   const { STABLECOIN_ADDRESS: dollar } = contracts;
@@ -60,8 +60,8 @@ export function createIdentityCheck(
 
   return async () => {
     if (now() - checkedAt < CHECK_EVERY_MS) return undefined;
-    const stranger = await strangerOf(client, options);
-    if (stranger === undefined) checkedAt = now();
-    return stranger;
+    const contradiction = await settingsContradiction(client, options);
+    if (contradiction === undefined) checkedAt = now();
+    return contradiction;
   };
 }

@@ -10,14 +10,14 @@ import { readBooks } from "./books.ts";
 import { type Block, callAt, type Hex, parseAddress, parseWord, quantity, readBlock } from "./chain-view.ts";
 import { acceptsSignature } from "./contract-signature.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
-import { type Part, readPart, type SaidContracts } from "./settlement-parts.ts";
+import { type ConfiguredContracts, type Part, readPart } from "./settlement-parts.ts";
 
 export type ChainReaderOptions = {
   /** Of the primary chain. */
   client: ChainClient;
-  /** Has the pool's address if the settings lack it. `strangerOf` compares the two if both have it. */
+  /** Has the pool's address if the settings lack it. `settingsContradiction` compares the two if both have it. */
   settlement: Address;
-  contracts?: SaidContracts;
+  contracts?: ConfiguredContracts;
   timers: Timers;
   watcher: Pick<ActivationWatcher, "pendingActivations" | "status">;
 };

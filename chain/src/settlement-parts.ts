@@ -10,7 +10,7 @@ import { type ChainClient, RpcError } from "./rpc.ts";
 export const PARTS = ["TOKEN", "MINTER", "BRIDGE", "POOL", "REGISTRY"] as const;
 export type Part = (typeof PARTS)[number];
 /** Their addresses in the settings, with the stablecoin that the minter takes. */
-export type SaidContracts = { readonly [P in Part | "STABLECOIN" as `${P}_ADDRESS`]?: Address | undefined };
+export type ConfiguredContracts = { readonly [P in Part | "STABLECOIN" as `${P}_ADDRESS`]?: Address | undefined };
 
 const GAS = 50_000;
 

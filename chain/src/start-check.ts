@@ -1,5 +1,5 @@
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
-import { type ChainIdentity, strangerOf } from "./chain-identity.ts";
+import { type ChainIdentity, settingsContradiction } from "./chain-identity.ts";
 import type { ChainClient } from "./rpc.ts";
 import { NoSettlement } from "./settlement-parts.ts";
 
@@ -9,7 +9,7 @@ import { NoSettlement } from "./settlement-parts.ts";
  */
 export async function startContradiction(client: ChainClient, identity: ChainIdentity): Promise<string | undefined> {
   try {
-    return await strangerOf(client, identity);
+    return await settingsContradiction(client, identity);
   } catch (error) {
     if (error instanceof NoSettlement) return `SETTLEMENT_ADDRESS: ${error.message}`;
     if (error instanceof ChainUnavailable) return undefined;
