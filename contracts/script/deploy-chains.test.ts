@@ -60,7 +60,7 @@ before(async () => {
 });
 after(() => Promise.all(Object.values(anvils).map((anvil) => anvil[Symbol.asyncDispose]())));
 
-test("a simulation deploys everything on copies and leaves the chains as they are", async () => {
+test("a simulation deploys everything on copies and changes nothing on the chains", async () => {
   for (const plan of planDeployment(world.config)) {
     const reader = createPublicClient({ transport: http(rpcUrls[plan.name as LocalChainName]) });
     equal(await reader.getCode({ address: plan.factory }), undefined);
@@ -68,13 +68,13 @@ test("a simulation deploys everything on copies and leaves the chains as they ar
   ok(simulated.every(({ gasUsed }) => gasUsed > 5_000_000n));
 });
 
-test("what was simulated is what is deployed: the same addresses, for the same gas", async () => {
+test("a deployment has the addresses and the gas of its simulation", async () => {
   deployed = await deploy(world.config, { rpcUrls, deployer });
   const terms = ({ name, chainId, gasUsed, addresses }: ChainDeployment) => ({ name, chainId, gasUsed, addresses });
   deepEqual(deployed.map(terms), simulated.map(terms));
 });
 
-test("I11: each contract of ours stands at the same address on every chain that has it", async () => {
+test("I11: each contract of ours has the same address on every chain on which it is deployed", async () => {
   const places = new Map<string, Set<string>>();
   for (const { addresses } of deployed) {
     for (const [name, address] of Object.entries(addresses)) {
@@ -107,7 +107,7 @@ test("a finished deployment is verified again and nothing is sent", async () => 
   deepEqual(await sent(), before);
 });
 
-test("every peer, library, verifier set, role and owner that is not as the file says is named", async () => {
+test("verification names every peer, library, verifier set, role and owner that differs from the file", async () => {
   const wrongOf = (change: (chains: Record<string, ChainConfig>) => object, rest: object = {}) => {
     const chains = change(world.config.chains as Record<string, ChainConfig>);
     const config = { ...world.config, ...rest, chains: { ...world.config.chains, ...chains } } as DeploymentConfig;
@@ -144,7 +144,7 @@ test("every peer, library, verifier set, role and owner that is not as the file 
   deepEqual(await onPrimary(() => ({ stablecoin: counterpart })), ["STABLECOIN", "token", "token", "STABLECOIN"]);
 });
 
-test("a dollar bridge that would reject every message is named, before dollars wait for it", async () => {
+test("verification names a dollar bridge that rejects every message, before dollars are sent to it", async () => {
   const { secondary1 } = world.sites;
   const client = createTestClient({
     ...{ mode: "anvil", chain: foundry, account: deployer, transport: http(rpcUrls.secondary1) },
@@ -163,7 +163,7 @@ test("a dollar bridge that would reject every message is named, before dollars w
   await client.revert({ id: before });
 });
 
-test("a contract with any other code is named", async () => {
+test("verification names each contract whose code differs", async () => {
   const client = createTestClient({ mode: "anvil", chain: foundry, transport: http(rpcUrls.primary) }).extend(
     publicActions,
   );
@@ -181,7 +181,7 @@ test("a contract with any other code is named", async () => {
   await verifyDeployment(world.config, rpcUrls);
 });
 
-test("a dollar's way that is another on the secondary chain than in the file is named there", async () => {
+test("verification names an OFT on a secondary chain that differs from the file", async () => {
   const secondary1 = { ...world.config.chains.secondary1, dollarOft: stranger.address } as ChainConfig;
   const config = { ...world.config, chains: { ...world.config.chains, secondary1 } };
   const plan = planDeployment(config).find(({ name }) => name === "secondary1");
@@ -223,7 +223,7 @@ test("a file that gives the deployer a role is refused", async () => {
   await rejects(deploy({ ...world.config, chains }, { rpcUrls, deployer }), /the guardian is the deployer/);
 });
 
-test("a node of another chain, a key of another account and a dependency that is not there are refused first", async () => {
+test("a node of another chain, a key of another account and a missing dependency are refused before anything is sent", async () => {
   const swapped = { ...rpcUrls, secondary1: rpcUrls.secondary2 };
   await rejects(deploy(world.config, { rpcUrls: swapped, deployer }), /secondary1 is to be chain 31338/);
   await rejects(deploy(world.config, { rpcUrls, deployer: stranger }), /The deployer is to be/);
@@ -238,7 +238,7 @@ test("a node of another chain, a key of another account and a dependency that is
   });
 });
 
-test("the ceiling is raised by the protocol's Safe through the timelock, after its 48 hours, and by nobody else", async () => {
+test("only the protocol's Safe can raise the ceiling, through the timelock and after 48 hours", async () => {
   const { rpcUrl } = anvils.primary;
   const chain = { ...foundry, id: 31337 };
   const options = { chain, mode: "anvil", transport: http(rpcUrl), pollingInterval: 5, cacheTime: 0 } as const;

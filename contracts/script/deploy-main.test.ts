@@ -48,7 +48,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("without --send everything is simulated, costs are told, and nothing is sent", async () => {
+test("without --send it simulates everything, prints the costs, and sends nothing", async () => {
   const before = await sent();
   const { code, stdout, stderr } = await run([file]);
   equal(code, 0, stderr);
@@ -58,7 +58,7 @@ test("without --send everything is simulated, costs are told, and nothing is sen
   deepEqual(await sent(), before);
 });
 
-test("--send wants the deployer's key; with it, it deploys, and run again it says the same of what stands", async () => {
+test("--send needs the deployer's key and deploys; a second run prints the same deployment", async () => {
   const keyless = await run([file, "--send"]);
   equal(keyless.code, 1);
   match(keyless.stderr, /^Set DEPLOYER_KEY/);
@@ -93,7 +93,7 @@ test("--send wants the deployer's key; with it, it deploys, and run again it say
   );
 });
 
-test("--verify agrees with the file until the file changes", async () => {
+test("--verify passes until the file changes", async () => {
   equal((await run([file, "--verify"])).code, 0);
   const changed = join(folder, "changed.json");
   writeFileSync(changed, JSON.stringify({ ...json, dailyMintCap: "1" }));
@@ -102,7 +102,7 @@ test("--verify agrees with the file until the file changes", async () => {
   match(verified.stderr, /wired wrongly: DAILY_MINT_CAP\(\) of 0x\w+ is 100000000000, not 1/);
 });
 
-test("all that is wrong with the file is told, and a word that nobody reads is wrong", async () => {
+test("all errors of the file are reported together, unknown fields among them", async () => {
   const broken = join(folder, "broken.json");
   const { primary, ...others } = json.chains;
   writeFileSync(

@@ -79,7 +79,7 @@ test("a deployed minter turns real USDC into credit, in one event", async () => 
   deepEqual({ backing, supply }, { backing: 3n * DOLLAR, supply: (3n * DOLLAR) / 2n });
 });
 
-test("the block that a deployment names is the first that has something of it", async () => {
+test("a deployment's block is the first that has a contract of it", async () => {
   const { reader } = wallet(alice);
   const address = primary.addresses.create3Factory;
   const logs = await reader.getLogs({ address, fromBlock: 0n });
@@ -100,7 +100,7 @@ test("the factory is sealed: its owner can deploy nothing more", async () => {
   await rejects(attempt, /AlreadySealed/);
 });
 
-test("the dollar is initialized for ever, and its implementation too", async () => {
+test("USDC and its implementation cannot be initialized again", async () => {
   const { reader } = wallet(deployer);
   // The slot in which FiatTokenProxy keeps its implementation: keccak256("org.zeppelinos.proxy.implementation").
   const slot = "0x7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3";
@@ -126,7 +126,7 @@ test("the dollar is initialized for ever, and its implementation too", async () 
   }
 });
 
-test("the same deployer has the same addresses on another chain, whatever its dollar", async () => {
+test("the same deployer gets the same addresses on another chain, with any stablecoin", async () => {
   await using other = await startAnvil(31338);
   const secondUsdc = await deployUsdc({ rpcUrl: other.rpcUrl, deployer: account(5), proxyAdmin });
   const second = await deployPrimary({ rpcUrl: other.rpcUrl, deployer, ...roles, stablecoin: secondUsdc });
@@ -134,7 +134,7 @@ test("the same deployer has the same addresses on another chain, whatever its do
   deepEqual({ ...second.addresses, stablecoin: usdc }, primary.addresses);
 });
 
-test("a deployment that ran out of gas money is finished by running it again", async () => {
+test("a deployment that ran out of the native coin is finished by a second run", async () => {
   await using other = await startAnvil(31338);
   const stablecoin = await deployUsdc({ rpcUrl: other.rpcUrl, deployer: account(5), proxyAdmin });
   const chain = createTestClient({ mode: "anvil", transport: http(other.rpcUrl) }).extend(publicActions);
@@ -155,7 +155,7 @@ test("a deployment that ran out of gas money is finished by running it again", a
   ok(finished.block <= interruptedAt, `${finished.block} is not of the first run`);
 });
 
-test("a finished deployment is read back and nothing is sent; its block is before all that has happened since", async () => {
+test("a finished deployment is only checked, and keeps its block", async () => {
   const { reader } = wallet(deployer);
   const nonce = await reader.getTransactionCount({ address: deployer.address });
   const again = await deployPrimary({ rpcUrl, deployer, ...roles, stablecoin: usdc });
@@ -163,7 +163,7 @@ test("a finished deployment is read back and nothing is sent; its block is befor
   equal(await reader.getTransactionCount({ address: deployer.address }), nonce);
 });
 
-test("a finished deployment with other terms and a missing dollar are refused with the reason", async () => {
+test("other settings on a finished deployment and a missing stablecoin are refused with the reason", async () => {
   const other = { ...roles, guardian: alice.address };
   await rejects(deployPrimary({ rpcUrl, deployer, ...other, stablecoin: usdc }), /guardian\(\) of .* is .*, not /);
   const nowhere = deployPrimary({ rpcUrl, deployer, ...roles, stablecoin: alice.address });

@@ -31,14 +31,14 @@ const config: DeploymentConfig = {
   chains,
 };
 
-test("a wait in hours or in milliseconds is not taken for seconds", () => {
+test("a timelock delay in hours or in milliseconds is refused", () => {
   doesNotThrow(() => checkDeploymentConfig(config));
   for (const timelockDelaySeconds of [0n, 48n, 172_799n, 604_801n, 172_800_000n]) {
     refuses({ timelockDelaySeconds }, /^timelockDelaySeconds must be from 172800 \(48 hours\) to 604800\.$/);
   }
 });
 
-test("terms with which no message could ever be sent are refused before they are written down for ever", () => {
+test("settings with which no message could be sent are refused", () => {
   refuses({ dailyMintCap: 0n }, /dailyMintCap must be above zero/);
   refuses({ dailyMintCap: 2n ** 96n }, /below 2\^96/);
   refuses({ messageGas: 0n }, /messageGas must be at least 140000/);
@@ -48,21 +48,21 @@ test("terms with which no message could ever be sent are refused before they are
   }
 });
 
-test("the smallest message gas pays for the first delivery of each kind", () => {
+test("the minimum message gas pays for the first delivery of each kind", () => {
   const snapshot = JSON.parse(readFileSync(new URL("../snapshots/TokenBridge.json", import.meta.url), "utf8"));
   const deliveries = Object.entries<string>(snapshot).filter(([name]) => name.startsWith("first lzReceive"));
   equal(deliveries.length, 4);
   // The entries are whole transactions, and the message gas does not pay for the transaction itself.
-  const dearest = Math.max(...deliveries.map(([, gas]) => Number(gas) - 21_000));
-  ok(dearest <= Number(MIN_MESSAGE_GAS), String(dearest));
+  const highest = Math.max(...deliveries.map(([, gas]) => Number(gas) - 21_000));
+  ok(highest <= Number(MIN_MESSAGE_GAS), String(highest));
 });
 
-test("a chain alone needs no terms of messages", () => {
+test("a single chain needs no settings of messages", () => {
   const { layerZero: _, ...here } = chains.here;
   doesNotThrow(() => checkDeploymentConfig({ ...config, dailyMintCap: 0n, messageGas: 0n, chains: { here } }));
 });
 
-test("nobody is paid or guards by mistake; a settler that was revoked may be nobody", () => {
+test("the provider, guardian and proposer must be set; the settler may be revoked", () => {
   const withPrimary = (change: object) => {
     return { chains: { ...chains, here: { ...chains.here, primary: { ...primary, ...change } } } };
   };
@@ -74,12 +74,12 @@ test("nobody is paid or guards by mistake; a settler that was revoked may be nob
   doesNotThrow(() => checkDeploymentConfig({ ...config, ...withPrimary({ settler: zeroAddress }) }));
 });
 
-test("the guardian cannot also propose", () => {
+test("the guardian cannot be the proposer", () => {
   const there = { ...chains.there, guardian: side.proposer };
   equal(refuses({ chains: { ...chains, there } }, /guardian/), "chains.there: the guardian is the proposer, too.");
 });
 
-test("the settler's key can neither revoke, nor propose, nor be paid", () => {
+test("the settler cannot be guardian, proposer or provider", () => {
   for (const [role, holder] of Object.entries({ ...primary, guardian: side.guardian, proposer: side.proposer })) {
     if (role === "settler") continue;
     const here = { ...chains.here, primary: { ...primary, settler: holder } };
@@ -88,7 +88,7 @@ test("the settler's key can neither revoke, nor propose, nor be paid", () => {
   }
 });
 
-/** Returns what is said. */
+/** Returns the error's message. */
 function refuses(change: object, pattern: RegExp): string {
   let message = "";
   throws(

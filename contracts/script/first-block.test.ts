@@ -31,18 +31,18 @@ before(async () => {
 });
 after(() => anvil[Symbol.asyncDispose]());
 
-test("a contract's first block is found however far behind the head it lies", async () => {
+test("a contract's first block is found at any distance from the head", async () => {
   for (const head of [BORN, BORN + 1n, BORN + 2n, BORN + 7n, 2n * BORN, HEAD]) {
     equal(await firstBlockOf(nodeAt(head).reader, token), BORN, `from ${head}`);
   }
 });
 
-test("what stands from the first block on begins there", async () => {
+test("the first block of a contract that exists since block 0 is block 0", async () => {
   const create2Deployer = "0x4e59b44847b379578588920cA78FbF26c0B4956C";
   equal(await firstBlockOf(nodeAt(HEAD).reader, create2Deployer), 0n);
 });
 
-test("a node that keeps the states of late alone is enough for what was deployed of late, in few questions", async () => {
+test("a node that keeps only recent states suffices for a recent deployment, and few requests for an old one", async () => {
   const recent = nodeAt(BORN + 20n, BORN - 12n);
   equal(await firstBlockOf(recent.reader, token), BORN);
   const far = nodeAt(HEAD);
@@ -50,7 +50,7 @@ test("a node that keeps the states of late alone is enough for what was deployed
   ok(far.asked() <= 20, `${far.asked()} questions`);
 });
 
-test("a node that does not know an old state is told from one where nothing stood", async () => {
+test("a node that lacks an old state is an error, and not a chain without the contract", async () => {
   await rejects(firstBlockOf(nodeAt(HEAD, HEAD - 128n).reader, token), (error: Error) => {
     ok(error instanceof DeploymentError, error.message);
     match(error.message, / stood in block \d+ \(.*missing trie node.*\): use one that keeps old states/);

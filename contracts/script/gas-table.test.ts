@@ -55,7 +55,7 @@ const ROWS: readonly Row[] = [
   ["convert, with its swap", "AgentFeeConverter: convert, with its swap"],
 ];
 
-test("every number of the README's table, ours and others', is its operation's in the snapshots", () => {
+test("every figure in the README's table is in the snapshots", () => {
   const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
   const [, table = ""] = /^\| operation .*\n\|[-:| ]+\|\n((?:\|.*\n)+)/m.exec(readme) ?? [];
   const cells = (row: string) => row.split("|").slice(1, -1);

@@ -14,7 +14,7 @@ test("the committed ABIs and bytecodes are those of a fresh build (else: npm run
   deepEqual(stale, []);
 });
 
-test("bytecode names no machine: it contains no path and no metadata", () => {
+test("bytecode contains no path and no metadata, so it is the same on every machine", () => {
   for (const [file, content] of generatedFiles()) {
     const bytecode = /bytecode: "0x([0-9a-f]*)"/.exec(content)?.[1];
     if (bytecode === undefined) continue;
@@ -45,7 +45,7 @@ for (const [called, selector, error] of passedOn) {
   });
 }
 
-test("an error that a contract has and its callee has too is in its ABI once", async () => {
+test("an error that a contract shares with a contract that it calls is in its ABI once", async () => {
   for (const name of await abiNames()) {
     const selectors = (await errorsOf(name)).map(selectorOf);
     deepEqual([...new Set(selectors)], selectors, name);

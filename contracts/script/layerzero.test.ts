@@ -73,7 +73,7 @@ before(async () => {
 });
 after(() => Promise.all([here, there].map((side) => side.anvil[Symbol.asyncDispose]())));
 
-test("a path that chooses nothing itself requires both verifiers, sending and receiving", async () => {
+test("a path without its own configuration requires both verifiers, for sending and receiving", async () => {
   for (const [side, remote] of [
     [here, EIDS[1]],
     [there, EIDS[0]],
@@ -99,7 +99,7 @@ test("a path that chooses nothing itself requires both verifiers, sending and re
   }
 });
 
-test("a message pays its quote, names its path, and cannot be committed while nobody has verified it", async () => {
+test("a message costs its quote, names its path, and cannot be committed before it is verified", async () => {
   const { rpcUrl } = here.anvil;
   await fundLocalToken({ rpcUrl, token: here.dollar, issuer: deployer, to: alice.address, amount: DOLLAR });
   const writer = createWalletClient({ account: alice, chain: { ...foundry, id: EIDS[0] }, transport: http(rpcUrl) });

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const contracts = fileURLToPath(new URL("..", import.meta.url));
 
-test("forge finds tests in every suite: one that it does not find would pass", () => {
+test("forge finds tests in every suite, because a suite without tests would pass", () => {
   const forge = spawnSync(process.execPath, ["script/forge.ts", "test", "--list", "--json"], {
     cwd: contracts,
     encoding: "utf8",
