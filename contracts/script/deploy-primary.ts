@@ -1,7 +1,8 @@
 /** The primary chain alone, without bridge and agents, for tests and tools that need one chain with credit. */
 import type { Account, Address } from "viem";
-import { deploy, TIMELOCK_DELAY_SECONDS } from "./deploy.ts";
+import { deploy } from "./deploy.ts";
 import { connectDeployer } from "./deployer.ts";
+import { MIN_TIMELOCK_SECONDS } from "./deployment-config.ts";
 
 export interface DeployPrimaryOptions {
   readonly rpcUrl: string;
@@ -35,7 +36,7 @@ export async function deployPrimary(options: DeployPrimaryOptions): Promise<Prim
   const primary = { chainId, stablecoin, proposer, guardian, primary: { settler, provider: proposer } };
   const config = {
     deployer: deployer.address,
-    timelockDelaySeconds: TIMELOCK_DELAY_SECONDS,
+    timelockDelaySeconds: MIN_TIMELOCK_SECONDS,
     dailyMintCap: 0n,
     messageGas: 0n,
     chains: { primary },

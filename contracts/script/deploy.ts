@@ -18,9 +18,6 @@ import { verifyChain } from "./verify-deployment.ts";
 export { DEVELOPMENT_ADDRESSES, DevelopmentKeyError, LOCAL_CHAIN_IDS } from "./development-keys.ts";
 export { WiringError } from "./verify-deployment.ts";
 
-/** The delay of our timelocks. */
-export const TIMELOCK_DELAY_SECONDS = 48n * 3600n;
-
 export interface DeployOptions {
   /** By the names of the configuration's chains. */
   readonly rpcUrls: Readonly<Record<string, string>>;

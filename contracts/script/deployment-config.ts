@@ -98,7 +98,7 @@ const MAX_DAILY_MINT_CAP = 2n ** 96n - 1n;
  * A delay given in hours would be almost zero; one given in milliseconds would block every operation. The longest pause
  * of the bridge is as long as the maximum: a hostile guardian can be replaced before its pause ends.
  */
-const MIN_TIMELOCK_SECONDS = 48n * 3_600n;
+export const MIN_TIMELOCK_SECONDS = 48n * 3_600n;
 const MAX_TIMELOCK_SECONDS = 7n * 86_400n;
 /** The size of a bridge message. */
 const MIN_MESSAGE_BYTES = 53;

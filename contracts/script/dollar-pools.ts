@@ -2,10 +2,11 @@
  * The dollar bridge between local chains: a pool of each chain's stablecoin, and LayerZero messages between the pools.
  * On real chains third parties run such a bridge.
  */
-import { type Account, type Address, concatHex, encodeDeployData, type Hex, numberToHex, pad } from "viem";
+import { type Account, type Address, encodeDeployData, pad } from "viem";
 import { dollarPool } from "../generated/dollar-pool.ts";
 import { confirm, connectDeployer, createContract, DeploymentError } from "./deployer.ts";
 import { LOCAL_CHAIN_IDS } from "./development-keys.ts";
+import { receiveOptions } from "./layerzero.ts";
 
 export interface DollarPoolSite {
   readonly rpcUrl: string;
@@ -48,12 +49,4 @@ export async function deployDollarPools(owner: Account, sites: readonly DollarPo
     await confirm(deployer, "DollarPool.setEnforcedOptions", hash);
   }
   return placed.map(({ pool }) => pool);
-}
-
-/** The options of a message whose delivery gets `gas`: type 3, one option for the executor. */
-export function receiveOptions(gas: bigint): Hex {
-  const executor = "0x01";
-  const size = numberToHex(17, { size: 2 });
-  const receive = "0x01";
-  return concatHex(["0x0003", executor, size, receive, numberToHex(gas, { size: 16 })]);
 }

@@ -2,7 +2,16 @@
  * Deploys LayerZero V2 as on real chains (endpoint, message libraries, fee contracts, executor and two verifiers) on a
  * local chain.
  */
-import { type Account, type Address, concatHex, encodeAbiParameters, type Hex, parseAbi, zeroAddress } from "viem";
+import {
+  type Account,
+  type Address,
+  concatHex,
+  encodeAbiParameters,
+  encodePacked,
+  type Hex,
+  parseAbi,
+  zeroAddress,
+} from "viem";
 import { confirm, connectDeployer, createContract, type Deployer, DeploymentError } from "./deployer.ts";
 import { LOCAL_CHAIN_IDS } from "./development-keys.ts";
 import { npmCreationCode } from "./npm-artifact.ts";
@@ -219,6 +228,11 @@ async function setDefaults(
 /** The order in which the libraries require verifiers. */
 export function ascending(addresses: readonly Address[]): Address[] {
   return addresses.toSorted((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1));
+}
+
+/** Options of type 3 with one option: `gas` that the executor (1) spends on the delivery of a message, `lzReceive` (1). */
+export function receiveOptions(gas: bigint): Hex {
+  return encodePacked(["uint16", "uint8", "uint16", "uint8", "uint128"], [3, 1, 17, 1, gas]);
 }
 
 /** A fee library's arguments: its chain, and the units in one of the chain's coins. */

@@ -3,11 +3,15 @@
  * Safe, the staking-derived token) on a primary and two secondary chains, and returns the matching configuration.
  */
 import { type Account, type Address, parseEther } from "viem";
-import { TIMELOCK_DELAY_SECONDS } from "./deploy.ts";
 import { createSafe, deploySafeContracts, type SafeContracts } from "./deploy-safe.ts";
 import { deployUniswap, seedPool, type UniswapContracts } from "./deploy-uniswap.ts";
 import { deployUsdc, fundUsdc } from "./deploy-usdc.ts";
-import type { ChainConfig, DeploymentConfig, ListingConfig } from "./deployment-config.ts";
+import {
+  type ChainConfig,
+  type DeploymentConfig,
+  type ListingConfig,
+  MIN_TIMELOCK_SECONDS,
+} from "./deployment-config.ts";
 import { refuseDevelopmentKeys } from "./development-keys.ts";
 import { deployDollarPools } from "./dollar-pools.ts";
 import { deployLayerZero, type LayerZeroAddresses } from "./layerzero.ts";
@@ -168,7 +172,7 @@ function configOf(
   };
   return {
     deployer: roles.deployer.address,
-    timelockDelaySeconds: TIMELOCK_DELAY_SECONDS,
+    timelockDelaySeconds: MIN_TIMELOCK_SECONDS,
     dailyMintCap: DAILY_MINT_CAP,
     messageGas: MESSAGE_GAS,
     chains: Object.fromEntries(LOCAL_CHAIN_NAMES.map((name) => [name, chainConfig(name)])),

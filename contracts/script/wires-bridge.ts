@@ -1,9 +1,9 @@
 /** The expected configuration of the bridge and of LayerZero's endpoint and libraries. No pathway may use defaults. */
-import { type Address, encodePacked, type Hex, pad, parseAbi, zeroAddress } from "viem";
+import { type Address, pad, parseAbi, zeroAddress } from "viem";
 import { tokenBridge } from "../generated/token-bridge.ts";
 import { addressIn, type ChainPlan, pathwaysOf } from "./contract-plan.ts";
 import type { ChainConfig, DeploymentConfig, LayerZeroConfig } from "./deployment-config.ts";
-import { ascending } from "./layerzero.ts";
+import { ascending, receiveOptions } from "./layerzero.ts";
 import type { Wire } from "./wire.ts";
 
 const endpointAbi = parseAbi([
@@ -45,14 +45,9 @@ export function bridgeWires(config: DeploymentConfig, plan: ChainPlan): Wire[] {
     { ...bridge, functionName: "endpoint", expected: layerZero.endpoint },
     { ...endpoint, functionName: "eid", expected: layerZero.eid },
     { ...endpoint, functionName: "delegates", args: [address], expected: at("TimelockController") },
-    { ...bridge, functionName: "options", expected: optionsOf(config.messageGas) },
+    { ...bridge, functionName: "options", expected: receiveOptions(config.messageGas) },
     ...pathways.flatMap((pathway) => pathwayWires({ address, layerZero, ...pathway })),
   ];
-}
-
-/** LayerZero's options of type 3 with one option: gas that the executor (1) spends on lzReceive (1). */
-function optionsOf(messageGas: bigint): Hex {
-  return encodePacked(["uint16", "uint8", "uint16", "uint8", "uint128"], [3, 1, 17, 1, messageGas]);
 }
 
 type Pathway = { address: Address; layerZero: LayerZeroConfig; there: ChainConfig; eid: number };
