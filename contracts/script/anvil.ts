@@ -49,7 +49,8 @@ async function stop(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-function anvilPath(): string {
+/** The pinned program, or the one on the PATH where npm has none for the platform. */
+export function anvilPath(): string {
   try {
     const path = fileURLToPath(new URL("bin/anvil", import.meta.resolve("@foundry-rs/anvil-linux-amd64/package.json")));
     return existsSync(path) ? path : "anvil";

@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import { anvilPath } from "@inference/contracts/anvil";
 import { createTestClient, http, publicActions } from "viem";
 import type { Child } from "./child.ts";
-import type { Crew } from "./crew.ts";
 import { DevnetError, oneLine } from "./devnet-error.ts";
 import { type FinalityOptions, keepFinal, SLOTS_IN_AN_EPOCH } from "./finality.ts";
+import type { Processes } from "./processes.ts";
 import { ACCOUNTS } from "./wallets.ts";
 
 export type Chain = {
@@ -34,12 +34,12 @@ export type ChainOptions = {
 const START_MS = 10_000;
 
 /** A local chain in a process of its own. */
-export async function startChain(crew: Crew, options: ChainOptions): Promise<Chain> {
+export async function startChain(processes: Processes, options: ChainOptions): Promise<Chain> {
   const { name, chainId, port, stateFile, logFile, environment } = options;
   const rpcUrl = `http://127.0.0.1:${port}`;
-  const child = crew.start({
+  const child = processes.start({
     name,
-    script: new URL("leash.ts", import.meta.url),
+    script: new URL("run-program.ts", import.meta.url),
     args: [anvilPath(), ...anvilArguments(options)],
     environment,
     logFile,
@@ -64,10 +64,10 @@ export async function startChain(crew: Crew, options: ChainOptions): Promise<Cha
         setAutomine: (isOn) => client.setAutomine(isOn),
         save,
         ...(options.idleBlocks === undefined ? {} : { idleBlocks: options.idleBlocks }),
-        onError: (error) => crew.fail(new DevnetError(`The chain's state cannot be kept: ${oneLine(error)}`)),
+        onError: (error) => processes.fail(new DevnetError(`The chain's state cannot be kept: ${oneLine(error)}`)),
       });
       // A chain that died has nothing to tell; what it told before is saved.
-      crew.beforeStop(child, () => finality.stop().catch(() => {}));
+      processes.beforeStop(child, () => finality.stop().catch(() => {}));
     },
   };
 }
@@ -80,16 +80,6 @@ function anvilArguments({ chainId, port, stateFile }: ChainOptions): string[] {
     ...["--prune-history", "1000"],
     ...(existsSync(stateFile) ? ["--load-state", stateFile] : []),
   ];
-}
-
-/** The pinned program, or the one on the PATH where npm has none for the platform. */
-function anvilPath(): string {
-  try {
-    const path = fileURLToPath(new URL("bin/anvil", import.meta.resolve("@foundry-rs/anvil-linux-amd64/package.json")));
-    return existsSync(path) ? path : "anvil";
-  } catch {
-    return "anvil";
-  }
 }
 
 async function answers(ask: () => Promise<unknown>, child: Child): Promise<void> {

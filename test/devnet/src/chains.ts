@@ -1,9 +1,9 @@
 import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
 import { type Chain, startChain } from "./chain.ts";
-import type { Crew } from "./crew.ts";
 import { type Deployment, deploy } from "./deployment.ts";
 import { DevnetError } from "./devnet-error.ts";
 import type { FileName, Folder } from "./folder.ts";
+import type { Processes } from "./processes.ts";
 import { restoreDeployment, saveDeployment, stateFile } from "./saved.ts";
 import type { DevnetSettings, PortSetting, Ports } from "./settings.ts";
 
@@ -12,7 +12,7 @@ export type Chains = Readonly<Record<LocalChainName, Chain>>;
 export type StartChainsOptions = {
   settings: DevnetSettings;
   folder: Folder;
-  crew: Crew;
+  processes: Processes;
   ports: Ports;
   environment: Readonly<Record<string, string | undefined>>;
   onProgress(line: string): void;
@@ -71,8 +71,8 @@ function keptDeployment({ folder, settings }: StartChainsOptions): Deployment | 
 }
 
 function start(options: StartChainsOptions, name: LocalChainName): Promise<Chain> {
-  const { crew, settings, ports, folder, environment } = options;
-  return startChain(crew, {
+  const { processes, settings, ports, folder, environment } = options;
+  return startChain(processes, {
     name: LABELS[name],
     chainId: settings.chainIds[name],
     port: ports[PORTS[name]],

@@ -29,10 +29,10 @@ export type Child = {
   stop(graceMs: number): Promise<void>;
 };
 
-const tether = new URL("tether.ts", import.meta.url).href;
+const endWithParent = new URL("end-with-parent.ts", import.meta.url).href;
 
 export function startChild({ name, script, args = [], environment, logFile, explain }: Program): Child {
-  const flags = ["--disable-warning=ExperimentalWarning", "--import", tether];
+  const flags = ["--disable-warning=ExperimentalWarning", "--import", endWithParent];
   const child = spawn(process.execPath, [...flags, fileURLToPath(script), ...args], {
     // A group of its own: Ctrl-C reaches us alone, and we end our children in order.
     detached: true,

@@ -10,7 +10,7 @@ import type { Chain } from "./chain.ts";
 import { type ChainDeployment, contract } from "./deployment.ts";
 import { DevnetError, oneLine } from "./devnet-error.ts";
 
-/** What a user does, and through the same doors: the contracts, and the gateway's public API. */
+/** What a user does, through the contracts and the gateway's public API only. */
 
 /** Turns `amount` (1e-6 USD) of the wallet's dollars into credit, unless it has some. */
 export async function activate(

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
 import { startChains } from "./chains.ts";
-import { type Crew, createCrew } from "./crew.ts";
 import { activate, awaitCredit, exampleModel, readBalance, requestApiKey } from "./customer.ts";
 import { DevnetError } from "./devnet-error.ts";
 import { clearFolder, type Folder, openFolder } from "./folder.ts";
 import { checkProvider, providerSettings, startGateway } from "./gateway.ts";
 import { startKeeper } from "./keeper.ts";
 import { choosePorts } from "./ports.ts";
+import { createProcesses, type Processes } from "./processes.ts";
 import { simulatorSettings, startProvider } from "./provider.ts";
 import { curlLine, type ReadyFile } from "./ready.ts";
 import { startRelayer } from "./relayer.ts";
@@ -46,27 +46,27 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   const settings = readSettings(options.environment);
   for (const line of settings.unheard) options.onProgress?.(line);
   const folder = openFolder(settings.folder);
-  const crew = createCrew();
+  const processes = createProcesses();
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
-    stopped ??= crew.stop().finally(() => {
+    stopped ??= processes.stop().finally(() => {
       folder.remove("ready.json");
       folder.release();
     });
     return stopped;
   };
-  const broken = Promise.race([crew.failure, aborted(options.signal)]);
+  const broken = Promise.race([processes.failure, aborted(options.signal)]);
   try {
     if (options.fresh === true) clearFolder(folder);
     folder.remove("ready.json");
     const ports = await choosePorts(settings.ports);
-    const site: Site = { options, settings, folder, crew, ports };
+    const site: Site = { options, settings, folder, processes, ports };
     const started = await Promise.race([start(site), broken.then((error) => Promise.reject(error))]);
     return {
       ...started,
       readyFile: folder.file("ready.json"),
-      processes: crew.children.map(({ name, pid }) => ({ name, pid })),
-      failure: crew.failure.then(async (error) => {
+      processes: processes.children.map(({ name, pid }) => ({ name, pid })),
+      failure: processes.failure.then(async (error) => {
         await stop();
         return error;
       }),
@@ -74,7 +74,8 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
     };
   } catch (error) {
     // A process that died is the cause of what else went wrong, and may be noticed after it.
-    const cause = crew.children.length === 0 ? undefined : await Promise.race([crew.failure, sleep(CAUSE_MS)]);
+    const cause =
+      processes.children.length === 0 ? undefined : await Promise.race([processes.failure, sleep(CAUSE_MS)]);
     await stop();
     throw cause ?? error;
   }
@@ -82,11 +83,11 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
 
 const CAUSE_MS = 200;
 
-type Site = { options: DevnetOptions; settings: DevnetSettings; folder: Folder; crew: Crew; ports: Ports };
+type Site = { options: DevnetOptions; settings: DevnetSettings; folder: Folder; processes: Processes; ports: Ports };
 
 async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
   let site = given;
-  const { options, settings, folder, crew } = site;
+  const { options, settings, folder, processes } = site;
   const { environment, onProgress = () => {} } = options;
   const upstream = startUpstream(site);
   // Told below, where it is waited for.
@@ -115,7 +116,7 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
   const [wallet] = wallets;
   if (wallet === undefined) throw new DevnetError("There is no wallet.");
   const [gatewayUrl] = await Promise.all([
-    startGateway(crew, {
+    startGateway(processes, {
       port: ports.GATEWAY_PORT,
       secret: secrets.gatewaySecret,
       chains,
@@ -125,8 +126,8 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
       environment: { ...environment, ...gatewaySettings },
     }),
     activate(chain, { deployment: deployment.primary, wallet, amount: ACTIVATED_AMOUNT }),
-    startRelayer(crew, workers),
-    startKeeper(crew, workers),
+    startRelayer(processes, workers),
+    startKeeper(processes, workers),
   ]);
   const apiKey = await apiKeyFor(site, { gatewayUrl, secrets });
   const ready: ReadyFile = {
@@ -152,11 +153,11 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
 
 /** The simulator; or, if the user has named a provider, that one. */
 async function startUpstream(site: Site): Promise<{ url: string; gatewaySettings: Record<string, string> }> {
-  const { options, settings, folder, crew, ports } = site;
+  const { options, settings, folder, processes, ports } = site;
   if (settings.upstream !== undefined) return { url: settings.upstream.url, gatewaySettings: {} };
   options.onProgress?.("Starting the provider simulator ...");
   const { providerKey: key, providerAdminKey: adminKey } = loadSecrets(folder);
-  const url = await startProvider(crew, {
+  const url = await startProvider(processes, {
     port: ports.PROVIDER_PORT,
     key,
     adminKey,

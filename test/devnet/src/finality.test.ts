@@ -4,22 +4,22 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { startChain } from "./chain.ts";
-import { createCrew } from "./crew.ts";
 import { choosePorts } from "./ports.ts";
+import { createProcesses } from "./processes.ts";
 import { readSettings } from "./settings.ts";
 import { readBlock } from "./testing/api.ts";
 import { anyPorts, temporaryFolder } from "./testing/launch.ts";
 
 test("an idle chain's time goes on, and no block is final that a sudden end would lose", async () => {
   const folder = temporaryFolder();
-  const crew = createCrew();
+  const processes = createProcesses();
   const { CHAIN_PORT: port } = await choosePorts(readSettings({ ...anyPorts, DEVNET_DIR: folder.path }).ports);
   const stateFile = join(folder.path, "chain.json");
   const environment = process.env;
   const idleBlocks = { leastMs: 20, mostMs: 20 };
   const options = { name: "chain", chainId: 31337, port, stateFile, logFile: join(folder.path, "chain.log") };
   try {
-    const chain = await startChain(crew, { ...options, environment, idleBlocks });
+    const chain = await startChain(processes, { ...options, environment, idleBlocks });
     await chain.keep();
     const first = await readBlock(chain.rpcUrl, "latest");
     await eventually(async () => {
@@ -29,10 +29,10 @@ test("an idle chain's time goes on, and no block is final that a sudden end woul
       return final.number > first.number + 8 && final.timestamp > first.timestamp;
     });
     const last = await readBlock(chain.rpcUrl, "latest");
-    await crew.stop();
+    await processes.stop();
     ok(savedBlock(stateFile) >= last.number, "it is saved when it stops");
   } finally {
-    await crew.stop();
+    await processes.stop();
     folder.remove();
   }
 });

@@ -2,8 +2,8 @@ import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/loc
 import { zeroAddress } from "viem";
 import type { Chain } from "./chain.ts";
 import { startChild } from "./child.ts";
-import type { Crew } from "./crew.ts";
 import { type ChainDeployment, contract } from "./deployment.ts";
+import type { Processes } from "./processes.ts";
 import { privateKeyOf, roles } from "./wallets.ts";
 
 type OwnSite = {
@@ -22,10 +22,10 @@ export type GatewayOptions = OwnSite & {
 };
 
 /** Starts the gateway in a process of its own; resolves to its URL when it listens. */
-export async function startGateway(crew: Crew, options: GatewayOptions): Promise<string> {
+export async function startGateway(processes: Processes, options: GatewayOptions): Promise<string> {
   const { environment, logFile } = options;
   const own = ownSettings(options);
-  const child = crew.start({
+  const child = processes.start({
     name: "gateway",
     script: new URL("../../../hosts/node/src/main.ts", import.meta.url),
     environment: { CHAIN_POLL_MS: "500", SETTLER_INTERVAL_MS: "10000", ...environment, ...own },

@@ -1,5 +1,5 @@
 import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
-import type { Crew } from "./crew.ts";
+import type { Processes } from "./processes.ts";
 import type { RelayerOptions } from "./relayer.ts";
 import { privateKeyOf, roles } from "./wallets.ts";
 
@@ -8,7 +8,7 @@ const DAILY_BUDGET_WEI = 10n ** 18n;
 const MIN_PAYMENT = 1_000_000n;
 
 /** Starts what flushes, books, delivers, pays, converts and buys, in a process of its own; resolves when it works. */
-export async function startKeeper(crew: Crew, options: RelayerOptions): Promise<void> {
+export async function startKeeper(processes: Processes, options: RelayerOptions): Promise<void> {
   const { chains, deployment, folder, environment } = options;
   folder.writeJson("keeper.json", {
     databaseFile: folder.file("keeper.sqlite"),
@@ -20,7 +20,7 @@ export async function startKeeper(crew: Crew, options: RelayerOptions): Promise<
       return { name, chainId, eid: layerZero.eid, rpcUrl: chains[name].rpcUrl, startBlock: block, contracts };
     }),
   });
-  const child = crew.start({
+  const child = processes.start({
     name: "keeper",
     script: new URL("../../../keeper/src/main.ts", import.meta.url),
     environment: {

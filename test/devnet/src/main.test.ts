@@ -100,7 +100,7 @@ test("a child that dies is one line with its name, and ends everything", async (
     const started = launch(folder.path);
     await started.ready();
     const victim = processesOf(folder.path).find(
-      ({ command }) => command.includes(script) && !command.includes("leash.ts"),
+      ({ command }) => command.includes(script) && !command.includes("run-program.ts"),
     );
     ok(victim !== undefined, name);
     process.kill(victim.pid, "SIGKILL");
@@ -118,7 +118,8 @@ test("nothing outlives a devnet that was killed amid transactions, and the next 
   const folder = deployedFolder();
   const started = launch(folder.path);
   const ready = await started.ready();
-  const expected = "the devnet, three chains each on its leash, the provider, the relayer, the keeper and the gateway";
+  const expected =
+    "the devnet, three chains each run by run-program.ts, the provider, the relayer, the keeper and the gateway";
   equal(processesOf(folder.path).length, 11, expected);
   const sender = keepActivating(ready);
   await eventually(() => sender.sent >= 20);

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import type { Crew } from "./crew.ts";
+import type { Processes } from "./processes.ts";
 
 export type ProviderOptions = {
   port: number;
@@ -10,9 +10,9 @@ export type ProviderOptions = {
 };
 
 /** Starts the provider simulator in a process of its own; resolves to its API's URL. */
-export async function startProvider(crew: Crew, options: ProviderOptions): Promise<string> {
+export async function startProvider(processes: Processes, options: ProviderOptions): Promise<string> {
   const { port, key, adminKey, logFile, environment } = options;
-  const child = crew.start({
+  const child = processes.start({
     name: "provider simulator",
     script: new URL("../../provider-simulator/src/main.ts", import.meta.url),
     environment: {

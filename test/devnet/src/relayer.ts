@@ -1,9 +1,9 @@
 import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
 import type { Chain } from "./chain.ts";
-import type { Crew } from "./crew.ts";
 import type { Deployment } from "./deployment.ts";
 import { FINALITY_DEPTH } from "./finality.ts";
 import type { Folder } from "./folder.ts";
+import type { Processes } from "./processes.ts";
 import { privateKeyOf, roles } from "./wallets.ts";
 
 export type RelayerOptions = {
@@ -14,7 +14,7 @@ export type RelayerOptions = {
 };
 
 /** Starts LayerZero's verifiers and executor in a process of their own; resolves when they work. */
-export async function startRelayer(crew: Crew, options: RelayerOptions): Promise<void> {
+export async function startRelayer(processes: Processes, options: RelayerOptions): Promise<void> {
   const { chains, deployment, folder, environment } = options;
   folder.writeJson("relayer.json", {
     databaseFile: folder.file("relayer.sqlite"),
@@ -32,7 +32,7 @@ export async function startRelayer(crew: Crew, options: RelayerOptions): Promise
       };
     }),
   });
-  const child = crew.start({
+  const child = processes.start({
     name: "relayer",
     script: new URL("relayer/main.ts", import.meta.url),
     environment: {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** Runs a program that is not ours, `leash.ts <command> <args>`, so that it ends with us: see `tether.ts`. */
+/** `run-program.ts <command> <args>` runs a program that is not ours, so that it ends with the devnet. */
 const [command = "", ...args] = process.argv.slice(2);
 const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit"] });
 process.on("exit", () => child.kill("SIGKILL"));

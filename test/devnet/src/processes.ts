@@ -2,7 +2,7 @@ import { type Child, type Program, startChild } from "./child.ts";
 import { DevnetError } from "./devnet-error.ts";
 
 /** The processes of a devnet: one that ends unasked ends them all. */
-export type Crew = {
+export type Processes = {
   readonly children: readonly Child[];
   /** Resolves to the first failure. Never, if there is none. */
   readonly failure: Promise<DevnetError>;
@@ -17,7 +17,7 @@ export type Crew = {
 /** The gateway finishes the answers in flight for up to 20 s. */
 const GRACE_MS = 25_000;
 
-export function createCrew(): Crew {
+export function createProcesses(): Processes {
   const children: Child[] = [];
   const lastWork = new Map<Child, () => Promise<void>>();
   const failed = Promise.withResolvers<DevnetError>();
