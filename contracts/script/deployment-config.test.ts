@@ -2,7 +2,12 @@ import { doesNotThrow, equal, match, ok, throws } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { type Address, zeroAddress } from "viem";
-import { checkDeploymentConfig, type DeploymentConfig, MIN_MESSAGE_GAS } from "./deployment-config.ts";
+import {
+  checkDeploymentConfig,
+  type DeploymentConfig,
+  MIN_MESSAGE_GAS,
+  parseDeploymentConfig,
+} from "./deployment-config.ts";
 
 const address = (digit: string): Address => `0x${digit.repeat(40)}`;
 const layerZero = {
@@ -30,6 +35,22 @@ const config: DeploymentConfig = {
   messageGas: 150_000n,
   chains,
 };
+
+test("fields that are missing, unknown or of another type are reported together, each by its path", () => {
+  const { dailyMintCap: _, ...others } = config;
+  const file = {
+    ...{ ...others, timelockDelaySeconds: -1, messageGas: "150000", unknown: 1 },
+    chains: { here: { ...chains.here, primary: null }, there: { ...chains.there, chainId: 2.5, agents: [] } },
+  };
+  throws(() => parseDeploymentConfig(JSON.stringify(file)), {
+    message:
+      "timelockDelaySeconds must be a whole number, not below zero. dailyMintCap must be a whole number in a text. " +
+      "messageGas must be a whole number, not below zero. chains.here.primary must be an object. " +
+      "chains.there.chainId must be a whole number, not below zero. chains.there.agents must be an object. " +
+      "unknown is unknown.",
+  });
+  throws(() => parseDeploymentConfig("[]"), { message: "The file must be an object." });
+});
 
 test("a timelock delay in hours or in milliseconds is refused", () => {
   doesNotThrow(() => checkDeploymentConfig(config));

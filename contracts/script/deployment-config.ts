@@ -1,79 +1,80 @@
 /** The configuration file of a deployment on all chains; docs/deploying-contracts.md explains it. */
 import { type Address, zeroAddress } from "viem";
-import { type JsonReader, readJson } from "./json-reader.ts";
+import type * as z from "zod";
+import { address, amount, count, fields, listOf, recordOf, sentencesOf } from "./json-fields.ts";
 
-export interface DeploymentConfig {
-  /** Pays for the deployment and owns the factories until they are sealed; has no role afterwards. */
-  readonly deployer: Address;
-  /** The delay of the timelocks. */
-  readonly timelockDelaySeconds: bigint;
-  /** The daily mint cap of each secondary chain, in token units. */
-  readonly dailyMintCap: bigint;
-  /** The gas paid for the delivery of each bridge message. */
-  readonly messageGas: bigint;
-  /** By name, which is used in messages and files. Exactly one has `primary`, and is the primary chain. */
-  readonly chains: Readonly<Record<string, ChainConfig>>;
-}
-
-export interface ChainConfig {
-  readonly chainId: number;
-  /** The stablecoin of the chain. */
-  readonly stablecoin: Address;
-  /** Proposes and cancels operations of the timelock: the protocol's Safe. */
-  readonly proposer: Address;
-  /** Lowers the ceiling, revokes the settler and pauses the bridge, without delay. */
-  readonly guardian: Address;
-  /** On the primary chain only. */
-  readonly primary?: PrimaryConfig | undefined;
-  /** Required if there is more than one chain. */
-  readonly layerZero?: LayerZeroConfig | undefined;
-  /** On a secondary chain: the LayerZero OFT that bridges its dollars to the primary chain. */
-  readonly dollarOft?: Address | undefined;
-  /** Required with `dollarOft`: its counterpart on the primary chain, which pays in the stablecoin of that chain. */
-  readonly dollarOftOnPrimary?: Address | undefined;
-  /** Absent if the chain has no agents. */
-  readonly agents?: AgentsConfig | undefined;
-}
-
-export interface PrimaryConfig {
-  /** Posts batches of uses. */
-  readonly settler: Address;
-  /** Is paid for uses that the protocol's account served. */
-  readonly provider: Address;
-}
-
-export interface LayerZeroConfig {
-  readonly eid: number;
-  readonly endpoint: Address;
-  readonly sendLibrary: Address;
-  readonly receiveLibrary: Address;
-  readonly executor: Address;
+const layerZeroConfig = fields({
+  eid: count,
+  endpoint: address,
+  sendLibrary: address,
+  receiveLibrary: address,
+  executor: address,
   /** At least two contracts on this chain, of independent operators; all must verify a message. */
-  readonly verifiers: readonly Address[];
+  verifiers: listOf(address),
   /** Block confirmations of a message of this chain before it is verified elsewhere. */
-  readonly confirmations: number;
-  readonly maxMessageBytes: number;
-}
+  confirmations: count,
+  maxMessageBytes: count,
+});
 
-export interface AgentsConfig {
-  readonly stakingToken: Address;
-  readonly uniswapFactory: Address;
-  readonly safeProxyFactory: Address;
-  readonly safeSingleton: Address;
-  readonly safeFallbackHandler: Address;
-  /** Initial listings of fee tokens; the pools must exist. */
-  readonly listings: readonly ListingConfig[];
-}
-
-export interface ListingConfig {
-  readonly token: Address;
+const listingConfig = fields({
+  token: address,
   /** As in Uniswap, in hundredths of a basis point. */
-  readonly feeTier: number;
+  feeTier: count,
   /** Seconds over which the price is averaged. */
-  readonly window: number;
-  /** The maximum slippage from the mean price, in ticks of 0.01 %. */
-  readonly slippageTicks: number;
-}
+  window: count,
+  /** The maximum slippage, in ticks of 0.01 %. */
+  slippageTicks: count,
+});
+
+const chainConfig = fields({
+  chainId: count,
+  /** The stablecoin of the chain. */
+  stablecoin: address,
+  /** Proposes and cancels operations of the timelock: the protocol's Safe. */
+  proposer: address,
+  /** Lowers the ceiling, revokes the settler and pauses the bridge, without delay. */
+  guardian: address,
+  /**
+   * On the primary chain only. The settler posts batches of uses; the provider is paid for uses that the protocol's
+   * account served.
+   */
+  primary: fields({ settler: address, provider: address }).optional(),
+  /** Required if there is more than one chain. */
+  layerZero: layerZeroConfig.optional(),
+  /** On a secondary chain: the LayerZero OFT that bridges its dollars to the primary chain. */
+  dollarOft: address.optional(),
+  /** Required with `dollarOft`: its counterpart on the primary chain, which pays in the stablecoin of that chain. */
+  dollarOftOnPrimary: address.optional(),
+  /** Absent if the chain has no agents. */
+  agents: fields({
+    stakingToken: address,
+    uniswapFactory: address,
+    safeProxyFactory: address,
+    safeSingleton: address,
+    safeFallbackHandler: address,
+    /** Initial listings of fee tokens; the pools must exist. */
+    listings: listOf(listingConfig),
+  }).optional(),
+});
+
+const deploymentConfig = fields({
+  /** Pays for the deployment and owns the factories until they are sealed; has no role afterwards. */
+  deployer: address,
+  /** The delay of the timelocks. */
+  timelockDelaySeconds: count.transform(BigInt),
+  /** The daily mint cap of each secondary chain, in token units. */
+  dailyMintCap: amount,
+  /** The gas paid for the delivery of each bridge message. */
+  messageGas: count.transform(BigInt),
+  /** By name, which is used in messages and files. Exactly one has `primary`, and is the primary chain. */
+  chains: recordOf(chainConfig),
+});
+
+export type DeploymentConfig = z.output<typeof deploymentConfig>;
+export type ChainConfig = z.output<typeof chainConfig>;
+export type LayerZeroConfig = z.output<typeof layerZeroConfig>;
+export type AgentsConfig = NonNullable<ChainConfig["agents"]>;
+export type ListingConfig = z.output<typeof listingConfig>;
 
 /** Parses the file's text. Throws {@link DeploymentConfigError} with all errors. */
 export function parseDeploymentConfig(text: string): DeploymentConfig {
@@ -83,11 +84,10 @@ export function parseDeploymentConfig(text: string): DeploymentConfig {
   } catch (error) {
     throw new DeploymentConfigError([`The file is not JSON: ${String(error)}.`]);
   }
-  const wrong: string[] = [];
-  const config = readJson(value, wrong, readConfig);
-  if (wrong.length > 0) throw new DeploymentConfigError(wrong);
-  checkDeploymentConfig(config);
-  return config;
+  const read = deploymentConfig.safeParse(value);
+  if (!read.success) throw new DeploymentConfigError(sentencesOf(read.error));
+  checkDeploymentConfig(read.data);
+  return read.data;
 }
 
 /** The minimum gas for any bridge message: the most expensive first delivery, rounded up, as its test reads it. */
@@ -111,64 +111,6 @@ export function checkDeploymentConfig(config: DeploymentConfig): void {
     ...Object.entries(config.chains).flatMap((entry) => wrongChain(config, entry)),
   ];
   if (wrong.length > 0) throw new DeploymentConfigError(wrong);
-}
-
-function readConfig(at: JsonReader): DeploymentConfig {
-  return {
-    deployer: at.address("deployer"),
-    timelockDelaySeconds: BigInt(at.count("timelockDelaySeconds")),
-    dailyMintCap: at.amount("dailyMintCap"),
-    messageGas: BigInt(at.count("messageGas")),
-    chains: at.record("chains", (chains, name) => chains.inside(name, readChain)),
-  };
-}
-
-function readChain(at: JsonReader): ChainConfig {
-  return {
-    chainId: at.count("chainId"),
-    stablecoin: at.address("stablecoin"),
-    proposer: at.address("proposer"),
-    guardian: at.address("guardian"),
-    primary: at.optional("primary", (primary) => ({
-      settler: primary.address("settler"),
-      provider: primary.address("provider"),
-    })),
-    layerZero: at.optional("layerZero", readLayerZero),
-    dollarOft: at.has("dollarOft") ? at.address("dollarOft") : undefined,
-    dollarOftOnPrimary: at.has("dollarOftOnPrimary") ? at.address("dollarOftOnPrimary") : undefined,
-    agents: at.optional("agents", readAgents),
-  };
-}
-
-function readLayerZero(at: JsonReader): LayerZeroConfig {
-  return {
-    eid: at.count("eid"),
-    endpoint: at.address("endpoint"),
-    sendLibrary: at.address("sendLibrary"),
-    receiveLibrary: at.address("receiveLibrary"),
-    executor: at.address("executor"),
-    verifiers: at.list("verifiers", (verifiers, index) => verifiers.address(index)),
-    confirmations: at.count("confirmations"),
-    maxMessageBytes: at.count("maxMessageBytes"),
-  };
-}
-
-function readAgents(at: JsonReader): AgentsConfig {
-  return {
-    stakingToken: at.address("stakingToken"),
-    uniswapFactory: at.address("uniswapFactory"),
-    safeProxyFactory: at.address("safeProxyFactory"),
-    safeSingleton: at.address("safeSingleton"),
-    safeFallbackHandler: at.address("safeFallbackHandler"),
-    listings: at.list("listings", (listings, index) =>
-      listings.inside(index, (listing) => ({
-        token: listing.address("token"),
-        feeTier: listing.count("feeTier"),
-        window: listing.count("window"),
-        slippageTicks: listing.count("slippageTicks"),
-      })),
-    ),
-  };
 }
 
 /** Errors in settings that cannot be changed later, or only by a timelock with a wrong delay. */
