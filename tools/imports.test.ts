@@ -34,7 +34,7 @@ const packages: Record<string, string> = {
 };
 /** Packages of others that a folder may use at run time; none where there is no line. */
 const mayDepend: Record<string, readonly string[]> = {
-  contracts: ["viem"],
+  contracts: ["viem", "zod"],
   protocol: ["viem", "zod"],
   gateway: ["hono", "viem", "zod"],
   chain: ["viem"],
@@ -42,7 +42,7 @@ const mayDepend: Record<string, readonly string[]> = {
   "hosts/cloudflare": ["esbuild", "viem"],
   settler: ["viem"],
   keeper: ["viem", "zod"],
-  "test/devnet": ["viem"],
+  "test/devnet": ["viem", "zod"],
   "test/conformance": [
     "@ai-sdk/openai",
     "@ai-sdk/openai-compatible",
