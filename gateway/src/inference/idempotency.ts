@@ -5,6 +5,7 @@ import { fail } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import { inTurn } from "../limits/in-turn.ts";
+import { complete } from "../limits/sliced-work.ts";
 import { credentialError } from "./refusal.ts";
 import type { InferenceRequest, RequestBody } from "./request.ts";
 import type { LongTexts } from "./requests/long-text.ts";
@@ -26,7 +27,7 @@ export async function claimOf(
     id: digest(`${route.name} ${idempotencyKey}`),
     fingerprint:
       texts === null
-        ? digest(JSON.stringify(value, withSortedFields))
+        ? digest(complete(sortedJson(value)))
         : await slicedWork.run(credential.partition, digestOf(value, texts)),
     expiresAt: at + limits.idempotencyMs,
   };
@@ -138,15 +139,28 @@ function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** The digest of a large body, whose long texts count as they were written. */
+/** The same for a large body, in pieces. Its long texts count as they are written. */
 function* digestOf(value: unknown, texts: LongTexts): Generator<void, string> {
   const hash = createHash("sha256");
-  yield* writeLongTexts(JSON.stringify(value, withSortedFields), texts, (part) => hash.update(part));
+  yield* writeLongTexts(yield* sortedJson(value), texts, (part) => hash.update(part));
   return hash.digest("hex");
 }
 
-/** Sorts fields, so that two bodies that differ in the order of their fields have the same text. */
-function withSortedFields(_key: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+/** So many values are written in one piece of work. */
+const VALUES_A_PIECE = 2_000;
+
+/** A parsed body as JSON, with the fields of each object in the order of their names. */
+function* sortedJson(value: unknown, written = { values: 0 }): Generator<void, string> {
+  written.values += 1;
+  if (written.values % VALUES_A_PIECE === 0) yield;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const parts: string[] = [];
+  if (Array.isArray(value)) {
+    for (const item of value) parts.push(yield* sortedJson(item, written));
+    return `[${parts.join()}]`;
+  }
+  for (const [name, field] of Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) {
+    parts.push(`${JSON.stringify(name)}:${yield* sortedJson(field, written)}`);
+  }
+  return `{${parts.join()}}`;
 }
