@@ -41,7 +41,7 @@ export async function readChainId(client: ChainClient): Promise<number> {
   return parseQuantity(await asked(client.request("eth_chainId", [])));
 }
 
-export type Call = { to: Address; data: Hex; gas?: Hex };
+export type Call = { from?: Address; to: Address; data: Hex; gas?: Hex };
 
 /**
  * A contract's answer in a block; `0x` if there is no contract.

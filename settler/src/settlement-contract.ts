@@ -20,8 +20,8 @@ export type SettlementContract = {
   /** The id of the last batch in a block. */
   batchCount(block: Block): Promise<number>;
   rootOf(batch: number, block: Block): Promise<Hex>;
-  /** What `settle` would say now: undefined if it would succeed. */
-  simulate(call: Hex): Promise<Revert | undefined>;
+  /** What `settle` would say after a block: undefined if it would succeed. */
+  simulate(call: Hex, block: Block | "latest"): Promise<Revert | undefined>;
   /** The account's next transaction number: `latest`, or in a block. */
   nextNonce(block: Block | "latest"): Promise<number>;
   /** Wei that a transaction may pay for a unit of gas to get in soon. */
@@ -74,13 +74,13 @@ export function settlementContract(options: {
       const root = await word(encode("rootOf", [BigInt(batch)]), block);
       return `0x${root.toString(16).padStart(64, "0")}`;
     },
-    async simulate(call) {
+    async simulate(call, block) {
       try {
-        await client.request("eth_call", [{ from, to: address, data: call }, "latest"]);
+        await callAt(client, { from, to: address, data: call }, block);
         return undefined;
       } catch (error) {
-        if (error instanceof RpcError && error.isContractFailure) return revertOf(error);
-        throw error instanceof RpcError ? new ChainUnavailable(error.message, { cause: error }) : error;
+        if (error instanceof RpcError) return revertOf(error);
+        throw error;
       }
     },
     nextNonce: async (block) =>
@@ -88,10 +88,10 @@ export function settlementContract(options: {
     async fees() {
       const block = parseObject(await ask("eth_getBlockByNumber", ["latest", false]));
       const tip = await client.request("eth_maxPriorityFeePerGas", []).then(
-        (answer) => BigInt(parseHex(padded(answer))),
+        (answer) => parseWei(answer),
         () => DEFAULT_TIP_WEI,
       );
-      const base = BigInt(parseHex(padded(block.baseFeePerGas)));
+      const base = parseWei(block.baseFeePerGas);
       return { maxFeePerGas: base * 2n + tip, maxPriorityFeePerGas: tip };
     },
     async sign(call, { nonce, maxFeePerGas, maxPriorityFeePerGas }) {
@@ -117,7 +117,7 @@ export function settlementContract(options: {
       if (parseHash(transactionHash) !== hash) throw new ChainUnavailable("the receipt is of another transaction");
       return { block: parseQuantity(blockNumber), isSuccess: parseQuantity(status) === 1 };
     },
-    balanceWei: async () => BigInt(parseHex(padded(await ask("eth_getBalance", [from, "latest"])))),
+    balanceWei: async () => parseWei(await ask("eth_getBalance", [from, "latest"])),
   };
 }
 
@@ -146,7 +146,9 @@ function revertOf(error: RpcError): Revert {
   }
 }
 
-/** A quantity has no leading zeros, bytes have an even number of digits. */
-function padded(value: unknown): unknown {
-  return typeof value === "string" && value.length % 2 === 1 ? value.replace("0x", "0x0") : value;
+/** A quantity that may exceed 2^53. Bytes have an even number of digits. */
+function parseWei(value: unknown): bigint {
+  const bytes = typeof value === "string" && value.length % 2 === 1 ? value.replace("0x", "0x0") : value;
+  if (bytes === "0x") throw new ChainUnavailable("the node answers with 0x, which is not a number");
+  return BigInt(parseHex(bytes));
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
-import { createChainClient } from "@inference/chain/rpc";
+import { createChainClient, RpcError } from "@inference/chain/rpc";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { timers } from "@inference/chain/testing/timers";
 import { ceilingPartition, chainPartition, journalPartition } from "@inference/ledger/partition";
@@ -12,7 +12,7 @@ import type { Address } from "@inference/protocol/credential";
 import { verifyUse } from "@inference/protocol/use-leaf";
 import { useTree } from "@inference/protocol/use-tree";
 import { utcDay } from "@inference/protocol/window";
-import { createPublicClient, type Hex, http } from "viem";
+import { createPublicClient, encodeErrorResult, type Hex, http } from "viem";
 import { createSettler, type Settler, type SettlerLimits } from "./settler.ts";
 
 /** The settler on a real chain with the real contracts: what it posts, and what becomes of it when things go wrong. */
@@ -35,9 +35,12 @@ type World = {
   clock: { now: number };
   /** Uses that were admitted now, one of each amount. */
   use(account: Address, ...amounts: number[]): void;
-  open(limits?: Partial<SettlerLimits>): Settler;
+  open(limits?: Partial<SettlerLimits>, through?: Node): Settler;
   batches(): { batch: number; state: string; settledBy: string | null }[];
 };
+
+/** What a node makes of a request that `ask` answers truthfully. */
+type Node = (method: string, params: readonly unknown[], ask: () => Promise<unknown>) => Promise<unknown>;
 
 async function makeWorld(): Promise<World> {
   await chain.finalize();
@@ -61,9 +64,10 @@ async function makeWorld(): Promise<World> {
         host.apply(journalPartition(utcDay(clock.now)), { type: "journal", ...use });
       }
     },
-    open: (limits = {}) =>
+    open: (limits = {}, through = (_method, _params, ask) => ask()) =>
       createSettler({
-        ...{ client, chainId: 31337, settlement, startBlock, privateKey, ledger: host, now: () => ++clock.now },
+        client: { request: (method, params) => through(method, params, () => client.request(method, params)) },
+        ...{ chainId: 31337, settlement, startBlock, privateKey, ledger: host, now: () => ++clock.now },
         ...{ confirmations: "finalized", onAlert: (message) => alerts.push(message) },
         limits: { intervalMs: 0, ...limits },
       }),
@@ -178,6 +182,7 @@ test("an account without the credit on chain is set aside with an alert, and the
   const world = await makeWorld();
   await chain.activate(first, 5_000_000n);
   await chain.activate(third, 5_000_000n);
+  await chain.finalize();
   world.use(first, 1);
   world.use(second, 2);
   world.use(third, 3);
@@ -284,4 +289,102 @@ test("a batch that the day's ceiling has no room for is posted in parts, the res
   await chain.mine();
   await settleAll(settler);
   assert.equal(await creditOf(first), BigInt(46 * DOLLAR));
+});
+
+/** Says that the contract reverted with one of its errors, to simulations of `settle`. */
+const refusing =
+  (errorName: "WrongDay" | "WrongBatch" | "InsufficientCredit", args: readonly unknown[]): Node =>
+  (method, params, ask) => {
+    const [call, block] = params as [{ from?: string }?, unknown?];
+    if (method !== "eth_call" || call?.from === undefined || block !== "latest") return ask();
+    const data = encodeErrorResult({ abi: inferenceSettlementAbi, errorName, args } as never);
+    return Promise.reject(new RpcError(3, "execution reverted", data));
+  };
+
+test("a node whose latest block is behind makes the settler wait, and sets no use aside", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.finalize();
+  world.use(first, 5);
+  for (const behind of [
+    refusing("WrongDay", [2n, 1n]),
+    refusing("WrongBatch", [0n, 1n]),
+    refusing("InsufficientCredit", [first, 5n, 0n]),
+  ]) {
+    assert.equal((await world.open({}, behind).poll()).state, "waiting");
+  }
+  assert.deepEqual(world.host.alerts, []);
+  await settleAll(world.open());
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 5));
+});
+
+test("uses that are admitted after midnight, before the chain's first block of the day, wait for it", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.finalize();
+  world.clock.now = Date.parse(utcDay(world.clock.now)) + 86_400_000;
+  world.use(first, 5);
+  const settler = world.open();
+  assert.equal((await settler.poll()).state, "waiting");
+  await chain.rpc("evm_setNextBlockTimestamp", [Math.floor(world.clock.now / 1_000)]);
+  await chain.mine();
+  await settleAll(settler);
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 5));
+});
+
+test("a transaction that may not become dearer is sent again as it is", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  world.use(first, 5);
+  let isLost = true;
+  const node: Node = (method, _params, ask) =>
+    isLost && method === "eth_sendRawTransaction" ? Promise.resolve(null) : ask();
+  const settler = world.open({ stuckAfterMs: 60_000 }, node);
+  await settler.poll();
+  for (let minute = 0; minute < 60; minute++) {
+    world.clock.now += 60_000;
+    await settler.poll();
+  }
+  const [batch] = answer(world.host.rows(chainPartition(31337)), { type: "batches", limit: 1 });
+  const fees = (batch?.signed ?? []).map(({ maxFeePerGasWei }) => Number(maxFeePerGasWei));
+  assert.ok(Math.max(...fees) <= 4 * Math.min(...fees), `the fees rise from ${fees.at(-1)} to ${fees[0]}`);
+  assert.equal(settler.status().state, "waiting");
+  isLost = false;
+  await settler.poll();
+  await chain.finalize();
+  await settleAll(settler);
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 5));
+});
+
+test("a clock that was wrong for a while does not keep uses from being posted", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.finalize();
+  const settler = world.open({ intervalMs: 600_000, maxUses: 3 });
+  world.clock.now += 30 * 86_400_000;
+  world.use(first, 1, 1, 1);
+  assert.equal((await settler.poll()).state, "waiting");
+  world.clock.now -= 30 * 86_400_000;
+  await settleAll(settler);
+  world.use(first, 1);
+  world.clock.now += 600_000;
+  await settleAll(settler);
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 4));
+});
+
+test("a node that lacks the first block, or answers with no digits, makes the settler wait", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.finalize();
+  world.use(first, 5);
+  world.clock.now += 86_400_000;
+  const start = `0x${chain.startBlock.toString(16)}`;
+  const lacking = world.open({}, (method, params, ask) =>
+    method === "eth_getBlockByNumber" && params[0] === start ? Promise.resolve(null) : ask(),
+  );
+  assert.equal((await lacking.poll()).state, "waiting");
+  for (const bad of ["eth_getBalance", "eth_maxPriorityFeePerGas"]) {
+    const settler = world.open({}, (method, _params, ask) => (method === bad ? Promise.resolve("0x") : ask()));
+    assert.equal((await settler.poll()).state, "waiting", bad);
+  }
 });

@@ -12,9 +12,10 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import type { SettlerStatus } from "@inference/protocol/settler-status";
 import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
-import { type Hex, keccak256, parseTransaction } from "viem";
+import { type Hex, keccak256 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { type BatchContent, contentOf } from "./batch-content.ts";
+import { raisedFees } from "./raised-fees.ts";
 import { type Fees, type Receipt, type Revert, settleCall, settlementContract } from "./settlement-contract.ts";
 
 /**
@@ -135,14 +136,21 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   async function openNext(last: BatchView | undefined, heads: Heads): Promise<Step> {
-    firstDay ??= dayNumber((await readBlock(client, options.startBlock))?.at ?? now());
-    const from = last === undefined ? firstDay : Math.max(firstDay, dayNumber(Date.parse(last.journal)) - LATE_DAYS);
-    for (let day = from; day <= dayNumber(timeOf(heads)); day++) {
+    if (firstDay === undefined) {
+      const start = await readBlock(client, options.startBlock);
+      if (start === null) return waiting(`the node does not have block ${options.startBlock}`);
+      firstDay = dayNumber(start.at);
+    }
+    const today = dayNumber(timeOf(heads));
+    // A journal of tomorrow is of a clock that was wrong.
+    const lastDay = last === undefined ? 0 : Math.min(today, dayNumber(Date.parse(last.journal)));
+    for (let day = Math.max(firstDay, lastDay - LATE_DAYS); day <= today; day++) {
       const journal = utcDay(day * DAY_MS);
       const query = { type: "waiting", limit: maxUses } as const;
       const { uses, oldestAt } = await ledger.read(journalPartition(journal), query);
       if (uses === 0 || oldestAt === null) continue;
-      const waitedMs = now() - Math.max(last?.openedAt ?? 0, oldestAt);
+      // Of either sign: the clock may have been set back.
+      const waitedMs = Math.abs(now() - Math.max(last?.openedAt ?? 0, oldestAt));
       if (uses < maxUses && waitedMs < limits.intervalMs) return { outcome: "idle" };
       lastOpenedAt = Math.max(now(), lastOpenedAt + 1, (last?.openedAt ?? 0) + 1);
       await run({ type: "openBatch", batch: (last?.batch ?? 0) + 1, openedAt: lastOpenedAt, journal });
@@ -171,9 +179,9 @@ export function createSettler(options: SettlerOptions): Settler {
       return halted(`the journal of ${batch.journal} does not have what batch ${batch.batch} was built of`);
     for (const day of payingDays(batch, heads)) {
       const call = settleCall(batch.batch, day, content);
-      const revert = await contract.simulate(call);
+      const revert = await contract.simulate(call, "latest");
       if (revert === undefined) return sign(batch, { call, day, nonce: await contract.nextNonce("latest") });
-      if (revert.name !== "CeilingReached") return refused(batch, revert);
+      if (revert.name !== "CeilingReached") return refused(batch, revert, call, heads);
     }
     if (batch.uses > 1 && maxUses > 1) {
       // A part of it may find room.
@@ -239,17 +247,16 @@ export function createSettler(options: SettlerOptions): Settler {
   async function replace(batch: BatchView, newest: TransactionRow, heads: Heads): Promise<Step> {
     const content = await contentAgain(batch);
     if (content === undefined) return halted(`the journal no longer has what batch ${batch.batch} was built of`);
-    const before = parseTransaction(newest.raw as Hex);
-    const current = await contract.fees();
-    const fees = {
-      maxFeePerGas: larger(current.maxFeePerGas, raised(before.maxFeePerGas)),
-      maxPriorityFeePerGas: larger(current.maxPriorityFeePerGas, raised(before.maxPriorityFeePerGas)),
-    };
     const own = dayNumber(Date.parse(newest.day));
     const day = isInTime(newest, heads) ? own : dayNumber(timeOf(heads));
     const call = settleCall(batch.batch, day, content);
     // One of its transactions may be in a block that is not final: there is nothing to replace then.
-    if ((await contract.simulate(call)) !== undefined) return sendAgain(newest);
+    if ((await contract.simulate(call, "latest")) !== undefined) return sendAgain(newest);
+    const fees = raisedFees(newest.raw as Hex, await contract.fees(), limits.maxFeePerGasWei);
+    if (fees === undefined) {
+      await contract.send(newest.raw as Hex);
+      return waiting(`transaction ${newest.hash} is in no block, and more gas than it offers is not paid`);
+    }
     alarm("stuck", `batch ${batch.batch}: transaction ${newest.hash} is in no block, and is replaced`);
     return sign(batch, { call, day, nonce: newest.nonce, fees });
   }
@@ -263,13 +270,22 @@ export function createSettler(options: SettlerOptions): Settler {
   async function reverted(batch: BatchView, heads: Heads): Promise<Step> {
     const content = await contentAgain(batch);
     const [day = 0] = payingDays(batch, heads);
-    const revert = content === undefined ? undefined : await contract.simulate(settleCall(batch.batch, day, content));
+    if (content === undefined) return reject(batch, []);
+    const call = settleCall(batch.batch, day, content);
+    const revert = await contract.simulate(call, "latest");
     alarm("reverted", `batch ${batch.batch} was reverted: ${revert?.name ?? "its cause is over"}`);
-    return revert === undefined || revert.name === "CeilingReached" ? reject(batch, []) : refused(batch, revert);
+    const isOver = revert === undefined || revert.name === "CeilingReached";
+    return isOver ? reject(batch, []) : refused(batch, revert, call, heads);
   }
 
-  async function refused(batch: BatchView, { name, args }: Revert): Promise<Step> {
+  async function refused(batch: BatchView, { name, args }: Revert, call: Hex, heads: Heads): Promise<Step> {
     const [account] = args;
+    const isBehind = name === "WrongDay" || name === "WrongBatch";
+    // Credit that counts was given in a final block. A node that is behind may not have it yet.
+    const again = name === "InsufficientCredit" ? await contract.simulate(call, heads.final) : undefined;
+    if (isBehind || (name === "InsufficientCredit" && (again?.name !== name || again.args[0] !== account))) {
+      return waiting(`the node's latest block is behind, and refuses batch ${batch.batch}: ${name}`);
+    }
     if (name !== "InsufficientCredit" || typeof account !== "string") {
       return halted(
         `the settlement refuses batch ${batch.batch}: ${name ?? "unknown error"} ${args.map(String).join(", ")}`,
@@ -279,7 +295,8 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   async function reject(batch: BatchView, setAside: readonly string[]): Promise<Step> {
-    await run({ type: "rejectBatch", ...nameOf(batch) });
+    const { status } = await run({ type: "rejectBatch", ...nameOf(batch) });
+    if (status !== "rejected") return halted(`batch ${batch.batch} could not be rejected`);
     return drop(batch, setAside);
   }
 
@@ -379,13 +396,4 @@ export function createSettler(options: SettlerOptions): Settler {
 
 function nameOf({ batch, openedAt }: BatchView): BatchName {
   return { batch, openedAt };
-}
-
-/** Nodes replace a transaction by one that pays a tenth more. */
-function raised(feeWei = 0n): bigint {
-  return (feeWei * 5n) / 4n + 1n;
-}
-
-function larger(one: bigint, other: bigint): bigint {
-  return one > other ? one : other;
 }
