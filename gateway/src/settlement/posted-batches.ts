@@ -5,7 +5,7 @@ import { settledUse } from "@inference/ledger/settled-use";
 import type { UseRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import { leafOf, type Settlement } from "@inference/protocol/use-leaf";
-import { type UseTree, useTree } from "@inference/protocol/use-tree";
+import { useTree } from "@inference/protocol/use-tree";
 import { utcDay } from "@inference/protocol/window";
 import { makeBoundedMap } from "../limits/bounded-map.ts";
 
@@ -30,37 +30,48 @@ export type ReceiptSettlement = {
 export type BatchStatus = "pending" | "posted" | "final";
 export type ProvenUse = { use: UseRow; leaf: string; proof: string[] };
 
+/** The uses of a batch. Each proof is kept: it takes 0.3 ms of processor time. */
+type Proofs = { uses: readonly UseRow[]; prove(use: UseRow): ProvenUse };
+
 /** Trees that are kept: building one takes 0.1 ms of processor time for each use. */
 const KEPT_TREES = 32;
 
 export function makePostedBatches(settlement: Settlement, ledger: LedgerClient): PostedBatches {
   const partition = chainPartition(settlement.chainId);
-  const trees = makeBoundedMap<string, Promise<{ uses: UseRow[]; tree: UseTree }>>(KEPT_TREES);
+  const trees = makeBoundedMap<string, Promise<Proofs | undefined>>(KEPT_TREES);
 
-  function treeOf(batch: BatchView & { root: string }): Promise<{ uses: UseRow[]; tree: UseTree }> {
+  function proofsOf(batch: BatchView & { root: string }): Promise<Proofs | undefined> {
     const known = trees.get(batch.root);
     if (known !== undefined) return known;
-    const made = makeTree(batch);
+    const made = makeProofs(batch);
     trees.set(batch.root, made);
-    made.catch(() => trees.delete(batch.root));
+    const forget = () => trees.delete(batch.root);
+    made.then((proofs) => proofs ?? forget(), forget);
     return made;
   }
 
-  async function makeTree({ batch, journal, firstUse, lastUse }: BatchView) {
+  /** Undefined if the batch has returned its uses since it was read. */
+  async function makeProofs({ batch, journal, firstUse, lastUse, root }: BatchView): Promise<Proofs | undefined> {
     const range = { firstUse: firstUse ?? "", lastUse: lastUse ?? "" };
     const uses = await ledger.read(journalPartition(journal), { type: "batchUses", batch, ...range });
+    if (uses.length === 0) return undefined;
+    const tree = useTree(
+      settlement,
+      uses.map((use) => settledUse(batch, use)),
+    );
+    if (tree.root !== root) return undefined;
+    const proven = new Map<string, ProvenUse>();
     return {
       uses,
-      tree: useTree(
-        settlement,
-        uses.map((use) => settledUse(batch, use)),
-      ),
+      prove(use) {
+        const known = proven.get(use.id);
+        if (known !== undefined) return known;
+        const settled = settledUse(batch, use);
+        const made = { use, leaf: leafOf(settlement, settled), proof: tree.proofOf(settled) };
+        proven.set(use.id, made);
+        return made;
+      },
     };
-  }
-
-  function prove(use: UseRow, batch: number, tree: UseTree): ProvenUse {
-    const settled = settledUse(batch, use);
-    return { use, leaf: leafOf(settlement, settled), proof: tree.proofOf(settled) };
   }
 
   return {
@@ -81,14 +92,16 @@ export function makePostedBatches(settlement: Settlement, ledger: LedgerClient):
       if (use.batch === 0) return { status: "refused", ...nothing };
       const batch = await ledger.read(partition, { type: "batch", batch: use.batch });
       if (batch === null || !isBuilt(batch)) return { status: "pending", ...nothing };
-      const { tree } = await treeOf(batch);
-      const { leaf, proof } = prove(use, batch.batch, tree);
+      const proofs = await proofsOf(batch);
+      const own = proofs?.uses.find((other) => other.id === id);
+      if (proofs === undefined || own === undefined) return { status: "pending", ...nothing };
+      const { leaf, proof } = proofs.prove(own);
       return { status: statusOf(batch), batch: batch.batch, transaction: transactionOf(batch), leaf, proof };
     },
     async provenUses(batch, account) {
       if (!isBuilt(batch)) return [];
-      const { uses, tree } = await treeOf(batch);
-      return uses.filter((use) => use.account === account).map((use) => prove(use, batch.batch, tree));
+      const proofs = await proofsOf(batch);
+      return proofs?.uses.filter((use) => use.account === account).map(proofs.prove) ?? [];
     },
   };
 }
