@@ -7,6 +7,7 @@ import {
   parseQuantity,
   parseWord,
   quantity,
+  readBlock,
 } from "@inference/chain/chain-view";
 import { type ChainClient, RpcError } from "@inference/chain/rpc";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
@@ -29,6 +30,7 @@ export type SettlementContract = {
   sign(call: Hex, terms: { nonce: number } & Fees): Promise<Hex>;
   /** Whatever the node says: the receipt tells what became of it. */
   send(raw: Hex): Promise<void>;
+  /** Null also for a receipt of another fork. */
   receipt(hash: Hex): Promise<Receipt | null>;
   balanceWei(): Promise<bigint>;
 };
@@ -113,9 +115,11 @@ export function settlementContract(options: {
     async receipt(hash) {
       const answer = await ask("eth_getTransactionReceipt", [hash]);
       if (answer === null) return null;
-      const { blockNumber, status, transactionHash } = parseObject(answer);
+      const { blockNumber, blockHash, status, transactionHash } = parseObject(answer);
       if (parseHash(transactionHash) !== hash) throw new ChainUnavailable("the receipt is of another transaction");
-      return { block: parseQuantity(blockNumber), isSuccess: parseQuantity(status) === 1 };
+      const block = parseQuantity(blockNumber);
+      if ((await readBlock(client, block))?.hash !== parseHash(blockHash)) return null;
+      return { block, isSuccess: parseQuantity(status) === 1 };
     },
     balanceWei: async () => parseWei(await ask("eth_getBalance", [from, "latest"])),
   };

@@ -388,3 +388,27 @@ test("a node that lacks the first block, or answers with no digits, makes the se
     assert.equal((await settler.poll()).state, "waiting", bad);
   }
 });
+
+test("a receipt of another fork is not taken for the transaction that settled the batch", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.finalize();
+  await chain.pauseMining();
+  world.use(first, 5);
+  const settler = world.open({ stuckAfterMs: 60_000 });
+  await settler.poll();
+  world.clock.now += 60_000;
+  await settler.poll();
+  await chain.mine();
+  await chain.finalize();
+  const signed = answer(world.host.rows(chainPartition(31337)), { type: "batch", batch: 1 })?.signed ?? [];
+  const [newest, replaced] = signed;
+  const fork = { blockHash: `0x${"f".repeat(64)}`, blockNumber: "0x1", status: "0x1" };
+  const lying = world.open({}, async (method, params, ask) => {
+    if (method !== "eth_getTransactionReceipt") return ask();
+    return params[0] === replaced?.hash ? { ...fork, transactionHash: replaced?.hash } : null;
+  });
+  assert.equal((await lying.poll()).state, "waiting");
+  await settleAll(settler);
+  assert.equal(world.batches()[0]?.settledBy, newest?.hash);
+});
