@@ -51,8 +51,8 @@ if (deep && withForge) console.log(`The contracts' seed: FOUNDRY_FUZZ_SEED=${see
 const atOnce = serial ? 1 : Math.round(availableParallelism() * PROCESSES_PER_CORE);
 const together = await runSteps(steps(), { ...options, atOnce });
 const alone = await runSteps(plan.alone.map(testStep), { ...options, atOnce: 1 });
-const again = await runAgain(together);
-reportAll([...together.filter(({ name }) => !again.some((other) => other.name === name)), ...alone, ...again]);
+const again = await runAgain([...together, ...alone]);
+reportAll([...[...together, ...alone].filter(({ name }) => !again.some((other) => other.name === name)), ...again]);
 
 function steps(): Step[] {
   const forgeReaders = plan.afterForge.map(testStep);
@@ -65,15 +65,16 @@ function steps(): Step[] {
 }
 
 /**
- * Runs once more, one at a time, the few test processes that failed beside others: a machine that is too slow for
- * several at a time says nothing about the code. What passes only then is named, to be mended.
+ * Runs once more, one at a time, the few test processes that failed beside others or measure time: a machine that is
+ * too slow for a moment says nothing about the code. What passes only then is named, to be mended.
  */
 async function runAgain(results: readonly StepResult[]): Promise<StepResult[]> {
-  const failed = plan.together.filter(({ name }) => results.some((result) => result.name === name && !result.passed));
+  const processes = [...plan.together, ...plan.alone];
+  const failed = processes.filter(({ name }) => results.some((result) => result.name === name && !result.passed));
   if (serial || failed.length > MOST_RUN_AGAIN) return [];
   const again = await runSteps(failed.map(testStep), { ...options, atOnce: 1 });
   for (const { name } of again.filter(({ passed }) => passed)) {
-    console.log(`UNSTABLE: ${name} failed beside others, passed alone.`);
+    console.log(`UNSTABLE: ${name} failed at first, and passed when it ran once more alone.`);
   }
   return again;
 }

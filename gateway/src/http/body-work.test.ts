@@ -10,7 +10,7 @@ import { defaultRequestLimits, limits } from "../config.ts";
 /** No body that a client may send takes the event loop for longer than this, whatever is in it. */
 const MAX_TURN_MS = 10;
 /** A turn that is longer by what else the process did, a collection or a compilation, is not so each time. */
-const MAX_TRIES = 6;
+const MAX_TRIES = 12;
 const BODIES_AT_ONCE = 16;
 const USD = 1_000_000_000;
 
