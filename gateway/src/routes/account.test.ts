@@ -162,6 +162,7 @@ describe("GET /api/v1/generation", () => {
       native_tokens_completion: 30,
       native_tokens_reasoning: 5,
       native_tokens_cached: 7,
+      settlement: { status: "pending", batch: null, transaction: null, leaf: null, proof: null },
     });
   });
 

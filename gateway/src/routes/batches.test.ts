@@ -95,7 +95,7 @@ test("a wrong credential is 401, an unknown batch 404, a wrong page 400", async 
     const { status, body } = await fixture.call("GET", `/api/v1/batches/${id}`);
     assert.deepEqual([status, body.error?.code], [404, "not_found"], id);
   }
-  for (const query of ["limit=0", "limit=101", "limit=x", "before=0", "before=1.5", "page=2"]) {
+  for (const query of ["limit=0", "limit=101", "limit=x", "before=0", "before=1.5"]) {
     const { status, body } = await fixture.call("GET", `/api/v1/batches?${query}`);
     assert.deepEqual(
       [status, body.error?.code, body.error?.param],
@@ -103,6 +103,12 @@ test("a wrong credential is 401, an unknown batch 404, a wrong page 400", async 
       query,
     );
   }
+});
+
+test("a parameter that there is not is named", async () => {
+  const { fixture } = await open();
+  const { status, body } = await fixture.call("GET", "/api/v1/batches?page=2");
+  assert.deepEqual([status, body.error?.code, body.error?.param], [400, "unsupported_parameter", "page"]);
 });
 
 test("a receipt says what became of its charge: pending, posted, final, with the proof", async () => {

@@ -1,9 +1,9 @@
 import type { BatchView } from "@inference/ledger/batch";
-import { fail } from "@inference/protocol/errors";
 import { batchesAnswer } from "@inference/protocol/wire/answers";
 import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
 import { amounts } from "../http/money.ts";
+import { validate } from "../inference/requests/validate.ts";
 import { statusOf, transactionOf } from "../settlement/posted-batches.ts";
 import { endpoint } from "./endpoint.ts";
 import { ledgerErrors } from "./endpoint-errors.ts";
@@ -23,16 +23,9 @@ export const listBatches = endpoint({
   credentials: [],
   query,
   answers: [ok("A page of batches.", json("BatchesAnswer", batchesAnswer))],
-  errors: ["invalid_request", ...ledgerErrors],
+  errors: ["unsupported_parameter", ...ledgerErrors],
   async handle(context) {
-    const { success, data, error } = query.safeParse(context.req.query());
-    if (!success) {
-      const [issue] = error.issues;
-      const param = issue?.code === "unrecognized_keys" ? issue.keys[0] : issue?.path.join(".");
-      const message = `\`${param}\` cannot be read: ${issue?.message}. \`before\` is a batch's id, \`limit\` 1 to 100.`;
-      return fail("invalid_request", message, param === undefined ? {} : { param });
-    }
-    const { before = null, limit } = data;
+    const { before = null, limit } = validate(query, context.req.query());
     const { batches, next } = await context.var.gateway.batches.list(before, limit);
     return context.json({ data: batches.map(toBatchObject), next_before: next });
   },

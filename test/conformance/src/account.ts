@@ -68,7 +68,7 @@ export async function signed(site: Site, privateKey: Hex, fields: MessageFields)
 
 /** What a key has spent, once nothing of it is in flight. */
 export async function spentBy(target: Target, key: string): Promise<number> {
-  const deadline = performance.now() + 15_000;
+  const deadline = performance.now() + 40_000;
   for (;;) {
     const { usage_nano_usd, reserved_nano_usd } = await readKey(target, key);
     if (reserved_nano_usd === 0) return usage_nano_usd;

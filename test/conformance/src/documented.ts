@@ -13,13 +13,24 @@ export type DocumentedRoute = {
 /**
  * - `public`: a credential is not looked at.
  * - `models`: without a credential too, but a bad one is refused.
+ * - `own`: without a credential too; a bad one is refused, and so is an agent's session, which has no account.
  * - `signed`: a signed message in the body says who it is; a credential is not looked at.
  * - `paid`: whose credential it is pays; an API key its account, a session its identity's capacity.
  * - `account`: an API key or a wallet's own session reads what is its account's; `reader`: an agent's session does too.
  * - `session`: any session; `personal`: a wallet's own session, and not an agent's.
  * - `operator`: a token of whoever runs the gateway, which nobody here has.
  */
-export type Use = "public" | "models" | "signed" | "paid" | "account" | "reader" | "session" | "personal" | "operator";
+export type Use =
+  | "public"
+  | "models"
+  | "own"
+  | "signed"
+  | "paid"
+  | "account"
+  | "reader"
+  | "session"
+  | "personal"
+  | "operator";
 
 const text = "A word on harbours. [[tokens=2]]";
 
@@ -57,6 +68,8 @@ export const expectedRoutes: readonly DocumentedRoute[] = [
   { method: "GET", path: "/api/v1/credits", use: "account" },
   { method: "GET", path: "/api/v1/generation", use: "reader" },
   { method: "GET", path: "/api/v1/activity", use: "reader" },
+  { method: "GET", path: "/api/v1/batches", use: "public" },
+  { method: "GET", path: "/api/v1/batches/{id}", use: "own" },
   { method: "GET", path: "/api/v1/status", use: "public" },
   { method: "GET", path: "/api/v1/contracts", use: "public" },
   { method: "GET", path: "/healthz", use: "public" },

@@ -251,12 +251,14 @@ function outcomeOf({ path, method, use, needsQuery }: DocumentedRoute, kind: Kin
   const refusal = refusals[kind];
   const done = method === "DELETE" && path === "/auth" ? "204" : path.includes("{") ? "404 not_found" : "200";
   if (use === "public" || (use === "models" && kind === "none")) return "200";
+  if (use === "own" && kind === "none") return done;
   if (use === "signed") return "400 invalid_request";
   if (use === "operator") return "404 not_found|401 (missing_credentials|invalid_api_key)";
   // Ending a session again is harmless.
   if (use === "session" && kind === "an ended session") return done;
   if (refusal !== undefined) return refusal;
   if (use === "models") return "200";
+  if (use === "own") return kind === "an agent's session" ? wrongIdentity : done;
   if (use === "paid" && paidBody(path) === undefined) return "400 \\w+";
   if (use === "paid") return kind === "a key" ? "200" : "200|402 capacity_exhausted";
   if (needsQuery) return "400 invalid_request";
