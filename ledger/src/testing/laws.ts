@@ -11,6 +11,7 @@ const OPERATIONS = 60;
 const knownSeeds: { seed: number; path?: string; found: string }[] = [
   { seed: -2067217473, path: "311", found: "a repeated reserve answers another lease once its hold is orphaned" },
   { seed: 1703252835, path: "34", found: "the ceiling holds what arrives after its owner has released it" },
+  { seed: -1763826210, path: "1", found: "the id of what was carried is used again after it was forgotten" },
 ];
 
 type LawOptions = {

@@ -384,7 +384,8 @@ export function makeModel() {
       case "carry": {
         const { id, at, amountNanoUsd: charge } = command;
         if (clock - at > 48 * HOUR - 60_000) return { status: "late" };
-        const known = carried.find((other) => other.id === id);
+        // Of one that is forgotten, the id may be used again.
+        const known = find(partition, id);
         const isSame = known === undefined || (known.at === at && known.charge === charge);
         if (known === undefined) {
           carried.push({ partition, id, keyId: null, at, charge });
