@@ -58,8 +58,8 @@ export function verifyUse(root: Hex, settlement: Settlement, use: SettledUse, pr
   return proof.reduce(parentOf, leafOf(settlement, use)) === root.toLowerCase();
 }
 
-/** Sorted, so that a proof need not tell left from right. */
-function parentOf(one: Hex, other: Hex): Hex {
+/** The inner node above two nodes. They are sorted, so that a proof need not tell left from right. */
+export function parentOf(one: Hex, other: Hex): Hex {
   const [a, b] = [one.toLowerCase() as Hex, other.toLowerCase() as Hex];
   return keccak256(concatHex(a < b ? [a, b] : [b, a]));
 }

@@ -1,5 +1,5 @@
-import { concatHex, type Hex, keccak256 } from "viem";
-import { leafOf, type SettledUse, type Settlement } from "./use-leaf.ts";
+import type { Hex } from "viem";
+import { leafOf, parentOf, type SettledUse, type Settlement } from "./use-leaf.ts";
 
 /** The Merkle tree of a batch's uses, the same as `SimpleMerkleTree` of `@openzeppelin/merkle-tree` makes. */
 export type UseTree = {
@@ -13,7 +13,8 @@ export function useTree(settlement: Settlement, uses: readonly SettledUse[]): Us
   const leaves = uses.map((use) => leafOf(settlement, use)).sort();
   // The root is first, the children of node n are 2n + 1 and 2n + 2, and the leaves are last, in descending order.
   const nodes = [...new Array<Hex>(leaves.length - 1), ...leaves.reverse()];
-  for (let at = leaves.length - 2; at >= 0; at--) nodes[at] = parentOf(nodes[2 * at + 1], nodes[2 * at + 2]);
+  for (let at = leaves.length - 2; at >= 0; at--)
+    nodes[at] = parentOf(nodes[2 * at + 1] as Hex, nodes[2 * at + 2] as Hex);
 
   return {
     root: nodes[0] ?? "0x",
@@ -25,9 +26,4 @@ export function useTree(settlement: Settlement, uses: readonly SettledUse[]): Us
       return proof;
     },
   };
-}
-
-/** Sorted, so that a proof need not tell left from right. */
-function parentOf(one: Hex = "0x", other: Hex = "0x"): Hex {
-  return keccak256(concatHex(one < other ? [one, other] : [other, one]));
 }

@@ -1,5 +1,6 @@
 import type { BatchView } from "@inference/ledger/batch";
 import type { LedgerClient } from "@inference/ledger/client";
+import { NOT_POSTED } from "@inference/ledger/journal";
 import { chainPartition, journalPartition } from "@inference/ledger/partition";
 import { settledUse } from "@inference/ledger/settled-use";
 import type { UseRow } from "@inference/ledger/tables";
@@ -89,7 +90,7 @@ export function makePostedBatches(settlement: Settlement, ledger: LedgerClient):
       const nothing = { batch: null, transaction: null, leaf: null, proof: null };
       const use = await ledger.read(journalPartition(utcDay(admittedAt)), { type: "use", id });
       if (use === null || use.batch === null) return { status: "pending", ...nothing };
-      if (use.batch === 0) return { status: "refused", ...nothing };
+      if (use.batch === NOT_POSTED) return { status: "refused", ...nothing };
       const batch = await ledger.read(partition, { type: "batch", batch: use.batch });
       if (batch === null || !isBuilt(batch)) return { status: "pending", ...nothing };
       const proofs = await proofsOf(batch);

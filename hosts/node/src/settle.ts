@@ -1,6 +1,7 @@
+import type { PollResult } from "@inference/chain/activation-watcher";
+import { keepPolling } from "@inference/chain/polling";
 import type { ChainClient } from "@inference/chain/rpc";
 import type { LedgerClient } from "@inference/ledger/client";
-import { pause } from "@inference/protocol/timers";
 import { createSettler, type Settler } from "@inference/settler/settler";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
@@ -26,17 +27,9 @@ export function openSettler(
 
 /** Polls until the settler halts. The result stops it, and resolves when the poll that was running is over. */
 export function keepSettling(settler: Settler, intervalMs: number): () => Promise<void> {
-  const stopped = new AbortController();
-  const running = keepOn();
-
-  async function keepOn(): Promise<void> {
-    while (!stopped.signal.aborted && (await settler.poll()).state !== "halted") {
-      await pause(timers, intervalMs, stopped.signal);
-    }
+  async function poll(): Promise<PollResult> {
+    const { state, reason = "" } = await settler.poll();
+    return state === "halted" ? { outcome: state, reason } : { outcome: "idle" };
   }
-
-  return () => {
-    stopped.abort();
-    return running;
-  };
+  return keepPolling({ watcher: { poll }, timers, intervalMs });
 }
