@@ -1,3 +1,4 @@
+import { signature } from "@inference/protocol/wire/fields";
 import * as z from "zod";
 import type { SignedMessage } from "../auth/siwe.ts";
 import { limits } from "../config.ts";
@@ -9,12 +10,7 @@ import type { GatewayContext } from "./context.ts";
 /** The two fields of a body that carries a signed message. */
 export const signedMessage = {
   message: z.string().describe("The EIP-4361 message that was signed."),
-  signature: z
-    .custom<`0x${string}`>(
-      (value) => typeof value === "string" && /^0x([0-9a-fA-F]{2})*$/.test(value),
-      "expected the signature's bytes in hex, beginning with 0x",
-    )
-    .meta({ type: "string", pattern: "^0x([0-9a-fA-F]{2})*$", description: "The wallet's signature over it." }),
+  signature: signature.describe("The wallet's signature over it."),
 };
 
 /** Reads a body with a signed message, and adds the client's address. */

@@ -1,29 +1,10 @@
 import * as z from "zod";
 import { errorTable } from "../errors.ts";
 import { modelTypes } from "./catalogue.ts";
+import { address, amounts, amountsOrNull, anyAmounts, count, hash, nanoUsd, time, usd } from "./fields.ts";
 import { jsonObject } from "./json.ts";
 
-/**
- * The gateway's answers, for its documentation. Tests check real answers with these schemas. Amounts are JSON numbers
- * in dollars, printed exactly, each with the integer in nano-dollars beside it.
- */
-const usd = z.number().min(0).describe("US dollars.");
-const nanoUsd = z.int().min(0).describe("Nano-dollars, 1e-9 USD.");
-const anyNanoUsd = z.number().min(0).describe("Nano-dollars, 1e-9 USD; written exactly, also past 2^53.");
-/** The fields of amounts: each in dollars under its name, and in nano-dollars under `<name>_nano_usd`. */
-const fields =
-  <D extends z.ZodType, N extends z.ZodType>(dollars: D, nano: N) =>
-  <const K extends string>(...names: K[]) =>
-    Object.fromEntries(names.flatMap((name) => [[name, dollars] as const, [`${name}_nano_usd`, nano] as const])) as {
-      [Name in K]: D;
-    } & { [Name in `${K}_nano_usd`]: N };
-const amounts = fields(usd, nanoUsd);
-const amountsOrNull = fields(usd.nullable(), nanoUsd.nullable());
-const anyAmounts = fields(usd, anyNanoUsd);
-const time = z.iso.datetime();
-const count = z.int().min(0);
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
-
+/** The gateway's answers, for its documentation. Tests check real answers with these schemas. */
 export const errorAnswer = z.strictObject({
   error: z.strictObject({
     message: z.string().describe("What is wrong, and what to do about it."),
@@ -140,7 +121,6 @@ const generation = z.strictObject({
   native_tokens_cached: count.nullable(),
 });
 
-const hash = z.string().regex(/^0x[0-9a-f]{64}$/);
 const batchStatus = z
   .enum(["pending", "posted", "final"])
   .describe(

@@ -1,0 +1,44 @@
+import { hashTypedData } from "viem";
+import type { Address } from "./credential.ts";
+import type { Settlement } from "./use-leaf.ts";
+
+/**
+ * An agent's offer: the share of its capacity that it sells. Its computer signs it as EIP-712 typed data. The domain
+ * names the primary chain and its settlement contract, so that an offer counts for one deployment only.
+ */
+export type Offer = {
+  agentToken: Address;
+  /** The UTC day on which it is in force, in days since 1970; `STANDING_DAY`: every day, until it is withdrawn. */
+  day: number;
+  /** The share in basis points; 0 withdraws what was offered before. */
+  shareBps: number;
+  /** Each offer of an agent has a higher one than the offer before. */
+  nonce: number;
+};
+
+export const STANDING_DAY = 0;
+export const MAX_SHARE_BPS = 10_000;
+/** The last day that the typed data can name. */
+export const MAX_OFFER_DAY = 2 ** 32 - 1;
+
+/** What a computer signs: `account.signTypedData(offerTypedData(settlement, offer))`. */
+export function offerTypedData({ chainId, address }: Settlement, offer: Offer) {
+  return {
+    domain: { name: "InferenceGateway", version: "1", chainId, verifyingContract: address },
+    types: {
+      Offer: [
+        { name: "agentToken", type: "address" },
+        { name: "day", type: "uint32" },
+        { name: "shareBps", type: "uint16" },
+        { name: "nonce", type: "uint64" },
+      ],
+    },
+    primaryType: "Offer",
+    message: { ...offer, nonce: BigInt(offer.nonce) },
+  } as const;
+}
+
+/** The offer's digest, which names it in each use that it serves, in the use's receipt and in its leaf. */
+export function offerHash(settlement: Settlement, offer: Offer): `0x${string}` {
+  return hashTypedData(offerTypedData(settlement, offer));
+}
