@@ -13,7 +13,8 @@ import { verifyUse } from "@inference/protocol/use-leaf";
 import { useTree } from "@inference/protocol/use-tree";
 import { utcDay } from "@inference/protocol/window";
 import { createPublicClient, encodeErrorResult, type Hex, http } from "viem";
-import { createSettler, type Settler, type SettlerLimits } from "./settler.ts";
+import type { SettlerLimits } from "./desk.ts";
+import { createSettler, type Settler } from "./settler.ts";
 
 /** The settler on a real chain with the real contracts: what it posts, and what becomes of it when things go wrong. */
 /** Of the settler of `startPrimaryChain`. */

@@ -1,0 +1,190 @@
+import type { Heads } from "@inference/chain/heads";
+import type { BatchView } from "@inference/ledger/batch";
+import { ceilingPartition, journalPartition } from "@inference/ledger/partition";
+import type { TransactionRow } from "@inference/ledger/tables";
+import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
+import { type Hex, keccak256 } from "viem";
+import { type BatchContent, contentOf } from "./batch-content.ts";
+import { type Desk, nameOf, next, type Step } from "./desk.ts";
+import { raisedFees } from "./raised-fees.ts";
+import { type Fees, type Revert, settleCall } from "./settlement-contract.ts";
+
+/** The steps of one batch, from its opening until it is in a final block or dropped. */
+export type Posting = {
+  build(batch: BatchView): Promise<Step>;
+  sendFirst(batch: BatchView, heads: Heads): Promise<Step>;
+  follow(batch: BatchView, heads: Heads): Promise<Step>;
+  drop(batch: BatchView, setAside: readonly string[]): Promise<Step>;
+};
+
+/** The contract takes yesterday's batches for six hours; the last minutes are left for a transaction to get in. */
+const GRACE_MS = 5.5 * 3_600_000;
+
+export function makePosting(desk: Desk): Posting {
+  const { contract, settlement, ledger, limits, alarm, now, run, waiting, halted, timeOf } = desk;
+
+  async function build(batch: BatchView): Promise<Step> {
+    const name = nameOf(batch);
+    const { maxUses } = desk;
+    const { maxAccounts } = limits;
+    const reply = await run({ type: "gatherUses", ...name, maxUses, maxAccounts }, journalPartition(batch.journal));
+    if (reply.status === "late") desk.lastOpenedAt = Math.max(desk.lastOpenedAt, reply.openedAt);
+    const uses = reply.status === "gathered" ? reply.uses : [];
+    const [first, final] = [uses[0], uses.at(-1)];
+    if (first === undefined || final === undefined) return reject(batch, []);
+    const { root, amountNanoUsd } = contentOf(settlement, batch.batch, uses);
+    const range = { firstUse: first.id, lastUse: final.id };
+    await run({ type: "buildBatch", ...name, root, uses: uses.length, amountNanoUsd, ...range });
+    return next;
+  }
+
+  async function sendFirst(batch: BatchView, heads: Heads): Promise<Step> {
+    const content = await contentAgain(batch);
+    if (content === undefined)
+      return halted(`the journal of ${batch.journal} does not have what batch ${batch.batch} was built of`);
+    for (const day of payingDays(batch, heads)) {
+      const call = settleCall(batch.batch, day, content);
+      const revert = await contract.simulate(call, "latest");
+      if (revert === undefined) return sign(batch, { call, day, nonce: await contract.nextNonce("latest") });
+      if (revert.name !== "CeilingReached") return refused(batch, revert, call, heads);
+    }
+    if (batch.uses > 1 && desk.maxUses > 1) {
+      // A part of it may find room.
+      desk.maxUses = Math.ceil(Math.min(batch.uses, desk.maxUses) / 2);
+      return reject(batch, []);
+    }
+    return waiting(`no day's ceiling has room for batch ${batch.batch}`);
+  }
+
+  /** The days whose ceiling may pay, since 1970: that of its uses as long as the contract accepts it, and today. */
+  function payingDays({ journal }: BatchView, heads: Heads): number[] {
+    const [own, today] = [dayNumber(Date.parse(journal)), dayNumber(timeOf(heads))];
+    if (own === today) return [today];
+    const isInGrace = own === today - 1 && timeOf(heads) % DAY_MS < GRACE_MS;
+    return isInGrace ? [own, today] : [today];
+  }
+
+  /** Writes the transaction down before it is sent: whatever happens then, it is known. */
+  async function sign(batch: BatchView, what: { call: Hex; day: number; nonce: number; fees?: Fees }): Promise<Step> {
+    const { call, day, nonce } = what;
+    const fees = what.fees ?? (await contract.fees());
+    if (fees.maxFeePerGas > limits.maxFeePerGasWei) {
+      return waiting(`gas costs ${fees.maxFeePerGas} wei, and at most ${limits.maxFeePerGasWei} are paid`);
+    }
+    const raw = await contract.sign(call, { nonce, ...fees });
+    const name = nameOf(batch);
+    if (utcDay(day * DAY_MS) !== batch.journal) {
+      const id = `batch:${batch.batch}:${batch.openedAt}:${day}`;
+      await run({ type: "carry", id, at: day * DAY_MS, amountNanoUsd: batch.amountNanoUsd }, ceilingPartition);
+    }
+    const transaction = { hash: keccak256(raw), raw, nonce, maxFeePerGasWei: String(fees.maxFeePerGas) };
+    const when = { day: utcDay(day * DAY_MS), signedAt: now() };
+    const reply = await run({ type: "signBatch", ...name, ...transaction, ...when });
+    if (reply.status !== "signed") return halted(`a transaction for batch ${batch.batch} could not be written down`);
+    await contract.send(raw);
+    return { outcome: "posting" };
+  }
+
+  async function follow(batch: BatchView, heads: Heads): Promise<Step> {
+    const [newest] = batch.signed;
+    if (newest === undefined) return halted(`batch ${batch.batch} is signed, and has no transaction`);
+    for (const { hash } of batch.signed) {
+      const receipt = await contract.receipt(hash as Hex);
+      if (receipt === null) continue;
+      if (receipt.isSuccess || receipt.block > heads.final.number) return { outcome: "posting" };
+      if ((await contract.nextNonce(heads.final)) > newest.nonce) return reverted(batch, heads);
+    }
+    if ((await contract.nextNonce(heads.final)) > newest.nonce) {
+      alarm("nonce", `batch ${batch.batch}: another transaction of ${desk.address} took its number ${newest.nonce}`);
+      return reject(batch, []);
+    }
+    return isInTime(newest, heads) && now() - newest.signedAt < limits.stuckAfterMs
+      ? sendAgain(newest)
+      : replace(batch, newest, heads);
+  }
+
+  async function sendAgain({ raw }: TransactionRow): Promise<Step> {
+    await contract.send(raw as Hex);
+    return { outcome: "posting" };
+  }
+
+  /** The same number with a higher fee, or for a day that the contract still takes. */
+  async function replace(batch: BatchView, newest: TransactionRow, heads: Heads): Promise<Step> {
+    const content = await contentAgain(batch);
+    if (content === undefined) return halted(`the journal no longer has what batch ${batch.batch} was built of`);
+    const own = dayNumber(Date.parse(newest.day));
+    const day = isInTime(newest, heads) ? own : dayNumber(timeOf(heads));
+    const call = settleCall(batch.batch, day, content);
+    // One of its transactions may be in a block that is not final: there is nothing to replace then.
+    if ((await contract.simulate(call, "latest")) !== undefined) return sendAgain(newest);
+    const fees = raisedFees(newest.raw as Hex, await contract.fees(), limits.maxFeePerGasWei);
+    if (fees === undefined) {
+      await contract.send(newest.raw as Hex);
+      return waiting(`transaction ${newest.hash} is in no block, and more gas than it offers is not paid`);
+    }
+    alarm("stuck", `batch ${batch.batch}: transaction ${newest.hash} is in no block, and is replaced`);
+    return sign(batch, { call, day, nonce: newest.nonce, fees });
+  }
+
+  function isInTime({ day }: TransactionRow, heads: Heads): boolean {
+    const [own, today] = [dayNumber(Date.parse(day)), dayNumber(timeOf(heads))];
+    return own === today || (own === today - 1 && timeOf(heads) % DAY_MS < GRACE_MS);
+  }
+
+  /** Its number is used up, so that none of its transactions can be settled any more. */
+  async function reverted(batch: BatchView, heads: Heads): Promise<Step> {
+    const content = await contentAgain(batch);
+    const [day = 0] = payingDays(batch, heads);
+    if (content === undefined) return reject(batch, []);
+    const call = settleCall(batch.batch, day, content);
+    const revert = await contract.simulate(call, "latest");
+    alarm("reverted", `batch ${batch.batch} was reverted: ${revert?.name ?? "its cause is over"}`);
+    const isOver = revert === undefined || revert.name === "CeilingReached";
+    return isOver ? reject(batch, []) : refused(batch, revert, call, heads);
+  }
+
+  async function refused(batch: BatchView, { name, args }: Revert, call: Hex, heads: Heads): Promise<Step> {
+    const [account] = args;
+    const isBehind = name === "WrongDay" || name === "WrongBatch";
+    // Credit that counts was given in a final block. A node that is behind may not have it yet.
+    const again = name === "InsufficientCredit" ? await contract.simulate(call, heads.final) : undefined;
+    if (isBehind || (name === "InsufficientCredit" && (again?.name !== name || again.args[0] !== account))) {
+      return waiting(`the node's latest block is behind, and refuses batch ${batch.batch}: ${name}`);
+    }
+    if (name !== "InsufficientCredit" || typeof account !== "string") {
+      return halted(
+        `the settlement refuses batch ${batch.batch}: ${name ?? "unknown error"} ${args.map(String).join(", ")}`,
+      );
+    }
+    return reject(batch, [account.toLowerCase()]);
+  }
+
+  async function reject(batch: BatchView, setAside: readonly string[]): Promise<Step> {
+    const { status } = await run({ type: "rejectBatch", ...nameOf(batch) });
+    if (status !== "rejected") return halted(`batch ${batch.batch} could not be rejected`);
+    return drop(batch, setAside);
+  }
+
+  async function drop(batch: BatchView, setAside: readonly string[]): Promise<Step> {
+    await run({ type: "returnUses", ...nameOf(batch), setAside }, journalPartition(batch.journal));
+    await run({ type: "dropBatch", ...nameOf(batch) });
+    return next;
+  }
+
+  async function contentAgain({
+    batch,
+    journal,
+    firstUse,
+    lastUse,
+    root,
+  }: BatchView): Promise<BatchContent | undefined> {
+    if (firstUse === null || lastUse === null) return undefined;
+    const query = { type: "batchUses", batch, firstUse, lastUse } as const;
+    const uses = await ledger.read(journalPartition(journal), query);
+    if (uses.length === 0) return undefined;
+    const content = contentOf(settlement, batch, uses);
+    return content.root === root ? content : undefined;
+  }
+
+  return { build, sendFirst, follow, drop };
+}
