@@ -135,7 +135,7 @@ export type Commands = {
     command: { type: "follow"; id: string; chargeNanoUsd: NanoUsd | null; admittedAt?: number };
     reply: ResolveReply;
   };
-  /** Journal: one settled prepaid request. */
+  /** Journal: one settled prepaid request, with the offer of the agent that served it. */
   journal: {
     command: {
       type: "journal";
@@ -144,6 +144,7 @@ export type Commands = {
       chargeNanoUsd: NanoUsd;
       admittedAt: number;
       server: string;
+      offer?: string | null;
     };
     reply: { status: "journalled" | "conflict" };
   };

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Commands } from "./commands.ts";
 import { journalPartition } from "./partition.ts";
 import { answer } from "./reads.ts";
+import { settledUse } from "./settled-use.ts";
 import { makeExample, noon } from "./testing/example.ts";
 
 const partition = journalPartition("2027-06-15");
@@ -23,4 +24,16 @@ test("a use is written once, and a different one under its id not at all", () =>
   assert.equal(host.apply(partition, use("r1", 40, "0x2")).status, "conflict");
   assert.equal(host.alerts.length, 2);
   assert.equal(total(), 42);
+});
+
+test("a use says who served it, and its leaf has the agent and the offer", () => {
+  const host = makeExample();
+  const agent = { token: `0x${"a".repeat(40)}`, offerHash: `0x${"5".repeat(64)}` } as const;
+  host.apply(partition, { ...use("r1", 40), server: agent.token, offer: agent.offerHash });
+  host.apply(partition, use("r2", 2));
+  const [byAgent, byProtocol] = host.rows(partition).list("use", { limit: 9 });
+  assert.ok(byAgent !== undefined && byProtocol !== undefined);
+  assert.deepEqual(settledUse(1, byAgent).agent, agent);
+  assert.equal(settledUse(1, byProtocol).agent, undefined);
+  assert.equal(host.apply(partition, { ...use("r1", 40), server: agent.token }).status, "conflict");
 });

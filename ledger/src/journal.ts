@@ -17,14 +17,15 @@ export const NOT_POSTED = 0;
 export function journal(draft: Draft, command: CommandOf<"journal">): ReplyOf<CommandOf<"journal">> {
   const existing = draft.get("use", command.id);
   if (existing !== undefined) {
-    if (existing.chargeNanoUsd === command.chargeNanoUsd && existing.account === command.account) {
+    const isSame = existing.chargeNanoUsd === command.chargeNanoUsd && existing.account === command.account;
+    if (isSame && existing.server === command.server && existing.offer === (command.offer ?? null)) {
       return { status: "journalled" };
     }
     draft.alert(`use ${command.id} is ${existing.chargeNanoUsd}, and came again as ${command.chargeNanoUsd}`);
     return { status: "conflict" };
   }
-  const { id, account, chargeNanoUsd, admittedAt, server } = command;
-  draft.put("use", { id, account, chargeNanoUsd, admittedAt, server, batch: null });
+  const { id, account, chargeNanoUsd, admittedAt, server, offer = null } = command;
+  draft.put("use", { id, account, chargeNanoUsd, admittedAt, server, batch: null, offer });
   const total = counterOf(draft, "uses@0");
   draft.put("counter", {
     ...total,

@@ -88,7 +88,7 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
     detail: true,
   },
   total: { requests: true, chargeNanoUsd: true, promptTokens: true, completionTokens: true },
-  use: { account: true, chargeNanoUsd: true, admittedAt: true, server: true, batch: true },
+  use: { account: true, chargeNanoUsd: true, admittedAt: true, server: true, batch: true, offer: true },
   outbox: { target: true, command: true },
   cursor: { block: true, blockHash: true, lastActivationId: true, totalActivated: true },
   gathering: { gatheredTo: true, batch: true, openedAt: true, firstUse: true, lastUse: true },

@@ -102,7 +102,14 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   },
   use: {
     clustered: "time",
-    columns: { account: "text", chargeNanoUsd: "amount", admittedAt: "integer", server: "text", batch: "integer?" },
+    columns: {
+      account: "text",
+      chargeNanoUsd: "amount",
+      admittedAt: "integer",
+      server: "text",
+      batch: "integer?",
+      offer: "text?",
+    },
   },
   outbox: { clustered: "partition", columns: { target: "text", command: "text" } },
   cursor: {

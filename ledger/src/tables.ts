@@ -130,9 +130,12 @@ export type UseRow = {
   account: string;
   chargeNanoUsd: number;
   admittedAt: number;
+  /** Whose account at the provider paid: `protocol`, or an agent's token in lower case. */
   server: string;
   /** The id of the batch that posts it; null: it waits, or cost nothing; `NOT_POSTED`: no batch does. */
   batch: number | null;
+  /** The hash of the agent's offer; null if the protocol's account served it. */
+  offer: string | null;
 };
 
 /** What a journal has given to batches. */

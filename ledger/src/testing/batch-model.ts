@@ -112,7 +112,7 @@ export function makeBatchModel() {
   return {
     apply,
     journalled(journal: Partition, { type, ...use }: CommandOf<"journal">): void {
-      uses.push({ journal, row: { ...use, batch: null } });
+      uses.push({ journal, row: { offer: null, ...use, batch: null } });
     },
   };
 }
