@@ -15,10 +15,11 @@ import { npmCreationCode } from "./npm-artifact.ts";
 export interface UniswapContracts {
   readonly uniswapFactory: Address;
   readonly positionManager: Address;
+  readonly swapRouter: Address;
 }
 
 /**
- * The deployer owns the factory. Positions in the native coin are not possible, because no wrapped coin is deployed.
+ * The deployer owns the factory. Positions and swaps in the native coin are not possible, because no wrapped coin is deployed.
  */
 export async function deployUniswap(rpcUrl: string, account: Account): Promise<UniswapContracts> {
   const deployer = await connectDeployer({ rpcUrl, account });
@@ -27,6 +28,7 @@ export async function deployUniswap(rpcUrl: string, account: Account): Promise<U
     "UniswapV3Factory",
     npmCreationCode("@uniswap/v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json"),
   );
+  const address = { type: "address" } as const;
   const positionManager = await createContract(
     deployer,
     "NonfungiblePositionManager",
@@ -34,13 +36,18 @@ export async function deployUniswap(rpcUrl: string, account: Account): Promise<U
       npmCreationCode(
         "@uniswap/v3-periphery/artifacts/contracts/NonfungiblePositionManager.sol/NonfungiblePositionManager.json",
       ),
-      encodeAbiParameters(
-        [{ type: "address" }, { type: "address" }, { type: "address" }],
-        [uniswapFactory, zeroAddress, zeroAddress],
-      ),
+      encodeAbiParameters([address, address, address], [uniswapFactory, zeroAddress, zeroAddress]),
     ]),
   );
-  return { uniswapFactory, positionManager };
+  const swapRouter = await createContract(
+    deployer,
+    "SwapRouter",
+    concatHex([
+      npmCreationCode("@uniswap/v3-periphery/artifacts/contracts/SwapRouter.sol/SwapRouter.json"),
+      encodeAbiParameters([address, address], [uniswapFactory, zeroAddress]),
+    ]),
+  );
+  return { uniswapFactory, positionManager, swapRouter };
 }
 
 export interface SeedPoolOptions {

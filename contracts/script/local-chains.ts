@@ -102,7 +102,7 @@ export interface FundDollarsOptions {
 
 /** Mints whole dollars of a local chain's stablecoin. */
 export async function fundDollars(
-  { chain: { rpcUrl }, stablecoin, stablecoinDecimals }: Omit<LocalSite, "dollarPool">,
+  { chain: { rpcUrl }, stablecoin, stablecoinDecimals }: Pick<LocalSite, "chain" | "stablecoin" | "stablecoinDecimals">,
   { issuer, to, dollars }: FundDollarsOptions,
 ): Promise<void> {
   const amount = dollars * 10n ** BigInt(stablecoinDecimals);

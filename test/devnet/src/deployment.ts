@@ -64,8 +64,8 @@ export async function deploy(chains: Readonly<Record<LocalChainName, Chain>>): P
   const entries = deployed.map(
     ({ name, chainId, block, addresses: contracts, stablecoin }): [string, ChainDeployment] => {
       const { eid, layerZero, stakingToken, dollarPool, protocolSafe, ...others } = world.sites[name as LocalChainName];
-      const { uniswapFactory, positionManager } = others;
-      const foreign = { stakingToken, dollarPool, protocolSafe, uniswapFactory, positionManager };
+      const { uniswapFactory, positionManager, swapRouter } = others;
+      const foreign = { stakingToken, dollarPool, protocolSafe, uniswapFactory, positionManager, swapRouter };
       const standing = { ...contracts, ...foreign, layerZeroEndpoint: layerZero.endpoint };
       return [
         name,
