@@ -19,7 +19,8 @@ export interface UniswapContracts {
 }
 
 /**
- * The deployer owns the factory. Positions and swaps in the native coin are not possible, because no wrapped coin is deployed.
+ * The deployer owns the factory. Positions and swaps in the native coin are not possible, because no wrapped coin is
+ * deployed.
  */
 export async function deployUniswap(rpcUrl: string, account: Account): Promise<UniswapContracts> {
   const deployer = await connectDeployer({ rpcUrl, account });

@@ -7,7 +7,7 @@ import { anvilPath } from "@inference/contracts/anvil";
 import { createTestClient, http, publicActions } from "viem";
 import type { Child } from "./child.ts";
 import { DevnetError, oneLine } from "./devnet-error.ts";
-import { type FinalityOptions, keepFinal, SLOTS_IN_AN_EPOCH } from "./finality.ts";
+import { type Finality, type FinalityOptions, keepFinal, SLOTS_IN_AN_EPOCH } from "./finality.ts";
 import type { Processes } from "./processes.ts";
 import { ACCOUNTS } from "./wallets.ts";
 
@@ -16,6 +16,10 @@ export type Chain = {
   readonly rpcUrl: string;
   /** From now on what happens is saved and then becomes final. */
   keep(): Promise<void>;
+  /** The time of the latest block, in seconds since the epoch. */
+  timestamp(): Promise<number>;
+  /** Makes the next block at this time (seconds since the epoch), and makes it final. Only after `keep`. */
+  goTo(timestamp: number): Promise<void>;
 };
 
 export type ChainOptions = {
@@ -27,6 +31,8 @@ export type ChainOptions = {
   stateFile: string;
   logFile: string;
   environment: Readonly<Record<string, string | undefined>>;
+  /** The devnet's time, if it is not the machine's. */
+  now?(): number;
   /** How often it makes a block while nothing happens, in place of the usual. */
   idleBlocks?: FinalityOptions["idleBlocks"];
 };
@@ -35,7 +41,7 @@ const START_MS = 10_000;
 
 /** A local chain in a process of its own. */
 export async function startChain(processes: Processes, options: ChainOptions): Promise<Chain> {
-  const { name, chainId, port, stateFile, logFile, environment } = options;
+  const { name, chainId, port, stateFile, logFile, environment, now = Date.now } = options;
   const rpcUrl = `http://127.0.0.1:${port}`;
   const child = processes.start({
     name,
@@ -53,21 +59,34 @@ export async function startChain(processes: Processes, options: ChainOptions): P
   const actual = await client.getChainId();
   if (actual !== chainId) throw new DevnetError(`The chain at ${rpcUrl} has id ${actual}, not ${chainId}.`);
 
+  const timestamp = async (): Promise<number> => Number((await client.getBlock()).timestamp);
+  // A chain that continues would go on at the machine's time, also if its last block is later.
+  const aheadSeconds = Math.max(await timestamp(), Math.floor(now() / 1_000)) - Math.floor(Date.now() / 1_000);
+  if (aheadSeconds > 0) await client.increaseTime({ seconds: aheadSeconds });
+  let finality: Finality | undefined;
+
   const save = async (): Promise<void> => writeState(stateFile, await client.dumpState());
   return {
     chainId,
     rpcUrl,
     async keep() {
-      const finality = await keepFinal({
-        rpcUrl,
+      const kept = await keepFinal({
+        ...{ rpcUrl, now },
         mine: (blocks) => client.mine({ blocks }),
+        setNextTimestamp: (seconds) => client.setNextBlockTimestamp({ timestamp: BigInt(seconds) }),
         setAutomine: (isOn) => client.setAutomine(isOn),
         save,
         ...(options.idleBlocks === undefined ? {} : { idleBlocks: options.idleBlocks }),
         onError: (error) => processes.fail(new DevnetError(`The chain's state cannot be kept: ${oneLine(error)}`)),
       });
       // A chain that died has nothing to tell; what it told before is saved.
-      processes.beforeStop(child, () => finality.stop().catch(() => {}));
+      processes.beforeStop(child, () => kept.stop().catch(() => {}));
+      finality = kept;
+    },
+    timestamp,
+    async goTo(seconds) {
+      if (finality === undefined) throw new TypeError("the chain is not kept yet");
+      await finality.goTo(seconds);
     },
   };
 }

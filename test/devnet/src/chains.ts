@@ -1,5 +1,6 @@
 import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
 import { type Chain, startChain } from "./chain.ts";
+import type { DevnetClock } from "./clock.ts";
 import { type Deployment, deploy } from "./deployment.ts";
 import { DevnetError } from "./devnet-error.ts";
 import type { FileName, Folder } from "./folder.ts";
@@ -14,6 +15,7 @@ export type StartChainsOptions = {
   folder: Folder;
   processes: Processes;
   ports: Ports;
+  clock: DevnetClock;
   environment: Readonly<Record<string, string | undefined>>;
   onProgress(line: string): void;
 };
@@ -71,7 +73,7 @@ function keptDeployment({ folder, settings }: StartChainsOptions): Deployment | 
 }
 
 function start(options: StartChainsOptions, name: LocalChainName): Promise<Chain> {
-  const { processes, settings, ports, folder, environment } = options;
+  const { processes, settings, ports, folder, environment, clock } = options;
   return startChain(processes, {
     name: LABELS[name],
     chainId: settings.chainIds[name],
@@ -79,5 +81,6 @@ function start(options: StartChainsOptions, name: LocalChainName): Promise<Chain
     stateFile: folder.file(stateFile(name)),
     logFile: folder.file(`${name}.log`),
     environment,
+    now: clock.now,
   });
 }

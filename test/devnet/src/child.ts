@@ -29,10 +29,14 @@ export type Child = {
   stop(graceMs: number): Promise<void>;
 };
 
-const endWithParent = new URL("end-with-parent.ts", import.meta.url).href;
+/** What each child loads before its program. */
+const preloads = ["end-with-parent.ts", "shifted-clock.ts"].flatMap((file) => [
+  "--import",
+  new URL(file, import.meta.url).href,
+]);
 
 export function startChild({ name, script, args = [], environment, logFile, explain }: Program): Child {
-  const flags = ["--disable-warning=ExperimentalWarning", "--import", endWithParent];
+  const flags = ["--disable-warning=ExperimentalWarning", ...preloads];
   const child = spawn(process.execPath, [...flags, fileURLToPath(script), ...args], {
     // A group of its own: Ctrl-C reaches us alone, and we end our children in order.
     detached: true,

@@ -59,8 +59,10 @@ export async function requestApiKey(options: {
   chainId: number;
   wallet: LocalAccount;
   name: string;
+  /** The gateway's time, in milliseconds since the epoch. */
+  now: number;
 }): Promise<string> {
-  const { gatewayUrl, chainId, wallet, name } = options;
+  const { gatewayUrl, chainId, wallet, name, now } = options;
   const message = createSiweMessage({
     domain: new URL(gatewayUrl).host,
     address: wallet.address,
@@ -68,7 +70,7 @@ export async function requestApiKey(options: {
     version: "1",
     chainId,
     nonce: generateSiweNonce(),
-    issuedAt: new Date(),
+    issuedAt: new Date(now),
     resources: [`${gatewayUrl}/api/v1/keys?name=${encodeURIComponent(name)}`],
   });
   const signature = await wallet.signMessage({ message });

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
 import { startChains } from "./chains.ts";
+import { type DevnetClock, openClock } from "./clock.ts";
+import { devnetCommands } from "./commands.ts";
+import { startControl } from "./control.ts";
 import { activate, awaitCredit, exampleModel, readBalance, requestApiKey } from "./customer.ts";
 import { DevnetError } from "./devnet-error.ts";
 import { clearFolder, type Folder, openFolder } from "./folder.ts";
@@ -12,6 +15,7 @@ import { simulatorSettings, startProvider } from "./provider.ts";
 import { curlLine, type ReadyFile } from "./ready.ts";
 import { startRelayer } from "./relayer.ts";
 import { loadSecrets, type Secrets } from "./secrets.ts";
+import { createServices } from "./services.ts";
 import { type DevnetSettings, type Ports, readSettings } from "./settings.ts";
 import { privateKeyOf, wallets } from "./wallets.ts";
 
@@ -47,8 +51,10 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   for (const line of settings.unheard) options.onProgress?.(line);
   const folder = openFolder(settings.folder);
   const processes = createProcesses();
+  const closing = new AbortController();
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
+    closing.abort();
     stopped ??= processes.stop().finally(() => {
       folder.remove("ready.json");
       folder.release();
@@ -60,12 +66,15 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
     if (options.fresh === true) clearFolder(folder);
     folder.remove("ready.json");
     const ports = await choosePorts(settings.ports);
-    const site: Site = { options, settings, folder, processes, ports };
+    const clock = openClock(folder);
+    const site: Site = { options, settings, folder, processes, ports, clock, closing: closing.signal };
     const started = await Promise.race([start(site), broken.then((error) => Promise.reject(error))]);
     return {
       ...started,
       readyFile: folder.file("ready.json"),
-      processes: processes.children.map(({ name, pid }) => ({ name, pid })),
+      get processes() {
+        return processes.children.map(({ name, pid }) => ({ name, pid }));
+      },
       failure: processes.failure.then(async (error) => {
         await stop();
         return error;
@@ -83,11 +92,20 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
 
 const CAUSE_MS = 200;
 
-type Site = { options: DevnetOptions; settings: DevnetSettings; folder: Folder; processes: Processes; ports: Ports };
+type Site = {
+  options: DevnetOptions;
+  settings: DevnetSettings;
+  folder: Folder;
+  processes: Processes;
+  ports: Ports;
+  clock: DevnetClock;
+  /** Aborted when the devnet begins to stop. */
+  closing: AbortSignal;
+};
 
 async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
   let site = given;
-  const { options, settings, folder, processes } = site;
+  const { options, settings, folder, processes, clock } = site;
   const { environment, onProgress = () => {} } = options;
   const upstream = startUpstream(site);
   // Told below, where it is waited for.
@@ -108,28 +126,38 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
   const { ports } = site;
   const { chains, deployment } = await startChains({ ...site, environment, onProgress });
   const chain = chains.primary;
-  const workers = { chains, deployment, folder, environment };
+  const workers = { chains, deployment, folder, environment, clock };
   const secrets = loadSecrets(folder);
   const { url: providerUrl, gatewaySettings } = await upstream;
 
   onProgress("Starting relayer, keeper and gateway ...");
   const [wallet] = wallets;
   if (wallet === undefined) throw new DevnetError("There is no wallet.");
-  const [gatewayUrl] = await Promise.all([
-    startGateway(processes, {
-      port: ports.GATEWAY_PORT,
-      secret: secrets.gatewaySecret,
-      chains,
-      deployment,
-      databaseFile: folder.file("gateway.sqlite"),
-      logFile: folder.file("gateway.log"),
-      environment: { ...environment, ...gatewaySettings },
-    }),
+  const services = createServices(processes);
+  const gatewayUrl = `http://127.0.0.1:${ports.GATEWAY_PORT}`;
+  await Promise.all([
+    services.start(() =>
+      startGateway(processes, {
+        port: ports.GATEWAY_PORT,
+        secret: secrets.gatewaySecret,
+        ...{ chains, deployment, clock },
+        databaseFile: folder.file("gateway.sqlite"),
+        logFile: folder.file("gateway.log"),
+        environment: { ...environment, ...gatewaySettings },
+      }),
+    ),
     activate(chain, { deployment: deployment.primary, wallet, amount: ACTIVATED_AMOUNT }),
     startRelayer(processes, workers),
-    startKeeper(processes, workers),
+    services.start(() => startKeeper(processes, workers)),
   ]);
   const apiKey = await apiKeyFor(site, { gatewayUrl, secrets });
+  const simulatorUrl = settings.upstream === undefined ? providerUrl : undefined;
+  const changed = (): void => {
+    ready.clockOffsetMs = clock.offsetMs;
+    folder.writeJson("ready.json", ready);
+  };
+  const control = await startControl(devnetCommands({ chains, deployment, clock, services, simulatorUrl, changed }));
+  site.closing.addEventListener("abort", control.close);
   const ready: ReadyFile = {
     gatewayUrl,
     apiKey,
@@ -145,6 +173,8 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
       activated: each === wallet,
     })),
     provider: { url: providerUrl },
+    clockOffsetMs: clock.offsetMs,
+    control: control.address,
   };
   const curl = curlLine(ready, await exampleModel(gatewayUrl));
   folder.writeJson("ready.json", ready);
@@ -153,7 +183,7 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
 
 /** The simulator; or, if the user has named a provider, that one. */
 async function startUpstream(site: Site): Promise<{ url: string; gatewaySettings: Record<string, string> }> {
-  const { options, settings, folder, processes, ports } = site;
+  const { options, settings, folder, processes, ports, clock } = site;
   if (settings.upstream !== undefined) return { url: settings.upstream.url, gatewaySettings: {} };
   options.onProgress?.("Starting the provider simulator ...");
   const { providerKey: key, providerAdminKey: adminKey } = loadSecrets(folder);
@@ -161,6 +191,7 @@ async function startUpstream(site: Site): Promise<{ url: string; gatewaySettings
     port: ports.PROVIDER_PORT,
     key,
     adminKey,
+    clock,
     logFile: folder.file("provider.log"),
     environment: options.environment,
   });
@@ -169,7 +200,7 @@ async function startUpstream(site: Site): Promise<{ url: string; gatewaySettings
 
 /** The key of an earlier start while it is good, else a new one, with its account's credit there. */
 async function apiKeyFor(
-  { options, folder, settings }: Site,
+  { options, folder, settings, clock }: Site,
   { gatewayUrl, secrets }: { gatewayUrl: string; secrets: Secrets },
 ): Promise<string> {
   const { apiKey } = secrets;
@@ -177,7 +208,13 @@ async function apiKeyFor(
   options.onProgress?.("Activating 25 dollars and signing for an API key ...");
   const [wallet] = wallets;
   if (wallet === undefined) throw new DevnetError("There is no wallet.");
-  const made = await requestApiKey({ gatewayUrl, chainId: settings.chainIds.primary, wallet, name: "devnet" });
+  const made = await requestApiKey({
+    gatewayUrl,
+    chainId: settings.chainIds.primary,
+    wallet,
+    name: "devnet",
+    now: clock.now(),
+  });
   await awaitCredit(gatewayUrl, made);
   folder.writeJson("secrets.json", { ...secrets, apiKey: made });
   return made;

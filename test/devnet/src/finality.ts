@@ -5,6 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
  * a transaction and none otherwise; the empty blocks for finality and for the time come from here.
  */
 export type Finality = {
+  /** Makes the next block at this time (seconds since the epoch), and makes it final. */
+  goTo(timestamp: number): Promise<void>;
   /** Stops it, and saves once more. */
   stop(): Promise<void>;
 };
@@ -29,10 +31,14 @@ const EMPTY_TRANSACTIONS_ROOT = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996ca
 export type FinalityOptions = {
   rpcUrl: string;
   mine(blocks: number): Promise<void>;
+  /** The next block has this time, and later ones follow from it. */
+  setNextTimestamp(timestamp: number): Promise<void>;
   /** Whether a transaction makes a block at once. It waits for one while not. */
   setAutomine(isOn: boolean): Promise<void>;
   save(): Promise<void>;
   onError(error: unknown): void;
+  /** The devnet's time, which says when midnight is. The machine's when absent. */
+  now?(): number;
   /** In place of the usual bounds. */
   idleBlocks?: { leastMs: number; mostMs: number };
 };
@@ -43,7 +49,16 @@ export type FinalityOptions = {
  * are saved.
  */
 export async function keepFinal(options: FinalityOptions): Promise<Finality> {
-  const { rpcUrl, mine, setAutomine, save, onError, idleBlocks = IDLE_BLOCKS } = options;
+  const {
+    rpcUrl,
+    mine,
+    setNextTimestamp,
+    setAutomine,
+    save,
+    onError,
+    now = Date.now,
+    idleBlocks = IDLE_BLOCKS,
+  } = options;
   let unsaved = 0;
   let unsavedIdle = 0;
   let isTimeDue = false;
@@ -51,11 +66,15 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
   let running: Promise<void> | undefined;
   let crowded = Promise.withResolvers<void>();
 
-  async function finalize(): Promise<void> {
+  async function finalize(timestamp?: number): Promise<void> {
     // A state is told in pieces: a block that came between them would be in one and not in the other.
     await setAutomine(false);
     unsaved = 0;
     crowded = Promise.withResolvers();
+    if (timestamp !== undefined) {
+      await setNextTimestamp(timestamp);
+      await mine(1);
+    }
     await save();
     await mine(FINALITY_DEPTH);
     await save();
@@ -115,16 +134,26 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
 
   /** A day's capacity counts only at a block of that day, so a quiet chain makes blocks at midnight. */
   function onMidnight(): void {
-    midnight = atNextMidnight(onMidnight);
+    midnight = atNextMidnight(now(), onMidnight);
     finalizeSoon();
   }
 
   // The timers begin after the first save: two at a time would write the same file.
   await finalize();
   let idle = setTimeout(onIdle, idleBlocks.leastMs);
-  let midnight = atNextMidnight(onMidnight);
+  let midnight = atNextMidnight(now(), onMidnight);
   const heads = await subscribe(rpcUrl, onHead);
   return {
+    async goTo(timestamp) {
+      while (running !== undefined) await running;
+      running = finalize(timestamp).finally(() => {
+        running = undefined;
+        work();
+      });
+      await running;
+      clearTimeout(midnight);
+      midnight = atNextMidnight(now(), onMidnight);
+    },
     async stop() {
       stopped = true;
       clearTimeout(midnight);
@@ -137,8 +166,8 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
   };
 }
 
-function atNextMidnight(callback: () => void): NodeJS.Timeout {
-  return setTimeout(callback, DAY_MS - (Date.now() % DAY_MS) + CLOCK_SKEW_MS);
+function atNextMidnight(nowMs: number, callback: () => void): NodeJS.Timeout {
+  return setTimeout(callback, DAY_MS - (nowMs % DAY_MS) + CLOCK_SKEW_MS);
 }
 
 /** Calls back with the transactions' root of every new block. */

@@ -22,6 +22,7 @@ const FILES = [
   "ready.json",
   "secrets.json",
   "deployment.json",
+  "clock.json",
   "primary.json",
   "secondary1.json",
   "secondary2.json",

@@ -1,7 +1,8 @@
 import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
 import { zeroAddress } from "viem";
 import type { Chain } from "./chain.ts";
-import { startChild } from "./child.ts";
+import { type Child, startChild } from "./child.ts";
+import { clockEnvironment, type DevnetClock } from "./clock.ts";
 import { type ChainDeployment, contract } from "./deployment.ts";
 import type { Processes } from "./processes.ts";
 import { privateKeyOf, roles } from "./wallets.ts";
@@ -16,22 +17,27 @@ type OwnSite = {
   databaseFile: string;
 };
 export type GatewayOptions = OwnSite & {
+  clock: DevnetClock;
   logFile: string;
   /** The user's own settings and those of the upstream. */
   environment: Readonly<Record<string, string | undefined>>;
 };
 
-/** Starts the gateway in a process of its own; resolves to its URL when it listens. */
-export async function startGateway(processes: Processes, options: GatewayOptions): Promise<string> {
-  const { environment, logFile } = options;
+/** Starts the gateway in a process of its own; resolves when it listens. */
+export async function startGateway(processes: Processes, options: GatewayOptions): Promise<Child> {
+  const { environment, logFile, clock } = options;
   const own = ownSettings(options);
   const child = processes.start({
     name: "gateway",
     script: new URL("../../../hosts/node/src/main.ts", import.meta.url),
-    environment: { CHAIN_POLL_MS: "500", SETTLER_INTERVAL_MS: "10000", ...environment, ...own },
+    environment: {
+      ...{ CHAIN_POLL_MS: "500", SETTLER_INTERVAL_MS: "10000" },
+      ...{ ...environment, ...own, ...clockEnvironment(clock) },
+    },
     logFile,
   });
-  return child.says((line) => (line.startsWith('{"event":"listening"') ? own.BASE_URL : undefined));
+  await child.says((line) => (line.startsWith('{"event":"listening"') ? true : undefined));
+  return child;
 }
 
 /** Settings that say something of the provider. What they say can be looked at before there is a chain. */

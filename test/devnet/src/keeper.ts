@@ -1,4 +1,6 @@
 import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
+import type { Child } from "./child.ts";
+import { clockEnvironment, type DevnetClock } from "./clock.ts";
 import type { Processes } from "./processes.ts";
 import type { RelayerOptions } from "./relayer.ts";
 import { privateKeyOf, roles } from "./wallets.ts";
@@ -8,8 +10,11 @@ const DAILY_BUDGET_WEI = 10n ** 18n;
 const MIN_PAYMENT = 1_000_000n;
 
 /** Starts what flushes, books, delivers, pays, converts and buys, in a process of its own; resolves when it works. */
-export async function startKeeper(processes: Processes, options: RelayerOptions): Promise<void> {
-  const { chains, deployment, folder, environment } = options;
+export async function startKeeper(
+  processes: Processes,
+  options: RelayerOptions & { clock: DevnetClock },
+): Promise<Child> {
+  const { chains, deployment, folder, environment, clock } = options;
   folder.writeJson("keeper.json", {
     databaseFile: folder.file("keeper.sqlite"),
     pollMs: 2_000,
@@ -27,8 +32,10 @@ export async function startKeeper(processes: Processes, options: RelayerOptions)
       ...environment,
       KEEPER_FILE: folder.file("keeper.json"),
       KEEPER_KEY: privateKeyOf(roles.keeper),
+      ...clockEnvironment(clock),
     },
     logFile: folder.file("keeper.log"),
   });
   await child.says((line) => (line.startsWith('{"event":"keeping"') ? true : undefined));
+  return child;
 }

@@ -7,6 +7,8 @@ export type Processes = {
   /** Resolves to the first failure. Never, if there is none. */
   readonly failure: Promise<DevnetError>;
   start(program: Program): Child;
+  /** Ends a child while the others go on. */
+  end(child: Child): Promise<void>;
   fail(error: DevnetError): void;
   /** What is to be done before a child is stopped. */
   beforeStop(child: Child, work: () => Promise<void>): void;
@@ -21,6 +23,7 @@ export function createProcesses(): Processes {
   const children: Child[] = [];
   const lastWork = new Map<Child, () => Promise<void>>();
   const failed = Promise.withResolvers<DevnetError>();
+  const endedAlone = new Set<Child>();
   let stopping: Promise<void> | undefined;
 
   async function stopAll(): Promise<void> {
@@ -37,9 +40,14 @@ export function createProcesses(): Processes {
       const child = startChild(program);
       children.push(child);
       void child.ended.then((error) => {
-        if (stopping === undefined) failed.resolve(error);
+        if (stopping === undefined && !endedAlone.has(child)) failed.resolve(error);
       });
       return child;
+    },
+    async end(child) {
+      endedAlone.add(child);
+      await child.stop(GRACE_MS);
+      children.splice(children.indexOf(child), 1);
     },
     fail: failed.resolve,
     beforeStop: (child, work) => void lastWork.set(child, work),

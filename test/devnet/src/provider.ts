@@ -1,17 +1,20 @@
 import { randomInt } from "node:crypto";
+import type { DevnetClock } from "./clock.ts";
+import { DevnetError } from "./devnet-error.ts";
 import type { Processes } from "./processes.ts";
 
 export type ProviderOptions = {
   port: number;
   key: string;
   adminKey: string;
+  clock: DevnetClock;
   logFile: string;
   environment: Readonly<Record<string, string | undefined>>;
 };
 
 /** Starts the provider simulator in a process of its own; resolves to its API's URL. */
 export async function startProvider(processes: Processes, options: ProviderOptions): Promise<string> {
-  const { port, key, adminKey, logFile, environment } = options;
+  const { port, key, adminKey, clock, logFile, environment } = options;
   const child = processes.start({
     name: "provider simulator",
     script: new URL("../../provider-simulator/src/main.ts", import.meta.url),
@@ -24,12 +27,27 @@ export async function startProvider(processes: Processes, options: ProviderOptio
       PORT: String(port),
       MASTER_KEY: key,
       ADMIN_KEY: adminKey,
+      CLOCK_OFFSET_MS: String(clock.offsetMs),
       // Answers' ids come from it, and must not come again after another start.
       SEED: String(randomInt(1, 2 ** 32)),
     },
     logFile,
   });
   return child.says((line) => /^provider simulator ready at (\S+)$/.exec(line)?.[1]);
+}
+
+/** Gives the simulator the devnet's time. It goes on: what it has billed, and its keys, are in its memory. */
+export function setProviderTime(url: string, { offsetMs }: Pick<DevnetClock, "offsetMs">): Promise<void> {
+  return configure(url, { clockOffsetMs: offsetMs });
+}
+
+async function configure(url: string, settings: Record<string, unknown>): Promise<void> {
+  const response = await fetch(new URL("/__simulator/config", url), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(settings),
+  });
+  if (!response.ok) throw new DevnetError(`The provider simulator refused: ${await response.text()}`);
 }
 
 /** What the gateway is told of the simulator. */

@@ -1,5 +1,6 @@
 import type { Stablecoin } from "@inference/contracts/deploy";
 import type { Address } from "viem";
+import type { ControlAddress } from "./control.ts";
 
 /** What `ready.json` holds, from when all runs until it is stopped. */
 export type ReadyFile = {
@@ -12,6 +13,10 @@ export type ReadyFile = {
   contracts: Record<string, Record<string, Address>>;
   wallets: { address: Address; privateKey: `0x${string}`; activated: boolean }[];
   provider: { url: string };
+  /** What the devnet's time is ahead of the machine's, in milliseconds. */
+  clockOffsetMs: number;
+  /** Where `npm run devnet` reaches the devnet. */
+  control: ControlAddress;
 };
 
 /** A command that works when it is pasted into a shell. */

@@ -1,0 +1,185 @@
+import { deepEqual, equal, fail, match, ok, rejects } from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { type Address, createPublicClient, createWalletClient, erc20Abi, http, maxUint256, parseAbi } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { foundry } from "viem/chains";
+import { ask } from "./ask.ts";
+import { requestApiKey } from "./customer.ts";
+import { goToNextDay } from "./day.ts";
+import { type Devnet, startDevnet } from "./devnet.ts";
+import { FAUCET } from "./faucet.ts";
+import { readBlock } from "./testing/api.ts";
+import { anyPorts, deployedFolder, temporaryFolder } from "./testing/launch.ts";
+import { walletOn } from "./testing/wallet.ts";
+import { wallets } from "./wallets.ts";
+
+/** What `npm run devnet` asks of a devnet that runs. */
+const folder = deployedFolder();
+const start = () => startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } });
+const DAY_SECONDS = 86_400;
+let devnet: Devnet;
+
+before(async () => {
+  devnet = await start();
+});
+after(async () => {
+  await devnet?.stop();
+  folder.remove();
+});
+
+test("the faucet gives an address gas, dollars and staking tokens on every chain", async () => {
+  const to = "0x00000000000000000000000000000000000000fa";
+  const lines = await run("faucet", to);
+  equal(lines.length, 3);
+  for (const { name, rpcUrl, stablecoin } of devnet.ready.chains) {
+    const { symbol, decimals } = stablecoin;
+    ok(lines.includes(`${name}: 10 coins for gas, 10000 ${symbol}, 1000 staking tokens.`), lines.join());
+    const reader = createPublicClient({ transport: http(rpcUrl) });
+    const balance = (token: string) =>
+      reader.readContract({ address: at(name, token), abi: erc20Abi, functionName: "balanceOf", args: [to] });
+    equal(await reader.getBalance({ address: to }), FAUCET.coins * 10n ** 18n);
+    equal(await balance("stablecoin"), FAUCET.dollars * 10n ** BigInt(decimals));
+    equal(await balance("stakingToken"), FAUCET.stakingTokens * 10n ** 18n);
+  }
+  await rejects(run("faucet", "0x12"), /0x12 is not an address/);
+});
+
+test("the token is bought with the swap router beside its market", async () => {
+  const account = privateKeyToAccount(devnet.ready.wallets[4]?.privateKey ?? "0x");
+  const options = { chain: foundry, transport: http(devnet.ready.chains[0]?.rpcUrl) };
+  const reader = createPublicClient({ ...options, pollingInterval: 20 });
+  const writer = createWalletClient({ ...options, account });
+  const [tokenIn, tokenOut] = [at("primary", "stablecoin"), at("primary", "inferenceToken")];
+  const router = at("primary", "swapRouter");
+  const amountIn = 1_000_000n;
+  const approval = { address: tokenIn, abi: erc20Abi, functionName: "approve", args: [router, amountIn] } as const;
+  await reader.waitForTransactionReceipt({ hash: await writer.writeContract(approval) });
+  const swap = { tokenIn, tokenOut, fee: 500, recipient: account.address, deadline: maxUint256 };
+  const limits = { amountIn, amountOutMinimum: 990_000n, sqrtPriceLimitX96: 0n };
+  const abi = parseAbi([
+    "struct Swap { address tokenIn; address tokenOut; uint24 fee; address recipient; uint256 deadline; uint256 amountIn; uint256 amountOutMinimum; uint160 sqrtPriceLimitX96; }",
+    "function exactInputSingle(Swap swap) payable returns (uint256 amountOut)",
+  ]);
+  const call = { address: router, abi, functionName: "exactInputSingle", args: [{ ...swap, ...limits }] } as const;
+  await reader.waitForTransactionReceipt({ hash: await writer.writeContract(call) });
+  const bought = await walletOn(devnet.ready, "primary", 4).tokens();
+  ok(bought >= 990_000n && bought < 1_000_000n, String(bought));
+});
+
+test("the chains and the gateway go to the next day together, and yesterday's charge becomes final", async () => {
+  const { gatewayUrl, apiKey, chains } = devnet.ready;
+  const before = await times();
+  const answer = await fetch(`${gatewayUrl}/api/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sim-small", messages: [{ role: "user", content: "Hello" }], max_tokens: 8 }),
+  });
+  const { id } = (await answer.json()) as { id: string };
+  const yesterday = Math.floor(Math.max(...before) / DAY_SECONDS);
+
+  const [line = ""] = await run("day");
+  const midnight = (yesterday + 1) * DAY_SECONDS;
+  ok(line.startsWith(`It is ${new Date(midnight * 1_000).toISOString()} on the three chains`), line);
+  for (const time of await times()) ok(time >= midnight && time < midnight + 60, `${time} is not after ${midnight}`);
+  for (const { rpcUrl } of chains) ok((await readBlock(rpcUrl, "finalized")).timestamp >= midnight, "final today");
+  ok(Math.abs(devnet.ready.clockOffsetMs - (midnight * 1_000 - Date.now())) < 60_000);
+  const { headers } = await fetch(`${devnet.ready.provider.url}/models`);
+  equal(new Date(headers.get("x-venice-timestamp") ?? 0).getTime() >= midnight * 1_000, true, "and the provider");
+
+  // The gateway's time: a message that is signed with the machine's is of another day.
+  const key = { gatewayUrl, chainId: chains[0]?.chainId ?? 0, wallet: wallets[2] as never, name: "today" };
+  await rejects(requestApiKey({ ...key, now: Date.now() }), /made no API key/);
+  match(await requestApiKey({ ...key, now: devnetNow() }), /^ik_/);
+
+  type Settlement = { status: string; batch: number };
+  const settlement = () => read<{ settlement: Settlement }>(`/api/v1/generation?id=${id}`);
+  await eventually(async () => (await settlement()).settlement.status === "final", 60_000);
+  const batch = await read<{ day: number | string; status: string }>(
+    `/api/v1/batches/${(await settlement()).settlement.batch}`,
+  );
+  equal(dayOf(batch.day), yesterday);
+});
+
+test("a devnet that continues is still at its day, and commands of the one before are answered in clear words", async () => {
+  const { clockOffsetMs } = devnet.ready;
+  const kept = devnet.ready;
+  await devnet.stop();
+  await rejects(run("day"), /^DevnetError: No devnet is running in .*: start one with npm start/);
+  writeFileSync(join(folder.path, "ready.json"), JSON.stringify(kept));
+  await rejects(run("day"), /^DevnetError: No devnet is running in /, "what a killed devnet left");
+  devnet = await start();
+  equal(devnet.ready.clockOffsetMs, clockOffsetMs);
+  for (const time of await times()) ok(Math.abs(time * 1_000 - devnetNow()) < 60_000);
+  equal((await fetch(devnet.ready.control.url, { method: "POST" })).status, 401, "for who can read ready.json alone");
+});
+
+test("a chain that is not local is taken to no other day, and nothing is stopped for it", async () => {
+  const foreign = { chainId: 8453, timestamp: () => Promise.reject(), goTo: () => Promise.reject() };
+  const clock = { now: Date.now, offsetMs: 0, set: () => fail("the clock was set") };
+  const services = { start: () => Promise.reject(), during: () => Promise.reject(new Error("stopped")) };
+  await rejects(goToNextDay({ chains: [foreign], clock, services }), /Only local chains .* not 8453/);
+});
+
+test("the program says what it takes", async () => {
+  const program = fileURLToPath(new URL("command.ts", import.meta.url));
+  const empty = temporaryFolder();
+  const env = { ...process.env, DEVNET_DIR: empty.path };
+  const attempt = (...args: string[]) =>
+    promisify(execFile)(process.execPath, [program, ...args], { env }).then(
+      ({ stdout }) => stdout,
+      ({ stderr }: { stderr: string }) => stderr,
+    );
+  const said = await Promise.all([attempt("day"), attempt("night"), attempt("faucet"), attempt("--help")]);
+  match(said[0] ?? "", /^No devnet is running in .*\n$/);
+  match(said[1] ?? "", /^npm run devnet -- takes one of day, faucet.*, not night\.\n$/);
+  match(said[2] ?? "", /^npm run devnet -- takes faucet <address>, not faucet\.\n$/);
+  match(said[3] ?? "", /^npm run devnet -- day /);
+  empty.remove();
+});
+
+test("a process with an offset has another now, and no other moment", async () => {
+  const shifted = fileURLToPath(new URL("shifted-clock.ts", import.meta.url));
+  const code =
+    "console.log(JSON.stringify([Date.now(), +new Date(), new Date(5).getTime(), new Date() instanceof Date]))";
+  const env = { ...process.env, DEVNET_CLOCK_OFFSET_MS: "86400000" };
+  const { stdout } = await promisify(execFile)(process.execPath, ["--import", shifted, "-e", code], { env });
+  const [now = 0, made = 0, moment, isDate] = JSON.parse(stdout) as [number, number, number, boolean];
+  for (const time of [now, made]) ok(Math.abs(time - Date.now() - 86_400_000) < 60_000);
+  deepEqual([moment, isDate], [5, true]);
+});
+
+async function run(command: string, ...args: string[]): Promise<string[]> {
+  const lines: string[] = [];
+  await ask(folder.path, { command, args, say: (line) => lines.push(line) });
+  return lines;
+}
+
+function at(chain: string, name: string): Address {
+  const address = devnet.ready.contracts[chain]?.[name];
+  ok(address !== undefined, name);
+  return address;
+}
+
+function times(): Promise<number[]> {
+  return Promise.all(devnet.ready.chains.map(async ({ rpcUrl }) => (await readBlock(rpcUrl, "latest")).timestamp));
+}
+
+function devnetNow(): number {
+  return Date.now() + devnet.ready.clockOffsetMs;
+}
+
+async function read<T>(path: string): Promise<T> {
+  const { gatewayUrl, apiKey } = devnet.ready;
+  const response = await fetch(`${gatewayUrl}${path}`, { headers: { authorization: `Bearer ${apiKey}` } });
+  return ((await response.json()) as { data: T }).data;
+}
+
+function dayOf(day: number | string): number {
+  return typeof day === "number" ? day : Math.floor(Date.parse(day) / (DAY_SECONDS * 1_000));
+}

@@ -1,0 +1,67 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { oneLine } from "./devnet-error.ts";
+
+/** Where a running devnet takes commands: for whoever can read `ready.json`. */
+export type ControlAddress = { url: string; token: string };
+
+/** Does what is asked and says in lines what it did. Throws `DevnetError`. */
+export type Command = (args: readonly string[], say: (line: string) => void) => Promise<void>;
+
+/** One of these lines is an answer's last. */
+export type Ending = { done: true } | { error: string };
+
+const MAX_BODY_BYTES = 4_096;
+
+/**
+ * Takes `POST` with `{ command, args }` and answers with a JSON text a line, then an {@link Ending}. Commands run one
+ * after the other.
+ */
+export async function startControl(
+  commands: Readonly<Record<string, Command>>,
+): Promise<{ address: ControlAddress; close(): void }> {
+  const token = randomBytes(24).toString("hex");
+  let last: Promise<void> = Promise.resolve();
+  const server = createServer((request, response) => {
+    if (!isBearer(request.headers.authorization, token)) return void response.writeHead(401).end();
+    let body = "";
+    request.setEncoding("utf8").on("data", (piece: string) => {
+      body += piece;
+      if (body.length > MAX_BODY_BYTES) request.destroy();
+    });
+    request.on("end", () => {
+      const write = (line: string | Ending): void => void response.write(`${JSON.stringify(line)}\n`);
+      last = last.then(() => run(body, write).finally(() => response.end()));
+    });
+  });
+
+  async function run(body: string, write: (line: string | Ending) => void): Promise<void> {
+    try {
+      const { command, args } = JSON.parse(body) as { command: string; args: string[] };
+      const asked = Object.hasOwn(commands, command) ? commands[command] : undefined;
+      if (asked === undefined) throw new Error(`there is no command ${command}`);
+      await asked(args, write);
+      write({ done: true });
+    } catch (error) {
+      write({ error: oneLine(error) });
+    }
+  }
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: { url: `http://127.0.0.1:${port}`, token },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function isBearer(header: string | undefined, token: string): boolean {
+  const [given, wanted] = [Buffer.from(header ?? ""), Buffer.from(`Bearer ${token}`)];
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}

@@ -1,0 +1,61 @@
+import { fundDollars, LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
+import { fundLocalToken } from "@inference/contracts/local-token";
+import { receiptOf } from "@inference/contracts/receipt";
+import { type Address, createPublicClient, createWalletClient, getAddress, http, isAddress, parseEther } from "viem";
+import { foundry } from "viem/chains";
+import type { Chains } from "./chains.ts";
+import { contract, type Deployment } from "./deployment.ts";
+import { DevnetError } from "./devnet-error.ts";
+import { roles } from "./wallets.ts";
+
+/** What an address gets on every chain at each call. */
+export const FAUCET = {
+  /** Of the chain's coin. */
+  coins: 10n,
+  /** Of the chain's stablecoin. */
+  dollars: 10_000n,
+  /** Of the staking-derived token: each unit staked gives one dollar of inference a day. */
+  stakingTokens: 1_000n,
+} as const;
+
+/** Gives `text`, an address, gas, dollars and staking tokens on every chain. Throws {@link DevnetError}. */
+export async function fund(
+  { chains, deployment }: { chains: Chains; deployment: Deployment },
+  { text, say }: { text: string; say(line: string): void },
+): Promise<void> {
+  if (!isAddress(text))
+    throw new DevnetError(
+      `${text} is not an address: 0x and 40 hexadecimal digits, in lower case or with a right checksum.`,
+    );
+  const to = getAddress(text);
+  await Promise.all(
+    LOCAL_CHAIN_NAMES.map(async (name) => {
+      await fundOn(chains[name].rpcUrl, { chainId: chains[name].chainId, deployment: deployment[name], to });
+      say(resultLine(name, deployment));
+    }),
+  );
+}
+
+async function fundOn(
+  rpcUrl: string,
+  { chainId, deployment, to }: { chainId: number; deployment: Deployment[LocalChainName]; to: Address },
+): Promise<void> {
+  const { deployer: issuer } = roles;
+  const chain = { ...foundry, id: chainId };
+  const writer = createWalletClient({ account: issuer, chain, transport: http(rpcUrl) });
+  const reader = createPublicClient({ chain, transport: http(rpcUrl), pollingInterval: 5 });
+  await receiptOf(reader, await writer.sendTransaction({ to, value: parseEther(String(FAUCET.coins)) }));
+  const site = {
+    chain: { chainId, rpcUrl },
+    stablecoin: contract(deployment, "stablecoin"),
+    stablecoinDecimals: deployment.stablecoin.decimals === 18 ? 18 : 6,
+  } as const;
+  await fundDollars(site, { issuer, to, dollars: FAUCET.dollars });
+  const amount = parseEther(String(FAUCET.stakingTokens));
+  await fundLocalToken({ rpcUrl, token: contract(deployment, "stakingToken"), issuer, to, amount });
+}
+
+function resultLine(name: LocalChainName, deployment: Deployment): string {
+  const { symbol } = deployment[name].stablecoin;
+  return `${name}: ${FAUCET.coins} coins for gas, ${FAUCET.dollars} ${symbol}, ${FAUCET.stakingTokens} staking tokens.`;
+}
