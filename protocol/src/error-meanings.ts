@@ -40,7 +40,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   method_not_allowed: "The path does not take this method: the `allow` header has those that it takes.",
   request_timeout: "The body did not arrive in time: send it again over a faster connection.",
   request_too_large: "The body is larger than the endpoint accepts: send less in one request.",
-  unsupported_media_type: "The body is not JSON: send it with `content-type: application/json`.",
+  unsupported_media_type:
+    "The body is not JSON: send it with `content-type: application/json`, plain or in gzip, br or zstd.",
   idempotency_in_progress: "The first request with this `Idempotency-Key` has not ended: ask again in a second.",
   idempotency_completed:
     "The request with this `Idempotency-Key` was served and its answer is not kept: read the receipt instead of asking again.",

@@ -7,12 +7,13 @@ import { makeBlocks } from "../inference/requests/write-json.ts";
 import { joinBytes } from "../join-bytes.ts";
 import type { Sender } from "../limits/held-bodies.ts";
 import type { GatewayContext } from "./context.ts";
+import { decodeBody } from "./decode-body.ts";
 import type { SenderProof } from "./sender-proof.ts";
 
 /**
  * Reads a request's body as JSON, within a size and a time. A body above `parsedBodyBytes` is parsed in its own turn of
- * the event loop, one above `smallBodyBytes` in pieces. Errors: 415 for another media type or an encoded body, 413
- * above the size, 408 after the time, 503 if memory is short, 400 for anything but JSON in UTF-8.
+ * the event loop, one above `smallBodyBytes` in pieces. Errors: 415 for another media type or encoding, 413 above
+ * the size, decoded, 408 after the time, 503 if memory is short, 400 for anything but JSON in UTF-8.
  *
  * @param proof Required before a body of more than `unprovenBodyBytes` is parsed, and while memory is scarce before
  *   anything is read.
@@ -45,13 +46,11 @@ async function readBytes(context: GatewayContext, maxBytes: number, proof: Sende
   if (mediaType !== "application/json") {
     fail("unsupported_media_type", "Send a JSON body with `Content-Type: application/json`.");
   }
-  const encoding = req.header("content-encoding");
-  if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
-    fail("unsupported_media_type", "Send the body without a Content-Encoding.");
-  }
+  const encoding = req.header("content-encoding")?.trim().toLowerCase() ?? "identity";
   const announced = Number(req.header("content-length") ?? Number.NaN);
   if (announced > maxBytes) tooLarge(maxBytes);
-  if (!(announced <= limits.smallBodyBytes)) return readCounting(context, maxBytes, proof);
+  const isSmall = encoding === "identity" && announced <= limits.smallBodyBytes;
+  if (!isSmall) return readCounting(context, maxBytes, encoding, proof);
   const proven = proof?.require(announced);
   if (proven !== undefined) await proven;
   return [new Uint8Array(await readAnnounced(context, announced))];
@@ -76,15 +75,17 @@ function readAnnounced(context: GatewayContext, length: number): Promise<ArrayBu
 
 /**
  * Reads a large body, or one of unknown length. Bytes count when they arrive, so announcing them takes no memory. They
- * are gathered in blocks, so single bytes take no more memory than others.
+ * are gathered in blocks, so single bytes take no more memory than others. Of an encoded body the decoded bytes count.
  */
 async function readCounting(
   context: GatewayContext,
   maxBytes: number,
+  encoding: string,
   proof: SenderProof | null,
 ): Promise<Uint8Array[]> {
-  const reader = context.req.raw.body?.getReader();
-  if (reader === undefined) return [];
+  const { body } = context.req.raw;
+  if (body === null) return [];
+  const reader = (encoding === "identity" ? body : decodeBody(body, encoding)).getReader();
   const held = context.get("held");
 
   async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array[]> {
@@ -97,7 +98,7 @@ async function readCounting(
         // The sender is known now: what was read so far counts as theirs.
         held.take(0, senderOf(context));
       }
-      const { done, value } = await reader.read().catch(brokenOff);
+      const { done, value } = await reader.read().catch(encoding === "identity" ? brokenOff : failed);
       if (done) return blocks.end();
       length += value.length;
       if (length > maxBytes) tooLarge(maxBytes);
@@ -143,6 +144,10 @@ function withinTime<T>(context: GatewayContext, reading: Promise<T>): Promise<T>
       },
     );
   });
+}
+
+function failed(error: unknown): never {
+  return error instanceof GatewayError ? fail(error.detail.code, error.detail.message) : brokenOff();
 }
 
 function brokenOff(): never {
