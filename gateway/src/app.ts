@@ -83,7 +83,8 @@ function counted(gateway: Gateway, { path, endpoint }: Served): Handler {
 const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
 function notFound(context: GatewayContext, path = context.req.path): Response {
-  const message = `${context.req.method} ${path.slice(0, MAX_SHOWN)} does not exist.`;
+  const instead = path.endsWith("/completions") ? " For text, send `messages` to /v1/chat/completions." : "";
+  const message = `${context.req.method} ${path.slice(0, MAX_SHOWN)} does not exist.${instead}`;
   return errorResponse(context, new GatewayError({ code: "not_found", message }));
 }
 

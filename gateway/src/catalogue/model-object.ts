@@ -1,8 +1,9 @@
-import type { AttoUsd, Model, Price, TokenRates } from "@inference/protocol/model";
+import type { AttoUsd, Model, ModelFeatures, Price, TokenRates } from "@inference/protocol/model";
 import { formatDecimal } from "@inference/protocol/money";
 
 /**
- * A model as GET /models lists it: OpenAI's four fields, and prices as exact decimal strings in dollars per unit.
+ * A model as GET /models lists it: OpenAI's four fields, those that Anthropic's client has besides (`display_name`,
+ * `created_at`, `max_input_tokens`, `max_tokens`), and prices as exact decimal strings in dollars per unit.
  * `prompt` and `completion` are per token, and "0" where something else is charged: `character`, or `image`,
  * which is one price or a table by resolution.
  */
@@ -15,7 +16,12 @@ export function toModelObject(model: Model): Record<string, unknown> {
     owned_by: model.ownedBy,
     type: price.kind === "speech" ? "tts" : price.kind,
     ...(features.name === undefined ? {} : { name: features.name }),
+    display_name: features.name ?? model.id,
+    created_at: new Date(Math.min(model.created, MAX_CREATED_S) * 1000).toISOString(),
     context_length: model.contextTokens,
+    max_input_tokens: model.contextTokens,
+    max_tokens: model.maxOutputTokens,
+    ...(price.kind === "text" ? { supported_parameters: supportedParameters(features) } : {}),
     pricing: pricing(price),
     top_provider: { context_length: model.contextTokens, max_completion_tokens: model.maxOutputTokens },
     features: Object.fromEntries(
@@ -24,6 +30,20 @@ export function toModelObject(model: Model): Record<string, unknown> {
         .map(([key, value]) => [snakeCase(key), value]),
     ),
   };
+}
+
+/** The last second of the year 9999. */
+const MAX_CREATED_S = 253_402_300_799;
+
+/** The chat fields that the model takes, by the names that catalogues of many models use. */
+function supportedParameters({ supportsTools, supportsReasoning, supportsResponseSchema }: ModelFeatures): string[] {
+  return [
+    ...["max_tokens", "max_completion_tokens", "temperature", "top_p", "stop", "seed"],
+    ...["frequency_penalty", "presence_penalty"],
+    ...(supportsTools === true ? ["tools", "tool_choice"] : []),
+    ...(supportsReasoning === true ? ["reasoning", "reasoning_effort"] : []),
+    ...(supportsResponseSchema === true ? ["response_format", "structured_outputs"] : []),
+  ];
 }
 
 /** Finds a model by the operator's alias, else by its id; undefined if it is not served. */

@@ -21,10 +21,8 @@ export function requireCredential(context: GatewayContext, wanted: Wanted = "key
 
 /** The same for public endpoints: undefined without a credential. An invalid one is still 401. */
 export function presentedCredential(context: GatewayContext, wanted: Wanted = "key"): VerifiedCredential | undefined {
-  const header = context.req.header("authorization");
-  if (header === undefined) return undefined;
-  const text = /^bearer[ \t]+(\S{1,512})[ \t]*$/i.exec(header)?.[1];
-  if (text === undefined) missing(wanted);
+  const text = presentedToken(context, wanted);
+  if (text === undefined) return undefined;
   const credential = context.get("gateway").credentials.verify(text);
   if (credential !== undefined) return credential;
   if (/^i[sa]_/.test(text))
@@ -35,11 +33,25 @@ export function presentedCredential(context: GatewayContext, wanted: Wanted = "k
   );
 }
 
+/**
+ * The credential's text: the bearer token, else the `x-api-key` that clients of other APIs send; undefined without
+ * either. Throws 401 if it is malformed.
+ */
+export function presentedToken(context: GatewayContext, wanted: Wanted = "key"): string | undefined {
+  const bearer = context.req.header("authorization");
+  const header = bearer ?? context.req.header("x-api-key");
+  if (header === undefined) return undefined;
+  return (bearer === undefined ? TOKEN : BEARER).exec(header)?.[1] ?? missing(wanted);
+}
+
+const BEARER = /^bearer[ \t]+(\S{1,512})[ \t]*$/i;
+const TOKEN = /^[ \t]*(\S{1,512})[ \t]*$/;
+
 function missing(wanted: Wanted): never {
   return fail("missing_credentials", howToSend[wanted]);
 }
 
 const howToSend: Record<Wanted, string> = {
-  key: "Send your API key as `Authorization: Bearer <key>`.",
+  key: "Send your API key as `Authorization: Bearer <key>` or as `x-api-key: <key>`.",
   session: "Sign in with POST /auth and send its token as `Authorization: Bearer <token>`.",
 };

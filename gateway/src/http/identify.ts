@@ -6,7 +6,7 @@ import type { VerifiedCredential } from "../auth/credentials.ts";
 import { type KnownCredential, readCredential } from "../inference/funding.ts";
 import { credentialError } from "../inference/refusal.ts";
 import type { GatewayContext } from "./context.ts";
-import { presentedCredential, requireCredential, type Wanted } from "./credential.ts";
+import { presentedCredential, presentedToken, requireCredential, type Wanted } from "./credential.ts";
 
 /** An API key, after it was looked up in its partition. */
 export type KeyHolder = { account: Address; partition: Partition; keyId: string };
@@ -87,12 +87,7 @@ export async function requireSessionToken(
     await lookUpCredential(context, credential);
     notASession();
   }
-  const [, token = ""] =
-    context.req
-      .header("authorization")
-      ?.trim()
-      .split(/[ \t]+/) ?? [];
-  return { token, credential };
+  return { token: presentedToken(context, "session") ?? "", credential };
 }
 
 function notASession(): never {

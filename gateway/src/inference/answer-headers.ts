@@ -3,7 +3,7 @@ import type { Order } from "./requests/order.ts";
 
 /** The headers of an answer: ours, and nothing of the provider's. */
 export function answerHeaders(request: InferenceRequest, order: Order, contentType: string): Record<string, string> {
-  const headers: Record<string, string> = { ...request.headers, "content-type": contentType };
+  const headers: Record<string, string> = { ...request.headers, ...order.headers, "content-type": contentType };
   if (order.ignored.length > 0) headers["x-ignored-parameters"] = order.ignored.join(", ");
   return headers;
 }

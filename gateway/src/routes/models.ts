@@ -26,7 +26,10 @@ export const listModels = endpoint({
     const { gateway } = context.var;
     const { models } = gateway.prices.current();
     const text = lists.get(models) ?? (await gateway.slicedWork.run("models", writeList(gateway, models)));
-    return context.body(text, 200, { "content-type": "application/json" });
+    // Codex has a list of its own kind. An empty one leaves its presets as they are.
+    const isCodex = context.req.query("client_version") !== undefined;
+    const answer = isCodex ? `{"models":[],${text.slice(1)}` : text;
+    return context.body(answer, 200, { "content-type": "application/json" });
   },
 });
 
@@ -40,13 +43,17 @@ function* writeList({ config }: Gateway, models: ReadonlyMap<string, Model>): Ge
   if (known !== undefined) return known;
   const { aliases } = config.upstream;
   const written: string[] = [];
+  const ids: string[] = [];
   for (const id of [...[...models.keys()].filter((id) => !Object.hasOwn(aliases, id)), ...Object.keys(aliases)]) {
     const model = describeModel(aliases, models, id);
     if (model === undefined) continue;
     written.push(JSON.stringify(model));
+    ids.push(id);
     if (written.length % MODELS_AT_ONCE === 0) yield;
   }
-  const text = `{"object":"list","data":[${written.join(",")}]}`;
+  const [first = null, last = null] = [ids[0], ids.at(-1)];
+  const page = JSON.stringify({ object: "list", has_more: false, first_id: first, last_id: last });
+  const text = `${page.slice(0, -1)},"data":[${written.join(",")}]}`;
   lists.set(models, text);
   return text;
 }

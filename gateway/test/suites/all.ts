@@ -13,6 +13,7 @@ import { testFreeModel } from "./free-model.ts";
 import { testIdempotency } from "./idempotency.ts";
 import { testLargeBodies } from "./large-bodies.ts";
 import { testLimits } from "./limits.ts";
+import { testOtherClients } from "./other-clients.ts";
 import { testRefusedKey } from "./refused-key.ts";
 import { testSecrets } from "./secrets.ts";
 import { testTime } from "./time.ts";
@@ -32,6 +33,7 @@ export function testGateway(start: StartHost): void {
   testFreeModel(start);
   testRefusedKey(start);
   testCatalogueReads(start);
+  testOtherClients(start);
   testIdempotency(start);
   testActivity(start);
   testForgetting(start);

@@ -80,12 +80,24 @@ export const modelAnswer = z.looseObject({
   created: z.int(),
   owned_by: z.string(),
   type: z.enum(modelTypes),
+  display_name: z.string(),
+  created_at: time,
+  max_input_tokens: z.int().nullable().describe("The same as `context_length`."),
+  max_tokens: z.int().nullable().describe("The most that the model writes."),
+  supported_parameters: z.array(z.string()).optional().describe("Of a chat model: fields of a request that it takes."),
   alias_of: z.string().optional().describe("The model that this is another name of."),
   context_length: z.int().nullable(),
   pricing: jsonObject.describe("Exact decimal strings in dollars, per token, character or image."),
 });
 
-export const modelsAnswer = z.strictObject({ object: z.literal("list"), data: z.array(modelAnswer) });
+export const modelsAnswer = z.strictObject({
+  object: z.literal("list"),
+  has_more: z.literal(false).describe("The list is complete."),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+  models: z.array(z.never()).optional().describe("Empty; there if `client_version` was sent, as Codex does."),
+  data: z.array(modelAnswer),
+});
 
 export const modelNamesAnswer = z.strictObject({
   object: z.literal("list"),

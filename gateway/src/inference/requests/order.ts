@@ -14,6 +14,8 @@ export type Order = {
   /** Names of harmless fields that were dropped; shown in `x-ignored-parameters`. */
   ignored: readonly string[];
   quote: Quote;
+  /** Headers of the answer that say how the request was read. */
+  headers?: Readonly<Record<string, string>>;
 };
 
 /** An order, with the body to send: JSON, written anew from what was parsed. */

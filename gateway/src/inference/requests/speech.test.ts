@@ -33,6 +33,13 @@ test("what the model does not speak is refused with what it does", () => {
   refused(() => order({ stream_format: "sse" }), "unsupported_parameter", "stream_format");
 });
 
+test("a voice of OpenAI's that the model has not is its default voice, and the answer says which", () => {
+  const { upstreamBody, headers } = order({ voice: "alloy" });
+  assert.deepEqual([JSON.parse(upstreamBody).voice, headers], ["a", { "x-voice": "a" }]);
+  assert.equal(order({ voice: "b" }).headers, undefined);
+  assert.equal(JSON.parse(order({}).upstreamBody).voice, undefined);
+});
+
 test("input is from 1 to 4096 characters", () => {
   assert.equal(order({ input: "x".repeat(4096) }).quote.maxNanoUsd, 4096 * 3000);
   for (const input of ["", "x".repeat(4097), 5, undefined]) refused(() => order({ input }), "invalid_request", "input");

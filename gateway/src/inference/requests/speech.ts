@@ -1,4 +1,5 @@
 import { fail } from "@inference/protocol/errors";
+import type { ModelFeatures } from "@inference/protocol/model";
 import { MAX_SPEECH_CHARACTERS, MAX_SPEECH_PROMPT_CHARACTERS, speechRequest } from "@inference/protocol/wire/speech";
 import { quoteSpeech } from "../../pricing/quote-speech.ts";
 import { checkListed } from "./check-listed.ts";
@@ -32,10 +33,10 @@ export function* parseSpeechOrder(body: unknown, context: OrderContext): Generat
   const request = validate(speechRequest, known, refusals);
   checkLength("input", request.input, MAX_SPEECH_CHARACTERS, context);
   checkLength("prompt", request.prompt, MAX_SPEECH_PROMPT_CHARACTERS, context);
-  const { voices, formats } = model.features;
-  if (voices !== undefined) checkListed("voice", request.voice, voices, model.id);
+  const { formats } = model.features;
+  const voice = voiceOf(request.voice, model.features, model.id);
   if (formats !== undefined) checkListed("response_format", request.response_format, formats, model.id);
-  const { upstreamBody } = yield* writeBody({ ...request, model: model.id }, context.texts);
+  const { upstreamBody } = yield* writeBody({ ...request, voice, model: model.id }, context.texts);
   return {
     upstreamPath: "/audio/speech",
     upstreamBody,
@@ -43,6 +44,7 @@ export function* parseSpeechOrder(body: unknown, context: OrderContext): Generat
     stream: false,
     includeUsage: false,
     ignored,
+    ...(voice === request.voice || voice === undefined ? {} : { headers: { "x-voice": voice } }),
     quote: quoteSpeech({
       snapshotId: context.snapshot.id,
       price: model.price,
@@ -50,6 +52,24 @@ export function* parseSpeechOrder(body: unknown, context: OrderContext): Generat
     }),
   };
 }
+
+/**
+ * The voice to send. Programs name one of OpenAI's voices, because its API requires one. If the model has none of that
+ * name, it speaks in its default voice.
+ */
+function voiceOf(requested: string | undefined, features: ModelFeatures, id: string): string | undefined {
+  const { voices, defaultVoice = voices?.[0] } = features;
+  if (voices === undefined) return requested;
+  const isOpenAis = requested !== undefined && openAiVoices.has(requested) && !voices.includes(requested);
+  if (isOpenAis && defaultVoice !== undefined) return defaultVoice;
+  checkListed("voice", requested, voices, id);
+  return requested;
+}
+
+const openAiVoices: ReadonlySet<string> = new Set([
+  ...["alloy", "ash", "ballad", "cedar", "coral", "echo", "fable"],
+  ...["marin", "nova", "onyx", "sage", "shimmer", "verse"],
+]);
 
 /** The schema has checked short texts. Long ones are checked here, because their stand-ins are shorter. */
 function checkLength(param: string, text: string | undefined, most: number, { texts }: OrderContext): void {
