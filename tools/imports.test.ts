@@ -151,7 +151,8 @@ const outside = [
   /\bset(Timeout|Interval|Immediate)\b|\bAbortSignal\.timeout\b|\bqueueMicrotask\b/,
   /(?<!\.|\{ )\bfetch\(|\bnew WebSocket\b/,
   /\bMath\.random\b|\b(getRandomValues|randomUUID|randomBytes)\b/,
-  /\bprocess\.|\bnode:(?!crypto)/,
+  // These three compute only.
+  /\bprocess\.|\bnode:(?!crypto|stream|zlib)/,
 ];
 
 for (const folder of ["protocol", "gateway", "chain"]) {
