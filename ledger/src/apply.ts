@@ -10,6 +10,7 @@ import { checkpoint, inquire, orphan, release, reserve, settle } from "./hold.ts
 import { gatherUses, journal, returnUses } from "./journal.ts";
 import { createKey, revokeKey, rollKey, setKeyTerms, updateKey } from "./key.ts";
 import type { Partition } from "./partition.ts";
+import { debit } from "./posted.ts";
 import { consumeNonce, openSession, revokeSession, setCapacity } from "./session.ts";
 import type { Change, ReadRows } from "./tables.ts";
 
@@ -88,6 +89,8 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
       return setCapacity(draft, command);
     case "credit":
       return credit(draft, command);
+    case "debit":
+      return debit(draft, command);
     case "createKey":
       return createKey(draft, command);
     case "updateKey":

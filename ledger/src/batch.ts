@@ -21,17 +21,17 @@ export function openBatch(draft: Draft, command: CommandOf<"openBatch">): ReplyO
   const previous = draft.get("batch", batchId(batch - 1));
   if (batch !== 1 && previous?.state !== "settled") return { status: "conflict" };
   const nothing = { root: null, uses: 0, amountNanoUsd: 0, firstUse: null, lastUse: null };
-  const unsettled = { transactions: 0, settledBy: null, block: null, settledAt: null };
+  const unsettled = { transactions: 0, settledBy: null, block: null, settledAt: null, entries: null };
   draft.put("batch", { id: batchId(batch), state: "open", journal, openedAt, ...nothing, ...unsettled });
   return { status: "open" };
 }
 
 export function buildBatch(draft: Draft, command: CommandOf<"buildBatch">): ReplyOf<CommandOf<"buildBatch">> {
-  const { root, uses, amountNanoUsd, firstUse, lastUse } = command;
+  const { root, uses, amountNanoUsd, firstUse, lastUse, entries = null } = command;
   const row = find(draft, command);
   if (row === undefined) return { status: "conflict" };
   if (row.state !== "open") return { status: row.root === root && row.state !== "rejected" ? "built" : "conflict" };
-  draft.put("batch", { ...row, state: "built", root, uses, amountNanoUsd, firstUse, lastUse });
+  draft.put("batch", { ...row, state: "built", root, uses, amountNanoUsd, firstUse, lastUse, entries });
   return { status: "built" };
 }
 
@@ -96,7 +96,7 @@ const ID_DIGITS = 12;
 const AFTER_ALL = ":";
 
 /** In the order of the numbers. */
-function batchId(batch: number): string {
+export function batchId(batch: number): string {
   return String(batch).padStart(ID_DIGITS, "0");
 }
 

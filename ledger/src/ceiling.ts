@@ -6,6 +6,7 @@ import type { Draft } from "./draft.ts";
 import { isUnresolved, repeatedReserve, repeatedResolve, tombstone, words } from "./hold.ts";
 import { CEILING_SHARE_PERCENT, MAX_CLOCK_SKEW_MS, OUTCOME_RETENTION_MS } from "./limits.ts";
 import { ceilingPartition } from "./partition.ts";
+import { nothingRead } from "./posted.ts";
 import type { BudgetRow, CounterRow, HoldRow } from "./tables.ts";
 
 /**
@@ -106,7 +107,7 @@ export function setCeiling(draft: Draft, command: CommandOf<"setCeiling">): Repl
   const { limitNanoUsd, lowered } = command;
   draft.put("budget", { id: "ceiling", window: "day", limitNanoUsd });
   if (lowered !== undefined) {
-    draft.put("cursor", { id: "cursor", ...lowered, lastActivationId: 0, totalActivated: "0" });
+    draft.put("cursor", { id: "cursor", ...lowered, ...nothingRead });
   }
   return { status: "set" };
 }

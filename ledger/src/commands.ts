@@ -1,5 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Window } from "@inference/protocol/window";
+import type { AccountCredit, SettledBatch } from "./settled-batch.ts";
 import type { HoldState, TransactionRow, UseRow } from "./tables.ts";
 
 /**
@@ -169,7 +170,15 @@ export type Commands = {
   };
   /** Chain: what the uses of an open batch come to. */
   buildBatch: {
-    command: { type: "buildBatch"; root: string; uses: number; amountNanoUsd: NanoUsd } & BatchName & UseRange;
+    command: {
+      type: "buildBatch";
+      root: string;
+      uses: number;
+      amountNanoUsd: NanoUsd;
+      /** `entriesDigest` of what it debits. Older versions do not send it. */
+      entries?: string;
+    } & BatchName &
+      UseRange;
     reply: { status: "built" | "conflict" };
   };
   /** Chain: a transaction was signed for a built batch. It may be sent once this is durable. */
@@ -215,6 +224,14 @@ export type Commands = {
   credit: {
     command: { type: "credit"; id: string; at: number; amountNanoUsd: NanoUsd; detail: string };
     reply: { status: "credited" | "conflict" | "too_much" };
+  };
+  /**
+   * Account: what a foreign batch debited on chain can no longer be spent here. Once for an id. Open holds stay good.
+   * After `too_much` it is delivered again: its credit is still on the way.
+   */
+  debit: {
+    command: { type: "debit"; id: string; at: number; amountNanoUsd: NanoUsd; detail: string };
+    reply: { status: "debited" | "conflict" | "too_much" };
   };
   createKey: {
     command: {
@@ -306,7 +323,7 @@ export type Commands = {
     command: { type: "revokeSession"; at: number; digest: string };
     reply: { status: "revoked" | "unknown" };
   };
-  /** Chain: everything activated up to a block, and the cursor with it. */
+  /** Chain: everything activated and debited up to a block, and the cursor with it. */
   advance: {
     command: {
       type: "advance";
@@ -315,6 +332,10 @@ export type Commands = {
       block: number;
       blockHash: string;
       activations: readonly Activation[];
+      /** The batches of these blocks. Older versions do not send them. */
+      batches?: readonly SettledBatch[];
+      /** Of each account in these blocks, its credit after the last event. */
+      credits?: readonly AccountCredit[];
     };
     reply: { status: "advanced" } | { status: "gap"; expected: string; got: string };
   };

@@ -64,6 +64,9 @@ test("activations move the cursor and their credits in one commit, a token unit 
     blockHash: "hash 10",
     lastActivationId: 2,
     totalActivated: "12",
+    lastBatchId: null,
+    totalDebitedNanoUsd: null,
+    foreignBatch: null,
   });
   assert.deepEqual(
     host.outbox().map(({ row }) => row.id),

@@ -4,6 +4,8 @@ import type { Activation, Commands, ReplyOf } from "./commands.ts";
 import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
 import { accountPartition } from "./partition.ts";
+import { gapInBatches, takeBatches } from "./posted.ts";
+import type { CursorRow } from "./tables.ts";
 
 /**
  * Activations, from the chain into accounts. The cursor and the deliveries are in one commit. A credit counts once for
@@ -12,7 +14,9 @@ import { accountPartition } from "./partition.ts";
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
 export function advance(draft: Draft, command: CommandOf<"advance">): ReplyOf<CommandOf<"advance">> {
-  const cursor = draft.get("cursor", "cursor");
+  const stored = draft.get("cursor", "cursor");
+  // A cursor of an older version does not count batches. All is read again, and each credit still counts once.
+  const cursor = stored?.lastBatchId === null && command.batches !== undefined ? undefined : stored;
   let lastActivationId = cursor?.lastActivationId ?? 0;
   let totalActivated = BigInt(cursor?.totalActivated ?? 0);
   if (command.block < (cursor?.block ?? 0)) {
@@ -22,8 +26,7 @@ export function advance(draft: Draft, command: CommandOf<"advance">): ReplyOf<Co
     if (command.blockHash !== cursor.blockHash) {
       return { status: "gap", expected: `block ${cursor.blockHash}`, got: `block ${command.blockHash}` };
     }
-    const last = command.activations.at(-1);
-    if (last?.id === lastActivationId && last.totalActivated === cursor.totalActivated) return { status: "advanced" };
+    if (isRepeated(cursor, command)) return { status: "advanced" };
   }
   for (const activation of command.activations) {
     const expected = `activation ${lastActivationId + 1}, ${totalActivated + BigInt(activation.amountToken)} in total`;
@@ -33,6 +36,8 @@ export function advance(draft: Draft, command: CommandOf<"advance">): ReplyOf<Co
       return { status: "gap", expected, got: `activation ${activation.id}, ${activation.totalActivated} in total` };
     }
   }
+  const gap = command.batches === undefined ? undefined : gapInBatches(draft, cursor, command);
+  if (gap !== undefined) return gap;
 
   // After this point the cursor moves.
   for (const activation of command.activations) deliverCredit(draft, command, activation);
@@ -43,8 +48,19 @@ export function advance(draft: Draft, command: CommandOf<"advance">): ReplyOf<Co
     blockHash,
     lastActivationId,
     totalActivated: totalActivated.toString(),
+    ...takeBatches(draft, cursor, command),
   });
   return { status: "advanced" };
+}
+
+/** Whether the cursor is what this command made of it. */
+function isRepeated(cursor: CursorRow, { activations, batches = [] }: CommandOf<"advance">): boolean {
+  const [activation, batch] = [activations.at(-1), batches.at(-1)];
+  if (activation === undefined && batch === undefined) return false;
+  const hasActivation = activation === undefined || activation.id === cursor.lastActivationId;
+  const isSameSum = activation === undefined || activation.totalActivated === cursor.totalActivated;
+  const hasBatch = batch === undefined || batch.id === cursor.lastBatchId;
+  return hasActivation && isSameSum && hasBatch;
 }
 
 export function credit(draft: Draft, command: CommandOf<"credit">): ReplyOf<CommandOf<"credit">> {

@@ -26,6 +26,7 @@ class RowDraft implements Draft {
   readonly deliveries: Delivery[] = [];
   readonly alerts: string[] = [];
   readonly #rows: Rows;
+  #byName: Map<string, Change> | undefined;
 
   constructor(rows: Rows) {
     this.#rows = rows;
@@ -51,13 +52,25 @@ class RowDraft implements Draft {
 
   #write(table: TableName, id: string, row: Row | null): void {
     const change = this.#find(table, id);
-    if (change === undefined) this.changes.push({ table, id, row } as Change);
-    else change.row = row;
+    if (change !== undefined) {
+      change.row = row;
+      return;
+    }
+    const added = { table, id, row } as Change;
+    this.changes.push(added);
+    this.#byName?.set(`${table} ${id}`, added);
   }
 
-  /** A command changes a few rows, and a search through them is cheaper than an index. */
+  /** Most commands change a few rows, and a search through them is cheaper than an index. */
   #find(table: TableName, id: string): Change | undefined {
+    if (this.changes.length > FEW) {
+      this.#byName ??= new Map(this.changes.map((change) => [`${change.table} ${change.id}`, change]));
+      return this.#byName.get(`${table} ${id}`);
+    }
     for (const change of this.changes) if (change.table === table && change.id === id) return change;
     return undefined;
   }
 }
+
+/** With more changes than this, they are found through an index. */
+const FEW = 32;

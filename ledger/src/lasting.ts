@@ -1,7 +1,17 @@
 import { isUnresolved } from "./hold.ts";
 import type { HoldRow, KeyRow, Row, TableName } from "./tables.ts";
 
-const WRITTEN_ONCE: ReadonlySet<TableName> = new Set(["receipt", "use", "credit", "claim", "batch", "transaction"]);
+const WRITTEN_ONCE: ReadonlySet<TableName> = new Set([
+  "receipt",
+  "use",
+  "credit",
+  "claim",
+  "batch",
+  "transaction",
+  "posted",
+  "onchain",
+  "debit",
+]);
 
 /** Whether a request may need a row again. A host does not keep other rows in memory. */
 export function staysInMemory(table: TableName, row: Row): boolean {

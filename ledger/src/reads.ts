@@ -7,6 +7,7 @@ import type { Claim, CredentialFault, Payer, UseRange } from "./commands.ts";
 import { batchUses, waitingUses } from "./journal.ts";
 import { type KeyUsage, keyUsage } from "./key-usage.ts";
 import { authenticate } from "./payer.ts";
+import { postedBefore } from "./posted.ts";
 import {
   answeredReceipt,
   type ReceiptPage,
@@ -16,7 +17,18 @@ import {
   type TotalQuery,
   totalPage,
 } from "./receipts.ts";
-import type { CreditRow, CursorRow, KeyRow, ReadRows, ReceiptRow, SessionRow, UseRow } from "./tables.ts";
+import type {
+  CreditRow,
+  CursorRow,
+  DebitRow,
+  KeyRow,
+  OnchainRow,
+  PostedRow,
+  ReadRows,
+  ReceiptRow,
+  SessionRow,
+  UseRow,
+} from "./tables.ts";
 
 /** The read side: queries of one partition, with their answers. */
 export type BudgetView = {
@@ -54,6 +66,12 @@ export type Queries = {
   /** Totals of receipts, in the order of their days. A short page need not be the last. */
   totals: { query: TotalQuery; answer: TotalPage };
   credits: { query: { type: "credits"; after?: string; limit: number }; answer: CreditRow[] };
+  /** Account: what was taken from the balance because the chain has no credit for it. */
+  debits: { query: { type: "debits"; after?: string; limit: number }; answer: DebitRow[] };
+  /** Chain: batches as the chain tells them, the newest first; those before one, or the last. */
+  posted: { query: { type: "posted"; before?: number; limit: number }; answer: (PostedRow & { batch: number })[] };
+  /** Chain: the credit of accounts on chain, in the order of their addresses. */
+  onchain: { query: { type: "onchain"; after?: string; limit: number }; answer: OnchainRow[] };
   cursor: { query: { type: "cursor" }; answer: CursorRow | null };
   /** The total of a day's journal. */
   journal: { query: { type: "journal" }; answer: { settledNanoUsd: NanoUsd } };
@@ -105,6 +123,12 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
       return totalPage(rows, query);
     case "credits":
       return rows.list("credit", query);
+    case "debits":
+      return rows.list("debit", query);
+    case "posted":
+      return postedBefore(rows, query.before ?? null, query.limit);
+    case "onchain":
+      return rows.list("onchain", query);
     case "cursor":
       return rows.get("cursor", "cursor") ?? null;
     case "journal":

@@ -90,7 +90,15 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
   total: { requests: true, chargeNanoUsd: true, promptTokens: true, completionTokens: true },
   use: { account: true, chargeNanoUsd: true, admittedAt: true, server: true, batch: true, offer: true },
   outbox: { target: true, command: true },
-  cursor: { block: true, blockHash: true, lastActivationId: true, totalActivated: true },
+  cursor: {
+    block: true,
+    blockHash: true,
+    lastActivationId: true,
+    totalActivated: true,
+    lastBatchId: true,
+    totalDebitedNanoUsd: true,
+    foreignBatch: true,
+  },
   gathering: { gatheredTo: true, batch: true, openedAt: true, firstUse: true, lastUse: true },
   batch: {
     state: true,
@@ -105,8 +113,21 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
     settledBy: true,
     block: true,
     settledAt: true,
+    entries: true,
   },
   transaction: { hash: true, raw: true, nonce: true, maxFeePerGasWei: true, day: true, signedAt: true },
+  posted: {
+    origin: true,
+    day: true,
+    root: true,
+    amountNanoUsd: true,
+    paidAfterNanoUsd: true,
+    totalDebitedNanoUsd: true,
+    block: true,
+    hash: true,
+  },
+  onchain: { creditNanoUsd: true },
+  debit: { amountNanoUsd: true, debitedAt: true, detail: true },
 };
 
 test("every table has the columns of its row, and SQLite has them too", () => {
@@ -186,8 +207,8 @@ test("a column that may not be null is not added where there are rows: it takes 
   assert.throws(() => database.exec(statement), /NOT NULL column/);
 });
 
-test("what tables and their columns take is what version 3 takes: its tables would refuse more, after it was answered", () => {
-  assert.equal(SCHEMA_VERSION, 3);
+test("what tables and their columns take is what version 4 takes: its tables would refuse more, after it was answered", () => {
+  assert.equal(SCHEMA_VERSION, 4);
   const words = tableNames.flatMap((table) =>
     columnsOf(table).flatMap(({ property, kind }) =>
       kind.startsWith("one of ") ? [`${table}.${property} ${kind}`] : [],
@@ -198,9 +219,10 @@ test("what tables and their columns take is what version 3 takes: its tables wou
     "hold.state one of open orphaned settled released refused",
     "key.window one of day month lifetime",
     "batch.state one of open built signed settled rejected",
+    "posted.origin one of ours foreign accepted",
   ]);
   assert.equal(MAX_NANO_USD, 9_000_000_000_000_000);
-  assert.equal(tableNames.length, 18);
+  assert.equal(tableNames.length, 21);
 });
 
 test("every state a hold can have is stored", () => {

@@ -1,6 +1,6 @@
 import { MAX_NANO_USD } from "@inference/protocol/money";
 import { windows } from "@inference/protocol/window";
-import { batchStates, holdStates, type TableName, type Tables } from "./tables.ts";
+import { batchOrigins, batchStates, holdStates, type TableName, type Tables } from "./tables.ts";
 
 /**
  * The SQLite schema of both hosts. Every table is STRICT, and every number is checked when it is stored: without that,
@@ -114,7 +114,15 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   outbox: { clustered: "partition", columns: { target: "text", command: "text" } },
   cursor: {
     clustered: "partition",
-    columns: { block: "integer", blockHash: "text", lastActivationId: "integer", totalActivated: "text" },
+    columns: {
+      block: "integer",
+      blockHash: "text",
+      lastActivationId: "integer",
+      totalActivated: "text",
+      lastBatchId: "integer?",
+      totalDebitedNanoUsd: "text?",
+      foreignBatch: "integer?",
+    },
   },
   gathering: {
     clustered: "partition",
@@ -135,6 +143,7 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
       settledBy: "text?",
       block: "integer?",
       settledAt: "integer?",
+      entries: "text?",
     },
   },
   transaction: {
@@ -148,6 +157,21 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
       signedAt: "integer",
     },
   },
+  posted: {
+    clustered: "partition",
+    columns: {
+      origin: `one of ${batchOrigins.join(" ")}`,
+      day: "text",
+      root: "text",
+      amountNanoUsd: "amount",
+      paidAfterNanoUsd: "amount",
+      totalDebitedNanoUsd: "text",
+      block: "integer",
+      hash: "text",
+    },
+  },
+  onchain: { clustered: "partition", columns: { creditNanoUsd: "amount" } },
+  debit: { clustered: "partition", columns: { amountNanoUsd: "amount", debitedAt: "integer", detail: "text" } },
 };
 
 export const tableNames = Object.keys(tableSchemas) as TableName[];
@@ -157,9 +181,9 @@ export const timeOrderedTables = tableNames.filter((table) => tableSchemas[table
 /**
  * The version that a database stores. In version 2 the newest rows may be in the host's log and not in their tables
  * yet, so a program for version 1 must not read them. Version 3 adds the
- * tables of batches.
+ * tables of batches, version 4 those of what the chain says of them.
  */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 /** The oldest version that is upgraded when it is opened. */
 const OLDEST_SCHEMA_VERSION = 1;
 

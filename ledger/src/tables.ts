@@ -172,7 +172,38 @@ export type BatchRow = {
   settledBy: string | null;
   block: number | null;
   settledAt: number | null;
+  /** `entriesDigest` of what it debits, once it is built. Null also for a batch of an older version. */
+  entries: string | null;
 };
+
+export const batchOrigins = ["ours", "foreign", "accepted"] as const;
+
+/** A batch as the events of the chain tell it, final. */
+export type PostedRow = {
+  /** Its number, with leading zeros. */
+  id: string;
+  /**
+   * `foreign`: this ledger did not post it, and has taken what it debited from the balances. `accepted`: the operator
+   * has rebuilt the books since.
+   */
+  origin: (typeof batchOrigins)[number];
+  /** The UTC day whose ceiling it was paid from. */
+  day: string;
+  root: string;
+  amountNanoUsd: number;
+  /** What all batches up to this one have debited on its day, and ever: a decimal string. */
+  paidAfterNanoUsd: number;
+  totalDebitedNanoUsd: string;
+  block: number;
+  /** Of the transaction. */
+  hash: string;
+};
+
+/** The credit of an account on the chain, after the last event that was read. Its id is the account's address. */
+export type OnchainRow = { id: string; creditNanoUsd: number };
+
+/** What was taken from a balance because the chain has no credit for it: by a foreign batch, or by a rebuild. */
+export type DebitRow = { id: string; amountNanoUsd: number; debitedAt: number; detail: string };
 
 /** A transaction that was signed for a batch, and may have been sent. */
 export type TransactionRow = {
@@ -205,6 +236,11 @@ export type CursorRow = {
   lastActivationId: number;
   /** The total of all activations, in token units. A decimal string, because it may exceed 2^53. */
   totalActivated: string;
+  /** The same of batches, in nano-dollars. Null: an older version read the chain, and it is read again. */
+  lastBatchId: number | null;
+  totalDebitedNanoUsd: string | null;
+  /** The first foreign batch that the operator has not accepted. */
+  foreignBatch: number | null;
 };
 
 export type Tables = {
@@ -226,6 +262,9 @@ export type Tables = {
   gathering: GatheringRow;
   batch: BatchRow;
   transaction: TransactionRow;
+  posted: PostedRow;
+  onchain: OnchainRow;
+  debit: DebitRow;
 };
 export type TableName = keyof Tables;
 export type Row = Tables[TableName];

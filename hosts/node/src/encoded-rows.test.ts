@@ -21,10 +21,16 @@ const places = [
   ["total", "requests chargeNanoUsd promptTokens completionTokens"],
   ["use", "account chargeNanoUsd admittedAt server batch"],
   ["outbox", "target command"],
-  ["cursor", "block blockHash lastActivationId totalActivated"],
+  ["cursor", "block blockHash lastActivationId totalActivated lastBatchId totalDebitedNanoUsd foreignBatch"],
   ["gathering", "gatheredTo batch openedAt firstUse lastUse"],
-  ["batch", "state journal openedAt root uses amountNanoUsd firstUse lastUse transactions settledBy block settledAt"],
+  [
+    "batch",
+    "state journal openedAt root uses amountNanoUsd firstUse lastUse transactions settledBy block settledAt entries",
+  ],
   ["transaction", "hash raw nonce maxFeePerGasWei day signedAt"],
+  ["posted", "origin day root amountNanoUsd paidAfterNanoUsd totalDebitedNanoUsd block hash"],
+  ["onchain", "creditNanoUsd"],
+  ["debit", "amountNanoUsd debitedAt detail"],
 ];
 
 test("tables and columns keep their places, by which rows in a log of an earlier version name them", () => {

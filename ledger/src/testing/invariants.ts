@@ -12,7 +12,7 @@ import type { WorldHost } from "./world.ts";
  *
  * | | |
  * |---|---|
- * | L1 | a balance's settled + held never exceeds what was credited |
+ * | L1 | a balance's settled + held never exceeds what was credited; at an admission, nor what of it is left |
  * | L2 | at an admission a key's settled + held, in the window of that time, is within its limit; a capacity's likewise |
  * | L3 | at an admission the day's settled + held is within the ceiling, and what its account holds within 20 % of it |
  * | L4 | every counter is the sum of its holds, receipts and uses, and there is no counter of anything else |
@@ -20,7 +20,7 @@ import type { WorldHost } from "./world.ts";
  * | L6 | delivered, every settled receipt of an account is one use of equal amount in the journal of its admission's day |
  * | L7 | an id's answer never changes |
  * | L8 | with every hold ended and every delivery done, nothing is held anywhere |
- * | L9 | a balance is the sum of its credits, each counted once |
+ * | L9 | a balance is the sum of its credits less that of its foreign debits, each counted once |
  * | L10 | rows hold strings, safe integers, amounts and null, each where it belongs (the host refuses others) |
  * | L11 | wherever a saga stops, the sweeper ends what it left, and account and ceiling agree to the nano-dollar |
  * | L12 | what is read is what is counted |
@@ -191,6 +191,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
           ? answer(rows, { type: "capacity", at: command.at })
           : answer(rows, { type: "key", keyId, at: command.at })?.budget;
       withinLimit(view, `L2: ${key}`);
+      if (keyId !== null) withinLimit(answer(rows, { type: "balance", at: command.at }), `L1: ${key}`);
       return;
     }
     withinLimit(answer(rows, { type: "ceiling", at: command.at }), `L3: ${key}`);
@@ -276,16 +277,18 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     assert.equal(rows.get("account", "account")?.keys ?? 0, rows.liveKeys().length, `L15: ${partition}`);
     const balance = answer(rows, { type: "balance", at: 0 });
     const credited = rows.list("credit", { limit: 100 }).reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0);
-    assert.equal(balance.limitNanoUsd, credited, `L9: ${partition}`);
-    assert.equal(credited, model.credited(partition), `L9: ${partition}`);
+    const debited = rows.list("debit", { limit: 100 }).reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0);
+    const limitNanoUsd = credited - debited;
+    assert.equal(balance.limitNanoUsd, limitNanoUsd, `L9: ${partition}`);
+    assert.equal(limitNanoUsd, model.credited(partition), `L9: ${partition}`);
     assert.ok(balance.settledNanoUsd + balance.heldNanoUsd <= credited, `L1: ${partition}`);
     const { settled, held } = model.spent(partition, "lifetime", 0);
-    const availableNanoUsd = credited - settled - held;
+    const availableNanoUsd = Math.max(0, limitNanoUsd - settled - held);
     assert.deepEqual(
       balance,
       {
         window: "lifetime",
-        limitNanoUsd: credited,
+        limitNanoUsd,
         settledNanoUsd: settled,
         heldNanoUsd: held,
         availableNanoUsd,

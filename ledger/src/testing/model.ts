@@ -36,6 +36,7 @@ export type Model = ReturnType<typeof makeModel>;
 export function makeModel() {
   let holds: ModelHold[] = [];
   const settled: Settled[] = [];
+  const debits: { account: Partition; id: string; amount: number }[] = [];
   const credits: { account: Partition; id: string; amount: number }[] = [];
   let keys: Key[] = [];
   const spentNonces = new Set<string>();
@@ -86,8 +87,18 @@ export function makeModel() {
     };
   }
 
-  const credited = (account: Partition) =>
-    sum(credits.filter((credit) => credit.account === account).map(({ amount }) => amount));
+  const of = (list: typeof credits, account: Partition) =>
+    sum(list.filter((one) => one.account === account).map(({ amount }) => amount));
+  /** What an account may spend in all: foreign debits are taken from it. */
+  const credited = (account: Partition) => of(credits, account) - of(debits, account);
+
+  function debit(account: Partition, { id, amountNanoUsd: amount }: CommandOf<"debit">): unknown {
+    const known = debits.find((one) => one.account === account && one.id === id);
+    if (known !== undefined) return { status: known.amount === amount ? "debited" : "conflict" };
+    if (amount > credited(account)) return { status: "too_much" };
+    debits.push({ account, id, amount });
+    return { status: "debited" };
+  }
 
   function fault(partition: Partition, { at, payer }: CommandOf<"reserve">): string | undefined {
     if (payer.kind === "session") {
@@ -347,6 +358,8 @@ export function makeModel() {
         if (known === undefined) credits.push({ account: partition, id: command.id, amount: command.amountNanoUsd });
         return { status: known === undefined || known.amount === command.amountNanoUsd ? "credited" : "conflict" };
       }
+      case "debit":
+        return debit(partition, command);
       case "setCeiling":
         ceiling = command.limitNanoUsd;
         return { status: "set" };

@@ -74,6 +74,10 @@ const operation = fc.oneof(
     arbitrary: fc.record({ op: fc.constant("credit" as const), who: index, id: fc.nat({ max: 5 }), amount }),
   },
   {
+    weight: 2,
+    arbitrary: fc.record({ op: fc.constant("debit" as const), who: index, id: fc.nat({ max: 5 }), amount }),
+  },
+  {
     weight: 4,
     arbitrary: fc.record({
       op: fc.constant("createKey" as const),

@@ -248,6 +248,12 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
           detail: "{}",
         });
         return;
+      case "debit":
+        await apply(pick(accounts, operation.who) ?? identity, {
+          ...{ type: "debit", id: `1:batch:${operation.id}`, at: clock.now, detail: "{}" },
+          amountNanoUsd: operation.amount * scale,
+        });
+        return;
       case "createKey": {
         const { window, limit, expiresIn, nonce } = operation;
         named += 1;
