@@ -1,0 +1,101 @@
+import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
+import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
+import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
+import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
+import type { Address } from "@inference/protocol/credential";
+import type { SecondaryBooks } from "@inference/protocol/dollars";
+import { type Abi, decodeFunctionResult, encodeFunctionData, pad, parseAbi } from "viem";
+import { isOpen, isUnsent, type MessageRecord } from "./bridge-messages.ts";
+import { type Block, callAt, type Hex, quantity } from "./chain-view.ts";
+import { type ChainClient, RpcError } from "./rpc.ts";
+
+/** The contracts of a chain that this module reads. The primary chain has a minter that books, the others an outbox. */
+export type BridgeAddresses = {
+  token: Address;
+  bridge: Address;
+  minter: Address | null;
+  outbox: Address | null;
+};
+
+type Chain = BridgeAddresses & { chainId: number; eid: number; client: ChainClient };
+
+/** The books of a secondary chain in a block of it and a block of the primary chain. */
+export async function readSecondaryBooks(
+  { primary, secondary }: { primary: Chain; secondary: Chain },
+  blocks: { primary: Block; secondary: Block },
+  known: { records: readonly MessageRecord[]; bookedToken: bigint },
+): Promise<SecondaryBooks> {
+  const { client, outbox } = secondary;
+  const inOutbox = <N extends "pending" | "pendingSince" | "lastFlushAt" | "flushed">(functionName: N) =>
+    call<bigint>(client, { to: outbox, abi: tokenBackingOutboxAbi, functionName }, blocks.secondary);
+  const supply = { to: secondary.token, abi: inferenceTokenAbi, functionName: "totalSupply" };
+  const line = { to: primary.minter, abi: tokenMinterAbi, functionName: "lineOf", args: [secondary.eid] };
+  const [supplyToken, outboxToken, pendingSince, lastFlush, flushedToken, [lineToken, giftedToken]] = await Promise.all(
+    [
+      call<bigint>(client, supply, blocks.secondary),
+      inOutbox("pending"),
+      inOutbox("pendingSince"),
+      inOutbox("lastFlushAt"),
+      inOutbox("flushed"),
+      call<readonly [bigint, bigint]>(primary.client, line, blocks.primary),
+    ],
+  );
+  const own = known.records.filter(({ sourceEid, destinationEid }) =>
+    [sourceEid, destinationEid].includes(secondary.eid),
+  );
+  const open = own.filter(isOpen);
+  const inFlightToken = sumOf(open);
+  const { bookedToken } = known;
+  const addsUp =
+    supplyToken + inFlightToken + giftedToken === lineToken + outboxToken + flushedToken - bookedToken &&
+    !own.some(isUnsent);
+  const times = open.flatMap(({ sent }) => sent?.at ?? []);
+  return {
+    chainId: secondary.chainId,
+    ...{ block: blocks.secondary.number, at: blocks.secondary.at },
+    ...{ supplyToken, lineToken, giftedToken, outboxToken, flushedToken, bookedToken, inFlightToken, addsUp },
+    outboxSince: outboxToken === 0n ? null : Number(pendingSince) * 1_000,
+    lastFlushAt: lastFlush === 0n ? null : Number(lastFlush) * 1_000,
+    waitingToken: sumOf(open.filter(({ waiting }) => waiting !== undefined)),
+    oldestMessageAt: times.length === 0 ? null : Math.min(...times),
+  };
+}
+
+/** LayerZero's endpoint keeps the hash of each message that the verifiers have attested, until it is delivered. */
+const endpointAbi = parseAbi([
+  "function inboundPayloadHash(address receiver, uint32 srcEid, bytes32 sender, uint64 nonce) view returns (bytes32)",
+]);
+
+/** Whether all verifiers have attested a message to this chain. */
+export async function isVerified({ client, bridge }: Chain, { sourceEid, sent }: MessageRecord): Promise<boolean> {
+  if (sent === undefined) return false;
+  const to = await call<Address>(client, { to: bridge, abi: tokenBridgeAbi, functionName: "endpoint" }, "latest");
+  // The bridge has one address on every chain.
+  const args = [bridge, sourceEid, pad(bridge), BigInt(sent.nonce)];
+  const inbound = { to, abi: endpointAbi, functionName: "inboundPayloadHash", args };
+  return BigInt(await call<Hex>(client, inbound, "latest")) !== 0n;
+}
+
+const GAS = 200_000;
+
+type View = { to: Address | null; abi: Abi; functionName: string; args?: readonly unknown[] };
+
+/** @throws ChainUnavailable if there is no such contract. */
+async function call<T>(client: ChainClient, view: View, block: Block | "latest"): Promise<T> {
+  const { to, functionName } = view;
+  try {
+    if (to === null) throw new TypeError("the settings name no such contract");
+    const data = encodeFunctionData({ ...view, args: view.args ?? [] });
+    const answer = await callAt(client, { to, data, gas: quantity(GAS) }, block);
+    return decodeFunctionResult({ ...view, data: answer }) as T;
+  } catch (error) {
+    if (error instanceof ChainUnavailable) throw error;
+    const why = error instanceof RpcError ? error.message : "its answer cannot be read";
+    throw new ChainUnavailable(`${functionName} of ${to}: ${why}`, { cause: error });
+  }
+}
+
+function sumOf(records: readonly MessageRecord[]): bigint {
+  return records.reduce((sum, { amountToken }) => sum + BigInt(amountToken), 0n);
+}
