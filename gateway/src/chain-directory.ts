@@ -14,6 +14,8 @@ export type KnownChain = {
   rpcUrl: string | null;
   /** The stablecoin that the minter takes. Its address is in `contracts`. */
   stablecoin: { decimals: number; symbol: string | null } | null;
+  /** A block before the first event of the contracts; 0 if the operator did not name one. */
+  startBlock: number;
   contracts: Readonly<Record<string, Address>>;
 };
 
@@ -39,6 +41,7 @@ const chain = z.object({
     .nullable()
     .default(null),
   stablecoin: stablecoin.nullable().default(null),
+  block: z.int().min(0).default(0),
   addresses: z.record(z.string().regex(/^[A-Za-z0-9]{1,64}$/), address),
 });
 
@@ -63,7 +66,7 @@ export function knownChains(
   primary: { chainId: number; contracts: Readonly<Record<string, Address>> },
   listed: readonly ListedChain[] | undefined,
 ): { chains: readonly KnownChain[]; problem?: string } {
-  const nothing = { name: null, eid: null, rpcUrl: null, stablecoin: null };
+  const nothing = { name: null, eid: null, rpcUrl: null, stablecoin: null, startBlock: 0 };
   const alone: KnownChain = { ...nothing, ...primary, role: "primary" };
   if (listed === undefined) return { chains: [alone] };
   const own = listed.find(({ chainId }) => chainId === primary.chainId);
@@ -75,8 +78,9 @@ export function knownChains(
       return { chains: [], problem: `has ${name} at ${other}, and the setting for it says ${address}` };
     }
   }
-  const known = ({ addresses, eid, ...chain }: ListedChain): KnownChain => ({
+  const known = ({ addresses, eid, block, ...chain }: ListedChain): KnownChain => ({
     ...chain,
+    startBlock: block,
     eid: eid === 0 ? null : eid,
     role: chain.chainId === primary.chainId ? "primary" : "secondary",
     contracts: addresses,

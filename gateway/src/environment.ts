@@ -1,5 +1,6 @@
 import type { LedgerClient } from "@inference/ledger/client";
 import type { ChainReader } from "@inference/protocol/chain-reader";
+import type { DollarView } from "@inference/protocol/dollars";
 import type { SettlerStatus } from "@inference/protocol/settler-status";
 import type { Timers } from "@inference/protocol/timers";
 
@@ -13,6 +14,8 @@ export type Environment = {
   ledger: LedgerClient;
   keyValue: KeyValueStore;
   chain: ChainReader;
+  /** Where the dollars of the secondary chains are; null until that was read. Absent: there is no node of any. */
+  dollars?: () => DollarView | null;
   /** What the settler is doing. Absent: this gateway has none, and nothing is posted. */
   settler?: () => SettlerStatus;
   upstream: UpstreamTransport;

@@ -123,6 +123,26 @@ for (const [what, chains, says] of [
   });
 }
 
+for (const [what, nodes, says] of [
+  ["no JSON", "http://node.test", /SECONDARY_RPC_URLS: must be a JSON object/],
+  ["no URL", { 10: "node.test" }, /SECONDARY_RPC_URLS/],
+  ["an unknown chain", { 12: "http://node.test" }, /SECONDARY_RPC_URLS: chain 12 is no secondary chain in CHAINS/],
+  ["the primary chain", { 1: "http://node.test" }, /SECONDARY_RPC_URLS: chain 1 is no secondary chain in CHAINS/],
+  [
+    "a chain whose contracts are not known",
+    { 10: "http://node.test" },
+    /SECONDARY_RPC_URLS: CHAINS has no \w+ on chain/,
+  ],
+] as const) {
+  test(`nodes of secondary chains with ${what} are refused, and the refusal says what is wrong`, () => {
+    const SECONDARY_RPC_URLS = typeof nodes === "string" ? nodes : JSON.stringify(nodes);
+    assert.throws(() => openWith({ ...listed(deployed), SECONDARY_RPC_URLS }), {
+      name: "SettingsError",
+      message: says,
+    });
+  });
+}
+
 test("a wallet signs in for the primary chain and for those that were added, and for no other", async () => {
   const alone = openWith({});
   assert.deepEqual((await alone.status()).chain_ids, [1]);

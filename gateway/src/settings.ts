@@ -4,6 +4,7 @@ import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
 import { chainList, type KnownChain, knownChains } from "./chain-directory.ts";
 import { defaultDrainMs, defaultRequestLimits, type GatewayConfig, limits } from "./config.ts";
+import { type FollowedChains, followedChains } from "./followed-chains.ts";
 import { largestShare } from "./limits/held-bodies.ts";
 import { fillRecordUrl } from "./upstream/record-url.ts";
 
@@ -132,6 +133,12 @@ export const gatewaySettings = z.object({
     .union([z.literal("finalized"), whole(100_000)], "must be `finalized` or a whole number of blocks")
     .default("finalized")
     .describe("When an activation is credited: `finalized`, or after this number of blocks, at the operator's risk."),
+  SECONDARY_RPC_URLS: json('{"8453":"https://node.example"}')
+    .pipe(z.record(z.string().regex(/^[1-9][0-9]*$/), httpUrl))
+    .default({})
+    .describe(
+      "RPC URLs of secondary chains in CHAINS, by chain id. With them, the status page has their books, and activations are shown on their way from there.",
+    ),
   WITNESS_RPC_URL: httpUrl
     .optional()
     .describe("RPC URL of a second, independent node. Nothing is credited unless both nodes agree."),
@@ -316,6 +323,7 @@ export function configOf(
       adminKey: settings.UPSTREAM_ADMIN_KEY ?? null,
     },
     chains,
+    followed: followedOf(settings, chains),
     settlement: { chainId: settings.PRIMARY_CHAIN_ID, address: settings.SETTLEMENT_ADDRESS },
     operator: {
       metricsToken: settings.METRICS_TOKEN ?? null,
@@ -356,6 +364,11 @@ function chainsOf(settings: GatewaySettings): readonly KnownChain[] {
   const primary = { chainId: settings.PRIMARY_CHAIN_ID, contracts: Object.fromEntries(named) };
   const { chains, problem } = knownChains(primary, settings.CHAINS);
   return problem === undefined ? chains : refuse([`CHAINS: ${problem}`]);
+}
+
+function followedOf(settings: GatewaySettings, chains: readonly KnownChain[]): FollowedChains | null {
+  const { followed, problem } = followedChains(chains, settings.PRIMARY_RPC_URL, settings.SECONDARY_RPC_URLS);
+  return problem === undefined ? followed : refuse([`SECONDARY_RPC_URLS: ${problem}`]);
 }
 
 export class SettingsError extends Error {

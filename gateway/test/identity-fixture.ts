@@ -69,10 +69,11 @@ const config: GatewayConfig = {
   heldAnswerBytes: 64 * 1024 * 1024,
   chains: [
     {
-      ...{ chainId: PRIMARY, role: "primary", name: null, eid: null, rpcUrl: null, stablecoin: null },
+      ...{ chainId: PRIMARY, role: "primary", name: null, eid: null, rpcUrl: null, stablecoin: null, startBlock: 0 },
       contracts: { inferenceSettlement: "0x00000000000000000000000000000000000000a1" },
     },
   ],
+  followed: null,
   operator: noLimits,
   request: defaultRequestLimits,
 };

@@ -109,6 +109,7 @@ describe("GET /api/v1/credits", () => {
       available: 9.999999999,
       available_nano_usd: 10 * USD - 1,
       pending: [],
+      on_their_way: [],
     });
   });
 

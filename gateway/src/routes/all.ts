@@ -1,3 +1,4 @@
+import { getActivations } from "./activations-address.ts";
 import { getActivity } from "./activity.ts";
 import { createSpeech } from "./audio-speech.ts";
 import { signIn, signOut } from "./auth.ts";
@@ -43,6 +44,7 @@ export const endpoints: readonly Endpoint[] = [
   getImageStyles,
   getModel,
   getCredits,
+  getActivations,
   getGeneration,
   getActivity,
   getOwnKey,

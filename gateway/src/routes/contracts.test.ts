@@ -13,10 +13,11 @@ const chains: KnownChain[] = [
   {
     ...{ chainId: 1, role: "primary", name: "main", eid: 30_101, rpcUrl: "https://node.example" },
     stablecoin: { decimals: 6, symbol: "USDC" },
+    startBlock: 0,
     contracts: { stablecoin: dollar, tokenMinter: minter },
   },
   {
-    ...{ chainId: 10, role: "secondary", name: null, eid: null, rpcUrl: null, stablecoin: null },
+    ...{ chainId: 10, role: "secondary", name: null, eid: null, rpcUrl: null, stablecoin: null, startBlock: 0 },
     contracts: { tokenMinter: minter },
   },
 ];

@@ -1,8 +1,7 @@
-import { ChainUnavailable } from "@inference/protocol/chain-reader";
-import type { Address } from "@inference/protocol/credential";
 import { creditsAnswer } from "@inference/protocol/wire/answers";
+import { toActivationObject } from "../activations/activation-object.ts";
+import { activationsOnTheirWay, pendingOf } from "../activations/on-their-way.ts";
 import { json, ok } from "../docs/operation.ts";
-import type { Gateway } from "../gateway.ts";
 import { requireAccount } from "../http/identify.ts";
 import { amounts } from "../http/money.ts";
 import { endpoint } from "./endpoint.ts";
@@ -30,22 +29,14 @@ export const getCredits = endpoint({
           reserved: balance.heldNanoUsd,
           available: balance.availableNanoUsd ?? 0,
         }),
-        pending: pending(gateway, account),
+        pending:
+          pendingOf(gateway, account)?.map(({ amountNanoUsd, block, transaction }) => ({
+            ...amounts({ amount: amountNanoUsd }),
+            block,
+            transaction,
+          })) ?? null,
+        on_their_way: activationsOnTheirWay(gateway, account)?.map(toActivationObject) ?? null,
       },
     });
   },
 });
-
-/** Null while the chain cannot be read, which is not the same as none. The balance is still known. */
-function pending({ environment }: Gateway, account: Address) {
-  try {
-    return environment.chain.pendingActivations(account).map(({ amountNanoUsd, block, transaction }) => ({
-      ...amounts({ amount: amountNanoUsd }),
-      block,
-      transaction,
-    }));
-  } catch (error) {
-    if (error instanceof ChainUnavailable) return null;
-    throw error;
-  }
-}

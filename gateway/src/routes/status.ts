@@ -1,4 +1,6 @@
 import { ceilingPartition } from "@inference/ledger/partition";
+import type { SecondaryBooks } from "@inference/protocol/dollars";
+import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import { statusAnswer } from "@inference/protocol/wire/answers";
 import manifest from "../../package.json" with { type: "json" };
 import { json, ok } from "../docs/operation.ts";
@@ -57,6 +59,8 @@ async function books(gateway: Gateway) {
   const read = await gateway.books.read();
   if (read === null) return null;
   const { block, at, backingNanoUsd, supplyNanoUsd, creditNanoUsd, owedNanoUsd, linesNanoUsd } = read;
+  const isBacked = backingNanoUsd === supplyNanoUsd + creditNanoUsd + owedNanoUsd + linesNanoUsd;
+  const chains = secondaryBooks(gateway);
   return {
     block,
     at: new Date(at).toISOString(),
@@ -67,7 +71,50 @@ async function books(gateway: Gateway) {
       owed: owedNanoUsd,
       lines: linesNanoUsd,
     }),
-    adds_up: backingNanoUsd === supplyNanoUsd + creditNanoUsd + owedNanoUsd + linesNanoUsd,
+    chains,
+    adds_up: everywhere([isBacked, ...chains.map((chain) => chain.adds_up)]),
+  };
+}
+
+/** False if one does not add up, null if one is not known. */
+function everywhere(each: readonly (boolean | null)[]): boolean | null {
+  if (each.includes(false)) return false;
+  return each.includes(null) ? null : true;
+}
+
+function secondaryBooks({ environment, config }: Gateway) {
+  const view = environment.dollars?.() ?? null;
+  const secondaries = config.chains.filter(({ role }) => role === "secondary");
+  return secondaries.map(({ chainId }) =>
+    secondaryObject(
+      chainId,
+      view?.chains.find((each) => each.chainId === chainId),
+    ),
+  );
+}
+
+function secondaryObject(chainId: number, books: SecondaryBooks | undefined) {
+  const nanoUsd = (name: keyof SecondaryBooks & `${string}Token`): bigint | null =>
+    books === undefined ? null : books[name] * NANO_USD_PER_TOKEN_UNIT;
+  const time = (at: number | null | undefined): string | null => (at == null ? null : new Date(at).toISOString());
+  return {
+    chain_id: chainId,
+    known: books !== undefined,
+    block: books?.block ?? null,
+    at: time(books?.at),
+    ...amounts({
+      supply: nanoUsd("supplyToken"),
+      line: nanoUsd("lineToken"),
+      gifted: nanoUsd("giftedToken"),
+      outbox: nanoUsd("outboxToken"),
+      flushed: nanoUsd("flushedToken"),
+      booked: nanoUsd("bookedToken"),
+      in_flight: nanoUsd("inFlightToken"),
+      waiting: nanoUsd("waitingToken"),
+    }),
+    outbox_since: time(books?.outboxSince),
+    oldest_message_at: time(books?.oldestMessageAt),
+    adds_up: books?.addsUp ?? null,
   };
 }
 

@@ -14,6 +14,7 @@ import { configOf, SettingsError } from "@inference/gateway/settings";
 import { makeBackground } from "./background.ts";
 import { makeSteadyClock } from "./clock.ts";
 import { fileOf, openDatabase } from "./database.ts";
+import { keepFollowing, openDollarFollower } from "./follow-dollars.ts";
 import { openKeyValue } from "./key-value.ts";
 import { openNodeLedger } from "./ledger.ts";
 import { listen } from "./listen.ts";
@@ -90,6 +91,10 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     onAlert: (message) => log("alert", "chain", { message }),
   });
   const settler = openSettler(settings, { ledger, client: chainClient });
+  const dollars =
+    config.followed === null
+      ? undefined
+      : openDollarFollower(config.followed, { settings, keyValue, clientOf: chainClientOf });
   const upstream = openUpstream(config.upstream.baseUrl);
   const background = makeBackground();
   const environment: Environment = {
@@ -104,6 +109,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       timers,
       watcher,
     }),
+    ...(dollars === undefined ? {} : { dollars: dollars.view }),
     ...(settler === undefined ? {} : { settler: settler.status }),
     upstream,
     log,
@@ -115,6 +121,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   const stopJobs = await startJobs(gateway, ledger.unresolvedHolds(), options.jobs);
   const stopPolling = keepPolling({ watcher, timers, intervalMs: settings.CHAIN_POLL_MS });
   const stopSettling = settler === undefined ? undefined : keepSettling(settler, settings.CHAIN_POLL_MS);
+  const stopFollowing = dollars === undefined ? undefined : keepFollowing(dollars, settings);
   const server = await listen(makeApp(gateway), settings);
   return {
     url: server.url,
@@ -125,6 +132,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       await stopJobs();
       await stopPolling();
       await stopSettling?.();
+      await stopFollowing?.();
       await upstream.close();
       await ledger.close();
       database.close();

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { errorTable } from "../errors.ts";
 import { modelTypes } from "./catalogue.ts";
+import { activationOnItsWay, secondaryBooks } from "./dollars.ts";
 import { address, amounts, amountsOrNull, anyAmounts, count, hash, nanoUsd, time, usd } from "./fields.ts";
 import { jsonObject } from "./json.ts";
 
@@ -262,7 +263,11 @@ export const creditsAnswer = z.strictObject({
     pending: z
       .array(z.strictObject({ ...amounts("amount"), block: count, transaction: z.string() }))
       .nullable()
-      .describe("Activations that are not final yet; null while the chain cannot be read."),
+      .describe("Activations on the primary chain that are not final yet; null while the chain cannot be read."),
+    on_their_way: z
+      .array(activationOnItsWay)
+      .nullable()
+      .describe("All activations on their way, from every chain that the gateway reads; null while it cannot be read."),
   }),
 });
 
@@ -360,7 +365,14 @@ export const statusAnswer = z.strictObject({
         block: count,
         at: time,
         ...anyAmounts("backing", "supply", "credit", "owed", "lines"),
-        adds_up: z.boolean().describe("Whether `backing` is the sum of `supply`, `credit`, `owed` and `lines`."),
+        chains: z.array(secondaryBooks).describe("The secondary chains."),
+        adds_up: z
+          .boolean()
+          .nullable()
+          .describe(
+            "Whether `backing` is the sum of `supply`, `credit`, `owed` and `lines`, and the books of every secondary " +
+              "chain add up. Null: what is known does, and a chain is not known.",
+          ),
       })
       .nullable()
       .describe("The contracts' books in the primary chain's latest block; null while the chain does not tell them."),

@@ -17,6 +17,7 @@ const fields =
 export const amounts = fields(usd, nanoUsd);
 export const amountsOrNull = fields(usd.nullable(), nanoUsd.nullable());
 export const anyAmounts = fields(usd, anyNanoUsd);
+export const anyAmountsOrNull = fields(usd.nullable(), anyNanoUsd.nullable());
 export const time = z.iso.datetime();
 export const count = z.int().min(0);
 export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);

@@ -66,6 +66,7 @@ export const expectedRoutes: readonly DocumentedRoute[] = [
   { method: "DELETE", path: "/api/v1/keys/{id}", use: "personal" },
   { method: "GET", path: "/api/v1/key", use: "reader" },
   { method: "GET", path: "/api/v1/credits", use: "account" },
+  { method: "GET", path: "/api/v1/activations/{address}", use: "public" },
   { method: "GET", path: "/api/v1/generation", use: "reader" },
   { method: "GET", path: "/api/v1/activity", use: "reader" },
   { method: "GET", path: "/api/v1/batches", use: "public" },

@@ -115,11 +115,15 @@ export function ownSettings({ port, secret, chains, deployment: { primary, ...ot
     SETTLER_PRIVATE_KEY: privateKeyOf(roles.settler),
     POOL_ADDRESS: contract(primary, "inferencePool"),
     REGISTRY_ADDRESS: contract(primary, "agentRegistry"),
+    SECONDARY_RPC_URLS: JSON.stringify({
+      [chains.secondary1.chainId]: chains.secondary1.rpcUrl,
+      [chains.secondary2.chainId]: chains.secondary2.rpcUrl,
+    }),
     CHAINS: JSON.stringify(
       LOCAL_CHAIN_NAMES.map((name) => {
-        const { contracts: addresses, layerZero, stablecoin } = { primary, ...others }[name];
+        const { block, contracts: addresses, layerZero, stablecoin } = { primary, ...others }[name];
         const { chainId, rpcUrl } = chains[name];
-        return { name, chainId, eid: layerZero.eid, rpcUrl, stablecoin, addresses };
+        return { name, chainId, eid: layerZero.eid, rpcUrl, stablecoin, block, addresses };
       }),
     ),
   };

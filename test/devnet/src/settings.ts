@@ -44,6 +44,7 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   POOL_ADDRESS: chainOfItsOwn,
   REGISTRY_ADDRESS: chainOfItsOwn,
   CHAINS: chainOfItsOwn,
+  SECONDARY_RPC_URLS: chainOfItsOwn,
   SETTLER_PRIVATE_KEY: chainOfItsOwn,
   BASE_URL: "npm start has its gateway on 127.0.0.1: set GATEWAY_PORT, or use npm run gateway",
   GATEWAY_SECRET: "npm start makes and keeps its own: unset it, or use npm run gateway",

@@ -1,11 +1,14 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, fail, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { LocalChainName } from "@inference/contracts/local-chains";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { eventually } from "@inference/protocol/testing/eventually";
-import type { Address } from "viem";
+import { statusAnswer } from "@inference/protocol/wire/answers";
+import { activationsAnswer } from "@inference/protocol/wire/dollars";
+import { type Address, createTestClient, createWalletClient, encodePacked, type Hex, http, keccak256, pad } from "viem";
+import { foundry } from "viem/chains";
 import { type Devnet, startDevnet } from "./devnet.ts";
 import { readCredits } from "./testing/api.ts";
 import { anyPorts, deployedFolder } from "./testing/launch.ts";
@@ -94,9 +97,37 @@ test("an activation above float and line waits for its dollars, which leave when
   // The last batch left less than an hour ago.
   await eventually(async () => (await waitingCount()) === 1);
   equal(await creditOf(there.account), 0n);
+  const waiting = await eventually(async () => {
+    const [activation] = await activationsTo(there.account);
+    return activation?.stage === "waiting" && activation;
+  });
+  deepEqual([waiting.source_chain_id, waiting.block], [there.chainId, null]);
+  equal(BigInt(waiting.amount_nano_usd), amount * 1_000n);
+  match(
+    waiting.waits_for ?? "",
+    /^The dollars of chain \d+ on the primary chain are \$[\d.]+, and it needs \$[\d.]+\./,
+  );
+  ok(Date.parse(waiting.due_at ?? "") > Date.parse(waiting.since ?? ""));
   await there.passTime(3_601);
   await eventually(async () => (await creditOf(there.account)) === amount * 1_000n, 30_000);
   await booksAgree();
+  const credited = await eventually(async () => {
+    const [activation] = await activationsTo(there.account);
+    return activation?.stage === "credited" && activation;
+  });
+  deepEqual([credited.guid, credited.waits_for, credited.due_at], [waiting.guid, null, null]);
+});
+
+test("a message that its chain never sent is in the status: the books do not add up", async () => {
+  const { chainId, account } = chain("secondary1", 4);
+  ok((await readStatus()).books?.adds_up);
+  await forge(chainId, encodePacked(["uint8", "address", "address", "uint96"], [1, account, account, DOLLAR]));
+  await eventually(async () => (await readStatus()).books?.adds_up === false);
+  const { books } = await readStatus();
+  deepEqual(
+    books?.chains.map(({ adds_up: addsUp }) => addsUp),
+    [false, true],
+  );
 });
 
 /** A chain as the wallet `index` uses it. */
@@ -137,7 +168,7 @@ async function waitingCount(): Promise<number> {
   return events.length;
 }
 
-/** I1a: on the primary chain, at any moment, to the nano-dollar. */
+/** I1a on the primary chain, at any moment, to the nano-dollar; and all books together, as the gateway says. */
 async function booksAgree(): Promise<void> {
   const books = await chain("primary", 0).reader.readContract({
     address: primaryContract("inferenceSettlement"),
@@ -145,4 +176,32 @@ async function booksAgree(): Promise<void> {
     functionName: "books",
   });
   deepEqual(books.backing, books.supply + books.credit + books.owed + books.lines);
+  const { books: told } = await readStatus();
+  deepEqual([told?.adds_up, told?.chains.map(({ known }) => known)], [true, [true, true]]);
+}
+
+async function readStatus() {
+  const answer = await fetch(`${devnet.ready.gatewayUrl}/api/v1/status`);
+  return statusAnswer.parse(await answer.json()).data;
+}
+
+async function activationsTo(account: Address) {
+  const answer = await fetch(`${devnet.ready.gatewayUrl}/api/v1/activations/${account}`);
+  return activationsAnswer.parse(await answer.json()).data.activations;
+}
+
+/** Delivers a message on the primary chain as LayerZero's endpoint does, which has none of it. */
+async function forge(srcEid: number, message: Hex): Promise<void> {
+  const { rpcUrl, chainId } = devnet.ready.chains[0] ?? fail();
+  const endpoint = primaryContract("layerZeroEndpoint");
+  const bridge = primaryContract("tokenBridge");
+  const options = { chain: { ...foundry, id: chainId }, transport: http(rpcUrl) };
+  const anvil = createTestClient({ ...options, mode: "anvil" });
+  await anvil.impersonateAccount({ address: endpoint });
+  await anvil.setBalance({ address: endpoint, value: 10n ** 18n });
+  const hash = await createWalletClient(options).writeContract({
+    ...{ account: endpoint, address: bridge, abi: tokenBridgeAbi, functionName: "lzReceive", gas: 1_000_000n },
+    args: [{ srcEid, sender: pad(bridge), nonce: 1_000_000n }, keccak256("0xf0"), message, bridge, "0x"],
+  });
+  equal((await chain("primary", 0).reader.waitForTransactionReceipt({ hash })).status, "success");
 }

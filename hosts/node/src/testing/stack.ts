@@ -112,6 +112,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       heldAnswerBytes: 128 * 1024 * 1024,
       request: { ...defaultRequestLimits, ...options.request },
       chains: [],
+      followed: null,
       operator: { ...noLimits, ...options.operator },
       upstream: {
         baseUrl: provider,
