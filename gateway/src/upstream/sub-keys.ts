@@ -59,9 +59,13 @@ export function makeSubKeys(
   };
 }
 
-/** Writes the limit's digits from the integer, without a float. */
+/**
+ * Writes the limit's digits from the integer, without a float. It bounds what the key takes from the account's daily
+ * allowance (`diem`), and what it takes from the paid balance (`usd`).
+ */
 function withLimit(terms: object, limitNanoUsd: NanoUsd): string {
-  const limit = `"consumptionLimit":{"usd":${formatUsd(limitNanoUsd)}},"limitPeriod":"EPOCH"`;
+  const amount = formatUsd(limitNanoUsd);
+  const limit = `"consumptionLimit":{"usd":${amount},"diem":${amount}},"limitPeriod":"EPOCH"`;
   return `${JSON.stringify(terms).slice(0, -1)},${limit}}`;
 }
 

@@ -33,7 +33,7 @@ export function testRefusedKey(start: StartHost): void {
       keys.reset();
       assert.equal(await ask(), 200);
       assert.equal((await readHealth(host)).health.status, "ok");
-      ledger.setBalances("0", "0");
+      ledger.setBalance("0");
       assert.equal(await ask(), 503);
       const { health, text } = await readHealth(host);
       assert.equal(health.checks.provider, "refused", text);

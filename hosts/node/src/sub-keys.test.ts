@@ -97,7 +97,13 @@ test("each identity's requests go with a key of its own, limited to its capacity
   assert.equal(first.keyId, again.keyId);
   assert.notEqual(first.keyId, other.keyId);
   const [ofWallet, ofAgent] = [keys().find(first.keyId ?? ""), keys().find(other.keyId ?? "")];
-  assert.deepEqual([ofWallet?.consumptionLimit.usd, ofAgent?.consumptionLimit.usd], [2.5, 7]);
+  for (const [key, limit] of [
+    [ofWallet, 2.5],
+    [ofAgent, 7],
+  ] as const) {
+    // Of what the account has staked, and of what it has paid.
+    assert.deepEqual([key?.consumptionLimit.diem, key?.consumptionLimit.usd], [limit, limit]);
+  }
   assert.deepEqual([ofWallet?.limitPeriod, ofWallet?.apiKeyType], ["EPOCH", "INFERENCE"]);
   // What an account pays for goes with the master key.
   const { key } = await stack.account(USD);

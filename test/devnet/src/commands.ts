@@ -5,7 +5,6 @@ import type { Command } from "./control.ts";
 import { goToNextDay } from "./day.ts";
 import type { Deployment } from "./deployment.ts";
 import { fund } from "./faucet.ts";
-import { setProviderTime } from "./provider.ts";
 import type { Services } from "./services.ts";
 
 /** What a running devnet's commands need. */
@@ -14,19 +13,19 @@ export type Running = {
   deployment: Deployment;
   clock: DevnetClock;
   services: Services;
-  /** The provider simulator's URL; undefined with a provider of the user's own. */
-  simulatorUrl: string | undefined;
+  /** Tells the provider simulator that the day has changed; absent with a provider of the user's own. */
+  provider?: () => Promise<void>;
   /** Writes `ready.json` again. */
   changed(): void;
 };
 
 export function devnetCommands(running: Running): Record<string, Command> {
-  const { chains, deployment, clock, services, simulatorUrl, changed } = running;
+  const { chains, deployment, clock, services, provider, changed } = running;
   return {
     async day(_args, say) {
       const midnight = await goToNextDay({
         ...{ chains: LOCAL_CHAIN_NAMES.map((name) => chains[name]), clock, services },
-        ...(simulatorUrl === undefined ? {} : { provider: () => setProviderTime(simulatorUrl, clock) }),
+        ...(provider === undefined ? {} : { provider }),
       });
       changed();
       const text = new Date(midnight * 1_000).toISOString();

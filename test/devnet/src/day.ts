@@ -11,7 +11,7 @@ export type DayOptions = {
   clock: DevnetClock;
   services: Services;
   /** Tells the provider simulator; absent with a provider of the user's own. */
-  provider?(clock: DevnetClock): Promise<void>;
+  provider?(): Promise<void>;
 };
 
 /**
@@ -28,7 +28,7 @@ export async function goToNextDay({ chains, clock, services, provider }: DayOpti
     midnight = (Math.floor(now / DAY_SECONDS) + 1) * DAY_SECONDS;
     clock.set(midnight * 1_000);
     await Promise.all(chains.map((chain) => chain.goTo(midnight)));
-    await provider?.(clock);
+    await provider?.();
   });
   return midnight;
 }

@@ -1,17 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
+import type { Chain } from "./chain.ts";
 import { startChains } from "./chains.ts";
 import { type DevnetClock, openClock } from "./clock.ts";
 import { devnetCommands } from "./commands.ts";
 import { startControl } from "./control.ts";
 import { activate, awaitCredit, exampleModel, readBalance, requestApiKey } from "./customer.ts";
+import { contract, type Deployment } from "./deployment.ts";
 import { DevnetError } from "./devnet-error.ts";
 import { clearFolder, type Folder, openFolder } from "./folder.ts";
 import { checkProvider, providerSettings, startGateway } from "./gateway.ts";
 import { startKeeper } from "./keeper.ts";
 import { choosePorts } from "./ports.ts";
 import { createProcesses, type Processes } from "./processes.ts";
-import { simulatorSettings, startProvider } from "./provider.ts";
+import { setProviderTime, simulatorSettings, simulatorStaking, startProvider } from "./provider.ts";
+import { followPool } from "./provider-staking.ts";
 import { curlLine, type ReadyFile } from "./ready.ts";
 import { startRelayer } from "./relayer.ts";
 import { loadSecrets, type Secrets } from "./secrets.ts";
@@ -151,12 +154,19 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
     services.start(() => startKeeper(processes, workers)),
   ]);
   const apiKey = await apiKeyFor(site, { gatewayUrl, secrets });
-  const simulatorUrl = settings.upstream === undefined ? providerUrl : undefined;
+  const staking =
+    settings.upstream === undefined ? stakeWithSimulator(site, { chain, deployment, providerUrl }) : undefined;
+  const provider = async (): Promise<void> => {
+    await setProviderTime(providerUrl, clock);
+    await staking?.sync();
+  };
   const changed = (): void => {
     ready.clockOffsetMs = clock.offsetMs;
     folder.writeJson("ready.json", ready);
   };
-  const control = await startControl(devnetCommands({ chains, deployment, clock, services, simulatorUrl, changed }));
+  const control = await startControl(
+    devnetCommands({ chains, deployment, clock, services, changed, ...(staking === undefined ? {} : { provider }) }),
+  );
   site.closing.addEventListener("abort", control.close);
   const ready: ReadyFile = {
     gatewayUrl,
@@ -181,11 +191,28 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
   return { ready, curl };
 }
 
+/** The simulator's allowance follows the pool of the primary chain. */
+function stakeWithSimulator(
+  { clock, processes, closing }: Site,
+  { chain, deployment, providerUrl }: { chain: Chain; deployment: Deployment; providerUrl: string },
+): ReturnType<typeof followPool> {
+  const staking = followPool({
+    ...{ rpcUrl: chain.rpcUrl, pool: contract(deployment.primary, "inferencePool"), now: clock.now },
+    startBlock: deployment.primary.block,
+    staking: simulatorStaking(providerUrl),
+    onError: (message) => processes.fail(new DevnetError(message)),
+  });
+  closing.addEventListener("abort", staking.stop);
+  return staking;
+}
+
 /** The simulator; or, if the user has named a provider, that one. */
 async function startUpstream(site: Site): Promise<{ url: string; gatewaySettings: Record<string, string> }> {
   const { options, settings, folder, processes, ports, clock } = site;
   if (settings.upstream !== undefined) return { url: settings.upstream.url, gatewaySettings: {} };
   options.onProgress?.("Starting the provider simulator ...");
+  // A new simulator has none of the keys that the gateway keeps there.
+  folder.remove("gateway.sqlite-kv", "gateway.sqlite-kv-wal", "gateway.sqlite-kv-shm");
   const { providerKey: key, providerAdminKey: adminKey } = loadSecrets(folder);
   const url = await startProvider(processes, {
     port: ports.PROVIDER_PORT,

@@ -1,7 +1,9 @@
 import { randomInt } from "node:crypto";
+import { formatUsd } from "@inference/protocol/money";
 import type { DevnetClock } from "./clock.ts";
 import { DevnetError } from "./devnet-error.ts";
 import type { Processes } from "./processes.ts";
+import type { ProviderStaking } from "./provider-staking.ts";
 
 export type ProviderOptions = {
   port: number;
@@ -41,6 +43,11 @@ export function setProviderTime(url: string, { offsetMs }: Pick<DevnetClock, "of
   return configure(url, { clockOffsetMs: offsetMs });
 }
 
+/** The simulator's staking: a unit is a dollar of allowance a day. */
+export function simulatorStaking(url: string): ProviderStaking {
+  return { stake: (allowanceNanoUsd) => configure(url, { stakedUnits: formatUsd(Number(allowanceNanoUsd)) }) };
+}
+
 async function configure(url: string, settings: Record<string, unknown>): Promise<void> {
   const response = await fetch(new URL("/__simulator/config", url), {
     method: "POST",
@@ -58,6 +65,7 @@ export function simulatorSettings(url: string, keys: { key: string; adminKey: st
     UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
     UPSTREAM_RECORD_URL: `${url}/billing/usage-history?pageSize=1000&startTimestamp={since}`,
     UPSTREAM_RECORD_KEY: keys.adminKey,
+    UPSTREAM_ADMIN_KEY: keys.adminKey,
     UPSTREAM_BLOCKED_HEADER: "x-venice-is-content-violation",
   };
 }

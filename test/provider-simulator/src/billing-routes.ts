@@ -2,6 +2,7 @@ import type { BilledCharge } from "./billing.ts";
 import { smaller, usdFromAtto } from "./decimal.ts";
 import { plainError, schemaError, WireError } from "./errors.ts";
 import { type Exchange, providerHeaders, sendJson, sendText } from "./exchange.ts";
+import { dayName } from "./keys.ts";
 import type { ChargeLine } from "./pricing.ts";
 import type { Simulator } from "./simulator.ts";
 
@@ -13,9 +14,25 @@ export function balance(x: Exchange): void {
     `"canConsume":${ledger.canConsume()}`,
     `"consumptionCurrency":"${diem > 0n ? "DIEM" : "USD"}"`,
     `"balances":{"diem":${usdFromAtto(diem)},"usd":${usdFromAtto(ledger.usd())}}`,
-    `"diemEpochAllocation":${settings.diemAllocation}`,
+    `"diemEpochAllocation":${settings.stakedUnits}`,
   ];
   sendJson(x, `{${fields.join(",")}}`);
+}
+
+/**
+ * `GET /billing/allowance?day=YYYY-MM-DD`, today without a day: what each key took from the allowance of that UTC day,
+ * and what it took from the paid balance on it. Of this simulator only: of the real provider's calls none says it
+ * exactly.
+ */
+export function allowance(x: Exchange): void {
+  const { ledger, keys, now } = x.sim;
+  const day = new URLSearchParams(x.search).get("day") ?? dayName(now());
+  if (!/^\d{4}-\d\d-\d\d$/.test(day)) throw new WireError(schemaError("day", "Invalid date"));
+  const rows = [...ledger.takenOn(day)].map(([keyId, { diemAtto, usdAtto }]) => {
+    const description = keys.find(keyId)?.description ?? null;
+    return { keyId, description, allowanceAttoUsd: String(diemAtto), balanceAttoUsd: String(usdAtto) };
+  });
+  sendJson(x, JSON.stringify({ day, data: rows }));
 }
 
 /** `GET /billing/usage` was switched off; this is all it says. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ADMIN_KEY, ask, chat, configure, json, lastRecord, NOON, readBill, start } from "./client.ts";
+import { DEFAULT_MASTER_KEY } from "./simulator.ts";
 import { DEFAULT_HEADER_PREFIX, PARAMETERS_FIELD } from "./wire.ts";
 
 const golden = "[[prompt=339]] [[cached=128]] [[tokens=227]] [[reasoning=32]]";
@@ -111,7 +112,7 @@ test("the cost field is there, missing or zero by the setting, and the bill stay
 
 test("DIEM pays first, USD the rest, and DIEM is whole again on the next UTC day", async () => {
   let time = NOON;
-  await using provider = await start({ clock: () => time, diemAllocation: "0.00001", balanceUsd: "10" });
+  await using provider = await start({ clock: () => time, stakedUnits: "0.00001", balanceUsd: "10" });
   const heard = await chat(provider, "sim-large", "[[prompt=4]] [[tokens=1]]");
   assert.deepEqual(json<{ cost: unknown }>(heard).cost, { usd: 0.00001, diem: 0.00001 });
   const balance = async (): Promise<unknown> =>
@@ -119,6 +120,38 @@ test("DIEM pays first, USD the rest, and DIEM is whole again on the next UTC day
   assert.deepEqual(await balance(), { diem: 0, usd: 9.99999 });
   time = Date.UTC(2026, 5, 16);
   assert.deepEqual(await balance(), { diem: 0.00001, usd: 9.99999 });
+});
+
+test("each key's part of a day's allowance and of the paid balance is told to an admin key, also of a day that is over", async () => {
+  let time = NOON;
+  await using provider = await start({ clock: () => time, stakedUnits: "0.00003", balanceUsd: "10" });
+  const body = { apiKeyType: "INFERENCE", description: "an agent" };
+  const created = await ask(`${provider.url}/api_keys`, { key: ADMIN_KEY, body });
+  const { id, apiKey } = json<{ data: { id: string; apiKey: string } }>(created).data;
+  const spend = (key: string) => chat(provider, "sim-large", "[[prompt=4]] [[tokens=1]]", {}, { key });
+  await spend(apiKey);
+  await spend(DEFAULT_MASTER_KEY);
+  const taken = async (query = ""): Promise<unknown> =>
+    json<{ data: unknown }>(await ask(`${provider.url}/billing/allowance${query}`, { key: ADMIN_KEY })).data;
+  const micro = (count: number) => `${count}000000000000`;
+  const agents = { keyId: id, description: "an agent" };
+  const master = { keyId: "key-master", description: "master" };
+  const yesterdays = [
+    { ...agents, allowanceAttoUsd: micro(20), balanceAttoUsd: "0" },
+    { ...master, allowanceAttoUsd: micro(10), balanceAttoUsd: micro(10) },
+  ];
+  assert.deepEqual(await taken(), yesterdays);
+  time = Date.UTC(2026, 5, 16);
+  assert.deepEqual(await taken(), []);
+  // What is staked during a day counts at once, and what was taken stays taken.
+  await spend(apiKey);
+  await configure(provider, { stakedUnits: "0.00004" });
+  await spend(apiKey);
+  await spend(apiKey);
+  assert.deepEqual(await taken(), [{ ...agents, allowanceAttoUsd: micro(40), balanceAttoUsd: micro(20) }]);
+  assert.deepEqual(await taken("?day=2026-06-15"), yesterdays);
+  assert.equal((await ask(`${provider.url}/billing/allowance`)).status, 401);
+  assert.equal((await ask(`${provider.url}/billing/allowance?day=today`, { key: ADMIN_KEY })).status, 400);
 });
 
 test("the balance headers tell what there was before the request", async () => {

@@ -1,10 +1,13 @@
 import { attoFromPrice, nanoRoundedUp, smaller } from "./decimal.ts";
+import { addTo, dayName, type Spend } from "./keys.ts";
 import { type ChargeLine, total } from "./pricing.ts";
 import { createRing, type Ring } from "./ring.ts";
 
 const HISTORY = 200_000;
 const MAX_GROUPS = 10_000;
 const DAY_MS = 86_400_000;
+/** Days of which it is kept what each key took. */
+const DAYS = 32;
 /** Below a tenth of a dollar in all, the account can no longer consume. */
 const MINIMUM_BALANCE = 10n ** 17n;
 
@@ -19,7 +22,7 @@ export interface Charge {
   readonly executionMs: number;
 }
 
-/** What one request cost, split by the currency that paid: DIEM first, then USD. */
+/** What one request cost, split by what paid: the day's allowance (DIEM) first, then the balance (USD). */
 export interface Bill {
   readonly atto: bigint;
   readonly diemAtto: bigint;
@@ -51,14 +54,20 @@ export interface Ledger {
   /** Images and other quoted work need one currency that covers all of it. */
   covers(atto: bigint): boolean;
   charge(charge: Charge): Bill;
-  setBalances(balanceUsd: string, diemAllocation: string): void;
+  /** What each key took on a UTC day (YYYY-MM-DD), by the key's id. Of the last 32 days on which there was a charge. */
+  takenOn(day: string): ReadonlyMap<string, Readonly<Spend>>;
+  /** Begins with a new paid balance. */
+  setBalance(balanceUsd: string): void;
+  /** The allowance of today and each later day. What was taken of today's stays taken. */
+  setAllowance(stakedUnits: string): void;
   reset(): void;
 }
 
 /** The provider's own books. Work is billed after it ran, so a balance may end slightly below zero. */
 export function createLedger(now: () => number): Ledger {
   const history = createRing<BilledCharge>(HISTORY);
-  let granted = { usd: 0n, diem: 0n };
+  const granted = { usd: 0n, diem: 0n };
+  const taken = new Map<string, Map<string, Spend>>();
   let usdSpent = 0n;
   let diemSpent = { day: 0, atto: 0n };
   const totals = emptyTotals();
@@ -67,6 +76,14 @@ export function createLedger(now: () => number): Ledger {
     const day = Math.floor(now() / DAY_MS);
     if (day !== diemSpent.day) diemSpent = { day, atto: 0n };
     return granted.diem - diemSpent.atto;
+  };
+  const take = (keyId: string, bill: Bill): void => {
+    const day = dayName(now());
+    const byKey = taken.get(day) ?? new Map<string, Spend>();
+    if (taken.set(day, byKey).size > DAYS) taken.delete([...taken.keys()][0] ?? "");
+    const spend = byKey.get(keyId) ?? { usdAtto: 0n, diemAtto: 0n };
+    addTo(spend, bill.usdAtto, bill.diemAtto);
+    byKey.set(keyId, spend);
   };
   const usd = (): bigint => granted.usd - usdSpent;
 
@@ -85,18 +102,24 @@ export function createLedger(now: () => number): Ledger {
       diemSpent.atto += diemAtto;
       usdSpent += usdAtto;
       totals.finished += 1;
+      if (atto > 0n) take(charge.keyId, { atto, diemAtto, usdAtto });
       if (charge.lines.length > 0) {
         history.add({ ...charge, atto, diemAtto, usdAtto });
         addToTotals(totals, charge, atto);
       }
       return { atto, diemAtto, usdAtto };
     },
-    setBalances(balanceUsd, diemAllocation) {
-      granted = { usd: attoFromPrice(balanceUsd), diem: attoFromPrice(diemAllocation) };
+    takenOn: (day) => taken.get(day) ?? new Map(),
+    setBalance(balanceUsd) {
+      granted.usd = attoFromPrice(balanceUsd);
       usdSpent = 0n;
-      diemSpent = { day: Math.floor(now() / DAY_MS), atto: 0n };
+    },
+    setAllowance(stakedUnits) {
+      granted.diem = attoFromPrice(stakedUnits);
     },
     reset() {
+      taken.clear();
+      diemSpent = { day: 0, atto: 0n };
       history.clear();
       Object.assign(totals, emptyTotals());
     },

@@ -64,7 +64,7 @@ test("pages follow each other through their cursors and sum to the bill", async 
 
 test("rows can be chosen by time and currency, and read as CSV", async () => {
   let time = NOON;
-  await using provider = await start({ clock: () => time, diemAllocation: "0.00001" });
+  await using provider = await start({ clock: () => time, stakedUnits: "0.00001" });
   await chat(provider, "sim-large", "[[prompt=4]] [[tokens=1]]");
   time += 60_000;
   await chat(provider, "sim-large", "[[prompt=4]] [[tokens=1]]");

@@ -150,7 +150,7 @@ test("an unknown model on the OpenAI route is served and billed by the default i
 });
 
 test("an image needs one currency that covers all of it", async () => {
-  await using provider = await start({ balanceUsd: "0.2", diemAllocation: "0.2" });
+  await using provider = await start({ balanceUsd: "0.2", stakedUnits: "0.2" });
   const body = { model: "sim-image-quality", prompt: "x" };
   assert.equal((await post(provider, "/image/generate", body)).status, 402);
   await configure(provider, { balanceUsd: "0.26" });

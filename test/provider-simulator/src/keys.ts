@@ -164,12 +164,13 @@ export function createKeyStore(options: {
   };
 }
 
-function addTo(spend: Spend, usdAtto: bigint, diemAtto: bigint): void {
+export function addTo(spend: Spend, usdAtto: bigint, diemAtto: bigint): void {
   spend.usdAtto += usdAtto;
   spend.diemAtto += diemAtto;
 }
 
-function dayName(timeMs: number): string {
+/** The UTC date. */
+export function dayName(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);
 }
 

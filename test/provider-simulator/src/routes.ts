@@ -1,4 +1,4 @@
-import { balance, usageHistory, usageIsGone } from "./billing-routes.ts";
+import { allowance, balance, usageHistory, usageIsGone } from "./billing-routes.ts";
 import { readBody } from "./body.ts";
 import { catalogueRoutes } from "./catalogue-routes.ts";
 import { chatCompletions } from "./chat.ts";
@@ -33,6 +33,7 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["PATCH /api_keys", { access: "admin", handle: patchKey }],
   ["DELETE /api_keys", { access: "admin", handle: deleteKey }],
   ["GET /billing/balance", { access: "admin", handle: balance }],
+  ["GET /billing/allowance", { access: "admin", handle: allowance }],
   ["GET /billing/usage-history", { access: "admin", handle: usageHistory }],
   ["GET /billing/usage", { access: "open", handle: usageIsGone }],
 ]);

@@ -29,7 +29,8 @@ export interface Settings {
   bigEventBytes: number;
   rateLimitResetUnit: "seconds" | "milliseconds";
   balanceUsd: string;
-  diemAllocation: string;
+  /** Staked with the account: each unit is an allowance of one dollar for each UTC day. */
+  stakedUnits: string;
 }
 
 export const DEFAULT_SETTINGS: Settings = {
@@ -53,7 +54,7 @@ export const DEFAULT_SETTINGS: Settings = {
   bigEventBytes: 1024 * 1024,
   rateLimitResetUnit: "milliseconds",
   balanceUsd: "1000000",
-  diemAllocation: "0",
+  stakedUnits: "0",
 };
 
 type Check = (value: unknown) => boolean;
@@ -86,7 +87,7 @@ const CHECKS: Record<keyof Settings, Check> = {
   bigEventBytes: count,
   rateLimitResetUnit: among("seconds", "milliseconds"),
   balanceUsd: dollars,
-  diemAllocation: dollars,
+  stakedUnits: dollars,
 };
 
 export function isSettingName(name: string): name is keyof Settings {

@@ -48,6 +48,10 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const masterKey = options.masterKey ?? DEFAULT_MASTER_KEY;
   const now = (): number => clock() + settings.clockOffsetMs;
   const ledger = createLedger(now);
+  const open = (): void => {
+    ledger.setBalance(settings.balanceUsd);
+    ledger.setAllowance(settings.stakedUnits);
+  };
   let sequence = 0;
 
   const simulator: Simulator = {
@@ -67,9 +71,8 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     nextSequence: () => ++sequence,
     change(changed) {
       Object.assign(settings, changed);
-      if (changed.balanceUsd !== undefined || changed.diemAllocation !== undefined) {
-        ledger.setBalances(settings.balanceUsd, settings.diemAllocation);
-      }
+      if (changed.balanceUsd !== undefined) ledger.setBalance(settings.balanceUsd);
+      if (changed.stakedUnits !== undefined) ledger.setAllowance(settings.stakedUnits);
     },
     reset() {
       Object.assign(settings, started);
@@ -80,9 +83,9 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
       simulator.records.clear();
       simulator.placedFaults.clear();
       ledger.reset();
-      ledger.setBalances(settings.balanceUsd, settings.diemAllocation);
+      open();
     },
   };
-  ledger.setBalances(settings.balanceUsd, settings.diemAllocation);
+  open();
   return simulator;
 }
