@@ -18,7 +18,7 @@ import { disagreementOf } from "./second-node.ts";
 import { readActivations } from "./settlement-view.ts";
 
 /**
- * Reads activations from the chain into the ledger: each one once, and not before it is final. If the node contradicts
+ * Reads activations and settled batches from the chain into the ledger: each one once, and not before it is final. If the node contradicts
  * the books, the watcher waits (the node is behind, or shows less than there is) or stops until it is restarted
  * (another chain, a reorg of final blocks, a gap). It never skips.
  */
@@ -126,7 +126,7 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
   async function step(): Promise<PollResult> {
     const wrongChain = await identity();
     if (wrongChain !== undefined) return halt(wrongChain);
-    const cursor = await ledger.read(partition, { type: "cursor" });
+    const cursor = await readCursor();
     const heads = await follower.heads();
     status.head = heads.latest.number;
     warnIfStalled(heads.latest);
@@ -149,6 +149,12 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
     alarm("stalled", `chain ${chainId}: no block since ${number}, ${Math.round((now() - at) / 1_000)} s ago`);
   }
 
+  /** Null also for one of an older version, which did not read batches. */
+  async function readCursor(): Promise<CursorRow | null> {
+    const cursor = await ledger.read(partition, { type: "cursor" });
+    return cursor?.lastBatchId === null ? null : cursor;
+  }
+
   async function advance(cursor: CursorRow | null, range: Range, final: Block): Promise<PollResult> {
     if (range.totals === null && range.end.number === final.number) {
       return wait(`there is no settlement contract at ${settlement} in block ${final.number}`);
@@ -169,6 +175,8 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
         block: number,
         blockHash: hash,
         activations: range.activations,
+        batches: range.batches,
+        credits: range.credits,
       }),
     );
     if (reply.status === "gap") return gap(cursor, `expected ${reply.expected}, got ${reply.got}`);
@@ -184,9 +192,9 @@ export function createActivationWatcher(options: ActivationWatcherOptions): Acti
   }
 
   async function gap(before: CursorRow | null, reason: string): Promise<PollResult> {
-    const cursor = await ledger.read(partition, { type: "cursor" });
+    const cursor = await readCursor();
     if (cursor?.block !== before?.block) return wait("somebody else has read these blocks");
-    return halt(`the activations do not follow each other: ${reason}`);
+    return halt(`what the chain tells does not follow what it told before: ${reason}`);
   }
 
   async function lookAhead({ latest, final }: Heads): Promise<void> {

@@ -28,15 +28,15 @@ export async function readActivations(
   }));
 }
 
-/** The contract's own totals of all activations; null if there is no contract yet. */
-export type Totals = { activations: bigint; activatedToken: bigint } | null;
+/** The contract's own totals of all activations and batches; null if there is no contract yet. */
+export type Totals = { activations: bigint; activatedToken: bigint; batches: bigint; debitedNanoUsd: bigint } | null;
 
 export async function readTotals(client: ChainClient, settlement: Address, block: Block): Promise<Totals> {
-  const [activations, activatedToken] = await Promise.all([
-    readUint(client, settlement, "activationCount", block),
-    readUint(client, settlement, "totalActivated", block),
-  ]);
-  return activations === null || activatedToken === null ? null : { activations, activatedToken };
+  const names = ["activationCount", "totalActivated", "batchCount", "totalDebitedNanoUsd"] as const;
+  const totals = await Promise.all(names.map((name) => readUint(client, settlement, name, block)));
+  const [activations = null, activatedToken = null, batches = null, debitedNanoUsd = null] = totals;
+  const isThere = activations !== null && activatedToken !== null && batches !== null && debitedNanoUsd !== null;
+  return isThere ? { activations, activatedToken, batches, debitedNanoUsd } : null;
 }
 
 /** The ceiling as it is in this block; null if there is no contract yet. */
@@ -44,10 +44,12 @@ export function readCeiling(client: ChainClient, settlement: Address, block: Blo
   return readUint(client, settlement, "ceilingNanoUsd", block);
 }
 
-async function readUint(
+type Uint = "activationCount" | "totalActivated" | "batchCount" | "totalDebitedNanoUsd" | "ceilingNanoUsd";
+
+export async function readUint(
   client: ChainClient,
   settlement: Address,
-  functionName: "activationCount" | "totalActivated" | "ceilingNanoUsd",
+  functionName: Uint,
   block: Block,
 ): Promise<bigint | null> {
   const data = encodeFunctionData({ abi: inferenceSettlementAbi, functionName });

@@ -1,5 +1,6 @@
 import { settledUse } from "@inference/ledger/settled-use";
 import type { UseRow } from "@inference/ledger/tables";
+import { entriesDigest } from "@inference/protocol/batch-entries";
 import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Settlement } from "@inference/protocol/use-leaf";
@@ -11,6 +12,8 @@ export type BatchContent = {
   root: Hex;
   debits: readonly { account: Address; amountNanoUsd: bigint }[];
   amountNanoUsd: NanoUsd;
+  /** `entriesDigest`. */
+  entries: Hex;
 };
 
 /** @param uses At least one. Their order does not change the content. */
@@ -22,5 +25,10 @@ export function contentOf(settlement: Settlement, batch: number, uses: readonly 
   const debits = [...sums].map(([account, amountNanoUsd]) => ({ account: account as Address, amountNanoUsd }));
   const total = debits.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n);
   const settled = uses.map((use) => settledUse(batch, use));
-  return { root: useTree(settlement, settled).root, debits, amountNanoUsd: Number(total) };
+  return {
+    root: useTree(settlement, settled).root,
+    debits,
+    amountNanoUsd: Number(total),
+    entries: entriesDigest(debits),
+  };
 }

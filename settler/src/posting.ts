@@ -32,9 +32,9 @@ export function makePosting(desk: Desk): Posting {
     const uses = reply.status === "gathered" ? reply.uses : [];
     const [first, final] = [uses[0], uses.at(-1)];
     if (first === undefined || final === undefined) return reject(batch, []);
-    const { root, amountNanoUsd } = contentOf(settlement, batch.batch, uses);
+    const { root, amountNanoUsd, entries } = contentOf(settlement, batch.batch, uses);
     const range = { firstUse: first.id, lastUse: final.id };
-    await run({ type: "buildBatch", ...name, root, uses: uses.length, amountNanoUsd, ...range });
+    await run({ type: "buildBatch", ...name, root, uses: uses.length, amountNanoUsd, entries, ...range });
     return next;
   }
 

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
+import { createActivationWatcher } from "@inference/chain/activation-watcher";
 import { createChainClient, RpcError } from "@inference/chain/rpc";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { timers } from "@inference/chain/testing/timers";
-import { ceilingPartition, chainPartition, journalPartition } from "@inference/ledger/partition";
+import { accountPartition, ceilingPartition, chainPartition, journalPartition } from "@inference/ledger/partition";
 import { answer } from "@inference/ledger/reads";
 import { settledUse } from "@inference/ledger/settled-use";
 import { type MemoryHost, openMemoryHost } from "@inference/ledger/testing/memory-host";
@@ -37,6 +38,10 @@ type World = {
   /** Uses that were admitted now, one of each amount. */
   use(account: Address, ...amounts: number[]): void;
   open(limits?: Partial<SettlerLimits>, through?: Node): Settler;
+  /** Reads the chain into the ledger. */
+  watch(): Promise<void>;
+  /** What was credited to an account, less what was taken from it. */
+  balance(account: Address): number | null;
   batches(): { batch: number; state: string; settledBy: string | null }[];
 };
 
@@ -72,6 +77,15 @@ async function makeWorld(): Promise<World> {
         ...{ confirmations: "finalized", onAlert: (message) => alerts.push(message) },
         limits: { intervalMs: 0, ...limits },
       }),
+    async watch() {
+      const identity = { chainId: 31337, settlement, startBlock, confirmations: "finalized" } as const;
+      const watcher = createActivationWatcher({
+        ...{ ...identity, client, ledger: host, now: () => clock.now, onAlert: (message) => alerts.push(message) },
+      });
+      while ((await watcher.poll()).outcome === "advanced");
+      host.deliverAll();
+    },
+    balance: (payer) => answer(host.rows(accountPartition(payer)), { type: "balance", at: clock.now }).limitNanoUsd,
     batches: () =>
       answer(host.rows(chainPartition(31337)), { type: "batches", limit: 10 }).map(({ batch, state, settledBy }) => {
         return { batch, state, settledBy };
@@ -123,6 +137,19 @@ test("uses are posted in one batch, and each is proved by its contract and by an
       [1, "settled"],
     ],
   );
+  assert.deepEqual(world.alerts, []);
+});
+
+test("the watcher knows the settler's batches from others, and takes nothing from the balances for them", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.finalize();
+  world.use(first, 1, 2_500);
+  await settleAll(world.open());
+  await world.watch();
+  const [posted] = answer(world.host.rows(chainPartition(31337)), { type: "posted", limit: 1 });
+  assert.deepEqual([posted?.origin, posted?.amountNanoUsd], ["ours", 2_501]);
+  assert.equal(world.balance(first), 5 * DOLLAR);
   assert.deepEqual(world.alerts, []);
 });
 
@@ -239,6 +266,9 @@ test("a batch that somebody else posted with the same key stops the settler, and
   assert.equal((await settler.poll()).state, "halted");
   assert.match(ours.alerts.join(), /batch 1 on chain 31337 is not one of ours/);
   assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 9));
+  await ours.watch();
+  assert.equal(ours.balance(first), 5 * DOLLAR - 9, "the account is capped at the chain's credit");
+  assert.match(ours.host.alerts.join(), /batch 1 of 9 is not ours/);
   assert.equal(ours.open().status().state, "starting");
 });
 

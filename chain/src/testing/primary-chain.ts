@@ -22,6 +22,8 @@ export type PrimaryChain = Anvil & {
   activate(account: Address, amountToken: bigint): Promise<void>;
   /** Two activations in one transaction. */
   activateTwice(account: Address, amountToken: bigint): Promise<void>;
+  /** By the settler's account: a debit of each amount, in a batch of the last block's day. */
+  settle(batch: number, debits: readonly { account: Address; amountNanoUsd: bigint }[], root?: Hex): Promise<void>;
   raiseCeiling(toNanoUsd: bigint): Promise<void>;
   lowerCeiling(toNanoUsd: bigint): Promise<void>;
   /** Until `reset`, transactions wait for `mine`. */
@@ -45,6 +47,8 @@ const guardian = person(3).address;
 const settler = person(4).address;
 /** Calls the settlement twice with whatever it is called with. */
 const TWICE: Address = "0x00000000000000000000000000000000000002ce";
+/** Of a batch of no uses that anybody knows. */
+const ROOT: Hex = `0x${"b0".repeat(32)}`;
 const FUNDS = 40_000_000_000_000n;
 
 export async function startPrimaryChain(): Promise<PrimaryChain> {
@@ -126,6 +130,15 @@ async function deploy(anvil: Anvil): Promise<PrimaryChain> {
     },
     async activateTwice(account, amount) {
       await send(deployer.address, TWICE, activateFor(account, amount));
+    },
+    async settle(batch, debits, root = ROOT) {
+      const { timestamp } = await rpc<{ timestamp: Hex }>("eth_getBlockByNumber", ["latest", false]);
+      const day = BigInt(timestamp) / 86_400n;
+      const data = encodeFunctionData({
+        ...{ abi: inferenceSettlementAbi, functionName: "settle" },
+        args: [{ id: BigInt(batch), day, root, debits, serves: [] }],
+      });
+      await send(settler, inferenceSettlement, data);
     },
     async raiseCeiling(to) {
       const data = encodeFunctionData({ abi: inferenceSettlementAbi, functionName: "raiseCeiling", args: [to] });
