@@ -5,6 +5,7 @@ import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-out
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import type { Address } from "@inference/protocol/credential";
+import type { FollowedChain } from "@inference/protocol/dollars";
 import {
   type Abi,
   type ContractEventName,
@@ -17,7 +18,7 @@ import {
   numberToHex,
   toHex,
 } from "viem";
-import { createDollarFollower, type FollowedChain } from "./dollar-follower.ts";
+import { createDollarFollower } from "./dollar-follower.ts";
 import type { ChainClient } from "./rpc.ts";
 
 /**
@@ -119,15 +120,15 @@ function open() {
   const alerts: string[] = [];
   const time = { now: (GENESIS_S + 20) * 1_000 };
   const followed = (chain: ScriptedChain): FollowedChain => ({
-    ...{ chainId: chain.chainId, eid: chain.chainId * 100, client: chain.client, startBlock: 0 },
+    ...{ chainId: chain.chainId, eid: chain.chainId * 100, rpcUrl: String(chain.chainId), startBlock: 0 },
     ...{ token: TOKEN, bridge: BRIDGE },
     minter: chain === chains.primary ? MINTER : null,
     outbox: chain === chains.primary ? null : OUTBOX,
   });
   const start = () =>
     createDollarFollower({
-      primary: followed(chains.primary),
-      secondaries: [followed(chains.secondary)],
+      followed: { primary: followed(chains.primary), secondaries: [followed(chains.secondary)] },
+      clientOf: (url) => (url === "1" ? chains.primary : chains.secondary).client,
       confirmations: "finalized",
       store: {
         load: async () => kept.text,

@@ -1,5 +1,5 @@
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
-import type { BridgeMessage, DollarView } from "@inference/protocol/dollars";
+import type { BridgeMessage, DollarView, FollowedChain, FollowedChains } from "@inference/protocol/dollars";
 import { createAlarm } from "./alarm.ts";
 import {
   type Fold,
@@ -17,7 +17,7 @@ import { createEventFollower } from "./event-follower.ts";
 import { type ChainEvent, readEvents } from "./events.ts";
 import type { Confirmations, Heads } from "./heads.ts";
 import type { ChainClient } from "./rpc.ts";
-import { type BridgeAddresses, isVerified, readSecondaryBooks } from "./secondary-books.ts";
+import { isVerified, readSecondaryBooks } from "./secondary-books.ts";
 
 /**
  * Follows the dollars of the secondary chains: the messages of the token's bridge on every chain, and each chain's
@@ -30,17 +30,9 @@ export type DollarFollower = {
   view(): DollarView | null;
 };
 
-export type FollowedChain = BridgeAddresses & {
-  chainId: number;
-  eid: number;
-  client: ChainClient;
-  /** A block before the bridge's first event. */
-  startBlock: number;
-};
-
 export type DollarFollowerOptions = {
-  primary: FollowedChain;
-  secondaries: readonly FollowedChain[];
+  followed: FollowedChains;
+  clientOf(rpcUrl: string): ChainClient;
   confirmations: Confirmations;
   /** Keeps a text that may be lost: the chains are then read again from their start blocks. */
   store: { load(): Promise<string | null>; save(text: string): Promise<void> };
@@ -60,9 +52,11 @@ const MAX_LOOK_UPS = 25;
 const PATIENT_POLLS = 3;
 
 export function createDollarFollower(options: DollarFollowerOptions): DollarFollower {
-  const { primary, secondaries, confirmations, store, now } = options;
+  const { followed, store, now } = options;
   const alarm = createAlarm(options);
-  const chains = [primary, ...secondaries].map((chain) => follow(chain, { confirmations, now }));
+  const primary = follow(followed.primary, options);
+  const secondaries = followed.secondaries.map((chain) => follow(chain, options));
+  const chains = [primary, ...secondaries];
   let messages: Messages | undefined;
   let view: DollarView | null = null;
   let savedAt = Number.NEGATIVE_INFINITY;
@@ -208,8 +202,9 @@ type StoredMessages = { version: typeof VERSION; messages: Messages };
 const VERSION = 1;
 
 /** One chain's part of the follower. */
-function follow(chain: FollowedChain, { confirmations, now }: Pick<DollarFollowerOptions, "confirmations" | "now">) {
-  const { chainId, client, startBlock } = chain;
+function follow(chain: FollowedChain, { clientOf, confirmations, now }: DollarFollowerOptions) {
+  const { chainId, startBlock } = chain;
+  const client = clientOf(chain.rpcUrl);
   const sources = sourcesOf(chain);
   const follower = createEventFollower<{ end: Block; events: ChainEvent<Fold>[] }>({
     ...{ client, startBlock, confirmations, maxBlocks: MAX_BLOCKS, now },
@@ -225,7 +220,7 @@ function follow(chain: FollowedChain, { confirmations, now }: Pick<DollarFollowe
   }
 
   return {
-    ...chain,
+    ...{ ...chain, client },
     block: (number: number) => readBlock(client, number),
     async heads(): Promise<Heads> {
       await requireChain();

@@ -4,21 +4,13 @@ import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import type { SecondaryBooks } from "@inference/protocol/dollars";
+import type { FollowedChain, SecondaryBooks } from "@inference/protocol/dollars";
 import { type Abi, decodeFunctionResult, encodeFunctionData, pad, parseAbi } from "viem";
 import { isOpen, isUnsent, type MessageRecord } from "./bridge-messages.ts";
 import { type Block, callAt, type Hex, quantity } from "./chain-view.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
 
-/** The contracts of a chain that this module reads. The primary chain has a minter that books, the others an outbox. */
-export type BridgeAddresses = {
-  token: Address;
-  bridge: Address;
-  minter: Address | null;
-  outbox: Address | null;
-};
-
-type Chain = BridgeAddresses & { chainId: number; eid: number; client: ChainClient };
+type Chain = FollowedChain & { client: ChainClient };
 
 /** The books of a secondary chain in a block of it and a block of the primary chain. */
 export async function readSecondaryBooks(

@@ -1,7 +1,6 @@
 import type { Settlement } from "@inference/protocol/use-leaf";
 import type { CatalogueShape } from "./catalogue/catalogue.ts";
 import type { KnownChain } from "./chain-directory.ts";
-import type { FollowedChains } from "./followed-chains.ts";
 
 /** The configuration, fixed when the gateway starts. Hosts read it from their environment, see `settings.ts`. */
 export type GatewayConfig = {
@@ -20,8 +19,6 @@ export type GatewayConfig = {
   heldAnswerBytes: number;
   /** The chains with the token's contracts, as clients are told of them. The primary chain is first. */
   chains: readonly KnownChain[];
-  /** The chains whose dollars are followed; null: none, because the gateway has no node of a secondary chain. */
-  followed: FollowedChains | null;
   /** The contract on the primary chain that settles uses. */
   settlement: Settlement;
   operator: OperatorConfig;

@@ -1,23 +1,6 @@
 import type { Address } from "@inference/protocol/credential";
+import type { FollowedChain, FollowedChains } from "@inference/protocol/dollars";
 import type { KnownChain } from "./chain-directory.ts";
-
-/** A chain whose dollars are followed, and the gateway's node of it. */
-export type FollowedChain = {
-  chainId: number;
-  eid: number;
-  rpcUrl: string;
-  /** A block before the bridge's first event. */
-  startBlock: number;
-  token: Address;
-  bridge: Address;
-  /** On the primary chain. */
-  minter: Address | null;
-  /** On a secondary chain. */
-  outbox: Address | null;
-};
-
-/** The chains whose dollars are followed, the primary chain first. */
-export type FollowedChains = { primary: FollowedChain; secondaries: readonly FollowedChain[] };
 
 /**
  * @param nodes RPC URLs by chain id: of the secondary chains that are followed.

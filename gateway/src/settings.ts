@@ -1,10 +1,11 @@
 import { MAX_CLOCK_SKEW_MS } from "@inference/ledger/limits";
 import { type Address, isAddress } from "@inference/protocol/credential";
+import type { FollowedChains } from "@inference/protocol/dollars";
 import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
 import { chainList, type KnownChain, knownChains } from "./chain-directory.ts";
 import { defaultDrainMs, defaultRequestLimits, type GatewayConfig, limits } from "./config.ts";
-import { type FollowedChains, followedChains } from "./followed-chains.ts";
+import { followedChains } from "./followed-chains.ts";
 import { largestShare } from "./limits/held-bodies.ts";
 import { fillRecordUrl } from "./upstream/record-url.ts";
 
@@ -300,6 +301,7 @@ export function configOf(
   checkTimes(settings);
   checkDrain(settings, host.mostDrainMs);
   const chains = chainsOf(settings);
+  followedOf(settings, chains);
   return {
     baseUrl: settings.BASE_URL,
     secret: Uint8Array.from(Buffer.from(settings.GATEWAY_SECRET.replace(/^0x/, ""), "hex")),
@@ -323,7 +325,6 @@ export function configOf(
       adminKey: settings.UPSTREAM_ADMIN_KEY ?? null,
     },
     chains,
-    followed: followedOf(settings, chains),
     settlement: { chainId: settings.PRIMARY_CHAIN_ID, address: settings.SETTLEMENT_ADDRESS },
     operator: {
       metricsToken: settings.METRICS_TOKEN ?? null,
@@ -366,7 +367,8 @@ function chainsOf(settings: GatewaySettings): readonly KnownChain[] {
   return problem === undefined ? chains : refuse([`CHAINS: ${problem}`]);
 }
 
-function followedOf(settings: GatewaySettings, chains: readonly KnownChain[]): FollowedChains | null {
+/** The chains whose dollars are followed; null: none. */
+export function followedOf(settings: GatewaySettings, chains = chainsOf(settings)): FollowedChains | null {
   const { followed, problem } = followedChains(chains, settings.PRIMARY_RPC_URL, settings.SECONDARY_RPC_URLS);
   return problem === undefined ? followed : refuse([`SECONDARY_RPC_URLS: ${problem}`]);
 }

@@ -73,7 +73,6 @@ const config: GatewayConfig = {
       contracts: { inferenceSettlement: "0x00000000000000000000000000000000000000a1" },
     },
   ],
-  followed: null,
   operator: noLimits,
   request: defaultRequestLimits,
 };

@@ -66,3 +66,21 @@ export type BridgeMessage = {
   /** The block of the delivery, and its transaction and time; null before. */
   delivery: { block: number; transaction: string; at: number } | null;
 };
+
+/** A chain whose dollars are followed, and the gateway's node of it. */
+export type FollowedChain = {
+  chainId: number;
+  eid: number;
+  rpcUrl: string;
+  /** A block before the bridge's first event. */
+  startBlock: number;
+  token: Address;
+  bridge: Address;
+  /** On the primary chain. */
+  minter: Address | null;
+  /** On a secondary chain. */
+  outbox: Address | null;
+};
+
+/** The chains whose dollars are followed, the primary chain first. */
+export type FollowedChains = { primary: FollowedChain; secondaries: readonly FollowedChain[] };

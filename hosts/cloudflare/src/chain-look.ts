@@ -3,12 +3,18 @@ import { createPending } from "@inference/chain/pending";
 import { type ChainClient, createChainClient } from "@inference/chain/rpc";
 import type { Activation } from "@inference/ledger/commands";
 import { chainPartition } from "@inference/ledger/partition";
+import type { DollarView } from "@inference/protocol/dollars";
 import type { Bindings } from "./bindings.ts";
 import { log } from "./log.ts";
 import { timers } from "./timers.ts";
 
-/** How far the chain was read, and its activations that are not final. */
-export type ChainLook = { status: WatcherStatus; pending: readonly Activation[] };
+/** How far the chain was read, its activations that are not final, and the dollars of the secondary chains. */
+export type ChainLook = {
+  status: WatcherStatus;
+  pending: readonly Activation[];
+  /** Where the dollars of the secondary chains are; null if that is not known, or absent from an older version. */
+  dollars?: DollarView | null;
+};
 
 /** The calls of the chain's object. */
 export type ChainCalls = { look(): Promise<ChainLook> };
@@ -17,11 +23,13 @@ export type ChainCalls = { look(): Promise<ChainLook> };
 export type FollowedChain = Pick<ActivationWatcher, "status" | "pendingActivations"> & {
   /** Asks the object, unless it was asked less than `afterMs` ago. Never throws: after an error the last state stays. */
   look(afterMs: number): Promise<void>;
+  dollars(): DollarView | null;
 };
 
 export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain {
   const pending = createPending();
   let status: WatcherStatus = { state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null };
+  let dollars: DollarView | null = null;
   let lookedAt = Number.NEGATIVE_INFINITY;
   return {
     async look(afterMs) {
@@ -32,11 +40,13 @@ export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain
         const seen = await object.look();
         status = seen.status;
         pending.replace(seen.pending);
+        dollars = seen.dollars ?? null;
       } catch (error) {
         log("warn", "chain_look_failed", { error: String(error) });
       }
     },
     status: () => status,
+    dollars: () => dollars,
     pendingActivations: pending.of,
   };
 }

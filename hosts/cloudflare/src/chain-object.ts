@@ -1,6 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
 import type { DurableObjectState } from "@cloudflare/workers-types";
 import { type ActivationWatcher, createActivationWatcher, type PollResult } from "@inference/chain/activation-watcher";
+import { createDollarFollower, type DollarFollower } from "@inference/chain/dollar-follower";
+import { followedOf, type GatewaySettings } from "@inference/gateway/settings";
 import type { Bindings } from "./bindings.ts";
 import { type ChainCalls, type ChainLook, chainClientOf } from "./chain-look.ts";
 import { makeEdgeLedger } from "./ledger.ts";
@@ -13,12 +15,15 @@ import { settingsOf } from "./settings.ts";
  */
 export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
   readonly #watcher: ActivationWatcher;
+  readonly #dollars: DollarFollower | undefined;
   readonly #pollMs: number;
+  #dollarsPolledAt = 0;
 
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env);
     const settings = settingsOf(env);
     this.#pollMs = settings.CHAIN_POLL_MS;
+    this.#dollars = this.#openDollarFollower(settings);
     this.#watcher = createActivationWatcher({
       client: chainClientOf(settings.PRIMARY_RPC_URL),
       ...(settings.WITNESS_RPC_URL === undefined ? {} : { secondNode: chainClientOf(settings.WITNESS_RPC_URL) }),
@@ -39,7 +44,32 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
     const alarmAt = await this.ctx.storage.getAlarm();
     const isLate = alarmAt !== null && alarmAt < Date.now() - GIVEN_UP_MS;
     if (alarmAt === null || isLate) await this.ctx.storage.setAlarm(Date.now() + this.#pollMs);
-    return { status: this.#watcher.status(), pending: this.#watcher.allPending() };
+    return {
+      status: this.#watcher.status(),
+      pending: this.#watcher.allPending(),
+      dollars: this.#dollars?.view() ?? null,
+    };
+  }
+
+  #openDollarFollower(settings: GatewaySettings): DollarFollower | undefined {
+    const followed = followedOf(settings);
+    if (followed === null) return undefined;
+    return createDollarFollower({
+      ...{ followed, clientOf: chainClientOf, now: Date.now },
+      confirmations: settings.CONFIRMATIONS,
+      store: {
+        load: async () => (await this.ctx.storage.get<string>(DOLLARS)) ?? null,
+        save: (text) => this.ctx.storage.put(DOLLARS, text),
+      },
+      onAlert: (message) => log("alert", "dollars", { message }),
+    });
+  }
+
+  /** Less often than the watcher: each poll asks every chain, and only people wait for what it finds. */
+  async #followDollars(): Promise<void> {
+    if (Date.now() - this.#dollarsPolledAt < 5 * this.#pollMs) return;
+    this.#dollarsPolledAt = Date.now();
+    await this.#dollars?.poll();
   }
 
   async alarm(): Promise<void> {
@@ -48,12 +78,15 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
       let result: PollResult;
       do result = await this.#watcher.poll();
       while (result.outcome === "advanced" && result.more && Date.now() < until);
+      await this.#followDollars();
     } finally {
       await this.ctx.storage.setAlarm(Date.now() + this.#pollMs);
     }
   }
 }
 
+/** Where the follower's text is kept. */
+const DOLLARS = "dollars";
 /** How long one alarm polls while there is more to read. */
 const POLLING_MS = 60_000;
 /** The runtime gives up a failing alarm after about two minutes. */

@@ -28,6 +28,7 @@ export function openEdgeGateway(
       timers,
       watcher: chain,
     }),
+    dollars: chain.dollars,
     upstream,
     log,
     timers,

@@ -2,30 +2,25 @@ import { createDollarFollower, type DollarFollower } from "@inference/chain/doll
 import { keepPolling } from "@inference/chain/polling";
 import type { ChainClient } from "@inference/chain/rpc";
 import type { KeyValueStore } from "@inference/gateway/environment";
-import type { FollowedChain, FollowedChains } from "@inference/gateway/followed-chains";
+import { followedOf } from "@inference/gateway/settings";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
 import { timers } from "./timers.ts";
 
-/** What follows the dollars of the secondary chains. */
+/** What follows the dollars of the secondary chains; undefined without a node of any. */
 export function openDollarFollower(
-  { primary, secondaries }: FollowedChains,
-  {
-    settings,
-    keyValue,
-    clientOf,
-  }: { settings: NodeSettings; keyValue: KeyValueStore; clientOf: (url: string) => ChainClient },
-): DollarFollower {
-  const withClient = (chain: FollowedChain) => ({ ...chain, client: clientOf(chain.rpcUrl) });
+  settings: NodeSettings,
+  { keyValue, clientOf }: { keyValue: KeyValueStore; clientOf: (rpcUrl: string) => ChainClient },
+): DollarFollower | undefined {
+  const followed = followedOf(settings);
+  if (followed === null) return undefined;
   return createDollarFollower({
-    primary: withClient(primary),
-    secondaries: secondaries.map(withClient),
+    ...{ followed, clientOf, now: Date.now },
     confirmations: settings.CONFIRMATIONS,
     store: {
       load: () => keyValue.get(STORED_AS),
       save: (text) => keyValue.put(STORED_AS, text),
     },
-    now: Date.now,
     onAlert: (message) => log("alert", "dollars", { message }),
   });
 }

@@ -91,10 +91,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     onAlert: (message) => log("alert", "chain", { message }),
   });
   const settler = openSettler(settings, { ledger, client: chainClient });
-  const dollars =
-    config.followed === null
-      ? undefined
-      : openDollarFollower(config.followed, { settings, keyValue, clientOf: chainClientOf });
+  const dollars = openDollarFollower(settings, { keyValue, clientOf: chainClientOf });
   const upstream = openUpstream(config.upstream.baseUrl);
   const background = makeBackground();
   const environment: Environment = {

@@ -55,6 +55,11 @@ export function readDevnet(folder: string, environment: Readonly<Record<string, 
       ...Object.fromEntries(
         Object.entries(contractSettings).map(([name, setting]) => [setting, contracts[name] ?? ""]),
       ),
+      SECONDARY_RPC_URLS: JSON.stringify(
+        Object.fromEntries(
+          ready.chains.filter((each) => each !== chain).map(({ chainId, rpcUrl }) => [chainId, rpcUrl]),
+        ),
+      ),
       CHAINS: JSON.stringify(ready.chains.map((each) => ({ ...each, addresses: ready.contracts[each.name] ?? {} }))),
     },
     privateKey: wallet.privateKey,

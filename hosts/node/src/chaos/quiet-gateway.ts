@@ -45,7 +45,6 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
       heldAnswerBytes: 1,
       request: defaultRequestLimits,
       chains: [],
-      followed: null,
       operator: noLimits,
       upstream: {
         baseUrl: "http://provider.test",

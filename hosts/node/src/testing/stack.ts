@@ -112,7 +112,6 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       heldAnswerBytes: 128 * 1024 * 1024,
       request: { ...defaultRequestLimits, ...options.request },
       chains: [],
-      followed: null,
       operator: { ...noLimits, ...options.operator },
       upstream: {
         baseUrl: provider,
