@@ -17,6 +17,7 @@ const mayImport: Record<string, readonly string[]> = {
   "hosts/node": ["protocol", "ledger", "gateway", "chain", "settler"],
   "hosts/cloudflare": ["protocol", "ledger", "gateway", "chain"],
   keeper: ["protocol", "chain"],
+  computer: ["protocol"],
   "test/devnet": ["protocol", "contracts"],
   "test/provider-simulator": [],
   "test/conformance": [],
@@ -42,6 +43,7 @@ const mayDepend: Record<string, readonly string[]> = {
   "hosts/cloudflare": ["esbuild", "viem"],
   settler: ["viem"],
   keeper: ["viem", "zod"],
+  computer: ["ox", "viem"],
   "test/devnet": ["viem", "zod"],
   "test/conformance": [
     "@ai-sdk/openai",

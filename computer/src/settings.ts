@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import { MAX_SHARE_BPS } from "@inference/protocol/offer";
+import * as Keystore from "ox/Keystore";
+import { type Address, getAddress, type Hex, isAddress, isHex } from "viem";
+import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import { ComputerError, oneLine } from "./computer-error.ts";
+
+export type ComputerSettings = {
+  /** Without a slash at the end. */
+  gatewayUrl: string;
+  agentToken: Address;
+  /** The share of each day's capacity that is sold, in basis points. */
+  shareBps: number;
+  /** A node of the primary chain; undefined for the one that the gateway names. */
+  rpcUrl: string | undefined;
+  pollMs: number;
+  account: PrivateKeyAccount;
+};
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+const DEFAULTS = { shareBps: 10_000, pollMs: 5_000 };
+const LEAST_POLL_MS = 100;
+const MOST_POLL_MS = 600_000;
+
+/** Reads the settings from the environment. Throws {@link ComputerError} with everything that is wrong. */
+export async function readComputerSettings(variables: Variables): Promise<ComputerSettings> {
+  const given = (name: string): string | undefined => variables[name] || undefined;
+  const wrong: string[] = [];
+  const number = (name: string, fallback: number, [least, most]: readonly [number, number]): number => {
+    const text = given(name) ?? String(fallback);
+    const isRight = /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most;
+    if (!isRight) wrong.push(`${name} must be a whole number from ${least} to ${most}, not ${text}.`);
+    return Number(text);
+  };
+  const url = (name: string): string | undefined => {
+    const text = given(name);
+    const isRight = text === undefined || /^https?:$/.test(URL.parse(text)?.protocol ?? "");
+    if (!isRight) wrong.push(`${name} must be an http(s) URL, not ${text}.`);
+    return text?.replace(/\/+$/, "");
+  };
+  const gatewayUrl = url("GATEWAY_URL");
+  if (gatewayUrl === undefined) wrong.push("GATEWAY_URL must name the gateway that sells, like http://127.0.0.1:8787.");
+  const token = given("AGENT_TOKEN") ?? "";
+  if (!isAddress(token)) wrong.push("AGENT_TOKEN must be the address of the agent's token.");
+  const shareBps = number("SHARE_BPS", DEFAULTS.shareBps, [1, MAX_SHARE_BPS]);
+  const pollMs = number("POLL_MS", DEFAULTS.pollMs, [LEAST_POLL_MS, MOST_POLL_MS]);
+  const rpcUrl = url("PRIMARY_RPC_URL");
+  const account = await readAccount(given).catch((error: unknown) => void wrong.push(oneLine(error)));
+  if (wrong.length > 0 || gatewayUrl === undefined || !account) throw new ComputerError(wrong.join(" "));
+  return { gatewayUrl, agentToken: getAddress(token), shareBps, rpcUrl, pollMs, account };
+}
+
+/** The computer's key: a Foundry keystore with its password, or the key itself. No message ever has any of them. */
+async function readAccount(given: (name: string) => string | undefined): Promise<PrivateKeyAccount> {
+  const [key, keystore] = [given("COMPUTER_KEY"), given("COMPUTER_KEYSTORE")];
+  if ((key === undefined) === (keystore === undefined)) {
+    throw new ComputerError("Set COMPUTER_KEYSTORE (a Foundry keystore file) or COMPUTER_KEY, one of the two.");
+  }
+  if (key !== undefined) return accountOf(key, "COMPUTER_KEY must be a private key: 0x and 64 hexadecimal digits.");
+  const passwordFile = given("COMPUTER_PASSWORD_FILE");
+  const password =
+    passwordFile === undefined ? given("COMPUTER_PASSWORD") : readText(passwordFile).replace(/\r?\n$/, "");
+  if (password === undefined) {
+    throw new ComputerError("COMPUTER_KEYSTORE needs COMPUTER_PASSWORD_FILE or COMPUTER_PASSWORD.");
+  }
+  const file = keystore ?? "";
+  const wrong = `COMPUTER_KEYSTORE: ${file} does not open with the password, or is not a keystore.`;
+  const text = readText(file);
+  let secret: Hex;
+  try {
+    const parsed = JSON.parse(text) as Keystore.Keystore;
+    secret = Keystore.decrypt(parsed, await Keystore.toKeyAsync(parsed, { password }));
+  } catch {
+    throw new ComputerError(wrong);
+  }
+  return accountOf(secret, wrong);
+}
+
+function accountOf(key: string, wrong: string): PrivateKeyAccount {
+  try {
+    if (isHex(key) && key.length === 66) return privateKeyToAccount(key);
+  } catch {
+    // A number that is no key of the curve. Its error would repeat it.
+  }
+  throw new ComputerError(wrong);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ComputerError(`${file} cannot be read: ${oneLine(error)}`);
+  }
+}
