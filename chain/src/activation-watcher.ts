@@ -18,9 +18,9 @@ import { disagreementOf } from "./second-node.ts";
 import { readActivations } from "./settlement-view.ts";
 
 /**
- * Reads activations and settled batches from the chain into the ledger: each one once, and not before it is final. If the node contradicts
- * the books, the watcher waits (the node is behind, or shows less than there is) or stops until it is restarted
- * (another chain, a reorg of final blocks, a gap). It never skips.
+ * Reads activations and settled batches from the chain into the ledger: each once, and not before it is final. If the
+ * node contradicts the books, the watcher waits (the node is behind, or shows less than there is) or stops until it is
+ * restarted (another chain, a reorg of final blocks, a gap). It never skips.
  */
 export type ActivationWatcher = {
   /** One bounded step. Never throws. A call during a poll joins that poll. */

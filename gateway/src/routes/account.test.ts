@@ -108,9 +108,19 @@ describe("GET /api/v1/credits", () => {
       reserved_nano_usd: 0,
       available: 9.999999999,
       available_nano_usd: 10 * USD - 1,
+      debited_elsewhere: 0,
+      debited_elsewhere_nano_usd: 0,
       pending: [],
       on_their_way: [],
     });
+  });
+
+  test("is less by what a foreign batch debited on chain, which is shown", async () => {
+    const { fixture, partition, get } = await openAccount();
+    const debit = { type: "debit", id: "1:batch:1", at: NOW, amountNanoUsd: 4 * USD, detail: "{}" } as const;
+    fixture.ledger.apply(partition, debit);
+    const { data } = (await get("/api/v1/credits")).body;
+    assert.deepEqual([data?.total_credits, data?.available, data?.debited_elsewhere], [6, 6, 4]);
   });
 
   test("an account that never activated has nothing", async () => {

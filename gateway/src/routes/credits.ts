@@ -13,14 +13,18 @@ export const getCredits = endpoint({
   id: "getCredits",
   group: "Spending",
   title: "The account's balance",
-  about: "Of the API key's account, or of the wallet whose session it is; an agent has none.",
+  about:
+    "Of the API key's account, or of the wallet whose session it is; an agent has none. `total_credits` is what was " +
+    "activated less `debited_elsewhere`: what batches debited on chain that this gateway did not post.",
   credentials: ["API key", "session"],
   answers: [ok("The balance, and the activations on their way to it.", json("CreditsAnswer", creditsAnswer))],
   errors: ["wrong_identity", ...authenticatedErrors],
   async handle(context) {
     const { gateway, at } = context.var;
     const { account, partition } = await requireAccount(context);
-    const balance = await gateway.environment.ledger.read(partition, { type: "balance", at });
+    const { ledger } = gateway.environment;
+    const balance = await ledger.read(partition, { type: "balance", at });
+    const debits = await ledger.read(partition, { type: "debits", limit: MAX_DEBITS });
     return context.json({
       data: {
         ...amounts({
@@ -28,6 +32,7 @@ export const getCredits = endpoint({
           total_usage: balance.settledNanoUsd,
           reserved: balance.heldNanoUsd,
           available: balance.availableNanoUsd ?? 0,
+          debited_elsewhere: debits.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0),
         }),
         pending:
           pendingOf(gateway, account)?.map(({ amountNanoUsd, block, transaction }) => ({
@@ -40,3 +45,6 @@ export const getCredits = endpoint({
     });
   },
 });
+
+/** There is one for each foreign batch of the account, and normally none. */
+const MAX_DEBITS = 10_000;

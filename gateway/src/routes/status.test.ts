@@ -69,3 +69,20 @@ test("the chain is asked once in ten seconds, for however many, also while it do
   fixture.time.now += 1;
   assert.deepEqual([await read(), await read(), asked()], [12, 12, 2]);
 });
+
+test("what is posted on chain is told as it was read, and the first foreign batch with it", async () => {
+  const { fixture } = open([]);
+  const posted = async () => statusAnswer.parse((await fixture.call("GET", "/api/v1/status")).body).data.posted;
+  assert.equal(await posted(), null);
+  const { chainId } = fixture.gateway.config.settlement;
+  const account = `0x${"1".repeat(40)}`;
+  const debits = [{ account, amountNanoUsd: "7" }];
+  const batch = { id: 1, day: "2026-11-21", root: "0x01", entries: "0x02", block: 4, transaction: "0x03", debits };
+  const activation = { id: 1, account, amountToken: "1", totalActivated: "1", block: 4, transaction: "0x04" };
+  fixture.ledger.apply(`chain:${chainId}`, {
+    ...{ type: "advance", at: fixture.time.now, chainId, block: 5, blockHash: "0x05", activations: [activation] },
+    batches: [{ ...batch, amountNanoUsd: "7", paidAfterNanoUsd: "7", totalDebitedNanoUsd: "7" }],
+    credits: [{ account, creditNanoUsd: "993" }],
+  });
+  assert.deepEqual(await posted(), { batches: 1, debited: 7e-9, debited_nano_usd: 7, foreign_batch: 1 });
+});

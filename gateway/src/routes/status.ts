@@ -1,4 +1,4 @@
-import { ceilingPartition } from "@inference/ledger/partition";
+import { ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import type { SecondaryBooks } from "@inference/protocol/dollars";
 import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import { statusAnswer } from "@inference/protocol/wire/answers";
@@ -47,6 +47,7 @@ export const getStatus = endpoint({
         contracts: contracts(gateway),
         following: following(gateway),
         settler: settler(gateway),
+        posted: await posted(gateway),
         books: await books(gateway),
         prices: prices && { snapshot: prices.id, age_s: ageS(prices, at), models: prices.models.size },
       },
@@ -133,6 +134,15 @@ function settler({ environment }: Gateway) {
   const { state, reason, address, lastPollAt } = status;
   const at = lastPollAt === null ? null : new Date(lastPollAt).toISOString();
   return { state, reason: reason ?? null, address, last_poll_at: at };
+}
+
+/** What the chain says of batches. Null: none of its blocks was read, or not by this version. */
+async function posted({ config, environment }: Gateway) {
+  const cursor = await environment.ledger.read(chainPartition(config.settlement.chainId), { type: "cursor" });
+  if (cursor === null || cursor.lastBatchId === null) return null;
+  const { lastBatchId, totalDebitedNanoUsd, foreignBatch } = cursor;
+  const debited = BigInt(totalDebitedNanoUsd ?? 0);
+  return { batches: lastBatchId, ...amounts({ debited }), foreign_batch: foreignBatch };
 }
 
 /** How far activations have been read from the primary chain. */

@@ -260,6 +260,7 @@ export const ownKeyAnswer = z.strictObject({ data: z.union([ownKey, ownSession])
 export const creditsAnswer = z.strictObject({
   data: z.strictObject({
     ...amounts("total_credits", "total_usage", "reserved", "available"),
+    ...amounts("debited_elsewhere"),
     pending: z
       .array(z.strictObject({ ...amounts("amount"), block: count, transaction: z.string() }))
       .nullable()
@@ -360,6 +361,17 @@ export const statusAnswer = z.strictObject({
       })
       .nullable()
       .describe("What posts uses on chain. Null: this gateway posts nothing."),
+    posted: z
+      .strictObject({
+        batches: count,
+        ...anyAmounts("debited"),
+        foreign_batch: z
+          .int()
+          .nullable()
+          .describe("The first batch that this gateway did not post and its operator has not accepted."),
+      })
+      .nullable()
+      .describe("What is posted on chain, as far as the gateway has read its final blocks. Null: it has read none."),
     books: z
       .strictObject({
         block: count,
