@@ -1,15 +1,17 @@
 import { assertNanoUsd } from "@inference/protocol/money";
 import { buildBatch, dropBatch, openBatch, rejectBatch, settleBatch, signBatch } from "./batch.ts";
-import { carry, follow, reserveCeiling, setCeiling } from "./ceiling.ts";
+import { carry, followCeiling, reserveCeiling, setCeiling } from "./ceiling.ts";
 import type { Command, Reply, ReplyOf } from "./commands.ts";
 import { advance, credit } from "./credit.ts";
 import type { Delivery } from "./delivery.ts";
 import { type Draft, makeDraft } from "./draft.ts";
+import { follow } from "./follower.ts";
 import { forget } from "./forget.ts";
-import { checkpoint, inquire, orphan, release, reserve, settle } from "./hold.ts";
+import { checkpoint, inquire, orphan, reassign, release, reserve, settle } from "./hold.ts";
 import { gatherUses, journal, returnUses } from "./journal.ts";
 import { createKey, revokeKey, rollKey, setKeyTerms, updateKey } from "./key.ts";
-import type { Partition } from "./partition.ts";
+import { endOffer, reserveOffer, setOffer } from "./offer.ts";
+import { ceilingPartition, type Partition } from "./partition.ts";
 import { debit } from "./posted.ts";
 import { consumeNonce, openSession, revokeSession, setCapacity } from "./session.ts";
 import type { Change, ReadRows } from "./tables.ts";
@@ -51,6 +53,14 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
       return reserve(draft, partition, command, clockMs);
     case "reserveCeiling":
       return reserveCeiling(draft, command, clockMs);
+    case "reserveOffer":
+      return reserveOffer(draft, command, clockMs);
+    case "reassign":
+      return reassign(draft, command);
+    case "setOffer":
+      return setOffer(draft, command);
+    case "endOffer":
+      return endOffer(draft, command);
     case "checkpoint":
       return checkpoint(draft, command);
     case "settle":
@@ -62,7 +72,9 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
     case "inquire":
       return inquire(draft, partition, command);
     case "follow":
-      return follow(draft, command, clockMs);
+      return partition === ceilingPartition
+        ? followCeiling(draft, command, clockMs)
+        : follow(draft, partition, command, clockMs);
     case "journal":
       return journal(draft, command);
     case "gatherUses":
@@ -86,7 +98,7 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
     case "setCeiling":
       return setCeiling(draft, command);
     case "setCapacity":
-      return setCapacity(draft, command);
+      return setCapacity(draft, rows, command);
     case "credit":
       return credit(draft, command);
     case "debit":

@@ -1,10 +1,11 @@
 import { assertNanoUsd } from "@inference/protocol/money";
 import { DAY_MS } from "@inference/protocol/window";
-import { type CountedBudget, counted, counterId, counterOf, holdIn, refusalOf, resolveIn } from "./budget.ts";
+import { type CountedBudget, counted, counterId, counterOf, holdIn, refusalOf, resolveIn, shareOf } from "./budget.ts";
 import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
 import type { Draft } from "./draft.ts";
-import { isUnresolved, repeatedReserve, repeatedResolve, tombstone, words } from "./hold.ts";
-import { CEILING_SHARE_PERCENT, MAX_CLOCK_SKEW_MS, OUTCOME_RETENTION_MS } from "./limits.ts";
+import { beginFollowing, follow, mayBeForgotten } from "./follower.ts";
+import { tombstone } from "./hold.ts";
+import { CEILING_SHARE_PERCENT } from "./limits.ts";
 import { ceilingPartition } from "./partition.ts";
 import { nothingRead } from "./posted.ts";
 import type { BudgetRow, CounterRow, HoldRow } from "./tables.ts";
@@ -16,30 +17,12 @@ import type { BudgetRow, CounterRow, HoldRow } from "./tables.ts";
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
 export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling">, clockMs: number): ReserveReply {
-  const leaseUntil = command.at + command.leaseMs;
-  const fingerprint = `${command.at} ${leaseUntil} ${command.amountNanoUsd} ${command.owner}`;
-  const existing = draft.get("hold", command.id);
-  if (existing !== undefined) return repeatedReserve(existing, fingerprint, leaseUntil);
-  if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
+  const begun = beginFollowing(draft, command, clockMs);
+  if ("status" in begun) return begun;
   const budget = draft.get("budget", "ceiling") ?? { id: "ceiling", window: "day", limitNanoUsd: 0 };
   const ceiling = counted(draft, "ceiling", budget, command.at);
   const share = counterOf(draft, shareId(command.owner));
-  const hold: HoldRow = {
-    id: command.id,
-    state: "open",
-    owner: command.owner,
-    amountNanoUsd: command.amountNanoUsd,
-    chargeNanoUsd: 0,
-    counters: ceiling.counter.id,
-    followers: "",
-    admittedAt: command.at,
-    leaseUntil,
-    deliveredNanoUsd: 0,
-    upstreamId: null,
-    keyId: null,
-    fingerprint,
-    detail: "",
-  };
+  const hold = { ...begun, counters: ceiling.counter.id };
   const refusal =
     shareRefusal(ceiling, command) ??
     ceilingRefusal(draft, ceiling, share, command) ??
@@ -50,7 +33,7 @@ export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling"
   draft.put("hold", hold);
   holdIn(draft, ceiling.counter, hold.amountNanoUsd);
   holdIn(draft, share, hold.amountNanoUsd);
-  return { status: "reserved", keyId: null, leaseUntil };
+  return { status: "reserved", keyId: null, leaseUntil: hold.leaseUntil };
 }
 
 /** Stores that an id was refused. It stays refused, because its owner will release it. */
@@ -59,26 +42,8 @@ function refuse(draft: Draft, hold: HoldRow, refusal: Refusal): ReserveReply {
   return { status: "refused", refusal };
 }
 
-export function follow(draft: Draft, command: CommandOf<"follow">, clockMs: number): ResolveReply {
-  const outcome = command.chargeNanoUsd === null ? "released" : "settled";
-  const chargeNanoUsd = command.chargeNanoUsd ?? 0;
-  const hold = draft.get("hold", command.id);
-  if (hold === undefined) {
-    if (outcome === "released" && mayStillCome(command, clockMs)) {
-      draft.put("hold", tombstone(command.id, ceilingPartition, command.admittedAt));
-      return { status: "released" };
-    }
-    const isExpected = outcome === "released" || mayBeForgotten(command, clockMs);
-    if (!isExpected) draft.alert(`${command.id}: settled at ${chargeNanoUsd}, and never held here`);
-    return { status: "unknown" };
-  }
-  // Refused here and then released by its owner, as usual for a refused request.
-  if (hold.state === "refused" && outcome === "released") return { status: "released" };
-  if (!isUnresolved(hold)) return repeatedResolve(draft, hold, outcome, chargeNanoUsd);
-  resolveIn(draft, words(hold.counters), hold.amountNanoUsd, chargeNanoUsd);
-  freeShare(draft, hold);
-  draft.put("hold", { ...hold, state: outcome, chargeNanoUsd });
-  return { status: outcome };
+export function followCeiling(draft: Draft, command: CommandOf<"follow">, clockMs: number): ResolveReply {
+  return follow(draft, ceilingPartition, command, clockMs, freeShare);
 }
 
 /**
@@ -112,21 +77,6 @@ export function setCeiling(draft: Draft, command: CommandOf<"setCeiling">): Repl
   return { status: "set" };
 }
 
-/** Whether a reserve with this id may still arrive in time. */
-function mayStillCome(
-  command: CommandOf<"follow">,
-  clockMs: number,
-): command is CommandOf<"follow"> & { admittedAt: number } {
-  const { admittedAt } = command;
-  // Twice the skew, because a clock may be set back a little.
-  return admittedAt !== undefined && admittedAt + 2 * MAX_CLOCK_SKEW_MS >= clockMs;
-}
-
-/** Whether the owner may still repeat its report, because it missed the acknowledgement. */
-function mayBeForgotten({ admittedAt }: { admittedAt?: number }, clockMs: number): boolean {
-  return admittedAt !== undefined && admittedAt + OUTCOME_RETENTION_MS - MAX_CLOCK_SKEW_MS < clockMs;
-}
-
 /** Counts what an account holds of the ceiling, on all days. Nothing is settled in this counter. */
 function shareId(owner: string): string {
   return `share:${owner}@0`;
@@ -140,10 +90,7 @@ function freeShare(draft: Draft, hold: HoldRow): void {
 }
 
 function maxShare(ceiling: BudgetRow): number {
-  // In two parts, because the product can exceed 2^53.
-  const limit = ceiling.limitNanoUsd ?? 0;
-  const rest = limit % 100;
-  return ((limit - rest) / 100) * CEILING_SHARE_PERCENT + Math.floor((rest * CEILING_SHARE_PERCENT) / 100);
+  return shareOf(ceiling.limitNanoUsd ?? 0, CEILING_SHARE_PERCENT, 100);
 }
 
 function shareRefusal({ budget, counter }: CountedBudget, command: CommandOf<"reserveCeiling">): Refusal | undefined {

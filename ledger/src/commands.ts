@@ -1,72 +1,25 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Window } from "@inference/protocol/window";
+import type {
+  BatchName,
+  Claim,
+  OfferName,
+  Payer,
+  ReserveReply,
+  ResolveReply,
+  Tally,
+  UseRange,
+} from "./command-parts.ts";
 import type { AccountCredit, SettledBatch } from "./settled-batch.ts";
-import type { HoldState, TransactionRow, UseRow } from "./tables.ts";
+import type { HoldState, OfferRow, TransactionRow, UseRow } from "./tables.ts";
+
+export type * from "./command-parts.ts";
 
 /**
  * All commands, with their replies. A command has an id from its caller (of the request, the activation, or the
  * message's nonce), so that it is safe to repeat: the same id with the same content has the same reply and changes
  * nothing. With other content it is a conflict.
  */
-
-/** Who pays for a request: an API key out of its account's balance, or a session out of its identity's capacity. */
-export type Payer = { kind: "key" | "session" /** The credential's digest. */; digest: string };
-
-/** The budgets that can refuse a request. */
-export type BudgetName = "balance" | "key" | "capacity" | "ceiling";
-
-/**
- * Why a reserve was refused.
- *
- * - `settled`: the settled amount leaves no room until the budget's window ends, or ever
- * - `held`: there would be room without the holds of other requests
- * - `in_flight`: the account has the maximum of requests in flight
- * - `share`: the request alone is above the part of the ceiling that one account may hold
- * - `share_held`: together with the account's holds, it is
- */
-export type Refusal = {
-  budget: BudgetName;
-  cause: "settled" | "held" | "in_flight" | "share" | "share_held";
-  /** Whether the account's own holds alone leave no room, as far as that is certain around midnight. */
-  isOwn?: true;
-  neededNanoUsd: NanoUsd;
-  availableNanoUsd: NanoUsd;
-  window: Window;
-  /** When the window ends; null for a lifetime. */
-  resetsAt: number | null;
-};
-
-/** A name that one request can have at a time, until it expires: see `claim.ts`. */
-export type Claim = {
-  id: string;
-  /** A digest of the request's content. The same name with other content is an error. */
-  fingerprint: string;
-  expiresAt: number;
-};
-
-/** Why a credential is invalid. */
-export type CredentialFault = "unknown" | "revoked" | "disabled" | "expired";
-
-export type ReserveReply =
-  | { status: "reserved"; keyId: string | null; leaseUntil: number }
-  | { status: "refused"; refusal: Refusal }
-  | { status: "unauthenticated"; fault: CredentialFault }
-  /** The name that the request claims belongs to an earlier request, `by`, which has not failed. */
-  | { status: "claimed"; by: string; state: "in_progress" | "completed" | "mismatch" }
-  | { status: "clock_skew" }
-  | { status: "conflict" };
-
-/** A batch by its id on chain and the time at which it was opened: a dropped batch's id is given again. */
-export type BatchName = { batch: number; openedAt: number };
-
-/** The first and the last use that a batch took from its journal. */
-export type UseRange = { firstUse: string; lastUse: string };
-
-/** What the totals of a day count of a request, besides its charge. */
-export type Tally = { model: string; promptTokens: number; completionTokens: number };
-
-export type ResolveReply = { status: "settled" | "released" | "already_resolved" | "unknown" | "exceeds_hold" };
-
 export type Commands = {
   /** Owner: hold the maximum cost of a request in every budget of its payer. */
   reserve: {
@@ -78,6 +31,8 @@ export type Commands = {
       leaseMs: number;
       payer: Payer;
       followers: readonly string[];
+      /** The agent that serves the request, which is one of the followers. */
+      server?: OfferName;
       detail: string;
       claim?: Claim;
     };
@@ -94,6 +49,25 @@ export type Commands = {
       owner: string;
     };
     reply: ReserveReply;
+  };
+  /** Identity: hold the same under the agent's offer. A refusal is not stored. */
+  reserveOffer: {
+    command: {
+      type: "reserveOffer";
+      id: string;
+      at: number;
+      amountNanoUsd: NanoUsd;
+      leaseMs: number;
+      owner: string;
+      /** The offer's hash. An agent that has replaced or withdrawn it refuses. */
+      offer: string;
+    };
+    reply: ReserveReply;
+  };
+  /** Owner: the agent failed, and the protocol serves the request. It is not forwarded again before this is durable. */
+  reassign: {
+    command: { type: "reassign"; id: string };
+    reply: { status: "reassigned" | "already_resolved" | "unknown" };
   };
   /** Owner: record what was delivered so far. */
   checkpoint: {
@@ -123,9 +97,12 @@ export type Commands = {
     command: { type: "orphan"; id: string; at: number /** How long the sweeper has. */; graceMs: number };
     reply: { status: "orphaned" | "already_resolved" | "unknown" };
   };
-  /** Owner, asked by a follower: how did this hold end? An unknown id can never be reserved afterwards. */
+  /**
+   * Owner, asked by a follower: how did this hold end? An unknown id can never be reserved afterwards. To a partition
+   * that is no follower of the hold, it is released. Older versions do not say who asks.
+   */
   inquire: {
-    command: { type: "inquire"; id: string; at: number };
+    command: { type: "inquire"; id: string; at: number; follower?: string };
     reply: { state: HoldState; chargeNanoUsd: NanoUsd };
   };
   /**
@@ -219,6 +196,17 @@ export type Commands = {
   setCapacity: {
     command: { type: "setCapacity"; at: number; limitNanoUsd: NanoUsd };
     reply: { status: "set" };
+  };
+  /** Identity: what the agent's computer has signed replaces what it signed before. A share of 0 withdraws that. */
+  setOffer: {
+    command: { type: "setOffer"; at: number } & Omit<OfferRow, "id" | "since" | "endedAt">;
+    /** `nonce_used`: an offer with this nonce or a higher one was set, and is not this one or has ended. */
+    reply: { status: "set" | "nonce_used" | "wrong_day" };
+  };
+  /** Identity: the computer was replaced, or the agent sold. The offer of this hash is over. */
+  endOffer: {
+    command: { type: "endOffer"; at: number; hash: string };
+    reply: { status: "ended" | "unknown" };
   };
   /** Account: add the credit of an activation, once for each. After `too_much` it is delivered again. */
   credit: {

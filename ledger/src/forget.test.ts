@@ -374,12 +374,11 @@ test("the ceiling's counters go with its holds, and what an account holds of it 
 
 test("an identity's capacities go with the session in which they were asked for, and not before its requests end", () => {
   const host = makeExample();
+  host.apply(identity, reserve("r1", 1, bySession));
   for (const at of [noon + day, noon + 4 * day]) {
     host.clock.now = at;
     host.apply(identity, { type: "setCapacity", at, limitNanoUsd: 5 });
   }
-  host.clock.now = noon;
-  host.apply(identity, reserve("r1", 1, bySession));
   assert.equal(forgetAt(host, "session", ["session1"], over + day), 0);
   host.apply(identity, settle("r1", 1));
   assert.equal(forgetAt(host, "session", ["session1"], over + day), 1);

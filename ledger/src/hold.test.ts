@@ -250,6 +250,7 @@ test("a settle charges what was used, frees the rest, and tells the ceiling and 
           chargeNanoUsd: 250,
           admittedAt: noon,
           server: "protocol",
+          offer: null,
         },
       ],
     ],

@@ -1,12 +1,13 @@
+import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 import { utcDay } from "@inference/protocol/window";
 import {
   type CountedBudget,
   capacityCounterId,
-  capacityId,
   counted,
   counterOf,
   holdIn,
+  ownCapacity,
   refusalOf,
   resolveIn,
 } from "./budget.ts";
@@ -16,7 +17,7 @@ import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
 import { keepUsedKey } from "./key.ts";
 import { MAX_CLOCK_SKEW_MS, MAX_FLIGHT_MS, MAX_IN_FLIGHT } from "./limits.ts";
-import { journalPartition, type Partition, partitionAddress } from "./partition.ts";
+import { agentPartition, journalPartition, type Partition, partitionAddress } from "./partition.ts";
 import { authenticate } from "./payer.ts";
 import type { BudgetRow, HoldRow, ReceiptRow } from "./tables.ts";
 import { countReceipt } from "./totals.ts";
@@ -33,11 +34,12 @@ export function reserve(
   command: CommandOf<"reserve">,
   clockMs: number,
 ): ReserveReply {
-  const { payer: by, followers, claim } = command;
+  const { payer: by, followers, server, claim } = command;
   const leaseUntil = command.at + command.leaseMs;
   const followersText = followers.join(" ");
   const content = `${command.at} ${leaseUntil} ${command.amountNanoUsd} ${by.kind} ${by.digest} ${followersText}`;
-  const fingerprint = claim === undefined ? content : `${content} ${claim.id} ${claim.fingerprint}`;
+  const terms = [content, server?.offer, claim?.id, claim?.fingerprint];
+  const fingerprint = terms.filter((term) => term !== undefined).join(" ");
   const existing = draft.get("hold", command.id);
   if (existing !== undefined) return repeatedReserve(existing, fingerprint, leaseUntil);
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
@@ -47,20 +49,13 @@ export function reserve(
   if (earlier !== undefined) return earlier;
   const budgets = bindingBudgets(draft, payer.keyId, command);
   const hold: HoldRow = {
-    id: command.id,
-    state: "open",
-    owner: partition,
-    amountNanoUsd: command.amountNanoUsd,
-    chargeNanoUsd: 0,
+    ...openHold(command, partition, fingerprint),
     counters: budgets.map(({ counter }) => counter.id).join(" "),
     followers: followersText,
-    admittedAt: command.at,
-    leaseUntil,
-    deliveredNanoUsd: 0,
-    upstreamId: null,
     keyId: payer.keyId,
-    fingerprint,
     detail: command.detail,
+    server: server?.agent ?? null,
+    offer: server?.offer ?? null,
   };
   const refusal = inFlightRefusal(draft, budgets, command) ?? firstRefusal(budgets, command);
   // A refusal is not stored: no follower knows the id, and an account without funds could fill the disk.
@@ -111,7 +106,8 @@ export function settle(draft: Draft, partition: Partition, command: CommandOf<"s
     account: partitionAddress(partition),
     chargeNanoUsd: command.chargeNanoUsd,
     admittedAt: hold.admittedAt,
-    server: "protocol",
+    server: hold.server ?? "protocol",
+    offer: hold.offer,
   });
   return { status: "settled" };
 }
@@ -133,13 +129,31 @@ export function orphan(draft: Draft, command: CommandOf<"orphan">): ReplyOf<Comm
   return { status: "orphaned" };
 }
 
+/** Takes the agent from a hold, whose request the protocol serves from now on, and releases the agent's hold. */
+export function reassign(draft: Draft, command: CommandOf<"reassign">): ReplyOf<CommandOf<"reassign">> {
+  const hold = draft.get("hold", command.id);
+  if (hold === undefined) return { status: "unknown" };
+  if (!isUnresolved(hold)) return { status: "already_resolved" };
+  if (hold.server === null) return { status: "reassigned" };
+  const agent = agentPartition(hold.server as Address);
+  const followers = words(hold.followers).filter((follower) => follower !== agent);
+  draft.put("hold", { ...hold, server: null, offer: null, followers: followers.join(" ") });
+  tellFollower(draft, hold, agent, null);
+  return { status: "reassigned" };
+}
+
 export function inquire(
   draft: Draft,
   partition: Partition,
   command: CommandOf<"inquire">,
 ): ReplyOf<CommandOf<"inquire">> {
+  const { follower } = command;
   const hold = draft.get("hold", command.id);
-  if (hold !== undefined) return { state: hold.state, chargeNanoUsd: hold.chargeNanoUsd };
+  if (hold !== undefined) {
+    // Another agent serves the request, or the protocol does. This follower never will.
+    const isOther = follower !== undefined && !words(hold.followers).includes(follower);
+    return isOther ? { state: "released", chargeNanoUsd: 0 } : { state: hold.state, chargeNanoUsd: hold.chargeNanoUsd };
+  }
   // The id is unknown here. It is taken now, so a reserve that arrives late is refused.
   draft.put("hold", tombstone(command.id, partition, command.at));
   return { state: "released", chargeNanoUsd: 0 };
@@ -167,10 +181,7 @@ export function repeatedResolve(
 
 /** The owner's budgets that limit a request, in the order in which they are checked. */
 function bindingBudgets(draft: Draft, keyId: string | null, { payer, at }: CommandOf<"reserve">): CountedBudget[] {
-  if (payer.kind === "session") {
-    const id = capacityId(at);
-    return [counted(draft, "capacity", draft.get("budget", id) ?? { id, window: "day", limitNanoUsd: 0 }, at)];
-  }
+  if (payer.kind === "session") return [ownCapacity(draft, at)];
   const id = `key:${keyId}`;
   const balance: BudgetRow = draft.get("budget", "balance") ?? { id: "balance", window: "lifetime", limitNanoUsd: 0 };
   const key: BudgetRow = draft.get("budget", id) ?? { id, window: "lifetime", limitNanoUsd: 0 };
@@ -244,32 +255,46 @@ function resolve(draft: Draft, hold: HoldRow, resolution: Resolution): void {
     draft.put("receipt", receipt);
     countReceipt(draft, receipt, resolution.tally);
   }
-  for (const follower of words(hold.followers)) {
-    deliver(draft, hold.id, follower, {
-      type: "follow",
-      id: hold.id,
-      chargeNanoUsd: outcome === "settled" ? chargeNanoUsd : null,
-      admittedAt: hold.admittedAt,
-    });
-  }
+  const charged = outcome === "settled" ? chargeNanoUsd : null;
+  for (const follower of words(hold.followers)) tellFollower(draft, hold, follower, charged);
+}
+
+function tellFollower(
+  draft: Draft,
+  { id, admittedAt }: HoldRow,
+  follower: Partition,
+  chargeNanoUsd: NanoUsd | null,
+): void {
+  deliver(draft, id, follower, { type: "follow", id, chargeNanoUsd, admittedAt });
 }
 
 /** Takes the id of an unknown hold, so that a reserve that arrives late is refused. */
 export function tombstone(id: string, partition: Partition, at: number): HoldRow {
+  return { ...openHold({ id, at, amountNanoUsd: 0, leaseMs: 0 }, partition, "tombstone"), state: "released" };
+}
+
+/** A new hold that counts nowhere. */
+export function openHold(
+  { id, at, amountNanoUsd, leaseMs }: { id: string; at: number; amountNanoUsd: NanoUsd; leaseMs: number },
+  owner: Partition,
+  fingerprint: string,
+): HoldRow {
   return {
     id,
-    state: "released",
-    owner: partition,
-    amountNanoUsd: 0,
+    state: "open",
+    owner,
+    amountNanoUsd,
     chargeNanoUsd: 0,
     counters: "",
     followers: "",
     admittedAt: at,
-    leaseUntil: at,
+    leaseUntil: at + leaseMs,
     deliveredNanoUsd: 0,
     upstreamId: null,
     keyId: null,
-    fingerprint: "tombstone",
+    fingerprint,
     detail: "",
+    server: null,
+    offer: null,
   };
 }

@@ -4,6 +4,8 @@
 export const MAX_IN_FLIGHT = 32;
 /** The part of the ceiling that one account may hold at a time, in percent. */
 export const CEILING_SHARE_PERCENT = 20;
+/** Agents that are asked to serve a request before the protocol does. */
+export const MAX_AGENTS_TRIED = 2;
 export const MAX_KEYS_PER_ACCOUNT = 100;
 /**
  * How long a key waits for its account's first credit. Keys are often created before the dollars arrive, which can take

@@ -1,11 +1,12 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { type Window, windowEnd } from "@inference/protocol/window";
 import { type BatchView, batchesBefore, batchOf } from "./batch.ts";
-import { capacityId, counterId, counterOf } from "./budget.ts";
+import { type CountedBudget, counterId, counterOf, leftOf, ownCapacity } from "./budget.ts";
 import { type Claimed, earlierClaim } from "./claim.ts";
 import type { Claim, CredentialFault, Payer, UseRange } from "./commands.ts";
 import { batchUses, waitingUses } from "./journal.ts";
 import { type KeyUsage, keyUsage } from "./key-usage.ts";
+import { type OfferView, offerView } from "./offer.ts";
 import { authenticate } from "./payer.ts";
 import { postedBefore } from "./posted.ts";
 import {
@@ -46,6 +47,8 @@ export type Queries = {
   balance: { query: { type: "balance"; at: number }; answer: BudgetView };
   ceiling: { query: { type: "ceiling"; at: number }; answer: BudgetView };
   capacity: { query: { type: "capacity"; at: number }; answer: BudgetView };
+  /** Identity: the agent's offer, and what it comes to on a day. */
+  offer: { query: { type: "offer"; at: number }; answer: OfferView };
   credential: {
     query: { type: "credential"; at: number; payer: Payer };
     answer: { fault: CredentialFault } | { keyId: string | null; session: SessionRow | null };
@@ -98,11 +101,13 @@ export function answer<Q extends Query>(rows: ReadRows, query: Q): AnswerOf<Q> {
 function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
   switch (query.type) {
     case "balance":
-      return budgetView(rows, "balance", "lifetime", query.at);
+      return budgetView(countedById(rows, "balance", "lifetime", query.at), query.at);
     case "ceiling":
-      return budgetView(rows, "ceiling", "day", query.at);
+      return budgetView(countedById(rows, "ceiling", "day", query.at), query.at);
     case "capacity":
-      return budgetView(rows, capacityId(query.at), "day", query.at);
+      return budgetView(ownCapacity(rows, query.at), query.at);
+    case "offer":
+      return offerView(rows, query.at);
     case "credential":
       return credential(rows, query.payer, query.at);
     case "key":
@@ -167,19 +172,23 @@ function claimed(rows: ReadRows, { at, payer, claim }: Queries["claimed"]["query
 }
 
 function keyView(rows: ReadRows, key: KeyRow | undefined, atMs: number): KeyView | null {
-  return key === undefined ? null : { key, budget: budgetView(rows, `key:${key.id}`, key.window, atMs) };
+  if (key === undefined) return null;
+  return { key, budget: budgetView(countedById(rows, `key:${key.id}`, key.window, atMs), atMs) };
 }
 
-function budgetView(rows: ReadRows, id: string, window: Window, atMs: number): BudgetView {
+type Counted = Omit<CountedBudget, "name">;
+
+function countedById(rows: ReadRows, id: string, window: Window, atMs: number): Counted {
   const budget = rows.get("budget", id) ?? { id, window, limitNanoUsd: 0 };
-  const { settledNanoUsd, heldNanoUsd } = counterOf(rows, counterId(id, budget, atMs));
-  const { limitNanoUsd } = budget;
+  return { budget, counter: counterOf(rows, counterId(id, budget, atMs)) };
+}
+
+function budgetView(counted: Counted, atMs: number): BudgetView {
+  const { window, limitNanoUsd } = counted.budget;
+  const { settledNanoUsd, heldNanoUsd } = counted.counter;
+  const availableNanoUsd = leftOf(counted)?.available ?? null;
   return {
-    window: budget.window,
-    limitNanoUsd,
-    settledNanoUsd,
-    heldNanoUsd,
-    availableNanoUsd: limitNanoUsd === null ? null : Math.max(0, limitNanoUsd - settledNanoUsd - heldNanoUsd),
-    resetsAt: windowEnd(budget.window, atMs),
+    ...{ window, limitNanoUsd, settledNanoUsd, heldNanoUsd, availableNanoUsd },
+    resetsAt: windowEnd(window, atMs),
   };
 }

@@ -1,11 +1,16 @@
 import type { NanoUsd } from "@inference/protocol/money";
-import type { Claim, Payer, Refusal, ReserveReply } from "./commands.ts";
-import { ceilingPartition, type Partition } from "./partition.ts";
+import type { Claim, OfferName, Payer, Refusal, ReserveReply } from "./commands.ts";
+import { MAX_AGENTS_TRIED } from "./limits.ts";
+import { agentPartition, ceilingPartition, type Partition } from "./partition.ts";
 import { type Saga, send } from "./saga.ts";
 
 /**
- * The sagas that reserve and resolve a request's hold. The owner, account or identity, reserves first and resolves
- * first. A prepaid request also holds under the day's ceiling. A later refusal or failure releases the earlier holds.
+ * The sagas that reserve and resolve a request's hold. The owner, account or identity, reserves before the ceiling and
+ * resolves first. A prepaid request also holds under the day's ceiling, and under the offer of the agent that serves
+ * it. A later refusal or failure releases the earlier holds.
+ *
+ * The offer's hold is first, because the owner's names all followers. An agent's refusal or failure is no reason to
+ * refuse the request: the next agent is asked, and without one the protocol serves it.
  */
 export type Reservation = {
   id: string;
@@ -17,40 +22,80 @@ export type Reservation = {
   /** JSON: what the sweeper needs to settle the hold if this process dies. */
   detail: string;
   claim?: Claim;
+  /** The offers that may serve it, in the order in which they are asked. */
+  offers?: readonly OfferName[];
 };
 
 export type Admission =
-  | { status: "reserved"; keyId: string | null; leaseUntil: number }
+  /** `server` is null if the protocol serves the request. */
+  | { status: "reserved"; keyId: string | null; leaseUntil: number; server: OfferName | null }
   | { status: "refused"; refusal: Refusal }
   | Exclude<ReserveReply, { status: "reserved" | "refused" }>;
 
 export function* reserveRequest(reservation: Reservation): Saga<Admission> {
-  const { owner, ...hold } = reservation;
+  const { owner, offers = [], ...hold } = reservation;
   const { id, at, payer, amountNanoUsd, leaseMs } = hold;
-  const followers = payer.kind === "key" ? [ceilingPartition] : [];
+  const following = { id, at, amountNanoUsd, leaseMs, owner };
+  const isPrepaid = payer.kind === "key";
+  const server = yield* reserveOffer(isPrepaid ? offers.slice(0, MAX_AGENTS_TRIED) : [], following);
+  const served = server === null ? [] : [agentPartition(server.agent)];
+  const followers = isPrepaid ? [...served, ceilingPartition] : [];
   try {
-    const reply = yield* send(owner, { type: "reserve", ...hold, followers });
-    if (reply.status !== "reserved") return reply;
-    for (const follower of followers) {
-      const followed = yield* send(follower, { type: "reserveCeiling", id, at, amountNanoUsd, leaseMs, owner });
-      if (followed.status === "reserved") continue;
-      yield* send(owner, { type: "release", id, at, lossNanoUsd: 0, detail: null });
-      return followed;
+    const named = server === null ? {} : { server };
+    const reply = yield* send(owner, { type: "reserve", ...hold, ...named, followers });
+    if (reply.status !== "reserved") {
+      // The owner does not know the hold, so it tells nobody.
+      yield* releaseOffer(server, following);
+      return reply;
     }
-    return reply;
+    if (isPrepaid) {
+      const followed = yield* send(ceilingPartition, { type: "reserveCeiling", ...following });
+      if (followed.status !== "reserved") {
+        yield* send(owner, { type: "release", id, at, lossNanoUsd: 0, detail: null });
+        return followed;
+      }
+    }
+    return { ...reply, server };
   } catch (error) {
-    yield* cancelReservation(owner, { id, at });
+    const isHeld = yield* cancelReservation(owner, { id, at });
+    if (!isHeld) yield* releaseOffer(server, following);
     throw error;
+  }
+}
+
+type Following = { id: string; at: number; amountNanoUsd: NanoUsd; leaseMs: number; owner: Partition };
+
+/** The first of these offers that takes the request; null if none does. */
+function* reserveOffer(offers: readonly OfferName[], following: Following): Saga<OfferName | null> {
+  for (const { agent, offer } of offers) {
+    try {
+      const reply = yield* send(agentPartition(agent), { type: "reserveOffer", ...following, offer });
+      if (reply.status === "reserved") return { agent, offer };
+    } catch {
+      // It may hold all the same. Its lease ends that: the owner does not name it.
+    }
+  }
+  return null;
+}
+
+/** Ends the hold of an offer whose request the owner has not admitted, and refuses one that arrives late. */
+function* releaseOffer(server: OfferName | null, { id, at }: Following): Saga<void> {
+  if (server === null) return;
+  try {
+    yield* send(agentPartition(server.agent), { type: "follow", id, chargeNanoUsd: null, admittedAt: at });
+  } catch {
+    // Its lease ends it, as above.
   }
 }
 
 /**
  * Ends a hold of a request that was not forwarded, if it is unknown which steps took effect. If the owner does not have
  * the hold, asking for it makes sure that it can never be reserved. The release is delivered to the followers as usual,
- * and refuses a hold that arrives late there too.
+ * and refuses a hold that arrives late there too. Returns whether the owner had it.
  */
-function* cancelReservation(owner: Partition, { id, at }: { id: string; at: number }): Saga<void> {
+function* cancelReservation(owner: Partition, { id, at }: { id: string; at: number }): Saga<boolean> {
   const { state } = yield* send(owner, { type: "inquire", id, at });
   const isHeld = state === "open" || state === "orphaned";
   if (isHeld) yield* send(owner, { type: "release", id, at, lossNanoUsd: 0, detail: null });
+  return isHeld;
 }

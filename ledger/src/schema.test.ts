@@ -57,6 +57,8 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
     keyId: true,
     fingerprint: true,
     detail: true,
+    server: true,
+    offer: true,
   },
   key: {
     name: true,
@@ -128,6 +130,16 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
   },
   onchain: { creditNanoUsd: true },
   debit: { amountNanoUsd: true, debitedAt: true, detail: true },
+  offer: {
+    hash: true,
+    day: true,
+    shareBps: true,
+    nonce: true,
+    since: true,
+    computer: true,
+    owner: true,
+    endedAt: true,
+  },
 };
 
 test("every table has the columns of its row, and SQLite has them too", () => {
@@ -207,8 +219,8 @@ test("a column that may not be null is not added where there are rows: it takes 
   assert.throws(() => database.exec(statement), /NOT NULL column/);
 });
 
-test("what tables and their columns take is what version 4 takes: its tables would refuse more, after it was answered", () => {
-  assert.equal(SCHEMA_VERSION, 4);
+test("what tables and their columns take is what version 5 takes: its tables would refuse more, after it was answered", () => {
+  assert.equal(SCHEMA_VERSION, 5);
   const words = tableNames.flatMap((table) =>
     columnsOf(table).flatMap(({ property, kind }) =>
       kind.startsWith("one of ") ? [`${table}.${property} ${kind}`] : [],
@@ -222,7 +234,7 @@ test("what tables and their columns take is what version 4 takes: its tables wou
     "posted.origin one of ours foreign accepted",
   ]);
   assert.equal(MAX_NANO_USD, 9_000_000_000_000_000);
-  assert.equal(tableNames.length, 21);
+  assert.equal(tableNames.length, 22);
 });
 
 test("every state a hold can have is stored", () => {

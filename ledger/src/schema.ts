@@ -45,6 +45,8 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
       keyId: "text?",
       fingerprint: "text",
       detail: "text",
+      server: "text?",
+      offer: "text?",
     },
   },
   key: {
@@ -172,6 +174,19 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   },
   onchain: { clustered: "partition", columns: { creditNanoUsd: "amount" } },
   debit: { clustered: "partition", columns: { amountNanoUsd: "amount", debitedAt: "integer", detail: "text" } },
+  offer: {
+    clustered: "partition",
+    columns: {
+      hash: "text",
+      day: "integer",
+      shareBps: "integer",
+      nonce: "integer",
+      since: "integer",
+      computer: "text",
+      owner: "text",
+      endedAt: "integer?",
+    },
+  },
 };
 
 export const tableNames = Object.keys(tableSchemas) as TableName[];
@@ -181,9 +196,9 @@ export const timeOrderedTables = tableNames.filter((table) => tableSchemas[table
 /**
  * The version that a database stores. In version 2 the newest rows may be in the host's log and not in their tables
  * yet, so a program for version 1 must not read them. Version 3 adds the
- * tables of batches, version 4 those of what the chain says of them.
+ * tables of batches, version 4 those of what the chain says of them, version 5 that of offers.
  */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 /** The oldest version that is upgraded when it is opened. */
 const OLDEST_SCHEMA_VERSION = 1;
 

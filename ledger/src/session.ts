@@ -1,6 +1,8 @@
 import { capacityId } from "./budget.ts";
 import type { Commands, ReplyOf } from "./commands.ts";
 import type { Draft } from "./draft.ts";
+import { forgetEndedCapacities } from "./forget-counters.ts";
+import type { ReadRows } from "./tables.ts";
 
 /** Sign-in nonces, each valid once, and the sessions that they open. */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
@@ -38,8 +40,16 @@ export function revokeSession(draft: Draft, command: CommandOf<"revokeSession">)
   return { status: "revoked" };
 }
 
-/** The chain's answer for the UTC day of `at`. A day without an answer has no capacity. */
-export function setCapacity(draft: Draft, command: CommandOf<"setCapacity">): ReplyOf<CommandOf<"setCapacity">> {
+/**
+ * The chain's answer for the UTC day of `at`. A day without an answer has no capacity. The first answer for a day
+ * deletes those of days that are over, because an agent that sells need not have a session that does.
+ */
+export function setCapacity(
+  draft: Draft,
+  rows: ReadRows,
+  command: CommandOf<"setCapacity">,
+): ReplyOf<CommandOf<"setCapacity">> {
+  if (draft.get("budget", capacityId(command.at)) === undefined) forgetEndedCapacities(draft, rows, command.at);
   draft.put("budget", { id: capacityId(command.at), window: "day", limitNanoUsd: command.limitNanoUsd });
   return { status: "set" };
 }

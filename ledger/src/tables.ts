@@ -48,6 +48,9 @@ export type HoldRow = {
   fingerprint: string;
   /** JSON: of an admitted request what its settlement needs (route, model, prices); of a refused one, the refusal. */
   detail: string;
+  /** The agent whose offer serves the request, its token in lower case, and the offer's hash. Null: the protocol. */
+  server: string | null;
+  offer: string | null;
 };
 
 export type KeyRow = {
@@ -82,6 +85,22 @@ export type NonceRow = {
    * the key has the nonce itself, and for rows of an older version.
    */
   digest: string | null;
+};
+
+/** The last offer of an agent. It stays for ever, because of its nonce. */
+export type OfferRow = {
+  id: "offer";
+  hash: string;
+  /** Days since 1970; 0: every day. */
+  day: number;
+  /** 0: it withdraws what was offered before. */
+  shareBps: number;
+  nonce: number;
+  since: number;
+  /** The computer that signed it, and who owned the agent then: the offer ends with either. */
+  computer: string;
+  owner: string;
+  endedAt: number | null;
 };
 
 /** The claimed name of a request, under which it is served once. */
@@ -265,6 +284,7 @@ export type Tables = {
   posted: PostedRow;
   onchain: OnchainRow;
   debit: DebitRow;
+  offer: OfferRow;
 };
 export type TableName = keyof Tables;
 export type Row = Tables[TableName];

@@ -1,4 +1,3 @@
-import { hashTypedData } from "viem";
 import type { Address } from "./credential.ts";
 import type { Settlement } from "./use-leaf.ts";
 
@@ -36,9 +35,4 @@ export function offerTypedData({ chainId, address }: Settlement, offer: Offer) {
     primaryType: "Offer",
     message: { ...offer, nonce: BigInt(offer.nonce) },
   } as const;
-}
-
-/** The offer's digest, which names it in each use that it serves, in the use's receipt and in its leaf. */
-export function offerHash(settlement: Settlement, offer: Offer): `0x${string}` {
-  return hashTypedData(offerTypedData(settlement, offer));
 }

@@ -8,7 +8,7 @@ const places = [
   ["counter", "settledNanoUsd heldNanoUsd openHolds"],
   [
     "hold",
-    "state owner amountNanoUsd chargeNanoUsd counters followers admittedAt leaseUntil deliveredNanoUsd upstreamId keyId fingerprint detail",
+    "state owner amountNanoUsd chargeNanoUsd counters followers admittedAt leaseUntil deliveredNanoUsd upstreamId keyId fingerprint detail server offer",
   ],
   ["key", "name label digest window limitNanoUsd disabled revokedAt expiresAt createdAt nonce unpaidUntil"],
   ["secret", "keyId"],
@@ -19,7 +19,7 @@ const places = [
   ["credit", "amountNanoUsd creditedAt detail"],
   ["receipt", "admittedAt resolvedAt outcome chargeNanoUsd heldNanoUsd lossNanoUsd keyId detail"],
   ["total", "requests chargeNanoUsd promptTokens completionTokens"],
-  ["use", "account chargeNanoUsd admittedAt server batch"],
+  ["use", "account chargeNanoUsd admittedAt server batch offer"],
   ["outbox", "target command"],
   ["cursor", "block blockHash lastActivationId totalActivated lastBatchId totalDebitedNanoUsd foreignBatch"],
   ["gathering", "gatheredTo batch openedAt firstUse lastUse"],
@@ -31,6 +31,7 @@ const places = [
   ["posted", "origin day root amountNanoUsd paidAfterNanoUsd totalDebitedNanoUsd block hash"],
   ["onchain", "creditNanoUsd"],
   ["debit", "amountNanoUsd debitedAt detail"],
+  ["offer", "hash day shareBps nonce since computer owner endedAt"],
 ];
 
 test("tables and columns keep their places, by which rows in a log of an earlier version name them", () => {

@@ -58,6 +58,8 @@ const hold = (id: string, change: Partial<HoldRow> = {}): HoldRow => ({
   keyId: null,
   fingerprint: "",
   detail: "",
+  server: null,
+  offer: null,
   ...change,
 });
 const receipt: ReceiptRow = {

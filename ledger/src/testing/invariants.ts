@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import type { Address } from "@inference/protocol/credential";
 import { DAY_MS } from "@inference/protocol/window";
 import type { Claim, Command, Commands, Reply } from "../commands.ts";
-import { ceilingPartition, journalPartition, type Partition } from "../partition.ts";
+import { agentPartition, ceilingPartition, journalPartition, type Partition } from "../partition.ts";
 import { answer } from "../reads.ts";
 import type { CounterRow, HoldRow, SessionRow } from "../tables.ts";
-import { type Model, windowName } from "./model.ts";
+import { type Model, SALE, windowName } from "./model.ts";
 import type { WorldHost } from "./world.ts";
 
 /**
@@ -29,6 +30,8 @@ import type { WorldHost } from "./world.ts";
  * | L15 | of a forgotten key and session nothing is left that opens or counts; an account counts its keys that live |
  * | L16 | a request whose reservation failed and was undone is held nowhere, whatever arrives late (see `play.ts`) |
  * | L17 | a use is in one batch at most; a batch that is built has the uses that it was built of, and no others |
+ * | L18 | at a sale's admission the day's sold + held is within the share of the capacity that is offered; at any admission, with own use, within the capacity |
+ * | L19 | a use's server and offer are those of its hold; delivered, an agent's sales of a day are its uses of that day |
  */
 export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model) {
   const ended = new Map<string, string>();
@@ -41,7 +44,8 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
   const gone = new Set<string>();
 
   function check(partition: Partition, command: Command, reply: Reply): void {
-    if (command.type === "reserve" || command.type === "reserveCeiling") checkAdmission(partition, command, reply);
+    if (command.type.startsWith("reserve")) checkAdmission(partition, command as ReserveCommand, reply);
+    if (command.type === "setCapacity") endedDaysGo(partition, command.at);
     if (command.type === "forget") checkForgotten(partition, command);
     if (command.type === "setKeyTerms") windowsChange(partition, command);
     const holds = host.rows(partition).list("hold", { limit: 10_000 });
@@ -122,7 +126,19 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     for (let at = createdAt; at <= expiresAt; at += 3_600_000) {
       const day = Date.parse(windowName("day", at));
       checkNothingLeft(partition, (text) => text.includes(`capacity:${day}`));
-      gone.add(`${partition} capacity:${day}@${day}`);
+      for (const name of ["capacity", "sales"]) gone.add(`${partition} ${name}:${day}@${day}`);
+    }
+  }
+
+  /** With the capacity of a new day go those of ended ones on which nothing is open. Clocks differ by two minutes. */
+  function endedDaysGo(partition: Partition, at: number): void {
+    const rows = host.rows(partition);
+    const days = model.settled.filter((one) => one.partition === partition).map((one) => one.at);
+    for (const day of days.filter((day) => windowName("day", day) < windowName("day", at - 120_001))) {
+      for (const isSale of [false, true]) {
+        const [name = ""] = counterNames(partition, null, day, isSale);
+        if (rows.get("counter", name) === undefined) gone.add(`${partition} ${name}`);
+      }
     }
   }
 
@@ -149,7 +165,9 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
   function countersGo(partition: Partition, { owner, keyId, admittedAt }: HoldRow, at: number): void {
     const holds = host.rows(partition).list("hold", { limit: 10_000 });
     const open = holds.filter(({ state }) => state === "open" || state === "orphaned");
-    const inUse = new Set(open.flatMap((hold) => counterNames(partition, hold.keyId, hold.admittedAt)));
+    const inUse = new Set(
+      open.flatMap((hold) => counterNames(partition, hold.keyId, hold.admittedAt, hold.owner !== partition)),
+    );
     const key = model.keys().find((other) => other.account === partition && other.keyId === keyId);
     const window = key?.window ?? "day";
     const times = [admittedAt];
@@ -159,21 +177,16 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     for (const time of times) {
       // Clocks differ by two minutes.
       if (windowName(window, time) === windowName(window, at - 120_001) || window === "lifetime") continue;
-      const names = counterNames(partition, owner === partition ? keyId : null, time).filter(
-        (name) => !/@0$/.test(name),
-      );
+      const isOwn = owner === partition;
+      const names = counterNames(partition, isOwn ? keyId : null, time, !isOwn).filter((name) => !/@0$/.test(name));
       for (const name of names) if (!inUse.has(name)) gone.add(`${partition} ${name}`);
     }
   }
 
-  function checkAdmission(
-    partition: Partition,
-    command: Extract<Command, { type: "reserve" | "reserveCeiling" }>,
-    reply: Reply,
-  ): void {
+  function checkAdmission(partition: Partition, command: ReserveCommand, reply: Reply): void {
     const key = `${partition} ${command.id}`;
     const status = "status" in reply ? reply.status : "";
-    if (status !== "reserved" && (status !== "refused" || command.type === "reserve")) return;
+    if (status !== "reserved" && (status !== "refused" || command.type !== "reserveCeiling")) return;
     const text = JSON.stringify(reply);
     assert.equal(text, answers.get(key) ?? text, `L7: ${key}`);
     answers.set(key, text);
@@ -183,6 +196,8 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     // Nothing needs no room.
     if (command.amountNanoUsd === 0) return;
     const rows = host.rows(partition);
+    if (partition.startsWith("identity:")) checkCapacity(partition, command);
+    if (command.type === "reserveOffer") return;
     if (command.type === "reserve") {
       const hold = rows.get("hold", command.id);
       const keyId = hold?.keyId ?? null;
@@ -200,6 +215,26 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
       BigInt(share) * 5n <= BigInt(model.ceiling()),
       `L3: ${command.owner} holds ${share} of ${model.ceiling()}`,
     );
+  }
+
+  /** L18, with sums of the model's own. */
+  function checkCapacity(partition: Partition, command: ReserveCommand): void {
+    const { at } = command;
+    const capacity = model.capacityOf(partition, at);
+    const sales = model.spent(partition, "day", at, SALE);
+    const all = model.spent(partition, "day", at);
+    assert.ok(all.settled + all.held <= capacity, `L18: ${partition} gives ${all.settled + all.held} of ${capacity}`);
+    const view = answer(host.rows(partition), { type: "offer", at });
+    const own = all.settled + all.held - sales.settled - sales.held;
+    const [limit, hash] = [model.saleLimit(partition, capacity, at)?.limit ?? 0, view.last?.hash];
+    assert.deepEqual(
+      [view.soldNanoUsd, view.heldNanoUsd, view.ownNanoUsd, view.capacityNanoUsd, view.limitNanoUsd],
+      [sales.settled, sales.held, own, capacity, limit],
+      `L12: ${partition}`,
+    );
+    if (command.type !== "reserveOffer") return;
+    assert.ok(view.isInForce && hash === command.offer, `L18: ${command.id} is sold under ${command.offer}`);
+    assert.ok(sales.settled + sales.held <= limit, `L18: ${partition} sells ${sales.settled + sales.held} of ${limit}`);
   }
 
   function checkClaim(partition: Partition, { id, at }: { id: string; at: number }, claim: Claim): void {
@@ -236,17 +271,17 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     };
     const rows = host.rows(partition);
     for (const hold of holds.filter(({ state }) => state === "open" || state === "orphaned")) {
-      const binds = hold.owner === partition ? hold.keyId : hold.owner;
-      for (const id of counterNames(partition, binds, hold.admittedAt)) count(id, 0, hold.amountNanoUsd, 1);
+      const isOwn = hold.owner === partition;
+      const names = counterNames(partition, isOwn ? hold.keyId : hold.owner, hold.admittedAt, !isOwn);
+      for (const id of names) count(id, 0, hold.amountNanoUsd, 1);
     }
-    const settled =
-      partition === ceilingPartition
-        ? model.settled.flatMap(({ partition: where, at, charge }) =>
-            where === ceilingPartition ? [{ admittedAt: at, chargeNanoUsd: charge, keyId: null }] : [],
-          )
-        : rows.list("receipt", { limit: 10_000 });
-    for (const { admittedAt, chargeNanoUsd, keyId } of settled) {
+    for (const { admittedAt, chargeNanoUsd, keyId } of rows.list("receipt", { limit: 10_000 })) {
       for (const id of counterNames(partition, keyId, admittedAt)) count(id, chargeNanoUsd, 0, 0);
+    }
+    // A follower has no receipts.
+    for (const { at, charge, keyId } of model.settled.filter((one) => one.partition === partition)) {
+      if (partition !== ceilingPartition && keyId !== SALE) continue;
+      for (const id of counterNames(partition, null, at, true)) count(id, charge, 0, 0);
     }
     for (const use of rows.list("use", { limit: 10_000 })) count("uses@0", use.chargeNanoUsd, 0, 0);
     const isAny = (row: CounterRow) => row.settledNanoUsd + row.heldNanoUsd + row.openHolds > 0;
@@ -259,9 +294,9 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
   }
 
   /** The counters a hold or a receipt should count in. */
-  function counterNames(partition: Partition, binds: string | null, at: number): string[] {
+  function counterNames(partition: Partition, binds: string | null, at: number, isSale = false): string[] {
     const day = Date.parse(`${windowName("day", at)}T00:00:00Z`);
-    if (partition.startsWith("identity:")) return [`capacity:${day}@${day}`];
+    if (partition.startsWith("identity:")) return [`${isSale ? "sales" : "capacity"}:${day}@${day}`];
     if (partition === ceilingPartition) return [`ceiling@${day}`, ...(binds === null ? [] : [`share:${binds}@0`])];
     const key = model.keys().find(({ account, keyId }) => account === partition && keyId === binds);
     if (key === undefined) {
@@ -309,16 +344,16 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     const settled = host
       .all("receipt")
       .filter(({ partition, row }) => partition.startsWith("account:") && row.outcome === "settled");
-    const due = settled.map(({ partition, row }) => [
-      `journal:${windowName("day", row.admittedAt)}`,
-      row.id,
-      `account:${partition.slice(8)}`,
-      row.chargeNanoUsd,
-    ]);
-    const written = host
-      .all("use")
-      .map(({ partition, row }) => [partition, row.id, `account:${row.account}`, row.chargeNanoUsd]);
-    assert.deepEqual(written.map(String).sort(), due.map(String).sort(), "L6");
+    const due = settled.map(({ partition, row }) => {
+      const server = model.servers.get(`${partition} ${row.id}`);
+      const paid = [`account:${partition.slice(8)}`, row.chargeNanoUsd, server?.agent ?? "protocol", server?.offer];
+      return [`journal:${windowName("day", row.admittedAt)}`, row.id, ...paid];
+    });
+    const written = host.all("use").map(({ partition, row }) => {
+      return [partition, row.id, `account:${row.account}`, row.chargeNanoUsd, row.server, row.offer];
+    });
+    assert.deepEqual(written.map(String).sort(), due.map(String).sort(), "L6 and L19");
+    checkSales();
     const days = new Map<string, number>();
     for (const { row } of settled) {
       const day = windowName("day", row.admittedAt);
@@ -335,8 +370,28 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     }
   }
 
+  function checkSales(): void {
+    const sums = new Map<string, number>();
+    for (const { row } of host.all("use")) {
+      if (row.server === "protocol") continue;
+      const agent = agentPartition(row.server as Address);
+      const [name = ""] = counterNames(agent, null, row.admittedAt, true);
+      if (gone.has(`${agent} ${name}`)) continue;
+      sums.set(`${agent} ${name}`, (sums.get(`${agent} ${name}`) ?? 0) + row.chargeNanoUsd);
+    }
+    const sold = host.all("counter").filter(({ row }) => row.id.startsWith("sales:") && row.settledNanoUsd > 0);
+    const any = [...sums].filter(([, sum]) => sum > 0).map(String);
+    assert.deepEqual(
+      sold.map(({ partition, row }) => `${partition} ${row.id},${row.settledNanoUsd}`).sort(),
+      any.sort(),
+      "L19",
+    );
+  }
+
   return { check, checkDrained };
 }
+
+type ReserveCommand = Extract<Command, { type: "reserve" | "reserveCeiling" | "reserveOffer" }>;
 
 type View = { limitNanoUsd: number | null; settledNanoUsd: number; heldNanoUsd: number };
 

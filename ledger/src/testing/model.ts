@@ -1,6 +1,7 @@
-import type { Claim, Command, Commands, Refusal } from "../commands.ts";
+import type { Claim, Command, Commands, OfferName, Refusal } from "../commands.ts";
 import type { Partition } from "../partition.ts";
 import { makeBatchModel } from "./batch-model.ts";
+import { makeOfferModel } from "./offer-model.ts";
 
 /**
  * What the ledger should answer, written from its rules and not from its code: plain lists, every sum added up anew. It
@@ -10,7 +11,10 @@ export type ModelHold = {
   partition: Partition;
   id: string;
   content: string;
+  /** In the ceiling the account, in an agent's identity `SALE` of a hold under its offer. */
   keyId: string | null;
+  followers: readonly string[];
+  server: OfferName | null;
   at: number;
   leaseUntil: number;
   amount: number;
@@ -30,6 +34,7 @@ type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 type Window = Refusal["window"];
 
 const HOUR = 3_600_000;
+export const SALE = "sale";
 
 export type Model = ReturnType<typeof makeModel>;
 
@@ -46,6 +51,9 @@ export function makeModel() {
   const capacities = new Map<string, number>();
   const uses: CommandOf<"journal">[] = [];
   const batches = makeBatchModel();
+  const offers = makeOfferModel();
+  /** Who serves a request, of all that were admitted. */
+  const servers = new Map<string, OfferName | null>();
   const carried: Settled[] = [];
   const claims: { partition: Partition; claim: Claim; by: string }[] = [];
   let ceiling = 0;
@@ -114,6 +122,24 @@ export function makeModel() {
     return key.disabled ? "disabled" : undefined;
   }
 
+  const capacityOf = (partition: Partition, at: number) => capacities.get(`${partition} ${windowName("day", at)}`) ?? 0;
+
+  function offerRefusal(
+    partition: Partition,
+    { at, amountNanoUsd: amount, offer }: CommandOf<"reserveOffer">,
+  ): Refusal | undefined {
+    const capacity = capacityOf(partition, at);
+    const current = offers.limit(partition, capacity, at);
+    if (current?.hash !== offer) {
+      const none = { cause: "settled", neededNanoUsd: amount, availableNanoUsd: 0 } as const;
+      return { budget: "capacity", ...none, window: "day", resetsAt: windowEnds("day", at) };
+    }
+    return (
+      shortage("capacity", "day", current.limit, amount, at, spent(partition, "day", at, SALE)) ??
+      shortage("capacity", "day", capacity, amount, at, spent(partition, "day", at))
+    );
+  }
+
   function ownerRefusal(
     partition: Partition,
     command: CommandOf<"reserve">,
@@ -122,12 +148,16 @@ export function makeModel() {
     const { at, amountNanoUsd: amount } = command;
     const [budget, window, limit] =
       key === undefined
-        ? (["capacity", "day", capacities.get(`${partition} ${windowName("day", at)}`) ?? 0] as const)
+        ? (["capacity", "day", capacityOf(partition, at)] as const)
         : (["balance", "lifetime", credited(partition)] as const);
     // A request of another day is in flight for an hour at most, and clocks differ by two minutes.
     const near = [at - HOUR, at, at + 120_000].map((time) => windowName(window, time));
     const inFlight = holds.filter(
-      (hold) => hold.partition === partition && isHeld(hold) && near.includes(windowName(window, hold.at)),
+      (hold) =>
+        hold.partition === partition &&
+        isHeld(hold) &&
+        hold.keyId !== SALE &&
+        near.includes(windowName(window, hold.at)),
     );
     if (inFlight.length >= 32) {
       return { budget, cause: "in_flight", neededNanoUsd: amount, availableNanoUsd: 0, window, resetsAt: null };
@@ -160,9 +190,15 @@ export function makeModel() {
     return { ...ofShare, cause: "share_held", availableNanoUsd: Math.max(0, share - own) };
   }
 
-  function admit(partition: Partition, command: CommandOf<"reserve" | "reserveCeiling">, clock: number): unknown {
+  function admit(
+    partition: Partition,
+    command: CommandOf<"reserve" | "reserveCeiling" | "reserveOffer">,
+    clock: number,
+  ): unknown {
     const { id, at, amountNanoUsd: amount } = command;
-    const who = command.type === "reserve" ? [command.payer, command.followers, command.claim] : command.owner;
+    const isOwner = command.type === "reserve";
+    const offer = command.type === "reserveOffer" ? command.offer : undefined;
+    const who = isOwner ? [command.payer, command.followers, command.server, command.claim] : [command.owner, offer];
     const content = JSON.stringify([at, amount, command.leaseMs, who]);
     const known = find(partition, id);
     if (known !== undefined) {
@@ -180,11 +216,19 @@ export function makeModel() {
       command.type === "reserve"
         ? keys.find(({ account, digest }) => account === partition && digest === command.payer.digest)
         : undefined;
-    const refusal = command.type === "reserve" ? ownerRefusal(partition, command, key) : ceilingRefusal(command);
+    const refusal = isOwner
+      ? ownerRefusal(partition, command, key)
+      : command.type === "reserveOffer"
+        ? offerRefusal(partition, command)
+        : ceilingRefusal(command);
     // What binds by key in an account binds by account in the ceiling.
-    const keyId = command.type === "reserve" ? (key?.keyId ?? null) : command.owner;
+    const keyId = isOwner ? (key?.keyId ?? null) : offer === undefined ? command.owner : SALE;
     const leaseUntil = at + command.leaseMs;
-    const hold: ModelHold = { partition, id, content, keyId, at, leaseUntil, amount, state: "open", charge: 0 };
+    const server = isOwner ? (command.server ?? null) : null;
+    const followers = isOwner ? command.followers : [];
+    const terms = { content, keyId, followers, server, at, leaseUntil, amount };
+    const hold: ModelHold = { partition, id, ...terms, state: "open", charge: 0 };
+    if (refusal === undefined && isOwner) servers.set(`${partition} ${id}`, server);
     if (refusal === undefined) holds.push(hold);
     // An owner forgets whom it refused: nobody else has heard of it.
     else if (command.type === "reserveCeiling") holds.push({ ...hold, state: "refused", refusal });
@@ -276,8 +320,20 @@ export function makeModel() {
     return { status: "updated" };
   }
 
-  function inquire(partition: Partition, id: string, at: number): unknown {
+  function reassign(partition: Partition, id: string): unknown {
     const hold = find(partition, id);
+    if (hold === undefined) return { status: "unknown" };
+    if (!isHeld(hold)) return { status: "already_resolved" };
+    const agent = `identity:agent:${hold.server?.agent}`;
+    Object.assign(hold, { server: null, followers: hold.followers.filter((follower) => follower !== agent) });
+    servers.set(`${partition} ${id}`, null);
+    return { status: "reassigned" };
+  }
+
+  function inquire(partition: Partition, { id, at, follower }: CommandOf<"inquire">): unknown {
+    const hold = find(partition, id);
+    const isOther = follower !== undefined && hold !== undefined && !hold.followers.includes(follower);
+    if (isOther) return { state: "released", chargeNanoUsd: 0 };
     if (hold !== undefined) return { state: hold.state, chargeNanoUsd: hold.charge };
     bury(partition, id, at);
     return { state: "released", chargeNanoUsd: 0 };
@@ -285,7 +341,8 @@ export function makeModel() {
 
   /** The id was never held here, and never will be. */
   function bury(partition: Partition, id: string, at: number): void {
-    const tombstone = { content: "tombstone", keyId: null, at, leaseUntil: at, amount: 0, charge: 0 };
+    const nobody = { keyId: null, followers: [], server: null };
+    const tombstone = { content: "tombstone", ...nobody, at, leaseUntil: at, amount: 0, charge: 0 };
     holds.push({ partition, id, state: "released", ...tombstone });
   }
 
@@ -327,7 +384,10 @@ export function makeModel() {
     switch (command.type) {
       case "reserve":
       case "reserveCeiling":
+      case "reserveOffer":
         return admit(partition, command, clock);
+      case "reassign":
+        return reassign(partition, command.id);
       case "settle":
         return end(partition, command.id, "settled", command.chargeNanoUsd);
       case "release":
@@ -344,7 +404,7 @@ export function makeModel() {
         return { status: "orphaned" };
       }
       case "inquire":
-        return inquire(partition, command.id, command.at);
+        return inquire(partition, command);
       case "journal": {
         const known = uses.find(({ id }) => id === command.id);
         if (known === undefined) {
@@ -380,7 +440,7 @@ export function makeModel() {
         return { status: key === undefined ? "unknown" : "revoked" };
       }
       case "openSession":
-        if (!sessions.some(({ digest }) => digest === command.digest)) {
+        if (!sessions.some(({ identity, digest }) => identity === partition && digest === command.digest)) {
           const { digest, at, expiresAt } = command;
           sessions.push({ identity: partition, digest, at, expiresAt, revoked: false });
         }
@@ -404,19 +464,22 @@ export function makeModel() {
           carried.push({ partition, id, keyId: null, at, charge });
           settled.push({ partition, id, keyId: null, at, charge });
           const end = { leaseUntil: at, amount: charge, state: "settled" as const, charge };
-          holds.push({ partition, id, content: "carried", keyId: null, at, ...end });
+          holds.push({ partition, id, content: "carried", keyId: null, followers: [], server: null, at, ...end });
         }
         return { status: isSame ? "carried" : "conflict" };
       }
       default: {
-        const reply = batches.apply(partition, command);
+        const reply = offers.apply(partition, command) ?? batches.apply(partition, command);
         if (reply === undefined) throw new Error(`the model knows no ${command.type}`);
         return reply;
       }
     }
   }
 
-  return { apply, spent, credited, find, ceiling: () => ceiling, keys: () => keys, settled, carried };
+  return {
+    ...{ apply, spent, credited, find, ceiling: () => ceiling, keys: () => keys, settled, carried },
+    ...{ servers, capacityOf, offerOf: offers.last, saleLimit: offers.limit },
+  };
 }
 
 /** The day, the month, or the one lifetime that a time lies in, as people write it. */

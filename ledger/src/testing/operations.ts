@@ -17,6 +17,8 @@ const payerKind = fc.oneof({ weight: 5, arbitrary: fc.constant("key" as const) }
 const charge = fc.constantFrom("zero", "one", "half", "all", "over");
 /** Few names and bodies, so that requests meet under them. */
 const claim = fc.option(fc.record({ name: fc.nat({ max: 3 }), body: fc.nat({ max: 7 }) }), { freq: 2 });
+/** Most name the last offer of an agent. */
+const offers = fc.array(fc.record({ who: fc.nat({ max: 1 }), isStale: fc.nat({ max: 9 }) }), { maxLength: 3 });
 const tick = fc.constantFrom(
   "1",
   "500",
@@ -46,8 +48,9 @@ const operation = fc.oneof(
       key: index,
       amount,
       skew,
-      steps: fc.nat({ max: 3 }),
+      steps: fc.nat({ max: 5 }),
       claim,
+      offers,
     }),
   },
   {
@@ -61,6 +64,18 @@ const operation = fc.oneof(
   { weight: 14, arbitrary: fc.record({ op: fc.constant("settle" as const), which: index, charge }) },
   { weight: 5, arbitrary: fc.record({ op: fc.constantFrom("release" as const, "orphan" as const), which: index }) },
   { weight: 4, arbitrary: fc.record({ op: fc.constant("checkpoint" as const), which: index, amount }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      op: fc.constant("offer" as const),
+      who: index,
+      share: fc.constantFrom(0, 1, 2_500, 5_000, 9_999, 10_000),
+      day: fc.constantFrom("every", "every", "today", "today", "yesterday", "tomorrow"),
+      nonce: fc.constantFrom(-1, 0, 1, 1, 1, 5),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant("endOffer" as const), who: index }) },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant("reassign" as const), which: index }) },
   { weight: 3, arbitrary: fc.record({ op: fc.constant("sweep" as const), which: index }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant("inquire" as const), who: index }) },
   {
@@ -118,10 +133,15 @@ const operation = fc.oneof(
     }),
   },
   {
-    weight: 3,
-    arbitrary: fc.record({ op: fc.constant("setCapacity" as const), amount, daysAgo: fc.constantFrom(0, 0, 0, 1) }),
+    weight: 4,
+    arbitrary: fc.record({
+      op: fc.constant("setCapacity" as const),
+      who: index,
+      amount,
+      daysAgo: fc.constantFrom(0, 0, 0, 1),
+    }),
   },
-  { weight: 1, arbitrary: fc.record({ op: fc.constant("revokeSession" as const) }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant("revokeSession" as const), who: index }) },
   { weight: 12, arbitrary: fc.record({ op: fc.constant("tick" as const), by: tick }) },
   { weight: 8, arbitrary: fc.record({ op: fc.constant("batch" as const), which: index, stops: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant("carry" as const), which: index, amount }) },
@@ -134,6 +154,7 @@ const operation = fc.oneof(
   },
 );
 export type Operation = typeof operation extends fc.Arbitrary<infer O> ? O : never;
+export type OfferTerms = { who: number; isStale: number };
 export type ClaimTerms = { name: number; body: number };
 export type Run = { start: number; scale: number; operations: Operation[] };
 

@@ -4,19 +4,19 @@ import type { Claim, Command, Payer } from "../commands.ts";
 import { deliveryId } from "../delivery.ts";
 import { askOwner } from "../follower.ts";
 import { isUnresolved } from "../hold.ts";
-import { ceilingPartition, type Partition } from "../partition.ts";
+import { agentPartition, ceilingPartition, type Partition } from "../partition.ts";
 import { type Reservation, reserveRequest } from "../reservation.ts";
 import type { Saga, Step } from "../saga.ts";
 import type { HoldRow } from "../tables.ts";
-import type { ClaimTerms, Operation, Run } from "./operations.ts";
+import type { ClaimTerms, OfferTerms, Operation, Run } from "./operations.ts";
 import { settleBatches } from "./settle-batches.ts";
-import { accounts, identity, type OpenHost, openWorld } from "./world.ts";
+import { accounts, identities, identity, type OpenHost, openWorld, sellers } from "./world.ts";
 
 /**
  * Everything that can happen to the ledger: accounts and an identity that spend, sagas that stop, deliveries late and
  * twice, commands again and in conflict, and time. The same operations make the same trace.
  */
-const owners = [...accounts, identity];
+const owners = [...accounts, ...identities];
 
 /** A saga under way, and the command it waits for. */
 type Running = { id: string; saga: Saga<boolean>; next: IteratorResult<Step, boolean> };
@@ -41,7 +41,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
   const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % Math.max(1, list.length)];
   const holdOf = (which: number): { partition: Partition; row: HoldRow } | undefined =>
     pick(
-      host.all("hold").filter(({ partition }) => partition !== ceilingPartition),
+      host.all("hold").filter(({ partition, row }) => partition === row.owner && partition !== ceilingPartition),
       which,
     );
 
@@ -74,6 +74,8 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     try {
       entry.next = entry.saga.throw(failure);
       while (await advance(entry));
+      // An agent that is not reached is no reason to fail.
+      if (entry.next.value === true) admitted.add(entry.id);
     } catch (error) {
       if (error !== failure) throw error;
     }
@@ -95,7 +97,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     amountNanoUsd: number,
     at: number,
     steps: number,
-    claimed: ClaimTerms | null = null,
+    { claimed = null, offers = [] }: { claimed?: ClaimTerms | null; offers?: readonly OfferTerms[] } = {},
   ): Promise<void> {
     made += 1;
     const id = requestName(made);
@@ -108,6 +110,10 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       payer,
       detail: "{}",
       ...(claimed === null ? {} : { claim: claimOf(claimed, at) }),
+      offers: offers.map(({ who, isStale }) => {
+        const agent = sellers[who] ?? `0x${"c".repeat(40)}`;
+        return { agent, offer: isStale === 0 ? "stale" : (model.offerOf(agentPartition(agent))?.hash ?? "none") };
+      }),
     };
     running.push(begin(id, reserving(reservation)));
     for (let left = steps; left > 0; left--) await step(running.findIndex((entry) => entry.id === id));
@@ -130,7 +136,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
 
   async function conflict(which: number, amountNanoUsd: number): Promise<void> {
     const entry = pick(
-      world.sent.filter(({ command }) => command.type === "reserve" || command.type === "reserveCeiling"),
+      world.sent.filter(({ command }) => command.type.startsWith("reserve")),
       which,
     );
     if (entry === undefined || !("id" in entry.command)) return;
@@ -144,7 +150,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       case "nothing":
         return;
       case "request": {
-        const owner = operation.kind === "session" ? identity : (pick(accounts, operation.who) ?? identity);
+        const owner = pick(operation.kind === "session" ? identities : accounts, operation.who) ?? identity;
         const mine = model.keys().filter(({ account }) => account === owner);
         const digest = operation.kind === "session" ? "session" : (pick(mine, operation.key)?.digest ?? "no such key");
         await request(
@@ -153,7 +159,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
           operation.amount * scale,
           clock.now + operation.skew,
           operation.steps,
-          operation.claim,
+          { claimed: operation.claim, offers: operation.offers },
         );
         return;
       }
@@ -212,12 +218,32 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       }
       case "sweep": {
         const hold = pick(
-          world.lapsed().filter(({ partition }) => partition === ceilingPartition),
+          world.lapsed().filter(({ partition, row }) => partition !== row.owner),
           operation.which,
         );
         if (hold === undefined) return;
         const { id, owner } = hold.row;
-        running.push(begin(`sweep of ${id}`, asking({ id, owner }, clock.now)));
+        running.push(begin(`sweep of ${id}`, asking(hold.partition, { id, owner }, clock.now)));
+        return;
+      }
+      case "offer": {
+        const agent = agentPartition(pick(sellers, operation.who) ?? "0x");
+        const today = Math.floor(clock.now / DAY_MS);
+        const day = { every: 0, today, yesterday: today - 1, tomorrow: today + 1 }[operation.day] ?? 0;
+        const nonce = Math.max(0, (model.offerOf(agent)?.nonce ?? 0) + operation.nonce);
+        const terms = { day, shareBps: operation.share, nonce };
+        const hash = `${day} ${operation.share} ${nonce}`;
+        await apply(agent, { type: "setOffer", at: clock.now, hash, ...terms, computer: "", owner: "" });
+        return;
+      }
+      case "endOffer": {
+        const agent = agentPartition(pick(sellers, operation.who) ?? "0x");
+        await apply(agent, { type: "endOffer", at: clock.now, hash: model.offerOf(agent)?.hash ?? "" });
+        return;
+      }
+      case "reassign": {
+        const hold = holdOf(operation.which);
+        if (hold !== undefined) await apply(hold.partition, { type: "reassign", id: hold.row.id });
         return;
       }
       case "inquire":
@@ -313,14 +339,18 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
         await apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: operation.amount * scale });
         return;
       case "setCapacity":
-        await apply(identity, {
+        await apply(pick(identities, operation.who) ?? identity, {
           type: "setCapacity",
           at: clock.now - operation.daysAgo * DAY_MS,
           limitNanoUsd: operation.amount * scale,
         });
         return;
       case "revokeSession":
-        await apply(identity, { type: "revokeSession", at: clock.now, digest: "session" });
+        await apply(pick(identities, operation.who) ?? identity, {
+          type: "revokeSession",
+          at: clock.now,
+          digest: "session",
+        });
         return;
       case "tick":
         clock.now = ticked(clock.now, operation.by);
@@ -352,15 +382,15 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
   async function drain(): Promise<void> {
     running = [];
     clock.now += 20 * 60_000;
-    for (const { partition, row } of world.lapsed().filter((hold) => hold.partition !== ceilingPartition)) {
+    for (const { partition, row } of world.lapsed().filter((hold) => hold.partition === hold.row.owner)) {
       await apply(partition, { type: "orphan", id: row.id, at: clock.now, graceMs: 900_000 });
       const end = { id: row.id, at: clock.now, lossNanoUsd: 0, detail: "" };
       if (row.deliveredNanoUsd === 0) await apply(partition, { type: "release", ...end });
       else await apply(partition, { type: "settle", ...end, chargeNanoUsd: row.deliveredNanoUsd });
     }
     await world.deliverAll();
-    for (const { row } of world.lapsed()) {
-      const saga = begin(`sweep of ${row.id}`, asking(row, clock.now));
+    for (const { partition, row } of world.lapsed()) {
+      const saga = begin(`sweep of ${row.id}`, asking(partition, row, clock.now));
       while (await advance(saga));
     }
     await world.deliverAll();
@@ -387,8 +417,8 @@ function* reserving(reservation: Reservation): Saga<boolean> {
 }
 
 /** A sweep admits nothing. */
-function* asking(hold: { id: string; owner: Partition }, at: number): Saga<boolean> {
-  yield* askOwner(ceilingPartition, hold, at);
+function* asking(follower: Partition, hold: { id: string; owner: Partition }, at: number): Saga<boolean> {
+  yield* askOwner(follower, hold, at);
   return false;
 }
 

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import type { Address } from "@inference/protocol/credential";
 import { DAY_MS } from "@inference/protocol/window";
 import type { Command, Commands, Reply, ReplyOf } from "../commands.ts";
 import type { Delivery } from "../delivery.ts";
 import { isUnresolved } from "../hold.ts";
-import { accountPartition, ceilingPartition, identityPartition, type Partition } from "../partition.ts";
+import { accountPartition, agentPartition, ceilingPartition, identityPartition, type Partition } from "../partition.ts";
 import type { ReadRows, TableName, Tables } from "../tables.ts";
 import { makeAuditor } from "./invariants.ts";
 import { type Model, makeModel } from "./model.ts";
@@ -15,6 +16,9 @@ import type { Run } from "./operations.ts";
  */
 export const accounts = [1, 2, 3, 4, 5, 6].map((n) => accountPartition(`0x${String(n).repeat(40)}`));
 export const identity = identityPartition(`0x${"9".repeat(40)}`);
+/** The agents that sell, by their tokens, and their identities. */
+export const sellers = (["a", "b"] as const).map((digit): Address => `0x${digit.repeat(40)}`);
+export const identities = [identity, ...sellers.map(agentPartition)];
 
 type Placed<T extends TableName> = { partition: Partition; row: Tables[T] };
 
@@ -121,15 +125,21 @@ export async function openWorld({ start, scale }: Omit<Run, "operations">, open:
 
 async function endow({ apply, createKey, clock: { now } }: World, scale: number): Promise<void> {
   await apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000 * scale });
-  await apply(identity, {
-    type: "openSession",
-    at: now,
-    digest: "session",
-    address: "",
-    agentToken: null,
-    expiresAt: now + 3 * DAY_MS,
-  });
-  await apply(identity, { type: "setCapacity", at: now, limitNanoUsd: 300 * scale });
+  for (const partition of identities) {
+    await apply(partition, {
+      type: "openSession",
+      at: now,
+      digest: "session",
+      address: "",
+      agentToken: null,
+      expiresAt: now + 3 * DAY_MS,
+    });
+    await apply(partition, { type: "setCapacity", at: now, limitNanoUsd: 300 * scale });
+  }
+  for (const agent of sellers) {
+    const terms = { day: 0, shareBps: 8_000, nonce: 1, computer: "", owner: "" };
+    await apply(agentPartition(agent), { type: "setOffer", at: now, hash: `first of ${agent}`, ...terms });
+  }
   for (const [n, account] of accounts.entries()) {
     const amountNanoUsd = ([600, 150, 300, 1_000, 1_000][n] ?? 0) * scale;
     // The last one signs before anything has come, and often nothing ever does.

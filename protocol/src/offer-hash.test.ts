@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { encodeAbiParameters, keccak256, stringToHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { recoverTypedDataAddress } from "viem/utils";
-import { MAX_OFFER_DAY, MAX_SHARE_BPS, type Offer, offerHash, offerTypedData } from "./offer.ts";
+import { MAX_OFFER_DAY, MAX_SHARE_BPS, type Offer, offerTypedData } from "./offer.ts";
+import { offerHash } from "./offer-hash.ts";
 
 const settlement = { chainId: 31337, address: "0x00000000000000000000000000000000000005e7" } as const;
 const offer: Offer = { agentToken: `0x${"a9".repeat(20)}`, day: 20_000, shareBps: 5_000, nonce: 7 };
