@@ -7,6 +7,7 @@ import { fundLocalToken } from "@inference/contracts/local-token";
 import { startNodeProxy } from "@inference/devnet/relayer/testing/node-proxy";
 import { agentFeeConverterAbi } from "@inference/protocol/abi/agent-fee-converter";
 import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
+import { agentTreasuryAbi } from "@inference/protocol/abi/agent-treasury";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
@@ -186,6 +187,40 @@ test("agents' fees are converted and their treasuries' dollars spent, when the m
   equal(await balanceOf(site, site.stablecoin, treasury), 0n);
 });
 
+test("of what an agent served, 40 % reach its Safe, 50 % are staked for it and 10 % go back, to the nano-dollar", async () => {
+  const site = chains.sites.primary;
+  const { agent, safe, treasury } = await createAgent(site);
+  const tokens = () => balanceOf(site, site.at("inferenceToken"), alice.address);
+  const served = 12_345_678_901n;
+  const [creditBefore, tokensBefore] = [await creditOf(site, alice.address), await tokens()];
+  await serveBy(site, [agent], { amountNanoUsd: served, units: 20n });
+  const pool = { address: site.at("inferencePool"), abi: inferencePoolAbi } as const;
+  const staked = () => site.client.readContract({ ...pool, functionName: "totalStakeOf", args: [agent] });
+  const stakedBefore = await staked();
+  start();
+  await eventually(async () => (await staked()) > stakedBefore, 20_000);
+
+  const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
+  const owedTo = { ...settlement, functionName: "owedAgentNanoUsd", args: [agent] } as const;
+  const [owedSafe, owedTreasury] = await site.client.readContract(owedTo);
+  const owedBack = { ...settlement, functionName: "owedBackNanoUsd", args: [alice.address] } as const;
+  const back = await site.client.readContract(owedBack);
+  // What was paid is in whole units; the rest stays owed.
+  const paidSafe = await balanceOf(site, site.stablecoin, safe);
+  const [logs] = [await site.client.getContractEvents({ address: treasury, abi: agentTreasuryAbi, fromBlock: 0n })];
+  const spent = logs.reduce((sum, { args }) => sum + ((args as { spent?: bigint }).spent ?? 0n), 0n);
+  const paidTreasury = spent + (await balanceOf(site, site.stablecoin, treasury));
+  equal(spent, 6_172_839n, "the treasury spends all of it");
+  deepEqual([paidSafe * 1_000n + owedSafe, owedSafe], [4_938_271_560n, 560n]);
+  deepEqual([paidTreasury * 1_000n + owedTreasury, owedTreasury], [6_172_839_451n, 451n]);
+  deepEqual([((await tokens()) - tokensBefore) * 1_000n + back, back], [1_234_567_890n, 890n]);
+  equal((paidSafe + paidTreasury + (await tokens()) - tokensBefore) * 1_000n + owedSafe + owedTreasury + back, served);
+  equal(await creditOf(site, alice.address), creditBefore + SERVED_CREDIT - served);
+  // About 300 dollars each, and a fee of 0.3 %.
+  const bought = (await staked()) - stakedBefore;
+  ok(bought > 10n ** 18n / 60n && bought < 10n ** 18n / 45n, String(bought));
+});
+
 test("dust costs the keeper nothing: fees of a unit stay, and a unit in an inbox is booked a day later", async () => {
   const site = chains.sites.primary;
   const { agent } = await createAgent(site);
@@ -281,9 +316,9 @@ function throughNode(rpcUrl: string): KeeperSettings {
   return { ...settings, chains: settings.chains.map((chain, index) => (index === 0 ? { ...chain, rpcUrl } : chain)) };
 }
 
-function creditOf(site: ChainSite): Promise<bigint> {
+function creditOf(site: ChainSite, account: Address = settler.address): Promise<bigint> {
   const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
-  return site.client.readContract({ ...settlement, functionName: "creditNanoUsd", args: [settler.address] });
+  return site.client.readContract({ ...settlement, functionName: "creditNanoUsd", args: [account] });
 }
 
 /** Lets messages of a chain through before its dollars arrive. */
@@ -390,9 +425,17 @@ async function settle(site: ChainSite, { id, amountNanoUsd }: { id: bigint; amou
   await site.sent(await site.client.writeContract(call));
 }
 
-/** Has each of these agents serve a little, of units that are staked under it. */
-async function serveBy(site: ChainSite, agents: readonly Address[]): Promise<void> {
-  const units = 10n ** 18n;
+/** What the account of a served use gets for it. In nano-USD. */
+const SERVED_CREDIT = 20_000_000_000n;
+
+/** Has each of these agents serve, of units that are staked under it. */
+async function serveBy(
+  site: ChainSite,
+  agents: readonly Address[],
+  served = { amountNanoUsd: 1_000n, units: 1n },
+): Promise<void> {
+  const units = served.units * 10n ** 18n;
+  const { amountNanoUsd } = served;
   const pool = { address: site.at("inferencePool"), abi: inferencePoolAbi } as const;
   const { rpcUrl } = site.chain;
   const amount = units * BigInt(agents.length);
@@ -403,12 +446,12 @@ async function serveBy(site: ChainSite, agents: readonly Address[]): Promise<voi
     await site.sent(await site.client.writeContract(gift));
   }
   await passTime(site, DAY_SECONDS);
-  await mintAndActivate(site, 10n * DOLLAR);
+  await mintAndActivate(site, SERVED_CREDIT / 1_000n);
   const { timestamp } = await site.client.getBlock();
   const day = timestamp / BigInt(DAY_SECONDS);
   const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
   const id = (await site.client.readContract({ ...settlement, functionName: "batchCount" })) + 1n;
-  const serves = agents.map((agent) => ({ agent, account: alice.address, day: Number(day), amountNanoUsd: 1_000n }));
+  const serves = agents.map((agent) => ({ agent, account: alice.address, day: Number(day), amountNanoUsd }));
   const args = [{ id, day, root: ROOT, debits: [], serves }] as const;
   await site.sent(await site.client.writeContract({ ...settlement, account: settler, functionName: "settle", args }));
 }
