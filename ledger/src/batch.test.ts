@@ -112,7 +112,7 @@ test("batches follow each other, one at a time, each through its states", () => 
   const settled = { type: "settleBatch", ...first, at: noon, settledBy: "0x2", block: 5 } as const;
   assert.equal(status(settled), "settled");
   assert.equal(status({ ...settled, settledBy: "0x1" }), "conflict");
-  assert.equal(status({ type: "rejectBatch", ...first }), "conflict");
+  assert.equal(status({ type: "rejectBatch", ...first, transactions: 2 }), "conflict");
   assert.equal(status({ type: "dropBatch", ...first }), "conflict");
   assert.equal(status({ type: "openBatch", journal: day, batch: 2, openedAt: noon + 1 }), "open");
   const [last, settledOne] = answer(host.rows(chain), { type: "batches", limit: 5 });
@@ -135,7 +135,8 @@ test("a rejected batch is signed and settled no more, and its number is free onc
   assert.equal(status({ type: "dropBatch", ...first }), "conflict", "before its uses are returned");
   status(built);
   status(sign("0x1"));
-  assert.equal(status({ type: "rejectBatch", ...first }), "rejected");
+  assert.equal(status({ type: "rejectBatch", ...first, transactions: 0 }), "conflict", "by one that came late");
+  assert.equal(status({ type: "rejectBatch", ...first, transactions: 1 }), "rejected");
   assert.equal(status(sign("0x2")), "conflict");
   assert.equal(status(built), "conflict");
   assert.equal(status({ type: "settleBatch", ...first, at: noon, settledBy: "0x1", block: 5 }), "conflict");

@@ -64,6 +64,8 @@ export function settleBatch(draft: Draft, command: CommandOf<"settleBatch">): Re
 export function rejectBatch(draft: Draft, command: CommandOf<"rejectBatch">): ReplyOf<CommandOf<"rejectBatch">> {
   const row = find(draft, command);
   if (row === undefined || row.state === "settled") return { status: "conflict" };
+  // Signed since then: that transaction may be settled.
+  if (row.state !== "rejected" && row.transactions > command.transactions) return { status: "conflict" };
   draft.put("batch", { ...row, state: "rejected" });
   return { status: "rejected" };
 }

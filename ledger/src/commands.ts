@@ -170,7 +170,8 @@ export type Commands = {
   };
   /** Chain: it is not to be settled, and none of its transactions can be any more. Its uses are to be returned. */
   rejectBatch: {
-    command: { type: "rejectBatch" } & BatchName;
+    /** @param transactions How many of its transactions are known to whom rejects it: of others it knows nothing. */
+    command: { type: "rejectBatch"; transactions: number } & BatchName;
     reply: { status: "rejected" | "conflict" };
   };
   /** Chain: the uses of a rejected batch were returned. Its number is free again. */

@@ -45,7 +45,7 @@ export function makePosting(desk: Desk): Posting {
     for (const day of payingDays(batch, heads)) {
       const call = settleCall(batch.batch, day, content);
       const revert = await contract.simulate(call, "latest");
-      if (revert === undefined) return sign(batch, { call, day, nonce: await contract.nextNonce("latest") });
+      if (revert === undefined) return signFirst(batch, { call, day }, heads);
       if (revert.name !== "CeilingReached") return refused(batch, revert, call, heads);
     }
     if (batch.uses > 1 && desk.maxUses > 1) {
@@ -54,6 +54,13 @@ export function makePosting(desk: Desk): Posting {
       return reject(batch, []);
     }
     return waiting(`no day's ceiling has room for batch ${batch.batch}`);
+  }
+
+  /** A number above that of a transaction which is not final may be out of turn for ever. */
+  async function signFirst(batch: BatchView, what: { call: Hex; day: number }, heads: Heads): Promise<Step> {
+    const [nonce, latest] = [await contract.nextNonce(heads.final), await contract.nextNonce("latest")];
+    if (nonce === latest) return sign(batch, { ...what, nonce });
+    return waiting(`${desk.address} has a transaction that is not final: its next number is ${nonce} or ${latest}`);
   }
 
   /** The days whose ceiling may pay, since 1970: that of its uses as long as the contract accepts it, and today. */
@@ -92,15 +99,20 @@ export function makePosting(desk: Desk): Posting {
       const receipt = await contract.receipt(hash as Hex);
       if (receipt === null) continue;
       if (receipt.isSuccess || receipt.block > heads.final.number) return { outcome: "posting" };
-      if ((await contract.nextNonce(heads.final)) > newest.nonce) return reverted(batch, heads);
+      if (await isUsedUp(newest, heads)) return reverted(batch, heads);
     }
-    if ((await contract.nextNonce(heads.final)) > newest.nonce) {
+    if (await isUsedUp(newest, heads)) {
       alarm("nonce", `batch ${batch.batch}: another transaction of ${desk.address} took its number ${newest.nonce}`);
       return reject(batch, []);
     }
     return isInTime(newest, heads) && now() - newest.signedAt < limits.stuckAfterMs
       ? sendAgain(newest)
       : replace(batch, newest, heads);
+  }
+
+  /** Two answers say so: if one is false, the batch would be posted twice. */
+  async function isUsedUp({ nonce }: TransactionRow, heads: Heads): Promise<boolean> {
+    return (await contract.nextNonce(heads.final)) > nonce && (await contract.nextNonce("latest")) > nonce;
   }
 
   async function sendAgain({ raw }: TransactionRow): Promise<Step> {
@@ -160,7 +172,7 @@ export function makePosting(desk: Desk): Posting {
   }
 
   async function reject(batch: BatchView, setAside: readonly string[]): Promise<Step> {
-    const { status } = await run({ type: "rejectBatch", ...nameOf(batch) });
+    const { status } = await run({ type: "rejectBatch", ...nameOf(batch), transactions: batch.signed.length });
     if (status !== "rejected") return halted(`batch ${batch.batch} could not be rejected`);
     return drop(batch, setAside);
   }

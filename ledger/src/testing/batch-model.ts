@@ -94,6 +94,7 @@ export function makeBatchModel() {
       case "rejectBatch": {
         const found = named(command);
         if (found === undefined || found.state === "settled") return conflict;
+        if (found.state !== "rejected" && found.signed.length > command.transactions) return conflict;
         found.state = "rejected";
         return { status: "rejected" };
       }

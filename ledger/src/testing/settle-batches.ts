@@ -29,7 +29,7 @@ export function settleBatches({ apply, clock, host }: World) {
       const uses = reply.status === "gathered" ? reply.uses : [];
       const [first, final] = [uses[0], uses.at(-1)];
       if (first === undefined || final === undefined) {
-        await apply(partition, { type: "rejectBatch", ...name });
+        await apply(partition, { type: "rejectBatch", ...name, transactions: 0 });
         return;
       }
       await apply(partition, {
@@ -43,7 +43,9 @@ export function settleBatches({ apply, clock, host }: World) {
       await apply(journal, { type: "returnUses", ...name, setAside });
       if (!stops) await apply(partition, { type: "dropBatch", ...name });
     } else if (which % 5 === 0) {
-      await apply(partition, { type: "rejectBatch", ...name });
+      // Sometimes by one that does not know of the last.
+      const transactions = Math.max(0, last.signed.length - (which % 2));
+      await apply(partition, { type: "rejectBatch", ...name, transactions });
     } else if (last.state === "built" || which % 5 === 1) {
       signed += 1;
       const terms = { nonce: last.signed[0]?.nonce ?? signed, maxFeePerGasWei: "1", day: last.journal };
