@@ -88,6 +88,8 @@ export type UpstreamConfig = {
   chatExtras: Readonly<Record<string, unknown>>;
   /** The field that carries a chat request's output limit. */
   chatOutputField: "max_tokens" | "max_completion_tokens";
+  /** The output limit of a request to /responses that has none, at most the model's. */
+  defaultOutputTokens: number;
   /** A header by which the provider marks an image it blocked and does not bill; null if it has none. */
   blockedHeader: string | null;
   /**
@@ -140,6 +142,8 @@ export const limits = {
   checkpointMs: 5_000,
   checkpointTokens: 2_000,
   keepAliveMs: 15_000,
+  /** How long, and how often, a request waits for a budget that other requests of its payer have taken. */
+  budgetWait: { mostMs: 10_000, eachMs: 500 },
   catalogueRefreshMs: 5 * 60_000,
   catalogueMaxAgeMs: 15 * 60_000,
   /** Least time between two reads that a missing model, or a provider's list that could not be read, may cause. */

@@ -4,6 +4,7 @@ import { makeSeenCredentials, type SeenCredentials } from "./auth/seen-credentia
 import { makePriceList, type PriceList } from "./catalogue/price-list.ts";
 import { type GatewayConfig, limits } from "./config.ts";
 import type { Environment } from "./environment.ts";
+import { makeReasoningSeal, type ReasoningSeal } from "./inference/reasoning-seal.ts";
 import { type Breaker, makeBreaker } from "./limits/breaker.ts";
 import { type FairQueue, makeFairQueue } from "./limits/fair-queue.ts";
 import { type HeldAnswers, makeHeldAnswers } from "./limits/held-answers.ts";
@@ -34,6 +35,8 @@ export type Gateway = {
   keyRecords: KeyRecords;
   /** Encrypts what the key-value store must not reveal. */
   sealer: Sealer;
+  /** Seals the reasoning of answers, for clients to send back. */
+  reasoningSeal: ReasoningSeal;
   provider: Provider;
   keyCheck: KeyCheck;
   /** Find and remove our keys at the provider in what it writes. */
@@ -79,6 +82,7 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     agentOwners: makeAgentOwners(environment, chainReads),
     keyRecords: makeKeyRecords(config, environment, { credentials, chainReads, sealer }),
     sealer,
+    reasoningSeal: makeReasoningSeal(config.secret, environment.random),
     contractSignatures: makeSemaphore(limits.contractSignatures, "checks of contract wallets' signatures"),
     agentSignIns: makeSemaphore(limits.agentSignIns, "sign-ins for agents"),
     provider,

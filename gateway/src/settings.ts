@@ -83,6 +83,11 @@ export const gatewaySettings = z.object({
     .enum(["max_completion_tokens", "max_tokens"])
     .default("max_completion_tokens")
     .describe("The provider's name for the output limit of a chat request."),
+  RESPONSES_OUTPUT_TOKENS: whole(1e6, 1)
+    .default(32_768)
+    .describe(
+      "Output limit of a request to /responses that sets none. The model's maximum and the balance limit it too.",
+    ),
   UPSTREAM_RECORD_URL: z
     .string()
     .regex(/\{(id|since)\}/, "must contain {id} or {since}")
@@ -319,6 +324,7 @@ export function configOf(
       aliases: settings.MODEL_ALIASES,
       chatExtras: settings.UPSTREAM_CHAT_EXTRAS,
       chatOutputField: settings.UPSTREAM_OUTPUT_FIELD,
+      defaultOutputTokens: settings.RESPONSES_OUTPUT_TOKENS,
       recordUrl: settings.UPSTREAM_RECORD_URL ?? null,
       recordKey: settings.UPSTREAM_RECORD_KEY ?? settings.UPSTREAM_API_KEY,
       blockedHeader: settings.UPSTREAM_BLOCKED_HEADER ?? null,

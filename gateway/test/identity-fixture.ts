@@ -59,6 +59,7 @@ const config: GatewayConfig = {
     aliases: {},
     chatExtras: {},
     chatOutputField: "max_tokens",
+    defaultOutputTokens: 32_768,
     blockedHeader: null,
     recordUrl: null,
     recordKey: "",

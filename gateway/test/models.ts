@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import type { ErrorCode, GatewayError } from "@inference/protocol/errors";
 import type { Model, ModelFeatures, Price } from "@inference/protocol/model";
+import { makeReasoningSeal } from "../src/inference/reasoning-seal.ts";
 import type { WrittenOrder } from "../src/inference/requests/order.ts";
 import type { OrderContext } from "../src/inference/requests/order-context.ts";
 import { complete } from "../src/limits/sliced-work.ts";
@@ -57,6 +59,9 @@ export const models: ReadonlyMap<string, Model> = new Map([
 
 export const context: OrderContext = {
   texts: null,
+  account: "account:0x1",
+  reasoningSeal: makeReasoningSeal(new Uint8Array(32), { bytes: (length) => randomBytes(length) }),
+  defaultOutputTokens: 32_768,
   snapshot: { id: "snap", atMs: 1, models },
   aliases: { smart: "text-1" },
   user: "u_1",

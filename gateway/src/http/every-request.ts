@@ -18,10 +18,9 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
   return (handle) =>
     async function everyRequest(context) {
       const at = clock.now();
-      const requestId = makeRequestId(at, random.bytes(10));
       context.set("gateway", gateway);
       context.set("at", at);
-      context.set("requestId", requestId);
+      context.set("requestId", makeRequestId(at, random.bytes(10)));
       context.set("route", elsewhere);
       let response: Response;
       if (context.req.method === "OPTIONS") {
@@ -41,7 +40,7 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
       gateway.metrics.answered(context.get("route"), response.status, clock.now() - at);
       if (context.get("hasCommonHeaders") === true) return response;
       const { headers } = response;
-      for (const [name, value] of Object.entries(commonHeaders(requestId))) {
+      for (const [name, value] of Object.entries(commonHeaders(context.get("requestId")))) {
         if (name !== "cache-control" || !headers.has(name)) headers.set(name, value);
       }
       return response;

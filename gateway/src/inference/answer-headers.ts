@@ -4,8 +4,16 @@ import type { Order } from "./requests/order.ts";
 /** The headers of an answer: ours, and nothing of the provider's. */
 export function answerHeaders(request: InferenceRequest, order: Order, contentType: string): Record<string, string> {
   const headers: Record<string, string> = { ...request.headers, ...order.headers, "content-type": contentType };
-  if (order.ignored.length > 0) headers["x-ignored-parameters"] = order.ignored.join(", ");
+  if (order.ignored.length > 0) headers["x-ignored-parameters"] = namesOf(order.ignored);
   return headers;
+}
+
+const MAX_NAMES = 64;
+
+/** The names of fields, as a header can have them: a client may send any. */
+function namesOf(ignored: readonly string[]): string {
+  const names = ignored.slice(0, MAX_NAMES).map((name) => name.replace(/[^\x21-\x7e]/g, "?"));
+  return (ignored.length > MAX_NAMES ? [...names, "..."] : names).join(", ");
 }
 
 /** The types of images and sounds that clients see. Any other type is hidden, because some types can run scripts. */

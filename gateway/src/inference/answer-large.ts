@@ -41,7 +41,7 @@ export async function answerLarge(
   }
   call.startStreaming();
   const { headers, held } = large;
-  return respond(gateway, request, { headers, held, keepsAlive: false }, (client) =>
+  return respond(gateway, request, { headers, held, keepAlive: null }, (client) =>
     relay(gateway, call, large, client).finally(() => call.close()),
   );
 }

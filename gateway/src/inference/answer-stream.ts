@@ -2,7 +2,9 @@ import { type ErrorBody, errorBody } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
+import type { HeldAnswer } from "../limits/held-answers.ts";
 import { isNothingDelivered } from "../pricing/quote.ts";
+import { makeAnswerWriter } from "./answer-format.ts";
 import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
 import { respond, startIdCheckpoint, startWatch } from "./answer-watch.ts";
 import type { Call } from "./call.ts";
@@ -29,12 +31,20 @@ export async function answerStream(
   const contentType = call.order.stream ? type : binaryType(type);
   const isExpected = call.order.stream ? type === "text/event-stream" : type.startsWith("audio/");
   if (!isExpected || contentType === null) throw new UnusableAnswer("has an unexpected content type");
-  const tap = call.order.stream ? eventTap(call.order, gateway.secrets(call.upstreamKey)) : audioTap();
+  const tap = call.order.stream
+    ? eventTap(call.order, gateway.secrets(call.upstreamKey), makeAnswerWriter(gateway, call, request))
+    : audioTap();
   call.startStreaming();
   const held = gateway.heldAnswers.open(request.credential.partition);
+  // What a writer has in memory until the end counts beside what waits for the client.
+  const written = gateway.heldAnswers.open(request.credential.partition);
   const headers = { ...answerHeaders(request, call.order, contentType), "x-accel-buffering": "no" };
-  return respond(gateway, request, { headers, held, keepsAlive: call.order.stream }, (client) =>
-    relay(gateway, call, response, tap, client).finally(() => call.close()),
+  const keepAlive = call.order.stream ? tap.keepAlive : null;
+  return respond(gateway, request, { headers, held, keepAlive }, (client) =>
+    relay(gateway, call, response, { tap, client, written }).finally(() => {
+      written.release();
+      call.close();
+    }),
   );
 }
 
@@ -43,8 +53,7 @@ async function relay(
   gateway: Gateway,
   call: Call,
   response: UpstreamResponse,
-  tap: Tap,
-  client: ClientStream,
+  { tap, client, written }: { tap: Tap; client: ClientStream; written: HeldAnswer },
 ): Promise<void> {
   const watch = startWatch(gateway, call, tap, client);
   const idCheckpoint = startIdCheckpoint(gateway, call, tap, client);
@@ -52,6 +61,8 @@ async function relay(
     for await (const chunk of response.body) {
       watch.sawBytes();
       const passed = tap.push(chunk);
+      const held = tap.held();
+      if (held > 0) written.set(held);
       if (idCheckpoint.isDue() && !(await idCheckpoint.write())) return;
       const state = tap.state();
       // The settle begins before the client can know that the answer is whole. After an error event the usage may

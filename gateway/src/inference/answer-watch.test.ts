@@ -22,7 +22,7 @@ test("a checkpoint is written for more bytes of a choice that has not ended, and
     },
   } as Call;
   const backlog = { waits: () => undefined, ends: () => undefined };
-  const client = openClientStream(gateway.environment, { keepsAlive: false, stalledReaderMs: 1, backlog });
+  const client = openClientStream(gateway.environment, { keepAlive: null, stalledReaderMs: 1, backlog });
   let delivered: Delivered = { bytes: 0, events: 0 };
   const tap = { state: () => "open" as const, delivered: () => delivered, upstreamId: () => null };
   startWatch(gateway, call, tap, client);

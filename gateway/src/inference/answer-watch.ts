@@ -14,19 +14,23 @@ import type { Tap } from "./stream/tap.ts";
 export function respond(
   { config, environment }: Gateway,
   { whenSent, breakOff, clientGone }: InferenceRequest,
-  { headers, held, keepsAlive }: { headers: Record<string, string>; held: HeldAnswer; keepsAlive: boolean },
+  {
+    headers,
+    held,
+    keepAlive,
+  }: { headers: Record<string, string>; held: HeldAnswer; keepAlive: (() => Uint8Array) | null },
   relay: (client: ClientStream) => Promise<void>,
 ): Response {
   const { stalledReaderMs } = config.request;
   const backlog = countBacklog(held, whenSent);
-  const client = openClientStream(environment, { keepsAlive, stalledReaderMs, backlog, breakOff });
+  const client = openClientStream(environment, { keepAlive, stalledReaderMs, backlog, breakOff });
   environment.background(relay(client));
   if (clientGone?.aborted === true) client.leave();
   else clientGone?.addEventListener("abort", () => client.leave(), { once: true });
   return new Response(client.readable, { status: 200, headers });
 }
 
-type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId">;
+type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId"> & Partial<Pick<Tap, "errorEvent">>;
 
 type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
 
@@ -115,21 +119,21 @@ export function startIdCheckpoint(
       } catch (error) {
         gateway.environment.log("warn", "checkpoint_failed", { request: call.id, error: String(error) });
         // The first checkpoint is durable, without this id.
-        if (isFirst) await refuseToBegin(call, client);
+        if (isFirst) await refuseToBegin(call, client, tap);
         return !isFirst;
       }
     },
   };
 }
 
-async function refuseToBegin(call: Call, client: ClientStream): Promise<void> {
+async function refuseToBegin(call: Call, client: ClientStream, { errorEvent }: WatchedTap): Promise<void> {
   const why = "its first checkpoint could not be written down";
   call.end({ kind: "nothing", why, ...nothingReported, mayBill: "stream" });
   call.abort();
   if (call.order.stream) {
     const message = "The ledger is unavailable. Nothing was charged. Retry in a few seconds.";
-    const body = errorBody({ code: "ledger_unavailable", message });
-    await client.write(new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`), nothingDelivered);
+    const event = errorEvent?.(errorBody({ code: "ledger_unavailable", message })) ?? new Uint8Array();
+    await client.write(event, nothingDelivered);
     client.close();
   } else client.fail();
 }

@@ -5,6 +5,7 @@ import type { Gateway } from "../gateway.ts";
 import { joinBytes } from "../join-bytes.ts";
 import type { HeldAnswer } from "../limits/held-answers.ts";
 import type { Delivered } from "../pricing/quote.ts";
+import { makeAnswerWriter, writeWhole } from "./answer-format.ts";
 import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
 import { answerLarge } from "./answer-large.ts";
 import type { Call } from "./call.ts";
@@ -13,9 +14,11 @@ import { conclude, type Ending } from "./conclusion.ts";
 import { BrokenAnswer, UnusableAnswer } from "./failure.ts";
 import { keepAnswer } from "./idempotency.ts";
 import type { InferenceRequest } from "./request.ts";
+import { MAX_WRITTEN_CHARACTERS } from "./stream/answer-writer.ts";
 import { readJsonAnswer } from "./stream/json-answer.ts";
 import type { JsonTap, JsonTapOptions } from "./stream/json-tap.ts";
 import { bytesTap, jsonTap, type WholeTap } from "./stream/whole-tap.ts";
+import { chargedFor } from "./stream/writing-relay.ts";
 
 /**
  * Reads a whole answer, measures and settles it, and only then sends it: the charge of an answer that a client has is
@@ -44,14 +47,19 @@ export async function answerWhole(
       throw new UnusableAnswer("has an unexpected content type");
     }
     const headers = answerHeaders(request, call.order, contentType);
+    const isWritten = call.order.format !== undefined;
     const gathered = gather(gateway, call, request, isJson);
     const body = response.body[Symbol.asyncIterator]();
     const mayGoOn: MayGoOn = (bytes, received) => {
-      if (!held.set(bytes)) return bytes <= limits.parsedAnswerBytes;
+      const hasRoom = held.set(bytes);
+      // Written in another shape, it is not sent before its end.
+      if (isWritten) return true;
+      if (!hasRoom) return bytes <= limits.parsedAnswerBytes;
       // An answer that may be replayed is gathered up to another size, that of the provider's bytes.
       return request.idempotencyKey === null ? bytes <= limits.gatheredAnswerBytes : received <= limits.replayedBytes;
     };
-    const { answerBytes } = gateway.config.request;
+    const { answerBytes: most } = gateway.config.request;
+    const answerBytes = isWritten ? Math.min(most, MAX_WRITTEN_CHARACTERS) : most;
     if (await readInto(call, gathered, body, { mayGoOn, answerBytes })) {
       const answer = isBlocked ? markBlocked(gathered.whole()) : gathered.whole();
       const ending = wholeEnding(gateway, call, request, answer);
@@ -186,8 +194,14 @@ function tapOptions(gateway: Gateway, call: Call, { route }: InferenceRequest): 
   };
 }
 
+type WholeEnding = Extract<Ending, { kind: "answer" }>;
+
+function textOf(body: string | Uint8Array): string {
+  return typeof body === "string" ? body : new TextDecoder().decode(body);
+}
+
 /** The ending of a whole answer. Throws `UnusableAnswer` if it has nothing of what was requested. */
-function wholeEnding(gateway: Gateway, call: Call, request: InferenceRequest, answer: Answer): Ending {
+function wholeEnding(gateway: Gateway, call: Call, request: InferenceRequest, answer: Answer): WholeEnding {
   call.noteUpstreamId(answer.upstreamId());
   const reported = answer.reported();
   const delivered = answer.delivered();
@@ -210,10 +224,12 @@ async function settleAndSend(
     ending,
     headers,
     held,
-  }: { answer: Answer; ending: Ending; headers: Record<string, string>; held: HeldAnswer },
+  }: { answer: Answer; ending: WholeEnding; headers: Record<string, string>; held: HeldAnswer },
 ): Promise<Response> {
   const { outcome, chargeNanoUsd } = conclude(call.order.quote, ending);
-  const body = answer.body(chargeNanoUsd);
+  const writer = makeAnswerWriter(gateway, call, request);
+  const given = answer.body(chargeNanoUsd);
+  const body = writer === null ? given : writeWhole(writer, textOf(given), chargedFor(call.order.quote, ending));
   held.set(body.length);
   // Before the settle, so that the answer of a request that counts as served is there.
   const mayBeReplayed = request.idempotencyKey !== null && outcome === "settle";

@@ -51,7 +51,7 @@ export class Call {
   #hasEnded = false;
 
   private constructor(gateway: Gateway, request: InferenceRequest, written: WrittenOrder, funding: Funding) {
-    const { upstreamBody, ...order } = written;
+    const { upstreamBody, limitChoice: _, ...order } = written;
     this.id = request.id;
     this.at = request.at;
     this.route = request.route;

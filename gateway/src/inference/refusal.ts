@@ -20,6 +20,7 @@ export function refusalError(
   // Too many in flight says nothing of amounts: none is too small, and none would have fitted.
   const isAmount = refusal.cause !== "in_flight";
   const affordable = isAmount ? quote.affordableTokens(refusal.availableNanoUsd) : null;
+  const { outputField = "max_tokens" } = quote;
   const resetsAt = refusal.resetsAt === null ? null : new Date(refusal.resetsAt).toISOString();
   const metadata = {
     needed_nano_usd: refusal.neededNanoUsd,
@@ -29,8 +30,8 @@ export function refusalError(
     ...(resetsAt === null ? {} : { resets_at: resetsAt }),
   };
   const detail = {
-    ...wording(refusal, { affordable, resetsAt, isWallets: spender?.agentToken === null }),
-    param: affordable === null ? null : "max_tokens",
+    ...wording(refusal, { affordable, outputField, resetsAt, isWallets: spender?.agentToken === null }),
+    param: affordable === null ? null : outputField,
     metadata,
   };
   return new GatewayError({ ...detail, retryAfterS: 1 + Math.floor(jitter * 4.999) });
@@ -61,6 +62,7 @@ export function credentialError(payer: Payer, fault: CredentialFault): GatewayEr
 
 type Circumstances = {
   affordable: number | null;
+  outputField: string;
   resetsAt: string | null;
   /** It came with the session of a wallet, which may have a balance as well. */
   isWallets: boolean;
@@ -68,11 +70,11 @@ type Circumstances = {
 
 function wording(
   refusal: Refusal,
-  { affordable, resetsAt, isWallets }: Circumstances,
+  { affordable, outputField, resetsAt, isWallets }: Circumstances,
 ): Pick<ErrorDetail, "code" | "message"> {
   const needed = `$${formatUsd(refusal.neededNanoUsd)}`;
   const available = `$${formatUsd(refusal.availableNanoUsd)}`;
-  const smaller = affordable !== null && affordable > 0 ? ` Send max_tokens of at most ${affordable}.` : "";
+  const smaller = affordable !== null && affordable > 0 ? ` Send ${outputField} of at most ${affordable}.` : "";
   const later = ` ${smaller === "" ? "Retry" : "Or retry"} in a few seconds.`;
   const until = resetsAt === null ? "" : ` It resets at ${resetsAt}.`;
   switch (refusal.cause) {

@@ -27,6 +27,8 @@ export type InferenceRequest = {
   whenSent: WhenSent | undefined;
   /** Closes the connection at once. Undefined on a host where failing the stream does that. */
   breakOff: (() => void) | undefined;
+  /** The same request with a new id, for another try: the ledger serves an id once. */
+  renewed(): InferenceRequest;
   /** The headers that every response has. */
   headers: Readonly<Record<string, string>>;
 };

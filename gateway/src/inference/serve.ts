@@ -11,24 +11,40 @@ import { Call } from "./call.ts";
 import { answerKind } from "./conclusion.ts";
 import { failureEnding, failureError, UnusableAnswer } from "./failure.ts";
 import { answerClaimed, claimOf, earlierAnswer } from "./idempotency.ts";
+import { nextTry } from "./next-try.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { WrittenOrder } from "./requests/order.ts";
 import { bytesOf } from "./requests/write-json.ts";
 
 /** The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` if it is refused. */
 export async function serveInference(gateway: Gateway, request: InferenceRequest): Promise<Response> {
-  const call = await admit(gateway, request);
-  return call instanceof Call ? answer(gateway, request, call) : call;
-}
-
-/** The admitted call; or the response, if another request has the same `Idempotency-Key`. */
-async function admit(gateway: Gateway, request: InferenceRequest): Promise<Call | Response> {
   const read = await readOrder(gateway, request);
   if (!("order" in read)) return read;
-  const call = await Call.admit(gateway, request, read.order, read.claim);
+  const admitted = await admit(gateway, request, read);
+  const { call } = admitted;
   if ("claimed" in call) return answerClaimed(gateway, request, call.claimed);
   gateway.metrics.admitted(gateway.environment.clock.now() - request.at);
-  return call;
+  return answer(gateway, admitted.request, call);
+}
+
+type Admitted = { request: InferenceRequest; call: Awaited<ReturnType<typeof Call.admit>> };
+
+/**
+ * The admitted call, or the claim of another request with the same `Idempotency-Key`. An order that allows it is
+ * written again with the output that is affordable, or waits for other requests of its payer. Each try is a request of
+ * its own for the ledger.
+ */
+async function admit(
+  gateway: Gateway,
+  request: InferenceRequest,
+  { order, claim }: { order: WrittenOrder; claim: Claim | null },
+): Promise<Admitted> {
+  try {
+    return { request, call: await Call.admit(gateway, request, order, claim) };
+  } catch (error) {
+    const next = await nextTry(gateway, request, order, error);
+    return admit(gateway, request.renewed(), { order: next, claim });
+  }
 }
 
 /** The order, made from the body; or the kept answer, if the same request was served before. */
@@ -44,6 +60,9 @@ async function readOrder(
   if (earlier !== null) return earlier;
   const work = request.route.parse(body.value, {
     texts: body.texts,
+    account: partition,
+    reasoningSeal: gateway.reasoningSeal,
+    defaultOutputTokens: config.upstream.defaultOutputTokens,
     snapshot: prices.current(),
     aliases: config.upstream.aliases,
     user: credentials.pseudonym(partition),

@@ -16,6 +16,8 @@ type TextRequest = {
   maxTokens: number;
   /** The model's own maximum: what `affordableTokens` never exceeds. */
   modelMaxTokens: number;
+  /** The client's name for the output limit. */
+  outputField?: string | undefined;
 };
 
 /** A quote whose cost is bounded by tokens; the bound also tells a plausible usage from an absurd one. */
@@ -28,6 +30,7 @@ export function quoteText(request: TextRequest): TokenQuote {
   const maxNanoUsd = chargeToNanoUsdUp(tiersMaxAtto(tiers, bound.completionTokens));
   return {
     snapshotId: request.snapshotId,
+    ...(request.outputField === undefined ? {} : { outputField: request.outputField }),
     bound,
     maxNanoUsd,
     flatNanoUsd: null,

@@ -28,12 +28,14 @@ import { getModelCompatibility } from "./models-compatibility-mapping.ts";
 import { getModel } from "./models-id.ts";
 import { getModelTraits } from "./models-traits.ts";
 import { getOpenApi } from "./openapi.ts";
+import { createResponse } from "./responses.ts";
 import { getRoot } from "./root.ts";
 import { getStatus } from "./status.ts";
 
 /** Every endpoint of the gateway, in the order in which they are documented. */
 export const endpoints: readonly Endpoint[] = [
   createChatCompletion,
+  createResponse,
   createEmbeddings,
   createImage,
   generateImage,

@@ -4,6 +4,13 @@ import { json, ok } from "../docs/operation.ts";
 import { parseChatOrder } from "../inference/requests/chat.ts";
 import { meteredEndpoint } from "./metered-endpoint.ts";
 
+/** What the provider answers to a chat request, whichever shape the client gets. */
+export const chatContent = {
+  passesThrough: false,
+  content: { field: "choices", elements: "choices" },
+  answerFields: ["id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier"],
+} as const;
+
 export const createChatCompletion = meteredEndpoint({
   path: "/chat/completions",
   name: "chat",
@@ -23,7 +30,5 @@ export const createChatCompletion = meteredEndpoint({
   ],
   errors: ["context_length_exceeded"],
   parse: parseChatOrder,
-  passesThrough: false,
-  content: { field: "choices", elements: "choices" },
-  answerFields: ["id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier"],
+  ...chatContent,
 });

@@ -1,4 +1,5 @@
 import { type ErrorCode, errorTable, fail, GatewayError } from "@inference/protocol/errors";
+import { makeRequestId } from "@inference/protocol/id";
 import type { RequestLimits } from "../config.ts";
 import type { NamedSchema, Operation } from "../docs/operation.ts";
 import { readJsonBody } from "../http/body.ts";
@@ -8,6 +9,7 @@ import { commonHeaders } from "../http/every-request.ts";
 import { refusesCredential } from "../http/identify.ts";
 import { makeSenderProof } from "../http/sender-proof.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
+import type { InferenceRequest } from "../inference/request.ts";
 import { serveInference } from "../inference/serve.ts";
 import { type Endpoint, type EndpointHandler, endpoint, inferencePrefixes } from "./endpoint.ts";
 import { meteredErrors } from "./endpoint-errors.ts";
@@ -60,10 +62,10 @@ function handleInference(route: InferenceRoute, bodyLimit: BodyLimit): EndpointH
       const idempotencyKey = readIdempotencyKey(context);
       // The kept answer of an agent is for its present owner only.
       if (idempotencyKey !== null && credential.payer.kind === "session") await proof.prove();
-      const id = context.get("requestId");
-      const response = await serveInference(gateway, {
+      const at = context.get("at");
+      const request = (id: string): InferenceRequest => ({
         id,
-        at: context.get("at"),
+        at,
         route,
         credential,
         client: context.get("client"),
@@ -73,8 +75,14 @@ function handleInference(route: InferenceRoute, bodyLimit: BodyLimit): EndpointH
         clientGone: context.req.raw.signal,
         whenSent: context.env?.whenSent,
         breakOff: context.env?.breakOff,
+        renewed() {
+          const renewed = makeRequestId(at, gateway.environment.random.bytes(10));
+          context.set("requestId", renewed);
+          return request(renewed);
+        },
         headers: commonHeaders(id),
       });
+      const response = await serveInference(gateway, request(context.get("requestId")));
       gateway.seen.accept(credential.payer.digest, context.get("at"));
       context.set("hasCommonHeaders", true);
       return response;

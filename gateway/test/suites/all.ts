@@ -15,6 +15,7 @@ import { testLargeBodies } from "./large-bodies.ts";
 import { testLimits } from "./limits.ts";
 import { testOtherClients } from "./other-clients.ts";
 import { testRefusedKey } from "./refused-key.ts";
+import { testResponses } from "./responses.ts";
 import { testSecrets } from "./secrets.ts";
 import { testTime } from "./time.ts";
 
@@ -34,6 +35,7 @@ export function testGateway(start: StartHost): void {
   testRefusedKey(start);
   testCatalogueReads(start);
   testOtherClients(start);
+  testResponses(start);
   testIdempotency(start);
   testActivity(start);
   testForgetting(start);

@@ -37,6 +37,7 @@ const text = "A word on harbours. [[tokens=2]]";
 /** Paid routes below both prefixes, each with a body that it takes. One that is not here is sent an empty object. */
 export const paidBodies: Readonly<Record<string, object>> = {
   "/chat/completions": { model: "sim-small", max_tokens: 10, messages: [{ role: "user", content: text }] },
+  "/responses": { model: "sim-small", max_output_tokens: 10, input: text },
   "/embeddings": { model: "sim-embedding", input: text },
   "/images/generations": { model: "sim-image", prompt: text },
   "/image/generate": { model: "sim-image", prompt: text },
@@ -94,7 +95,6 @@ export const undocumentedPaths: readonly string[] = [
   "/v2/models",
   "/v1/files",
   "/v1/batches",
-  "/v1/responses",
   "/v1/responses/resp_1",
   "/v1/completions",
   "/v1/moderations",

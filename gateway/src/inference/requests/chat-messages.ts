@@ -11,14 +11,19 @@ type ChatMessages = {
   ignored: string[];
 };
 
-/** Checks what the schema cannot: that the model takes the parts, and that no assistant message is empty. */
-export function readMessages(messages: readonly ChatMessage[], model: Model): ChatMessages {
+/**
+ * Checks what the schema cannot: that the model takes the parts, and that no assistant message is empty.
+ *
+ * @param field The client's field that the messages were made of, if it has none of that name.
+ */
+export function readMessages(messages: readonly ChatMessage[], model: Model, field?: string): ChatMessages {
   const ignored = new Set<string>();
   let fetched = false;
   const sent = messages.map((message, index) => {
     if (message.role === "assistant") return assistantMessage(message, index, ignored);
     if (message.role === "user" && typeof message.content !== "string") {
-      fetched = checkParts(message.content, `messages[${index}].content`, model) || fetched;
+      fetched =
+        checkParts(message.content, model, (at) => field ?? `messages[${index}].content[${at}].type`) || fetched;
     }
     return message;
   });
@@ -55,7 +60,7 @@ const needs = {
   video_url: { feature: "supportsVideo", noun: "video" },
 } as const;
 
-function checkParts(parts: Parts, path: string, model: Model): boolean {
+function checkParts(parts: Parts, model: Model, paramOf: (index: number) => string): boolean {
   let fetched = false;
   for (const [index, part] of parts.entries()) {
     if (part.type === "text") continue;
@@ -63,7 +68,7 @@ function checkParts(parts: Parts, path: string, model: Model): boolean {
     const { feature, noun } = needs[part.type];
     if (model.features[feature] !== true) {
       const message = `\`${model.id}\` does not take ${noun}. Use a model that does, or send text.`;
-      fail("unsupported_parameter", message, { param: `${path}[${index}].type` });
+      fail("unsupported_parameter", message, { param: paramOf(index) });
     }
   }
   return fetched;

@@ -2,7 +2,7 @@ import { fail } from "@inference/protocol/errors";
 import { embeddingsRequest } from "@inference/protocol/wire/embeddings";
 import { embeddingBound } from "../../pricing/bound.ts";
 import { quoteEmbedding } from "../../pricing/quote-embedding.ts";
-import type { TokenOrder } from "./chat.ts";
+import type { TokenOrder } from "./chat-order.ts";
 import { findModel } from "./find-model.ts";
 import { bytesOfText } from "./long-text.ts";
 import type { OrderContext } from "./order-context.ts";

@@ -6,11 +6,14 @@ import type { JsonObject } from "../../json-object.ts";
 const MOST_TOKENS = 1_000_000;
 const FIELDS = ["max_completion_tokens", "max_tokens"] as const;
 
+/** The output limit to send, and the model's own. */
+export type OutputLimit = { maxTokens: number; modelMaxTokens: number };
+
 /**
  * The output limit to send, and the model's own. The field has two names. Both may be sent if they agree; none means
  * the model's maximum. Values below 1 are refused, because providers read them as "no limit".
  */
-export function readMaxTokens(fields: JsonObject, model: Model): { maxTokens: number; modelMaxTokens: number } {
+export function readMaxTokens(fields: JsonObject, model: Model): OutputLimit {
   const modelMax = modelMaxTokens(model);
   const [first, second] = FIELDS.map((field) => readField(field, fields[field], model.id, modelMax));
   if (first !== undefined && second !== undefined && first !== second) {
@@ -41,7 +44,7 @@ function readField(param: string, value: unknown, id: string, modelMax: number |
 }
 
 /** The smaller of the model's maximum and its context, as far as they are known. */
-function modelMaxTokens({ maxOutputTokens, contextTokens }: Model): number | null {
+export function modelMaxTokens({ maxOutputTokens, contextTokens }: Model): number | null {
   if (maxOutputTokens === null) return contextTokens;
   return contextTokens === null ? maxOutputTokens : Math.min(maxOutputTokens, contextTokens);
 }

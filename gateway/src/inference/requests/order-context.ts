@@ -1,4 +1,5 @@
 import type { PriceSnapshot } from "@inference/protocol/model";
+import type { ReasoningSeal } from "../reasoning-seal.ts";
 import type { LongTexts } from "./long-text.ts";
 
 /** What an order needs besides the client's body. */
@@ -13,6 +14,12 @@ export type OrderContext = {
    * without the others.
    */
   user: string;
+  /** The partition of the account or identity. */
+  account: string;
+  /** Opens the reasoning of earlier answers. */
+  reasoningSeal: ReasoningSeal;
+  /** The output limit of a Responses request that has none. */
+  defaultOutputTokens: number;
   /**
    * The operator's fields for every chat body, such as those that switch hidden prompts off. They win over the
    * client's.

@@ -27,13 +27,23 @@ export function unpriced(advice: string, harmless: FieldRule["harmless"] = nothi
   return { harmless, code: "unpriced_option", advice };
 }
 
+/** Characters of a field's name that are shown. */
+const MAX_NAME = 64;
+
 type SortedFields = { known: JsonObject; ignored: string[] };
 
 /**
  * Sorts a body's fields into those that are sent on (the keys of `shape`), those that are dropped, and those that are
  * refused. Null means absent, as many clients send it. An unknown field is refused, because it may have a price.
+ *
+ * @param otherwise The rule for a field that is in none of the tables.
  */
-export function sortFields(body: unknown, shape: JsonObject, rules: ReadonlyMap<string, FieldRule>): SortedFields {
+export function sortFields(
+  body: unknown,
+  shape: JsonObject,
+  rules: ReadonlyMap<string, FieldRule>,
+  otherwise?: FieldRule,
+): SortedFields {
   if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
   const known: JsonObject = {};
   const ignored: string[] = [];
@@ -41,14 +51,14 @@ export function sortFields(body: unknown, shape: JsonObject, rules: ReadonlyMap<
     const value = body[key];
     if (value === null || value === undefined) continue;
     if (Object.hasOwn(shape, key)) known[key] = value;
-    else if (rules.get(key)?.harmless(value) === true) ignored.push(key);
+    else if ((rules.get(key) ?? otherwise)?.harmless(value) === true) ignored.push(key.slice(0, MAX_NAME));
     else refuse(key, rules.get(key));
   }
   return { known, ignored };
 }
 
 function refuse(key: string, rule: FieldRule | undefined): never {
-  const param = key.slice(0, 64);
+  const param = key.slice(0, MAX_NAME);
   if (rule === undefined) {
     fail("unsupported_parameter", `\`${param}\` is not a parameter of this route. Leave it out.`, { param });
   }

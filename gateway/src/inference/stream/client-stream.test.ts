@@ -17,7 +17,7 @@ test("a client that has caught up has no bytes waiting, while its answer goes on
     },
     ends: () => undefined,
   };
-  const client = openClientStream(environment, { keepsAlive: false, stalledReaderMs: 1_000, backlog });
+  const client = openClientStream(environment, { keepAlive: null, stalledReaderMs: 1_000, backlog });
   const chunk = new Uint8Array(100_000);
   let room: Promise<void> | undefined;
   for (let chunks = 0; chunks < 3; chunks++) room = client.write(chunk, nothingDelivered);
@@ -36,7 +36,7 @@ test("of many bytes no more wait than a slow client has time for", async () => {
     },
     ends: () => undefined,
   };
-  const client = openClientStream(environment, { keepsAlive: false, stalledReaderMs: 1_000, backlog });
+  const client = openClientStream(environment, { keepAlive: null, stalledReaderMs: 1_000, backlog });
   const written = writeInPieces(client, new Uint8Array(1024 * 1024), nothingDelivered).then(() => client.close());
   let read = 0;
   for await (const chunk of client.readable) read += chunk.length;

@@ -24,11 +24,10 @@ export type ClientStream = {
   delivered(): Delivered;
   /** Calls back when the client leaves; at once if it has left. */
   onLeave(callback: () => void): void;
-  /** Sends a comment if nothing else was sent for a while. */
+  /** Sends what keeps the connection alive if nothing else was sent for a while. */
   keepAlive(nowMs: number): void;
 };
 
-const KEEP_ALIVE = new TextEncoder().encode(": keep-alive\n\n");
 /** Bytes that may wait for a slow client. */
 const MAX_BACKLOG_BYTES = 256 * 1024;
 
@@ -47,7 +46,12 @@ export async function writeInPieces(
 
 export function openClientStream(
   { clock, timers }: Environment,
-  options: { keepsAlive: boolean; stalledReaderMs: number; backlog: Backlog; breakOff?: (() => void) | undefined },
+  options: {
+    keepAlive: (() => Uint8Array) | null;
+    stalledReaderMs: number;
+    backlog: Backlog;
+    breakOff?: (() => void) | undefined;
+  },
 ): ClientStream {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let closed = false;
@@ -150,9 +154,9 @@ export function openClientStream(
       if (left) callback();
     },
     keepAlive(nowMs) {
-      if (!options.keepsAlive || left || closed || nowMs - lastWriteAt < limits.keepAliveMs) return;
+      if (options.keepAlive === null || left || closed || nowMs - lastWriteAt < limits.keepAliveMs) return;
       lastWriteAt = nowMs;
-      controller?.enqueue(KEEP_ALIVE);
+      controller?.enqueue(options.keepAlive());
     },
   };
 }

@@ -1,23 +1,32 @@
 import { type ErrorBody, errorBody } from "@inference/protocol/errors";
+import type { TokenUsage } from "../../pricing/quote.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import type { Order } from "../requests/order.ts";
+import type { AnswerWriter } from "./answer-writer.ts";
 import { createSseTap, type SseFault, type SseTapResult } from "./sse-tap.ts";
 import type { Tap } from "./tap.ts";
+import { writingRelay } from "./writing-relay.ts";
 
 /**
  * The tap of a chat stream. Content passes byte for byte. The provider's usage and errors are read, and the client gets
  * ours instead.
  *
  * @param secrets Our keys at the provider, which never pass.
+ * @param writer Writes the events in the shape of another API; null: they pass as they come.
  */
-export function eventTap({ includeUsage, quote }: Order, secrets: SecretFilter): Tap {
-  const tap = createSseTap({
+export function eventTap(
+  { includeUsage, quote }: Pick<Order, "includeUsage" | "quote">,
+  secrets: SecretFilter,
+  writer: AnswerWriter | null = null,
+): Tap {
+  const options = {
     includeUsage,
     secrets,
-    costNanoUsd: (usage) => Math.min(quote.maxNanoUsd, quote.chargeForUsage(usage)),
+    costNanoUsd: (usage: TokenUsage) => Math.min(quote.maxNanoUsd, quote.chargeForUsage(usage)),
     errorBody: faultBody,
     ...(quote.bound === undefined ? {} : { bound: quote.bound }),
-  });
+  };
+  const tap = createSseTap(options, writer === null ? undefined : writingRelay(writer, quote));
   let result: SseTapResult = tap.result();
   let ended = false;
   return {
@@ -36,6 +45,12 @@ export function eventTap({ includeUsage, quote }: Order, secrets: SecretFilter):
       if (result.fault !== null) return result.fault.kind === "cut" ? "open" : "failed";
       return result.done || (ended && result.complete) ? "done" : "open";
     },
+    held: () => writer?.length() ?? 0,
+    errorEvent(body) {
+      writer?.fail(body.error);
+      return encoder.encode(writer?.take() ?? `data: ${JSON.stringify(body)}\n\n`);
+    },
+    keepAlive: () => encoder.encode(writer?.keepAlive() || KEEP_ALIVE),
     saysError: () => result.fault?.kind === "provider_error",
     reported: () => ({ usage: result.usage, malformedUsage: result.malformedUsage }),
     delivered: () => result.delivered,
@@ -43,6 +58,9 @@ export function eventTap({ includeUsage, quote }: Order, secrets: SecretFilter):
     model: () => result.model,
   };
 }
+
+const encoder = new TextEncoder();
+const KEEP_ALIVE = ": keep-alive\n\n";
 
 function faultBody(fault: SseFault): ErrorBody {
   if (fault.kind !== "provider_error") {

@@ -1,9 +1,9 @@
 import type { ErrorBody } from "@inference/protocol/errors";
 import type { TokenBound } from "../../pricing/bound.ts";
 import { createByteBuffer } from "./byte-buffer.ts";
-import { createSseRelay, MAX_EVENT_BYTES, type SseRelayOptions } from "./sse-relay.ts";
+import { createSseRelay, MAX_EVENT_BYTES, type SseRelay, type SseRelayOptions } from "./sse-relay.ts";
 import { createSseSplitter } from "./sse-splitter.ts";
-import { createSseTally, type SseTapResult } from "./sse-tally.ts";
+import { createSseTally, type SseTally, type SseTapResult } from "./sse-tally.ts";
 
 export type { SseFault, SseTapResult } from "./sse-tally.ts";
 
@@ -40,11 +40,14 @@ export type SseTapOptions = SseRelayOptions & {
   bound?: TokenBound | undefined;
 };
 
-export function createSseTap(options: SseTapOptions): SseTap {
+/** Makes what writes the events for the client. */
+export type MakeRelay = (options: SseRelayOptions, tally: SseTally) => SseRelay;
+
+export function createSseTap(options: SseTapOptions, makeRelay: MakeRelay = createSseRelay): SseTap {
   const splitter = createSseSplitter();
   const held = createByteBuffer();
   const tally = createSseTally(options.bound);
-  const relay = createSseRelay(options, tally);
+  const relay = makeRelay(options, tally);
   /** The open event is too large and is skipped. */
   let skipping = false;
 

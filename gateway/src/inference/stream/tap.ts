@@ -12,6 +12,12 @@ export type Tap = {
   state(): "open" | "done" | "failed";
   /** Whether the provider said that it failed. Otherwise a `failed` answer cannot be read. */
   saysError(): boolean;
+  /** The bytes of the answer that are in memory until its end. */
+  held(): number;
+  /** An event for an error that ends the answer. */
+  errorEvent(body: ErrorBody): Uint8Array;
+  /** What to send to a client that waits. */
+  keepAlive(): Uint8Array;
   reported(): ReportedUsage;
   delivered(): Delivered;
   upstreamId(): string | null;
@@ -33,6 +39,9 @@ export function audioTap(): Tap {
       return undefined;
     },
     state: () => (ended && delivered.bytes > 0 ? "done" : "open"),
+    held: () => 0,
+    errorEvent: () => new Uint8Array(),
+    keepAlive: () => new Uint8Array(),
     saysError: () => false,
     reported: () => nothingReported,
     delivered: () => delivered,

@@ -54,6 +54,7 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
         aliases: {},
         chatExtras: {},
         chatOutputField: "max_tokens",
+        defaultOutputTokens: 32_768,
         blockedHeader: null,
         recordUrl: null,
         recordKey: "",

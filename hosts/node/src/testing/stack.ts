@@ -121,6 +121,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         aliases: {},
         chatExtras: { venice_parameters: { include_venice_system_prompt: false } },
         chatOutputField: "max_completion_tokens",
+        defaultOutputTokens: 32_768,
         recordUrl: null,
         recordKey: canary,
         adminKey: subKeys ? adminKey : null,

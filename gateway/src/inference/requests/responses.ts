@@ -1,0 +1,164 @@
+import type { ChatRequest } from "@inference/protocol/wire/chat";
+import { type ResponsesItem, type ResponsesRequest, responsesRequest } from "@inference/protocol/wire/responses";
+import { asObject, isJsonObject, type JsonObject } from "../../json-object.ts";
+import { createResponsesWriter, type ResponsesEcho } from "../stream/responses-writer.ts";
+import { type ChatTerms, type TokenOrder, writeChatOrder } from "./chat-order.ts";
+import { findModel } from "./find-model.ts";
+import { type MadeTexts, makeTexts } from "./made-texts.ts";
+import { modelMaxTokens } from "./max-tokens.ts";
+import type { WrittenOrder } from "./order.ts";
+import type { OrderContext } from "./order-context.ts";
+import { responsesRefusals, responsesRules, unknownField } from "./responses-fields.ts";
+import { readItems } from "./responses-messages.ts";
+import { type LoweredTools, readToolChoice, readTools } from "./responses-tools.ts";
+import { sortFields } from "./sort-fields.ts";
+import { fieldValidator } from "./validate.ts";
+
+const validate = fieldValidator(responsesRequest, responsesRefusals);
+
+/** Fewer tokens are not worth a request of a client that set no limit: it would pay for a beginning, and try again. */
+const LEAST_TOKENS = 4096;
+
+/** POST /responses: a chat order whose answer is written as the Responses API's. */
+export function* parseResponsesOrder(body: unknown, context: OrderContext): Generator<void, TokenOrder> {
+  const read = yield* readResponses(body, context);
+  return yield* writeLimited(read, context, (maxTokens) => ({
+    makeWriter: (writer) => createResponsesWriter(read.lowered, { ...read.echo, max_output_tokens: maxTokens }, writer),
+  }));
+}
+
+/** A body of the Responses API that was sent to chat: its answer is chat's. */
+export function* parseResponsesAsChat(body: unknown, context: OrderContext): Generator<void, TokenOrder> {
+  const { stream_options: options, ...fields } = isJsonObject(body) ? body : {};
+  const read = yield* readResponses(fields, context);
+  const asksForUsage = read.chat.stream === true && asObject(options)?.include_usage === true;
+  if (asksForUsage) read.chat.stream_options = { include_usage: true };
+  return yield* writeLimited(read, context, () => undefined);
+}
+
+type ReadResponses = {
+  chat: ChatRequest;
+  model: ChatTerms["model"];
+  texts: MadeTexts;
+  lowered: LoweredTools;
+  ignored: string[];
+  /** What the client sent; undefined if the gateway chooses. */
+  maxTokens: number | undefined;
+  echo: Omit<ResponsesEcho, "max_output_tokens">;
+};
+
+function* readResponses(body: unknown, context: OrderContext): Generator<void, ReadResponses> {
+  const { known, ignored } = sortFields(withTypes(body), responsesRequest.shape, responsesRules, unknownField);
+  const model = findModel(known.model, "text", context);
+  const request = validate(known);
+  yield;
+  const texts = makeTexts(context.texts);
+  const items: readonly ResponsesItem[] =
+    typeof request.input === "string" ? [{ type: "message", role: "user", content: request.input }] : request.input;
+  const owner = { account: context.account, model: model.id };
+  const read = yield* readItems(items, texts, (sealed) => context.reasoningSeal.open(owner, sealed));
+  const tools = readTools([...(request.tools ?? []), ...items.flatMap(toolsOf)], texts);
+  const all = [...ignored, ...read.ignored, ...tools.ignored];
+  const choice = readToolChoice(request.tool_choice, tools.tools, all);
+  const instructions: ChatRequest["messages"] =
+    request.instructions === undefined ? [] : [{ role: "system", content: request.instructions }];
+  const chat: ChatRequest = {
+    model: model.id,
+    messages: [...instructions, ...read.messages],
+    ...choice,
+    ...options(request),
+    ...(request.stream === true ? { stream: true } : {}),
+    ...(choice.tools !== undefined && request.parallel_tool_calls !== undefined
+      ? { parallel_tool_calls: request.parallel_tool_calls }
+      : {}),
+  };
+  const echo = {
+    model: model.id,
+    temperature: request.temperature ?? null,
+    top_p: request.top_p ?? null,
+    tool_choice: typeof request.tool_choice === "string" ? request.tool_choice : "auto",
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+  };
+  const maxTokens = request.max_output_tokens;
+  return { chat, model, texts, lowered: tools.lowered, ignored: all, maxTokens, echo };
+}
+
+/** The order with the client's output limit, at most the model's; or with one that may be chosen anew. */
+function* writeLimited(
+  read: ReadResponses,
+  context: OrderContext,
+  formatOf: (maxTokens: number) => WrittenOrder["format"],
+): Generator<void, TokenOrder> {
+  const most = modelMaxTokens(read.model) ?? Math.max(read.maxTokens ?? 0, context.defaultOutputTokens);
+  const given = read.maxTokens;
+  const wanted = Math.min(most, given ?? context.defaultOutputTokens);
+
+  function* write(maxTokens: number): Generator<void, TokenOrder> {
+    const terms = { ...read, names: clientNames, limit: { maxTokens, modelMaxTokens: most } };
+    const order = yield* writeChatOrder(read.chat, terms, { ...context, texts: read.texts.all });
+    const format = formatOf(maxTokens);
+    return {
+      ...order,
+      ...(format === undefined ? {} : { format }),
+      waitsForBudget: true,
+      headers: { "x-max-output-tokens": String(maxTokens) },
+      ...(given === undefined ? { limitChoice: { leastTokens: Math.min(LEAST_TOKENS, wanted), rewrite: write } } : {}),
+    };
+  }
+
+  return yield* write(wanted);
+}
+
+const clientNames = { messages: "input", maxTokens: "max_output_tokens" };
+
+/** Clients leave the type of a message out. */
+function withTypes(body: unknown): unknown {
+  if (!isJsonObject(body) || !Array.isArray(body.input)) return body;
+  const input = body.input.map((item: unknown) =>
+    isJsonObject(item) && item.type === undefined && "role" in item ? { ...item, type: "message" } : item,
+  );
+  return { ...body, input };
+}
+
+/** Tools that a client sends beside its messages, or that its search has found. */
+function toolsOf(item: ResponsesItem) {
+  return item.type === "additional_tools" || item.type === "tool_search_output" ? (item.tools ?? []) : [];
+}
+
+/** The fields that chat has under other names. */
+function options(request: ResponsesRequest): Partial<ChatRequest> {
+  const { temperature, top_p, reasoning, text, prompt_cache_key } = request;
+  const { effort } = reasoning ?? {};
+  const { verbosity } = text ?? {};
+  const format = responseFormat(text?.format);
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(top_p === undefined ? {} : { top_p }),
+    ...(effort == null ? {} : { reasoning_effort: effort }),
+    ...(verbosity == null ? {} : { verbosity }),
+    ...(prompt_cache_key === undefined ? {} : { prompt_cache_key }),
+    ...(format === undefined ? {} : { response_format: format }),
+  };
+}
+
+type TextFormat = NonNullable<NonNullable<ResponsesRequest["text"]>["format"]>;
+
+function responseFormat(format: TextFormat | null | undefined): ChatRequest["response_format"] {
+  if (format == null || format.type === "text") return undefined;
+  if (format.type === "json_object") return { type: "json_object" };
+  const { name, description, schema, strict } = format;
+  return {
+    type: "json_schema",
+    json_schema: {
+      name,
+      ...(description == null ? {} : { description }),
+      ...(schema == null ? {} : { schema }),
+      ...(strict == null ? {} : { strict }),
+    },
+  };
+}
+
+/** Whether a body for chat is one of the Responses API. Cursor sends these to chat for newer models. */
+export function isResponsesBody(body: unknown): body is JsonObject {
+  return isJsonObject(body) && body.input != null && body.messages == null;
+}

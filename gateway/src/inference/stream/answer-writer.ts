@@ -1,0 +1,50 @@
+import type { ErrorBody } from "@inference/protocol/errors";
+import type { NanoUsd } from "@inference/protocol/money";
+import type { JsonObject } from "../../json-object.ts";
+import type { TokenUsage } from "../../pricing/quote.ts";
+
+/**
+ * Writes a chat answer in the shape of another API: the events of a stream, and the whole answer, which is what that
+ * API's client makes of the events. A state machine without I/O.
+ */
+export type AnswerWriter = {
+  /** The members of the first chunk, or of a whole answer. Called once, first. */
+  start(answer: JsonObject): void;
+  /** A choice's `delta`, or its whole `message`. */
+  add(delta: JsonObject, isMessage?: boolean): void;
+  /** Why the choice ended, in the words of chat. */
+  finish(reason: string): void;
+  /** The answer is whole. */
+  end(charged: Charged): void;
+  /** The answer fails. It may not have been started. */
+  fail(error: ErrorBody["error"]): void;
+  /** The text of the events since the last call. */
+  take(): string;
+  /** An event for a client that waits; empty if a comment is as good. */
+  keepAlive(): string;
+  /** The characters that the answer has so far. */
+  length(): number;
+  /** The whole answer, as JSON. Call it after `end`. */
+  whole(): string;
+};
+
+/** The usage that is charged; an estimate if the provider reported none. */
+export type Charged = { usage: TokenUsage; costNanoUsd: NanoUsd };
+
+/** What a writer needs to know of the request. */
+export type WriterContext = {
+  /** A part of all ids in the answer: the request's id, without its prefix. */
+  id: string;
+  /** When the request arrived, in milliseconds. */
+  at: number;
+  /** Seals reasoning for the client to send back; null if it cannot be sealed. */
+  seal(text: string): string | null;
+};
+
+/** How an order's answer is written. */
+export type AnswerFormat = {
+  makeWriter(context: WriterContext): AnswerWriter;
+};
+
+/** Beyond this the answer cannot be written: it is in memory until its end. */
+export const MAX_WRITTEN_CHARACTERS = 4 * 1024 * 1024;

@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { TestAccount } from "../fund.ts";
+import type { HostUnderTest, StartHost } from "../host.ts";
+
+const USD = 1_000_000_000;
+const CHAT = "/v1/chat/completions";
+const RESPONSES = "/api/v1/responses";
+
+type Answer = {
+  status: number;
+  headers: Headers;
+  text: string;
+};
+type Event = { type: string; response?: Response; delta?: string } & Record<string, unknown>;
+type Response = {
+  id: string;
+  status: string;
+  error: { code: string; message: string } | null;
+  incomplete_details: { reason: string } | null;
+  output: ({ type: string } & Record<string, unknown>)[];
+  usage: { input_tokens: number; output_tokens: number; cost_nano_usd: number };
+};
+
+/** The Responses API, in front of the provider's chat. */
+export function testResponses(start: StartHost): void {
+  describe("the Responses API", () => {
+    let host: HostUnderTest;
+    before(async () => {
+      host = await start();
+    });
+    after(() => host?.stop());
+
+    async function post(account: TestAccount, body: object, path = RESPONSES): Promise<Answer> {
+      const answer = await host.call(path, { key: account.key, body: { model: "sim-small", ...body } });
+      return { status: answer.status, headers: answer.headers, text: await answer.text() };
+    }
+
+    const eventsOf = ({ text }: Answer): Event[] =>
+      text
+        .split("\n\n")
+        .filter((block) => block.startsWith("event: "))
+        .map((block) => JSON.parse(block.slice(block.indexOf("data: ") + 6)));
+
+    async function charged(account: TestAccount, balance: number): Promise<number> {
+      for (;;) {
+        const { settledNanoUsd, heldNanoUsd, availableNanoUsd } = await host.balance(account.address);
+        if (heldNanoUsd === 0) {
+          assert.equal(settledNanoUsd + availableNanoUsd, balance);
+          return settledNanoUsd;
+        }
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+
+    /** What a chat with the same order costs. */
+    async function costOfChat(content: string, stream: boolean): Promise<number> {
+      const account = await host.account(USD);
+      const body = { messages: [{ role: "user", content }], max_tokens: 100, stream };
+      assert.equal((await post(account, body, CHAT)).status, 200);
+      return charged(account, USD);
+    }
+
+    const contents = {
+      "an answer": "Tell me. [[tokens=20]]",
+      "reasoning and an answer": "Think. [[tokens=20]][[reasoning=8]]",
+      "an answer that stops at its limit": "Tell me more. [[tokens=200]]",
+      "cached tokens": "Again. [[tokens=20]][[cached=5]]",
+    };
+    for (const [what, input] of Object.entries(contents)) {
+      for (const stream of [false, true]) {
+        test(`${what}, ${stream ? "streamed" : "whole"}, costs what the chat costs`, async () => {
+          const account = await host.account(USD);
+          const answer = await post(account, { input, stream, max_output_tokens: 100 });
+          assert.equal(answer.status, 200, answer.text);
+          const response = stream ? eventsOf(answer).at(-1)?.response : (JSON.parse(answer.text) as Response);
+          assert.ok(response);
+          const isCut = input.includes("200");
+          assert.equal(response.status, isCut ? "incomplete" : "completed");
+          if (isCut) assert.equal(response.incomplete_details?.reason, "max_output_tokens");
+          const kinds = input.includes("reasoning") ? ["reasoning", "message"] : ["message"];
+          assert.deepEqual(
+            response.output.map(({ type }) => type),
+            kinds,
+          );
+          const cost = await charged(account, USD);
+          assert.equal(response.usage.cost_nano_usd, cost);
+          assert.equal(cost, await costOfChat(input, stream));
+          const receipt = await host.call(`/api/v1/generation?id=${answer.headers.get("x-request-id")}`, {
+            key: account.key,
+          });
+          const { data } = (await receipt.json()) as { data: { route: string; charge_nano_usd: number } };
+          assert.deepEqual([data.route, data.charge_nano_usd], ["responses", cost]);
+        });
+      }
+    }
+
+    test("a call of a custom tool is what the client's tool is called, with its raw input", async () => {
+      const account = await host.account(USD);
+      const body = {
+        input: "Patch it. [[tokens=5]][[finish=tool_calls]]",
+        tools: [{ type: "namespace", name: "edit", tools: [{ type: "custom", name: "apply_patch" }] }],
+        max_output_tokens: 100,
+      };
+      for (const stream of [false, true]) {
+        const answer = await post(account, { ...body, stream });
+        const response = stream ? eventsOf(answer).at(-1)?.response : (JSON.parse(answer.text) as Response);
+        const [item] = response?.output ?? [];
+        assert.deepEqual([item?.type, item?.name, item?.namespace], ["custom_tool_call", "apply_patch", "edit"]);
+        assert.match(String(item?.call_id), /^call_/);
+        assert.equal(typeof item?.input, "string");
+      }
+    });
+
+    test("reasoning that comes back is sent to the provider as reasoning, sealed for its account only", async () => {
+      const [mine, theirs] = [await host.account(USD), await host.account(USD)];
+      const answer = await post(mine, { input: "Think. [[tokens=20]][[reasoning=8]]", max_output_tokens: 100 });
+      const { output } = JSON.parse(answer.text) as Response;
+      const [{ text: thought } = { text: "" }] = (output[0]?.summary ?? []) as { text: string }[];
+      assert.ok(!String(output[0]?.encrypted_content).includes(thought.slice(1, 8)));
+      const input = [{ role: "user", content: "Think." }, ...output, { role: "user", content: "More." }];
+      for (const account of [mine, theirs]) {
+        assert.equal((await post(account, { input, max_output_tokens: 10 })).status, 200);
+        const [record] = host.simulator.simulator.records.select(({ method }) => method === "POST", 1);
+        const { messages } = JSON.parse(record?.body ?? "") as { messages: { reasoning_content?: string }[] };
+        assert.equal(messages[1]?.reasoning_content, account === mine ? thought : undefined);
+      }
+    });
+
+    test("a provider that breaks off is response.failed, charged as a chat that breaks off", async () => {
+      const [account, other] = [await host.account(USD), await host.account(USD)];
+      const content = "Go. [[tokens=20]][[fault=cut-mid-stream]]";
+      const answer = await post(account, { input: content, stream: true, max_output_tokens: 100 });
+      const events = eventsOf(answer);
+      const { response } = events.at(-1) ?? {};
+      assert.deepEqual([events.at(-1)?.type, response?.status], ["response.failed", "failed"]);
+      assert.deepEqual(Object.keys(response?.error ?? {}), ["code", "message"]);
+      await post(other, { messages: [{ role: "user", content }], max_tokens: 100, stream: true }, CHAT);
+      assert.equal(await charged(account, USD), await charged(other, USD));
+    });
+
+    test("without a limit it has what is affordable, and less than 4,096 tokens is refused", async () => {
+      const rich = await post(await host.account(100 * USD), { input: "Hi [[tokens=1]]" });
+      const most = Number(rich.headers.get("x-max-output-tokens"));
+      assert.equal(rich.status, 200);
+      const dear = await post(await host.account(100 * USD), {
+        input: "Hi",
+        max_output_tokens: most,
+        model: "sim-small",
+      });
+      assert.equal(dear.headers.get("x-max-output-tokens"), String(most));
+      const poor = await host.account(1000);
+      const refused = await post(poor, { input: "Hi" });
+      const { error } = JSON.parse(refused.text) as { error: { code: string; param: string; metadata: object } };
+      assert.deepEqual([refused.status, error.code, error.param], [402, "insufficient_balance", "max_output_tokens"]);
+      assert.ok("max_affordable_tokens" in error.metadata);
+      // Enough for some of the output, and not for all.
+      const { needed_nano_usd: needed } = error.metadata as unknown as { needed_nano_usd: number };
+      const between = await host.account(Math.floor(needed * 0.9));
+      const served = await post(between, { input: "Hi [[tokens=1]]" });
+      assert.equal(served.status, 200, served.text);
+      const inForce = Number(served.headers.get("x-max-output-tokens"));
+      assert.ok(inForce < most && inForce >= 4096, String(inForce));
+    });
+
+    test("a budget that a request in flight has taken is waited for", async () => {
+      const probe = await post(await host.account(1000), { input: "Hi", max_output_tokens: 1000 });
+      const { error } = JSON.parse(probe.text) as { error: { metadata: { needed_nano_usd: number } } };
+      const account = await host.account(Math.floor(error.metadata.needed_nano_usd * 1.5));
+      const slow = post(account, { input: "Hi [[tokens=4]][[drip=300]]", max_output_tokens: 1000, stream: true });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      const next = await post(account, { input: "Hi [[tokens=1]]", max_output_tokens: 1000 });
+      assert.deepEqual([(await slow).status, next.status], [200, 200], next.text);
+    });
+
+    test("errors are those of chat, on every status", async () => {
+      const account = await host.account(USD);
+      for (const [body, status, code, param] of [
+        [{ input: "x", model: "nobody" }, 404, "model_not_found", "model"],
+        [{ input: "x", store: true }, 400, "unsupported_parameter", "store"],
+        [{ input: [{ type: "item_reference", id: "x" }] }, 400, "unsupported_parameter", "input[0].type"],
+      ] as const) {
+        const answer = await post(account, body);
+        const { error } = JSON.parse(answer.text) as { error: { code: string; param: string } };
+        assert.deepEqual([answer.status, error.code, error.param], [status, code, param]);
+      }
+      assert.equal(await charged(account, USD), 0);
+    });
+
+    test("a chat body with input is answered as chat", async () => {
+      const account = await host.account(USD);
+      const answer = await post(account, { input: "Hi [[tokens=2]]", max_output_tokens: 10 }, CHAT);
+      const body = JSON.parse(answer.text) as { object: string; choices: object[] };
+      assert.deepEqual([body.object, body.choices.length], ["chat.completion", 1]);
+    });
+
+    test("a repeated request with an Idempotency-Key is answered with the same response", async () => {
+      const account = await host.account(USD);
+      const body = { model: "sim-small", input: "Hi [[tokens=2]]", max_output_tokens: 10 };
+      const send = () =>
+        host.call(RESPONSES, { key: account.key, body, headers: { "idempotency-key": "once" } }).then((a) => a.text());
+      const first = await send();
+      assert.equal((JSON.parse(first) as Response).status, "completed");
+      assert.equal(await send(), first);
+    });
+  });
+}
