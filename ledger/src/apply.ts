@@ -8,11 +8,11 @@ import { type Draft, makeDraft } from "./draft.ts";
 import { follow } from "./follower.ts";
 import { forget } from "./forget.ts";
 import { checkpoint, inquire, orphan, reassign, release, reserve, settle } from "./hold.ts";
-import { gatherUses, journal, returnUses } from "./journal.ts";
+import { gatherUses, journal, returnUses, setAsideUses } from "./journal.ts";
 import { createKey, revokeKey, rollKey, setKeyTerms, updateKey } from "./key.ts";
 import { endOffer, reserveOffer, setOffer } from "./offer.ts";
 import { ceilingPartition, type Partition } from "./partition.ts";
-import { debit } from "./posted.ts";
+import { acceptBatches, debit } from "./posted.ts";
 import { consumeNonce, openSession, revokeSession, setCapacity } from "./session.ts";
 import type { Change, ReadRows } from "./tables.ts";
 
@@ -81,6 +81,10 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
       return gatherUses(draft, rows, command);
     case "returnUses":
       return returnUses(draft, rows, command);
+    case "setAsideUses":
+      return setAsideUses(draft, rows, command);
+    case "acceptBatches":
+      return acceptBatches(draft, rows, command);
     case "openBatch":
       return openBatch(draft, command);
     case "buildBatch":

@@ -140,6 +140,14 @@ export type Commands = {
     command: { type: "returnUses"; setAside: readonly string[] } & BatchName;
     reply: { status: "returned" };
   };
+  /**
+   * Journal: uses that wait and were admitted up to a time are never posted, because lost books may have posted them.
+   * At most `limit` of them; replies with their number.
+   */
+  setAsideUses: {
+    command: { type: "setAsideUses"; until: number; limit: number };
+    reply: { uses: number };
+  };
   /** Chain: the next batch takes uses from a journal. There is one batch at a time. */
   openBatch: {
     command: { type: "openBatch"; journal: string } & BatchName;
@@ -178,6 +186,14 @@ export type Commands = {
   dropBatch: {
     command: { type: "dropBatch" } & BatchName;
     reply: { status: "dropped" | "conflict" };
+  };
+  /**
+   * Chain: foreign batches count as settled from now on, so that the next batch follows them. At most 200 at once;
+   * replies with the first that is left. `conflict`: a batch of ours has the number and is not dropped yet.
+   */
+  acceptBatches: {
+    command: { type: "acceptBatches"; at: number };
+    reply: { status: "accepted"; left: number | null } | { status: "conflict"; batch: number };
   };
   /** Ceiling: a batch of an earlier day's uses is paid from the day of `at`. Once for an id. */
   carry: {

@@ -25,7 +25,7 @@ export function journal(draft: Draft, command: CommandOf<"journal">): ReplyOf<Co
     return { status: "conflict" };
   }
   const { id, account, chargeNanoUsd, admittedAt, server, offer = null } = command;
-  draft.put("use", { id, account, chargeNanoUsd, admittedAt, server, batch: null, offer });
+  draft.put("use", { id, account, chargeNanoUsd, admittedAt, server, batch: null, offer, setAside: null });
   const total = counterOf(draft, "uses@0");
   draft.put("counter", {
     ...total,
@@ -84,13 +84,29 @@ export function returnUses(
   }
   const refused = new Set(setAside);
   for (const use of usesOf(rows, gathering)) {
-    if (refused.has(use.account)) draft.alert(`use ${use.id} of ${use.account} is refused on chain, and is not posted`);
-    draft.put("use", { ...use, batch: refused.has(use.account) ? NOT_POSTED : null });
+    const isRefused = refused.has(use.account);
+    if (isRefused) draft.alert(`use ${use.id} of ${use.account} is refused on chain, and is not posted`);
+    draft.put("use", { ...use, batch: isRefused ? NOT_POSTED : null, setAside: isRefused ? "credit" : null });
   }
   const { firstUse } = gathering;
   const gatheredTo = firstUse === null || firstUse > gathering.gatheredTo ? gathering.gatheredTo : before(firstUse);
   draft.put("gathering", { ...nothingGathered, gatheredTo, openedAt });
   return { status: "returned" };
+}
+
+export function setAsideUses(
+  draft: Draft,
+  rows: ReadRows,
+  { until, limit }: CommandOf<"setAsideUses">,
+): ReplyOf<CommandOf<"setAsideUses">> {
+  let uses = 0;
+  for (const use of walk(rows, gatheringOf(draft)?.gatheredTo ?? "")) {
+    if (!isWaiting(use) || use.admittedAt > until) continue;
+    draft.put("use", { ...use, batch: NOT_POSTED, setAside: "rebuilt" });
+    uses += 1;
+    if (uses === limit) break;
+  }
+  return { uses };
 }
 
 /** How many uses wait, up to a limit, and when the oldest of them was admitted. */

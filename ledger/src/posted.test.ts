@@ -133,3 +133,27 @@ test("a chain that an older version read is read again, and each credit still co
   assert.equal(balance(host).limitNanoUsd, 10_000);
   assert.equal(answer(host.rows(chain), { type: "cursor" })?.lastBatchId, 0);
 });
+
+test("accepted batches count as settled, and the next batch follows them", () => {
+  const host = open();
+  post(host, 1, 4_000);
+  const sums = { paidAfterNanoUsd: "4001", totalDebitedNanoUsd: "4001" };
+  const batches = [batch(1, 4_000, { root: "another root" }), batch(2, 1, sums)];
+  host.apply(chain, advance(20, { batches, ...credit(5_999) }));
+  assert.deepEqual(host.apply(chain, { type: "acceptBatches", at: noon }), { status: "conflict", batch: 1 });
+  const name = { batch: 1, openedAt: noon };
+  for (const type of ["rejectBatch", "dropBatch"] as const) host.apply(chain, { type, ...name });
+  for (let times = 0; times < 2; times++) {
+    assert.deepEqual(host.apply(chain, { type: "acceptBatches", at: noon }), { status: "accepted", left: null });
+  }
+  assert.equal(answer(host.rows(chain), { type: "cursor" })?.foreignBatch, null);
+  const settled = answer(host.rows(chain), { type: "batches", limit: 5 }).map(({ batch, state }) => [batch, state]);
+  assert.deepEqual(settled, [
+    [2, "settled"],
+    [1, "settled"],
+  ]);
+  assert.equal(
+    host.apply(chain, { type: "openBatch", batch: 3, openedAt: noon, journal: "2027-06-15" }).status,
+    "open",
+  );
+});

@@ -114,6 +114,34 @@ export function debit(draft: Draft, command: CommandOf<"debit">): ReplyOf<Comman
   return { status: "debited" };
 }
 
+export function acceptBatches(
+  draft: Draft,
+  rows: ReadRows,
+  { at }: CommandOf<"acceptBatches">,
+): ReplyOf<CommandOf<"acceptBatches">> {
+  const cursor = draft.get("cursor", "cursor");
+  if (cursor === undefined || cursor.foreignBatch === null) return { status: "accepted", left: null };
+  const page = rows.list("posted", { after: batchId(cursor.foreignBatch - 1), limit: ACCEPTED_AT_ONCE });
+  const foreign = page.filter(({ origin }) => origin === "foreign");
+  const taken = foreign.find(({ id }) => draft.get("batch", id) !== undefined);
+  if (taken !== undefined) return { status: "conflict", batch: Number(taken.id) };
+
+  // After this point they are accepted.
+  for (const row of foreign) {
+    draft.put("posted", { ...row, origin: "accepted" });
+    const nothingOfOurs = { uses: 0, firstUse: null, lastUse: null, transactions: 0, entries: null };
+    draft.put("batch", {
+      ...{ id: row.id, state: "settled", journal: row.day, openedAt: 0, root: row.root, ...nothingOfOurs },
+      ...{ amountNanoUsd: row.amountNanoUsd, settledBy: row.hash, block: row.block, settledAt: at },
+    });
+  }
+  const left = page.length < ACCEPTED_AT_ONCE ? null : Number(page.at(-1)?.id) + 1;
+  draft.put("cursor", { ...cursor, foreignBatch: left });
+  return { status: "accepted", left };
+}
+
+const ACCEPTED_AT_ONCE = 200;
+
 /** The batches before one, or the last ones, as the chain tells them; the newest first. */
 export function postedBefore(rows: ReadRows, before: number | null, limit: number): (PostedRow & { batch: number })[] {
   const end = before === null ? ":" : batchId(before);

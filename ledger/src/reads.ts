@@ -80,6 +80,8 @@ export type Queries = {
   journal: { query: { type: "journal" }; answer: { settledNanoUsd: NanoUsd } };
   /** Journal: one use. */
   use: { query: { type: "use"; id: string }; answer: UseRow | null };
+  /** Journal: its uses, in the order of their ids. */
+  uses: { query: { type: "uses"; after?: string; limit: number }; answer: UseRow[] };
   /** Journal: how many uses wait, up to a limit, and when the oldest of them was admitted. */
   waiting: { query: { type: "waiting"; limit: number }; answer: { uses: number; oldestAt: number | null } };
   /** Journal: the uses of a batch, by the first and the last that it has there. */
@@ -140,6 +142,8 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
       return { settledNanoUsd: counterOf(rows, "uses@0").settledNanoUsd };
     case "use":
       return rows.get("use", query.id) ?? null;
+    case "uses":
+      return rows.list("use", query);
     case "waiting":
       return waitingUses(rows, query.limit);
     case "batchUses":

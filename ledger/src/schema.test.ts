@@ -90,7 +90,7 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
     detail: true,
   },
   total: { requests: true, chargeNanoUsd: true, promptTokens: true, completionTokens: true },
-  use: { account: true, chargeNanoUsd: true, admittedAt: true, server: true, batch: true, offer: true },
+  use: { account: true, chargeNanoUsd: true, admittedAt: true, server: true, batch: true, offer: true, setAside: true },
   outbox: { target: true, command: true },
   cursor: {
     block: true,

@@ -111,6 +111,7 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
       server: "text",
       batch: "integer?",
       offer: "text?",
+      setAside: "text?",
     },
   },
   outbox: { clustered: "partition", columns: { target: "text", command: "text" } },

@@ -155,6 +155,11 @@ export type UseRow = {
   batch: number | null;
   /** The hash of the agent's offer; null if the protocol's account served it. */
   offer: string | null;
+  /**
+   * Why no batch posts it: its account has too little credit on chain, or the books were rebuilt and may have posted it
+   * before. Null also where an older version set it aside.
+   */
+  setAside: string | null;
 };
 
 /** What a journal has given to batches. */

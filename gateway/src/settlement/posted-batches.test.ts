@@ -13,7 +13,7 @@ const account: Address = `0x${"1".repeat(40)}`;
 const settlement = { chainId: 1, address: account };
 const [first, second] = [1, 2].map((n): UseRow => {
   const id = `req_${String(n).padStart(26, "0")}`;
-  return { id, account, chargeNanoUsd: n, admittedAt: 0, server: "protocol", batch: 1, offer: null };
+  return { id, account, chargeNanoUsd: n, admittedAt: 0, server: "protocol", batch: 1, offer: null, setAside: null };
 }) as [UseRow, UseRow];
 const builtOf = (uses: UseRow[]): BatchView => {
   const { root } = useTree(

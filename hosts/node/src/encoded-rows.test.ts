@@ -19,7 +19,7 @@ const places = [
   ["credit", "amountNanoUsd creditedAt detail"],
   ["receipt", "admittedAt resolvedAt outcome chargeNanoUsd heldNanoUsd lossNanoUsd keyId detail"],
   ["total", "requests chargeNanoUsd promptTokens completionTokens"],
-  ["use", "account chargeNanoUsd admittedAt server batch offer"],
+  ["use", "account chargeNanoUsd admittedAt server batch offer setAside"],
   ["outbox", "target command"],
   ["cursor", "block blockHash lastActivationId totalActivated lastBatchId totalDebitedNanoUsd foreignBatch"],
   ["gathering", "gatheredTo batch openedAt firstUse lastUse"],

@@ -42,7 +42,10 @@ export function makeBatchModel() {
     const last = gathered.get(journal);
     if (last === undefined || last.openedAt <= openedAt) {
       const has = last?.openedAt === openedAt && last.has && last.batch === batch;
-      for (const use of has ? usesOf(journal, batch) : []) use.batch = setAside.includes(use.account) ? 0 : null;
+      for (const use of has ? usesOf(journal, batch) : []) {
+        const isRefused = setAside.includes(use.account);
+        Object.assign(use, { batch: isRefused ? 0 : null, setAside: isRefused ? "credit" : null });
+      }
       gathered.set(journal, { batch, openedAt, has: false });
     }
     return { status: "returned" };
@@ -66,6 +69,14 @@ export function makeBatchModel() {
     return { status: "signed" };
   }
 
+  function setAsideUntil(journal: Partition, { until, limit }: CommandOf<"setAsideUses">): unknown {
+    const read = rowsOf(journal)
+      .filter((use) => use.batch === null && use.chargeNanoUsd > 0 && use.admittedAt <= until)
+      .slice(0, limit);
+    for (const use of read) Object.assign(use, { batch: 0, setAside: "rebuilt" });
+    return { uses: read.length };
+  }
+
   /** Undefined: a command of something else. */
   function apply(partition: Partition, command: Command): unknown {
     switch (command.type) {
@@ -73,6 +84,8 @@ export function makeBatchModel() {
         return gather(partition, command);
       case "returnUses":
         return takeBack(partition, command);
+      case "setAsideUses":
+        return setAsideUntil(partition, command);
       case "openBatch":
         return open(command);
       case "buildBatch": {
@@ -113,7 +126,7 @@ export function makeBatchModel() {
   return {
     apply,
     journalled(journal: Partition, { type, ...use }: CommandOf<"journal">): void {
-      uses.push({ journal, row: { offer: null, ...use, batch: null } });
+      uses.push({ journal, row: { offer: null, ...use, batch: null, setAside: null } });
     },
   };
 }

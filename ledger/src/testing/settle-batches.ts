@@ -15,6 +15,10 @@ export function settleBatches({ apply, clock, host }: World) {
       const journals = [...new Set(host.all("use").map((use) => use.partition))];
       const journal = journals[which % Math.max(1, journals.length)];
       if (journal === undefined) return;
+      if (which % 17 === 0) {
+        await apply(journal, { type: "setAsideUses", until: clock.now - (which % 3) * 60_000, limit: 1 + (which % 3) });
+        return;
+      }
       lastOpened = Math.max(clock.now, lastOpened + 1);
       const name = { batch: (last?.batch ?? 0) + 1, openedAt: lastOpened };
       await apply(partition, { type: "openBatch", journal: journal.slice("journal:".length), ...name });
