@@ -18,6 +18,8 @@ export type Environment = {
   dollars?: () => DollarView | null;
   /** What the settler is doing. Absent: this gateway has none, and nothing is posted. */
   settler?: () => SettlerStatus;
+  /** Why the ledger is behind the chain, so that nothing may be served; null if it is not, as far as is known. */
+  behind?: () => string | null;
   upstream: UpstreamTransport;
   log: Log;
   /** Keeps work running after its answer was sent. The host waits for it before it stops. */

@@ -7,7 +7,7 @@ import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
 import { pricesInForce } from "./prices-in-force.ts";
 
-type Health = "ok" | "unavailable";
+type Health = "ok" | "unavailable" | "behind";
 
 /**
  * 200 if a paid request could be admitted now, else 503, with the part that is unavailable. If the provider refuses the
@@ -34,13 +34,15 @@ export const getHealth = endpoint({
     // A chain that cannot be followed delays credits. Requests are still served.
     const chain = gateway.environment.chain.following().state;
     const checks = { ledger, prices, provider: key.state };
-    const action = key.state === "refused" ? { action: key.action } : {};
-    return context.json({ status, checks, chain, ...action }, isWell ? 200 : 503);
+    const behind = gateway.environment.behind?.() ?? null;
+    const action = behind ?? (key.state === "refused" ? key.action : undefined);
+    return context.json({ status, checks, chain, ...(action === undefined ? {} : { action }) }, isWell ? 200 : 503);
   },
 });
 
 async function ledgerHealth({ environment }: Gateway, at: number): Promise<Health> {
   try {
+    if (environment.behind?.() != null) return "behind";
     await environment.ledger.read(ceilingPartition, { type: "ceiling", at });
     return environment.ledger.writable ? "ok" : "unavailable";
   } catch (error) {

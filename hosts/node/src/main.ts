@@ -3,19 +3,26 @@ import { parseArgs } from "node:util";
 import { parseSettings, SettingsError } from "@inference/gateway/settings";
 import { checkKey, checkPrices } from "./check.ts";
 import { logWhatIsPrinted } from "./log.ts";
+import { rebuildLedger } from "./rebuild.ts";
 import { nodeSettings } from "./settings.ts";
 import { startNodeGateway } from "./start.ts";
 
 /**
  * `npm run gateway`: the gateway alone, with settings from the environment. If it cannot run, it ends with an error of
- * one line. With `--check` it checks its settings, the provider's key and the prices, and ends.
+ * one line. With `--check` it checks its settings, the provider's key and the prices, and ends. With `rebuild` it brings
+ * the balances to the chain's, and ends.
  */
 logWhatIsPrinted();
 try {
   const settings = parseSettings(nodeSettings, process.env);
+  const { check, isRebuild } = readArguments();
+  if (isRebuild) {
+    process.stdout.write(`${JSON.stringify({ event: "rebuilt", ...(await rebuildLedger(settings)) })}\n`);
+    process.exit(0);
+  }
   const pricesFile = settings.PRICES_FILE === undefined ? null : readPrices(settings.PRICES_FILE);
   await checkKey(settings, { pricesFile });
-  if (readFlags().check) {
+  if (check) {
     await checkPrices(settings, { pricesFile });
     process.stdout.write(`${JSON.stringify({ event: "checked" })}\n`);
     process.exit(0);
@@ -37,8 +44,14 @@ try {
   exitWith(error instanceof Error ? error.message : String(error));
 }
 
-function readFlags(): { check: boolean } {
-  return parseArgs({ options: { check: { type: "boolean", default: false } } }).values;
+function readArguments(): { check: boolean; isRebuild: boolean } {
+  const options = { check: { type: "boolean", default: false } } as const;
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const [command, ...others] = positionals;
+  if (others.length > 0 || (command !== undefined && command !== "rebuild")) {
+    throw new SettingsError(`There is no command \`${positionals.join(" ")}\`: only \`rebuild\`.`);
+  }
+  return { check: values.check, isRebuild: command === "rebuild" };
 }
 
 function readPrices(file: string): string {

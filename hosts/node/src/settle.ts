@@ -1,4 +1,5 @@
 import type { PollResult } from "@inference/chain/activation-watcher";
+import type { BooksCheck } from "@inference/chain/books-check";
 import { keepPolling } from "@inference/chain/polling";
 import type { ChainClient } from "@inference/chain/rpc";
 import type { LedgerClient } from "@inference/ledger/client";
@@ -25,9 +26,13 @@ export function openSettler(
   });
 }
 
-/** Polls until the settler halts. The result stops it, and resolves when the poll that was running is over. */
-export function keepSettling(settler: Settler, intervalMs: number): () => Promise<void> {
+/**
+ * Polls, once the books are known to be current, until the settler halts. The result stops it, and resolves when the
+ * poll that was running is over.
+ */
+export function keepSettling(settler: Settler, books: BooksCheck, intervalMs: number): () => Promise<void> {
   async function poll(): Promise<PollResult> {
+    if ((await books.look()).state !== "current") return { outcome: "idle" };
     const { state, reason = "" } = await settler.poll();
     return state === "halted" ? { outcome: state, reason } : { outcome: "idle" };
   }

@@ -1,17 +1,15 @@
 import { randomFillSync } from "node:crypto";
-import { createActivationWatcher } from "@inference/chain/activation-watcher";
-import type { ChainIdentity } from "@inference/chain/chain-identity";
+import { WHAT_TO_DO } from "@inference/chain/books-check";
 import { keepPolling } from "@inference/chain/polling";
 import { createChainReader } from "@inference/chain/reader";
-import { createChainClient } from "@inference/chain/rpc";
-import { startContradiction } from "@inference/chain/start-check";
 import { makeApp } from "@inference/gateway/app";
 import { limits } from "@inference/gateway/config";
 import type { Environment } from "@inference/gateway/environment";
 import { makeGateway } from "@inference/gateway/gateway";
 import { type JobTimes, startJobs } from "@inference/gateway/jobs/jobs";
-import { configOf, SettingsError } from "@inference/gateway/settings";
+import { configOf } from "@inference/gateway/settings";
 import { makeBackground } from "./background.ts";
+import { chainClientOf, openChain, whenCurrent } from "./chain.ts";
 import { makeSteadyClock } from "./clock.ts";
 import { fileOf, openDatabase } from "./database.ts";
 import { keepFollowing, openDollarFollower } from "./follow-dollars.ts";
@@ -68,29 +66,10 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     },
     ...(options.onCommit === undefined ? {} : { onCommit: options.onCommit }),
   });
-  const chainClientOf = (url: string, tries = 3) =>
-    createChainClient({ url, fetch, random: Math.random, timers, tries });
-  const chainClient = chainClientOf(settings.PRIMARY_RPC_URL);
-  const identity: ChainIdentity = {
-    chainId: settings.PRIMARY_CHAIN_ID,
-    settlement: settings.SETTLEMENT_ADDRESS,
-    anchor: settings.PRIMARY_ANCHOR,
-    contracts: settings,
-  };
-  const contradiction = await startContradiction(chainClientOf(settings.PRIMARY_RPC_URL, 1), identity);
-  if (contradiction !== undefined) throw new SettingsError(`The gateway cannot start. ${contradiction}.`);
-  const watcher = createActivationWatcher({
-    ...identity,
-    client: chainClient,
-    startBlock: settings.SETTLEMENT_START_BLOCK,
-    confirmations: settings.CONFIRMATIONS,
-    stalledAfterMs: settings.CHAIN_STALLED_AFTER_MS,
-    ...(settings.WITNESS_RPC_URL === undefined ? {} : { secondNode: chainClientOf(settings.WITNESS_RPC_URL) }),
-    ledger,
-    now: clock.now,
-    onAlert: (message) => log("alert", "chain", { message }),
-  });
-  const settler = openSettler(settings, { ledger, client: chainClient });
+  const chain = await openChain(settings, ledger);
+  await chain.books.look();
+  const { watcher, books } = chain;
+  const settler = openSettler(settings, { ledger, client: chain.client });
   const dollars = openDollarFollower(settings, { keyValue, clientOf: chainClientOf });
   const upstream = openUpstream(config.upstream.baseUrl);
   const background = makeBackground();
@@ -100,7 +79,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     ledger,
     keyValue,
     chain: createChainReader({
-      client: chainClient,
+      client: chain.client,
       settlement: settings.SETTLEMENT_ADDRESS,
       contracts: settings,
       timers,
@@ -108,6 +87,10 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     }),
     ...(dollars === undefined ? {} : { dollars: dollars.view }),
     ...(settler === undefined ? {} : { settler: settler.status }),
+    behind() {
+      const standing = books.standing();
+      return standing.state === "behind" ? `${standing.reason}. ${WHAT_TO_DO}` : null;
+    },
     upstream,
     log,
     background: background.add,
@@ -116,8 +99,12 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   const gateway = makeGateway(config, environment);
   await ledger.recover();
   const stopJobs = await startJobs(gateway, ledger.unresolvedHolds(), options.jobs);
-  const stopPolling = keepPolling({ watcher, timers, intervalMs: settings.CHAIN_POLL_MS });
-  const stopSettling = settler === undefined ? undefined : keepSettling(settler, settings.CHAIN_POLL_MS);
+  const stopPolling = keepPolling({
+    watcher: whenCurrent(books, watcher),
+    timers,
+    intervalMs: settings.CHAIN_POLL_MS,
+  });
+  const stopSettling = settler === undefined ? undefined : keepSettling(settler, books, settings.CHAIN_POLL_MS);
   const stopFollowing = dollars === undefined ? undefined : keepFollowing(dollars, settings);
   const server = await listen(makeApp(gateway), settings);
   return {

@@ -288,7 +288,7 @@ export const rootAnswer = z.strictObject({
 export const healthAnswer = z.strictObject({
   status: z.enum(["ok", "degraded", "unavailable"]),
   checks: z.strictObject({
-    ledger: z.enum(["ok", "unavailable"]),
+    ledger: z.enum(["ok", "unavailable", "behind"]).describe("`behind`: it is older than the chain."),
     prices: z.enum(["ok", "unavailable"]),
     provider: z.enum(["ok", "refused", "unknown"]).describe("Whether the provider accepts the gateway's key."),
   }),

@@ -1,0 +1,107 @@
+import type { LedgerClient } from "@inference/ledger/client";
+import { chainPartition } from "@inference/ledger/partition";
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { ChainUnavailable } from "@inference/protocol/chain-reader";
+import type { Address } from "@inference/protocol/credential";
+import { encodeFunctionData } from "viem";
+import { createAlarm } from "./alarm.ts";
+import { callAt, type Hex, parseAddress, parseQuantity, readBlock } from "./chain-view.ts";
+import { type ChainClient, RpcError } from "./rpc.ts";
+import { readUint } from "./settlement-view.ts";
+
+/**
+ * Recognises books that are older than the chain, such as a restored copy of the database: the chain has a batch that
+ * they do not know. Their balances are too high then, and their uses may have been posted. Asked at the start of a
+ * gateway, until the answer is that the books are current. What others post later is found by the watcher.
+ */
+export type BooksCheck = {
+  /** Asks unless the books are known to be current. Never throws. */
+  look(): Promise<BooksStanding>;
+  standing(): BooksStanding;
+};
+
+/** `unknown`: the chain did not answer. */
+export type BooksStanding = { state: "unknown" | "current" } | { state: "behind"; reason: string };
+
+export type BooksCheckOptions = {
+  client: ChainClient;
+  chainId: number;
+  settlement: Address;
+  ledger: LedgerClient;
+  now(): number;
+  onAlert(message: string): void;
+};
+
+export function createBooksCheck(options: BooksCheckOptions): BooksCheck {
+  const alarm = createAlarm(options);
+  let standing: BooksStanding = { state: "unknown" };
+  let failingSince: number | undefined;
+  return {
+    standing: () => standing,
+    async look() {
+      if (standing.state === "current") return standing;
+      try {
+        const reason = await whyBehind(options);
+        standing = reason === undefined ? { state: "current" } : { state: "behind", reason };
+        if (reason !== undefined) alarm("behind", `nothing is served: ${reason}. ${WHAT_TO_DO}`);
+      } catch (error) {
+        if (!(error instanceof ChainUnavailable)) throw error;
+        failingSince ??= options.now();
+        if (options.now() - failingSince < PATIENCE_MS) return standing;
+        alarm("unknown", `it is not known whether the ledger is as new as the chain: ${error.message}`);
+      }
+      return standing;
+    },
+  };
+}
+
+export const WHAT_TO_DO =
+  "If the database is an old copy, stop the gateway and put the newest copy in its place. If there is none, stop the " +
+  "gateway and run `npm run gateway -- rebuild`, which brings the balances to the chain's credit.";
+
+/** How long a node may fail before the operator is alerted. */
+const PATIENCE_MS = 120_000;
+
+async function whyBehind({ client, chainId, settlement, ledger }: BooksCheckOptions): Promise<string | undefined> {
+  const partition = chainPartition(chainId);
+  const block = await readBlock(client, "latest");
+  if (block === null) throw new ChainUnavailable("the node has no latest block");
+  const count = Number((await readUint(client, settlement, "batchCount", block)) ?? 0n);
+  const read = (await ledger.read(partition, { type: "cursor" }))?.lastBatchId ?? 0;
+  if (count > read) {
+    const own = await ledger.read(partition, { type: "batch", batch: count });
+    if (own?.root !== (await readRoot(client, settlement, count, block))) {
+      return `the chain has ${count} batches, and the ledger does not know the last one: it is older than the chain`;
+    }
+  }
+  return unknownTransaction();
+
+  /** A batch may be on its way that these books did not send. It ends in a block, and is a batch of the chain then. */
+  async function unknownTransaction(): Promise<string | undefined> {
+    const data = encodeFunctionData({ abi: inferenceSettlementAbi, functionName: "settler" });
+    const settler = parseAddress(await callAt(client, { to: settlement, data }, "latest").catch(() => "0x" as const));
+    if (settler === null || settler === undefined) return undefined;
+    const [inBlock, sent] = await Promise.all(["latest", "pending"].map((when) => nonceOf(client, settler, when)));
+    if (inBlock === undefined || sent === undefined || sent <= inBlock) return undefined;
+    const [last] = await ledger.read(partition, { type: "batches", limit: 1 });
+    if (last?.signed.some(({ nonce }) => nonce >= sent - 1) === true) return undefined;
+    return `the settler ${settler} has sent a transaction that the ledger does not know, and it is in no block yet`;
+  }
+}
+
+/** Undefined if the node does not tell. */
+async function nonceOf(client: ChainClient, account: Address, when: string): Promise<number | undefined> {
+  try {
+    return parseQuantity(await client.request("eth_getTransactionCount", [account, when]));
+  } catch (error) {
+    if (error instanceof RpcError) return undefined;
+    throw error;
+  }
+}
+
+async function readRoot(client: ChainClient, settlement: Address, batch: number, block: { number: number; hash: Hex }) {
+  const data = encodeFunctionData({ abi: inferenceSettlementAbi, functionName: "rootOf", args: [BigInt(batch)] });
+  return callAt(client, { to: settlement, data }, { ...block, at: 0 }).catch((error: unknown) => {
+    throw error instanceof RpcError ? new ChainUnavailable(error.message, { cause: error }) : error;
+  });
+}
