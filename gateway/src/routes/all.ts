@@ -21,6 +21,7 @@ import { createKey, listKeys } from "./keys.ts";
 import { changeKey, revokeKey } from "./keys-id.ts";
 import { setKeyTerms } from "./keys-id-limit.ts";
 import { rollKey } from "./keys-id-roll.ts";
+import { getKeyMessage } from "./keys-message.ts";
 import { getLlmsText } from "./llms.ts";
 import { getMetrics } from "./metrics.ts";
 import { listModels } from "./models.ts";
@@ -50,6 +51,7 @@ export const endpoints: readonly Endpoint[] = [
   getGeneration,
   getActivity,
   getOwnKey,
+  getKeyMessage,
   createKey,
   listKeys,
   changeKey,

@@ -7,18 +7,18 @@ type OpenApi = { paths: Record<string, Record<string, Described>> };
 
 export async function readDocumentedErrors(url: string): Promise<DocumentedErrors> {
   const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApi;
-  // Those without a parameter first: `/models/traits` is no model.
+  // Those without a parameter first: `/models/traits` is no model, and `/keys/message` no key.
   const named = Object.entries(paths).sort(([one], [other]) => Number(one.includes("{")) - Number(other.includes("{")));
-  const operations = named.flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, described]) => ({
-      method: method.toUpperCase(),
-      path: pattern(path, described.tags.includes("Inference")),
-      ...described,
-    })),
-  );
+  const documented = named.map(([path, methods]) => ({
+    path: pattern(
+      path,
+      Object.values(methods).some(({ tags }) => tags.includes("Inference")),
+    ),
+    methods,
+  }));
   return ({ method, path, status, code }) => {
     const [plain = ""] = path.split("?");
-    const operation = operations.find((each) => each.method === method && each.path.test(plain));
+    const operation = documented.find((each) => each.path.test(plain))?.methods[method.toLowerCase()];
     return operation && (operation.responses[status]?.description.includes(`\`${code}\``) ?? false);
   };
 }

@@ -61,6 +61,7 @@ export const expectedRoutes: readonly DocumentedRoute[] = [
   { method: "GET", path: "/auth/nonce", use: "public" },
   { method: "POST", path: "/api/v1/keys", use: "signed" },
   { method: "GET", path: "/api/v1/keys", use: "personal" },
+  { method: "GET", path: "/api/v1/keys/message", use: "public", needsQuery: true },
   { method: "POST", path: "/api/v1/keys/{id}/roll", use: "signed" },
   { method: "POST", path: "/api/v1/keys/{id}/limit", use: "signed" },
   { method: "PATCH", path: "/api/v1/keys/{id}", use: "personal" },

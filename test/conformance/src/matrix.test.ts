@@ -250,7 +250,9 @@ function describeOutcome(exchange: Exchange): string {
 function outcomeOf({ path, method, use, needsQuery }: DocumentedRoute, kind: Kind): string {
   const refusal = refusals[kind];
   const done = method === "DELETE" && path === "/auth" ? "204" : path.includes("{") ? "404 not_found" : "200";
-  if (use === "public" || (use === "models" && kind === "none")) return "200";
+  // Nothing in the path is an address here.
+  if (use === "public") return needsQuery || path.includes("{") ? "400 invalid_request" : "200";
+  if (use === "models" && kind === "none") return "200";
   if (use === "own" && kind === "none") return done;
   if (use === "signed") return "400 invalid_request";
   if (use === "operator") return "404 not_found|401 (missing_credentials|invalid_api_key)";

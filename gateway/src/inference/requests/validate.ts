@@ -39,7 +39,7 @@ function refuse(error: z.ZodError, base: readonly PropertyKey[], refusals: reado
   if (issue.code === "unrecognized_keys") {
     fail("unsupported_parameter", `\`${param}\` is not a parameter of this route. Leave it out.`, { param });
   }
-  if (issue.missing) fail("invalid_request", `\`${param}\` is missing. Add it to the body.`, { param });
+  if (issue.missing) fail("invalid_request", `\`${param}\` is missing. Add it.`, { param });
   fail("invalid_request", `\`${param}\` is not valid: ${issue.message}.`, { param });
 }
 
