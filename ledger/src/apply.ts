@@ -12,7 +12,7 @@ import { gatherUses, journal, returnUses, setAsideUses } from "./journal.ts";
 import { createKey, revokeKey, rollKey, setKeyTerms, updateKey } from "./key.ts";
 import { endOffer, reserveOffer, setOffer } from "./offer.ts";
 import { ceilingPartition, type Partition } from "./partition.ts";
-import { acceptBatches, debit } from "./posted.ts";
+import { acceptBatches, debit, reconcile } from "./posted.ts";
 import { consumeNonce, openSession, revokeSession, setCapacity } from "./session.ts";
 import type { Change, ReadRows } from "./tables.ts";
 
@@ -83,6 +83,8 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
       return returnUses(draft, rows, command);
     case "setAsideUses":
       return setAsideUses(draft, rows, command);
+    case "reconcile":
+      return reconcile(draft, command);
     case "acceptBatches":
       return acceptBatches(draft, rows, command);
     case "openBatch":

@@ -11,7 +11,7 @@ import type {
   UseRange,
 } from "./command-parts.ts";
 import type { AccountCredit, SettledBatch } from "./settled-batch.ts";
-import type { HoldState, OfferRow, TransactionRow, UseRow } from "./tables.ts";
+import type { HoldState, OfferRow, ReconciliationRow, TransactionRow, UseRow } from "./tables.ts";
 
 export type * from "./command-parts.ts";
 
@@ -194,6 +194,11 @@ export type Commands = {
   acceptBatches: {
     command: { type: "acceptBatches"; at: number };
     reply: { status: "accepted"; left: number | null } | { status: "conflict"; batch: number };
+  };
+  /** Chain: a day's reconciliation. One that is closed stays as it is. */
+  reconcile: {
+    command: { type: "reconcile" } & ReconciliationRow;
+    reply: { status: "kept" | "closed" };
   };
   /** Ceiling: a batch of an earlier day's uses is paid from the day of `at`. Once for an id. */
   carry: {

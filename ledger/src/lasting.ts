@@ -11,6 +11,7 @@ const WRITTEN_ONCE: ReadonlySet<TableName> = new Set([
   "posted",
   "onchain",
   "debit",
+  "reconciliation",
 ]);
 
 /** Whether a request may need a row again. A host does not keep other rows in memory. */

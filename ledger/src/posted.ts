@@ -140,6 +140,13 @@ export function acceptBatches(
   return { status: "accepted", left };
 }
 
+export function reconcile(draft: Draft, command: CommandOf<"reconcile">): ReplyOf<CommandOf<"reconcile">> {
+  const { type: _, ...row } = command;
+  if (draft.get("reconciliation", row.id)?.closedAt != null) return { status: "closed" };
+  draft.put("reconciliation", row);
+  return { status: "kept" };
+}
+
 const ACCEPTED_AT_ONCE = 200;
 
 /** The batches before one, or the last ones, as the chain tells them; the newest first. */

@@ -27,6 +27,7 @@ import type {
   PostedRow,
   ReadRows,
   ReceiptRow,
+  ReconciliationRow,
   SessionRow,
   UseRow,
 } from "./tables.ts";
@@ -73,6 +74,9 @@ export type Queries = {
   debits: { query: { type: "debits"; after?: string; limit: number }; answer: DebitRow[] };
   /** Chain: batches as the chain tells them, the newest first; those before one, or the last. */
   posted: { query: { type: "posted"; before?: number; limit: number }; answer: (PostedRow & { batch: number })[] };
+  /** Chain: reconciliations, the newest day first; those before a day, or the last. */
+  reconciliations: { query: { type: "reconciliations"; before?: string; limit: number }; answer: ReconciliationRow[] };
+  reconciliation: { query: { type: "reconciliation"; day: string }; answer: ReconciliationRow | null };
   /** Chain: the credit of accounts on chain, in the order of their addresses. */
   onchain: { query: { type: "onchain"; after?: string; limit: number }; answer: OnchainRow[] };
   cursor: { query: { type: "cursor" }; answer: CursorRow | null };
@@ -134,6 +138,10 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
       return rows.list("debit", query);
     case "posted":
       return postedBefore(rows, query.before ?? null, query.limit);
+    case "reconciliations":
+      return rows.newest("reconciliation", { before: query.before ?? ":", limit: query.limit });
+    case "reconciliation":
+      return rows.get("reconciliation", query.day) ?? null;
     case "onchain":
       return rows.list("onchain", query);
     case "cursor":

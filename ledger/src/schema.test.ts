@@ -140,6 +140,7 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
     owner: true,
     endedAt: true,
   },
+  reconciliation: { at: true, closedAt: true, unexplainedNanoUsd: true, detail: true },
 };
 
 test("every table has the columns of its row, and SQLite has them too", () => {
@@ -234,7 +235,7 @@ test("what tables and their columns take is what version 5 takes: its tables wou
     "posted.origin one of ours foreign accepted",
   ]);
   assert.equal(MAX_NANO_USD, 9_000_000_000_000_000);
-  assert.equal(tableNames.length, 22);
+  assert.equal(tableNames.length, 23);
 });
 
 test("every state a hold can have is stored", () => {

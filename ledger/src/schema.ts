@@ -188,6 +188,10 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
       endedAt: "integer?",
     },
   },
+  reconciliation: {
+    clustered: "partition",
+    columns: { at: "integer", closedAt: "integer?", unexplainedNanoUsd: "amount", detail: "text" },
+  },
 };
 
 export const tableNames = Object.keys(tableSchemas) as TableName[];

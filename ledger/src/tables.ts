@@ -229,6 +229,17 @@ export type OnchainRow = { id: string; creditNanoUsd: number };
 /** What was taken from a balance because the chain has no credit for it: by a foreign batch, or by a rebuild. */
 export type DebitRow = { id: string; amountNanoUsd: number; debitedAt: number; detail: string };
 
+/** A day's reconciliation. Its id is the UTC day. */
+export type ReconciliationRow = {
+  id: string;
+  at: number;
+  /** Null while uses of the day wait. */
+  closedAt: number | null;
+  unexplainedNanoUsd: number;
+  /** JSON: a `Reconciliation`. */
+  detail: string;
+};
+
 /** A transaction that was signed for a batch, and may have been sent. */
 export type TransactionRow = {
   /** The batch's id, a dot, and the transaction's place among those of the batch. */
@@ -289,6 +300,7 @@ export type Tables = {
   posted: PostedRow;
   onchain: OnchainRow;
   debit: DebitRow;
+  reconciliation: ReconciliationRow;
   offer: OfferRow;
 };
 export type TableName = keyof Tables;

@@ -29,6 +29,8 @@ import { getModelCompatibility } from "./models-compatibility-mapping.ts";
 import { getModel } from "./models-id.ts";
 import { getModelTraits } from "./models-traits.ts";
 import { getOpenApi } from "./openapi.ts";
+import { listReconciliations } from "./reconciliations.ts";
+import { getReconciliation } from "./reconciliations-day.ts";
 import { createResponse } from "./responses.ts";
 import { getRoot } from "./root.ts";
 import { getStatus } from "./status.ts";
@@ -63,6 +65,8 @@ export const endpoints: readonly Endpoint[] = [
   getNonce,
   listBatches,
   getBatch,
+  listReconciliations,
+  getReconciliation,
   getStatus,
   getContracts,
   getHealth,

@@ -1,6 +1,6 @@
 import { fail } from "@inference/protocol/errors";
 import { dayNumber } from "@inference/protocol/window";
-import { batchAnswer } from "@inference/protocol/wire/answers";
+import { batchAnswer } from "@inference/protocol/wire/settlement";
 import { json, ok } from "../docs/operation.ts";
 import { presentedCredential } from "../http/credential.ts";
 import { requireAccount } from "../http/identify.ts";

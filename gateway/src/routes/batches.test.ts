@@ -5,7 +5,8 @@ import { settledUse } from "@inference/ledger/settled-use";
 import type { Address } from "@inference/protocol/credential";
 import { verifyUse } from "@inference/protocol/use-leaf";
 import { useTree } from "@inference/protocol/use-tree";
-import { batchAnswer, batchesAnswer, generationAnswer } from "@inference/protocol/wire/answers";
+import { generationAnswer } from "@inference/protocol/wire/answers";
+import { batchAnswer, batchesAnswer } from "@inference/protocol/wire/settlement";
 import { type Fixture, makeWallet, NOW, openFixture, PRIMARY, type Wallet } from "../../test/identity-fixture.ts";
 
 /** GET /api/v1/batches, GET /api/v1/batches/{id}, and what a receipt says of its settlement. */

@@ -1,5 +1,5 @@
 import type { BatchView } from "@inference/ledger/batch";
-import { batchesAnswer } from "@inference/protocol/wire/answers";
+import { batchesAnswer } from "@inference/protocol/wire/settlement";
 import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
 import { amounts } from "../http/money.ts";

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { ceilingPartition } from "@inference/ledger/partition";
+import { ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import { fail } from "@inference/protocol/errors";
 import { ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
@@ -48,6 +48,9 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
   const { state, block, lagBlocks } = chain.following();
   const prices = pricesInForce(gateway);
   const settler = environment.settler?.();
+  const [day] = await ledger
+    .read(chainPartition(gateway.config.settlement.chainId), { type: "reconciliations", limit: 1 })
+    .catch(() => []);
   const balanceWei = settler?.balanceWei ?? null;
   const gauge = (name: string, help: string, value: Gauge["value"] | undefined) => ({
     name,
@@ -76,6 +79,11 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
       balanceWei === null ? null : Number(balanceWei),
     ),
     gauge("settler_nonce", "The number of the settler's next transaction.", settler?.nonce),
+    gauge(
+      "reconciliation_unexplained_nano_usd",
+      "Of the last day that was reconciled, what nothing explains.",
+      day?.unexplainedNanoUsd,
+    ),
     gauge("prices_age_seconds", "The age of the prices in force.", prices && ageS(prices, at)),
     gauge("models", "Models that can be priced and served.", prices?.models.size),
     gauge("models_cut_off", "Models that are not asked for, because the provider failed for them.", breaker.cutOff(at)),

@@ -32,6 +32,7 @@ const places = [
   ["onchain", "creditNanoUsd"],
   ["debit", "amountNanoUsd debitedAt detail"],
   ["offer", "hash day shareBps nonce since computer owner endedAt"],
+  ["reconciliation", "at closedAt unexplainedNanoUsd detail"],
 ];
 
 test("tables and columns keep their places, by which rows in a log of an earlier version name them", () => {

@@ -7,6 +7,8 @@ import type { Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Saga } from "@inference/ledger/saga";
 import type { HoldRow } from "@inference/ledger/tables";
+import type { NanoUsd } from "@inference/protocol/money";
+import { openCharges } from "./charges.ts";
 import { isDiskFull } from "./database.ts";
 import { foldInBetween } from "./fold-in-between.ts";
 import { openRowCache } from "./row-cache.ts";
@@ -25,6 +27,8 @@ export type NodeLedger = LedgerClient & {
   recover(): Promise<number>;
   /** The owners' unresolved holds. At the start no process works on them. */
   unresolvedHolds(): LapsedHold[];
+  /** What accounts were charged for requests that were admitted on a UTC day. Their receipts must still be kept. */
+  chargedOn(day: string): Promise<NanoUsd>;
   /** Commits what is pending. Resolves once it is durable and, if the tables can be written, folded. */
   flush(): Promise<void>;
   /** As `flush`. Nothing is written after it. The caller closes the database. */
@@ -300,6 +304,13 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     async overdue(table, before, page) {
       await tablesAreTrue();
       return rows.overdue(table, before, page);
+    },
+    async chargedOn(day) {
+      await tablesAreTrue();
+      const charged = openCharges(database, Date.parse(day));
+      // A page takes some milliseconds, for which requests wait.
+      while (charged.next()) await new Promise((resolve) => setImmediate(resolve));
+      return charged.sumNanoUsd();
     },
     unresolvedHolds: () => rows.unresolvedHolds(Number.MAX_SAFE_INTEGER, 1_000_000).filter(isOwned),
     async recover() {

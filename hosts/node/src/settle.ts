@@ -3,7 +3,9 @@ import type { BooksCheck } from "@inference/chain/books-check";
 import { keepPolling } from "@inference/chain/polling";
 import type { ChainClient } from "@inference/chain/rpc";
 import type { LedgerClient } from "@inference/ledger/client";
+import { createReconciler } from "@inference/settler/reconcile";
 import { createSettler, type Settler } from "@inference/settler/settler";
+import type { NodeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
 import { timers } from "./timers.ts";
@@ -38,3 +40,18 @@ export function keepSettling(settler: Settler, books: BooksCheck, intervalMs: nu
   }
   return keepPolling({ watcher: { poll }, timers, intervalMs });
 }
+
+/** Reconciles the days that are over. The result stops it, and resolves when the poll that was running is over. */
+export function keepReconciling(settings: NodeSettings, ledger: NodeLedger, books: BooksCheck): () => Promise<void> {
+  const reconciler = createReconciler({
+    ...{ ledger, now: Date.now, chainId: settings.PRIMARY_CHAIN_ID, accountsOn: ledger.chargedOn },
+    onAlert: (message) => log("alert", "reconciliation", { message }),
+  });
+  async function poll(): Promise<PollResult> {
+    if (books.standing().state === "current") await reconciler.poll();
+    return { outcome: "idle" };
+  }
+  return keepPolling({ watcher: { poll }, timers, intervalMs: RECONCILE_MS });
+}
+
+const RECONCILE_MS = 600_000;

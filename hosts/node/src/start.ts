@@ -18,7 +18,7 @@ import { openNodeLedger } from "./ledger.ts";
 import { listen } from "./listen.ts";
 import { log } from "./log.ts";
 import type { NodeSettings } from "./settings.ts";
-import { keepSettling, openSettler } from "./settle.ts";
+import { keepReconciling, keepSettling, openSettler } from "./settle.ts";
 import { timers } from "./timers.ts";
 import { openUpstream } from "./upstream.ts";
 
@@ -105,6 +105,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     intervalMs: settings.CHAIN_POLL_MS,
   });
   const stopSettling = settler === undefined ? undefined : keepSettling(settler, books, settings.CHAIN_POLL_MS);
+  const stopReconciling = keepReconciling(settings, ledger, books);
   const stopFollowing = dollars === undefined ? undefined : keepFollowing(dollars, settings);
   const server = await listen(makeApp(gateway), settings);
   return {
@@ -116,6 +117,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       await stopJobs();
       await stopPolling();
       await stopSettling?.();
+      await stopReconciling();
       await stopFollowing?.();
       await upstream.close();
       await ledger.close();

@@ -134,12 +134,6 @@ const generation = z.strictObject({
   native_tokens_cached: count.nullable(),
 });
 
-const batchStatus = z
-  .enum(["pending", "posted", "final"])
-  .describe(
-    "`pending`: being prepared. `posted`: its transaction was sent. `final`: its transaction cannot be undone.",
-  );
-
 export const generationAnswer = z.strictObject({
   data: generation.extend({
     settlement: z
@@ -152,39 +146,6 @@ export const generationAnswer = z.strictObject({
       })
       .nullable()
       .describe("What became of the charge on chain. Null: nothing was charged to the balance."),
-  }),
-});
-
-const batch = z.strictObject({
-  id: z.int(),
-  status: batchStatus,
-  day: z.iso.date().nullable().describe("The UTC day whose ceiling it is paid from."),
-  root: hash.describe("The Merkle root of its uses, which the settlement contract stores."),
-  uses: count,
-  ...amounts("amount"),
-  transaction: hash.nullable(),
-  block: z.int().nullable(),
-});
-
-export const batchesAnswer = z.strictObject({
-  data: z.array(batch),
-  next_before: z.int().nullable().describe("Send it as `before` for the next page. Null: there are no older batches."),
-});
-
-export const batchAnswer = z.strictObject({
-  data: batch.extend({
-    leaves: z
-      .array(
-        z.strictObject({
-          id: z.string().describe("The receipt's id."),
-          ...amounts("charge"),
-          day_served: z.int().describe("The UTC day of its admission, in days since 1970."),
-          leaf: hash,
-          proof: z.array(hash),
-        }),
-      )
-      .optional()
-      .describe("With a credential: the uses of its account. Their charges sum to the account's debit."),
   }),
 });
 

@@ -73,6 +73,8 @@ export const expectedRoutes: readonly DocumentedRoute[] = [
   { method: "GET", path: "/api/v1/activity", use: "reader" },
   { method: "GET", path: "/api/v1/batches", use: "public" },
   { method: "GET", path: "/api/v1/batches/{id}", use: "own" },
+  { method: "GET", path: "/api/v1/reconciliations", use: "public" },
+  { method: "GET", path: "/api/v1/reconciliations/{day}", use: "public" },
   { method: "GET", path: "/api/v1/status", use: "public" },
   { method: "GET", path: "/api/v1/contracts", use: "public" },
   { method: "GET", path: "/healthz", use: "public" },

@@ -1,0 +1,60 @@
+import { chainPartition } from "@inference/ledger/partition";
+import type { ReconciliationRow } from "@inference/ledger/tables";
+import type { Reconciliation } from "@inference/protocol/reconciliation";
+import { reconciliationsAnswer } from "@inference/protocol/wire/settlement";
+import * as z from "zod";
+import { json, ok } from "../docs/operation.ts";
+import { amounts } from "../http/money.ts";
+import { validate } from "../inference/requests/validate.ts";
+import { endpoint } from "./endpoint.ts";
+import { ledgerErrors } from "./endpoint-errors.ts";
+
+const query = z.strictObject({
+  before: z.iso.date().optional().describe("Only days before this one."),
+  limit: z.coerce.number().int().min(1).max(100).default(20).describe("Days on a page."),
+});
+
+export const listReconciliations = endpoint({
+  method: "GET",
+  path: "/api/v1/reconciliations",
+  id: "listReconciliations",
+  group: "Settlement",
+  title: "Days, reconciled with the chain",
+  about: "The newest first. A day is reconciled when it is over, and its record is final when nothing of it waits.",
+  credentials: [],
+  query,
+  answers: [ok("A page of days.", json("ReconciliationsAnswer", reconciliationsAnswer))],
+  errors: ["unsupported_parameter", ...ledgerErrors],
+  async handle(context) {
+    const { before, limit } = validate(query, context.req.query());
+    const { config, environment } = context.var.gateway;
+    const rows = await environment.ledger.read(chainPartition(config.settlement.chainId), {
+      ...{ type: "reconciliations", limit },
+      ...(before === undefined ? {} : { before }),
+    });
+    const next = rows.length < limit ? null : (rows.at(-1)?.id ?? null);
+    return context.json({ data: rows.map(toReconciliationObject), next_before: next });
+  },
+});
+
+export function toReconciliationObject({ id, at, closedAt, unexplainedNanoUsd, detail }: ReconciliationRow) {
+  const record = JSON.parse(detail) as Reconciliation;
+  return {
+    day: id,
+    status: closedAt === null ? "open" : "closed",
+    at: new Date(at).toISOString(),
+    ...amounts({
+      accounts: record.accountsNanoUsd,
+      journal: record.journalNanoUsd,
+      batches: record.batchesNanoUsd,
+      debited: record.debitedNanoUsd,
+      carried: record.carriedNanoUsd,
+      on_their_way: record.onTheirWayNanoUsd,
+      waiting: record.waitingNanoUsd,
+      set_aside: record.setAsideNanoUsd,
+      unexplained: unexplainedNanoUsd,
+    }),
+    uses: record.uses,
+    free_uses: record.freeUses,
+  };
+}
