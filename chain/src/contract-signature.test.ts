@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
-import { concatHex, getContractAddress, type Hex, serializeErc6492Signature, zeroHash } from "viem";
+import { concatHex, getContractAddress, type Hex, hashMessage, serializeErc6492Signature, zeroHash } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { createChainReader } from "./reader.ts";
 import { type Anvil, startAnvil } from "./testing/anvil.ts";
@@ -37,7 +37,7 @@ function accepts(query: { address: Address; signature?: Hex }): Promise<boolean>
     status: () => ({ state: "following" as const, block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
   };
   const reader = createChainReader({ client: clientOf(node.url), settlement: wallet, timers, watcher });
-  return reader.acceptsSignature({ message, signature, ...query });
+  return reader.acceptsSignature({ hash: hashMessage(message), signature, ...query });
 }
 const setCode = (code: string) => chain.rpc("anvil_setCode", [wallet, `0x${code}`]);
 

@@ -1,7 +1,7 @@
 import { ChainUnavailable, type SignatureQuery } from "@inference/protocol/chain-reader";
 import { type Timers, within } from "@inference/protocol/timers";
 import { createClient, custom } from "viem";
-import { verifyMessage } from "viem/actions";
+import { verifyHash } from "viem/actions";
 import { quantity } from "./chain-view.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
 
@@ -10,7 +10,7 @@ const TIMEOUT_MS = 2_000;
 const GAS = 10_000_000;
 
 /**
- * Whether a wallet accepts a signature over a message: ERC-1271, ERC-6492 for one that is not deployed yet.
+ * Whether a wallet accepts a signature over a hash: ERC-1271, ERC-6492 for one that is not deployed yet.
  *
  * The library returns false for every failed call, even if the node is missing. So failures of the node are recorded,
  * and thrown.
@@ -33,11 +33,11 @@ async function askWallet(client: ChainClient, signal: AbortSignal, query: Signat
     }
   }
 
-  const { address, message, signature } = query;
+  const { address, hash, signature } = query;
   // Without `ccipRead: false` a contract could make this machine send requests to any address.
   const viewer = createClient({ transport: custom({ request }, { retryCount: 0 }), ccipRead: false });
   // It throws on bytes that only look like a wrapped signature. No wallet has accepted those.
-  const accepted = await verifyMessage(viewer, { address, message, signature }).catch(() => false);
+  const accepted = await verifyHash(viewer, { address, hash, signature }).catch(() => false);
   if (!accepted && failure !== undefined) throw failure;
   return accepted;
 }

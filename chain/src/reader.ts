@@ -1,3 +1,4 @@
+import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { agentTokenAbi } from "@inference/protocol/abi/agent-token";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { type ChainReader, ChainUnavailable } from "@inference/protocol/chain-reader";
@@ -57,6 +58,26 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
         return answer === undefined ? null : (parseAddress(answer) ?? null);
       }),
 
+    agentSeller: (agentToken) =>
+      question(async (client) => {
+        const [registry, block] = await Promise.all([partOf(client, "REGISTRY"), readBlock(client, "latest")]);
+        if (block === null) throw new ChainUnavailable("the node has no latest block");
+        if (registry === null) return null;
+        const [isAgent, computer, owner] = await Promise.all([
+          askOurs(client, registry, registryCall("isAgent", agentToken), block),
+          // The registry asks the token for its owner, which an unknown token need not have.
+          ask(client, registry, registryCall("computerOf", agentToken), block),
+          ask(client, agentToken, encodeFunctionData({ abi: agentTokenAbi, functionName: "owner" }), block),
+        ]);
+        if (isAgent === 0n) return null;
+        const [ofOwner, ofComputer] = [owner, computer].map((answer) => parseAddress(answer ?? "0x"));
+        if (ofOwner === undefined || ofComputer === undefined) {
+          throw new ChainUnavailable(`the agent ${agentToken} does not answer as one of the registry's does`);
+        }
+        // Nobody owns it any more.
+        return ofOwner === null ? null : { owner: ofOwner, computer: ofComputer };
+      }),
+
     capacityToday: (identity) =>
       question(async (client) => {
         // The block is read too, because the answer does not contain its day.
@@ -77,6 +98,10 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
       return { state, block, lagBlocks };
     },
   };
+}
+
+function registryCall(functionName: "isAgent" | "computerOf", agentToken: Address): Hex {
+  return encodeFunctionData({ abi: agentRegistryAbi, functionName, args: [agentToken] });
 }
 
 /** Undefined if the contract failed. */

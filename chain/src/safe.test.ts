@@ -35,7 +35,7 @@ function accepts(address: Address, signature: Hex, text = message): Promise<bool
       status: () => ({ state: "following", block: 7, head: 9, lagBlocks: 0, lastPollAt: 1 }),
     },
   });
-  return reader.acceptsSignature({ address, message: text, signature });
+  return reader.acceptsSignature({ address, hash: hashMessage(text), signature });
 }
 
 /** As a Safe's owner signs a message of the Safe's. */

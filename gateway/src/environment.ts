@@ -16,8 +16,8 @@ export type Environment = {
   chain: ChainReader;
   /** Where the dollars of the secondary chains are; null until that was read. Absent: there is no node of any. */
   dollars?: () => DollarView | null;
-  /** What the settler is doing. Absent or undefined: this gateway has none, and nothing is posted. */
-  settler?: () => SettlerStatus | undefined;
+  /** What the settler is doing. Absent: this gateway has none, and nothing is posted. */
+  settler?: () => SettlerStatus;
   /** Why the ledger is behind the chain, so that nothing may be served; null if it is not, as far as is known. */
   behind?: () => string | null;
   upstream: UpstreamTransport;
@@ -38,6 +38,8 @@ export type KeyValueStore = {
   get(key: string): Promise<string | null>;
   put(key: string, value: string, options?: { expiresAt?: number }): Promise<void>;
   delete(key: string): Promise<void>;
+  /** The keys that begin with this, in their order, at most `limit`. */
+  list(prefix: string, limit: number): Promise<string[]>;
 };
 
 export type UpstreamTransport = {

@@ -85,6 +85,7 @@ export function openFixture(settings: Partial<GatewayConfig> = {}): Fixture {
   const keyValue: Fixture["keyValue"] = new Map();
   const chain: ChainReader = {
     agentOwner: async () => null,
+    agentSeller: async () => null,
     capacityToday: async () => ({ capacityNanoUsd: 0, at: time.now }),
     acceptsSignature: async () => false,
     books: async () => null,
@@ -102,6 +103,11 @@ export function openFixture(settings: Partial<GatewayConfig> = {}): Fixture {
         get: async (key) => keyValue.get(key)?.value ?? null,
         put: async (key, value, options) => void keyValue.set(key, { value, expiresAt: options?.expiresAt }),
         delete: async (key) => void keyValue.delete(key),
+        list: async (prefix, limit) =>
+          [...keyValue.keys()]
+            .filter((key) => key.startsWith(prefix))
+            .sort()
+            .slice(0, limit),
       },
       chain,
       upstream: {

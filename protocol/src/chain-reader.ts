@@ -6,9 +6,11 @@ import type { NanoUsd } from "./money.ts";
 export type ChainReader = {
   /** `owner()` of any contract on the primary chain; null if there is no contract, or its answer is no address. */
   agentOwner(agentToken: Address): Promise<Address | null>;
+  /** Who may sell an agent's capacity, in the latest block; null if the primary chain's registry did not create it. */
+  agentSeller(agentToken: Address): Promise<AgentSeller | null>;
   /** An identity's capacity, from the pool, for the UTC day of the latest block; 0 if there is no pool. */
   capacityToday(identity: Address): Promise<Capacity>;
-  /** Whether a contract wallet on the primary chain accepts a signature over a message (ERC-1271, ERC-6492). */
+  /** Whether a contract wallet on the primary chain accepts a signature over a hash (ERC-1271, ERC-6492). */
   acceptsSignature(query: SignatureQuery): Promise<boolean>;
   /** The contracts' books in the latest block; null if there are none. */
   books(): Promise<Books | null>;
@@ -21,9 +23,13 @@ export type ChainReader = {
 /** `at` is the time of the block that was read, in ms since the epoch. The capacity is that of its day. */
 export type Capacity = { capacityNanoUsd: NanoUsd; at: number };
 
+/** `computer` is null if the agent has none, or had it from an owner before. */
+export type AgentSeller = { owner: Address; computer: Address | null };
+
 export type SignatureQuery = {
   address: Address;
-  message: string;
+  /** What was signed: a message's hash (EIP-191), or that of typed data (EIP-712). */
+  hash: `0x${string}`;
   signature: `0x${string}`;
 };
 

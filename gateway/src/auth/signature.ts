@@ -1,10 +1,10 @@
 import type { Address } from "@inference/protocol/credential";
-import { recoverMessageAddress } from "viem/utils";
+import { recoverAddress } from "viem/utils";
 
 export type Hex = `0x${string}`;
 
 /**
- * Whether an account's own key signed a message (EIP-191).
+ * Whether an account's own key signed a hash.
  *
  * - `signed`: it did
  * - `high_s`: it did, but the signature has a high `s`, which anyone can compute from a valid signature
@@ -15,14 +15,15 @@ export type PlainSignature = "signed" | "high_s" | "other";
 /** @param signature 65 bytes with `v` 27, 28, 0 or 1, or EIP-2098's 64 bytes; anything else is `other`. */
 export async function checkPlainSignature(query: {
   address: Address;
-  message: string;
+  /** Of a message (EIP-191), or of typed data (EIP-712). */
+  hash: Hex;
   signature: Hex;
 }): Promise<PlainSignature> {
   const parts = split(query.signature);
   if (parts === undefined) return "other";
   const { r, s, yParity } = parts;
   if (!isScalar(r) || !isScalar(s)) return "other";
-  const signer = await recover(query.message, { r: word(r), s: word(s), yParity });
+  const signer = await recover(query.hash, { r: word(r), s: word(s), yParity });
   if (signer?.toLowerCase() !== query.address.toLowerCase()) return "other";
   return s > ORDER / 2n ? "high_s" : "signed";
 }
@@ -48,9 +49,9 @@ function split(signature: Hex): Parts | undefined {
   return yParity === undefined ? undefined : { r, s, yParity };
 }
 
-async function recover(message: string, signature: { r: Hex; s: Hex; yParity: number }): Promise<Hex | undefined> {
+async function recover(hash: Hex, signature: { r: Hex; s: Hex; yParity: number }): Promise<Hex | undefined> {
   try {
-    return await recoverMessageAddress({ message, signature });
+    return await recoverAddress({ hash, signature });
   } catch {
     // Half of all r are the x of no point: such a signature is nobody's.
     return undefined;

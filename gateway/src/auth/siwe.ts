@@ -1,6 +1,7 @@
 import { type Address, lowerAddress } from "@inference/protocol/credential";
 import { fail } from "@inference/protocol/errors";
 import { parseSiweMessage, type SiweMessage } from "@inference/protocol/siwe";
+import { hashMessage } from "viem/utils";
 import { type GatewayConfig, limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import { inTurn } from "../limits/in-turn.ts";
@@ -106,11 +107,13 @@ async function requireSignature(gateway: Gateway, message: SiweMessage, signed: 
   const { address } = message;
   // A check takes 1 to 2 ms, and anyone can request many: one runs in each turn of the event loop.
   const { signature } = signed;
-  const check = () => checkPlainSignature({ address, message: signed.message, signature });
+  const hash = hashMessage(signed.message);
+  const check = () => checkPlainSignature({ address, hash, signature });
   const plain = await inTurn(gateway.slicedWork, signed.client ?? "", check);
   if (plain === "high_s") fail("invalid_signature", "The signature has a high `s` value. Sign again.");
   // The account's own key is checked without the chain, so it works while the chain cannot be read.
-  if (plain === "other" && !(await isAcceptedByContract(gateway, message, signed))) notSigned(gateway.config, message);
+  if (plain === "other" && !(await isAcceptedByContract(gateway, message, { ...signed, hash })))
+    notSigned(gateway.config, message);
   return {
     address: lowerAddress(address),
     nonce: message.nonce,
@@ -126,11 +129,11 @@ async function requireSignature(gateway: Gateway, message: SiweMessage, signed: 
 async function isAcceptedByContract(
   { config, environment, contractSignatures }: Gateway,
   { address, chainId }: SiweMessage,
-  { message, signature, client }: SignedMessage,
+  { hash, signature, client }: SignedMessage & { hash: `0x${string}` },
 ): Promise<boolean> {
   const [primaryChainId] = config.chainIds;
   if (chainId !== primaryChainId) return false;
-  return contractSignatures(() => environment.chain.acceptsSignature({ address, message, signature }), client);
+  return contractSignatures(() => environment.chain.acceptsSignature({ address, hash, signature }), client);
 }
 
 function notSigned({ chainIds: [primary] }: GatewayConfig, { address, chainId }: SiweMessage): never {

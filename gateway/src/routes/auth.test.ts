@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
+import { hashMessage } from "viem";
 import {
   type Answer,
   BASE_URL,
@@ -269,7 +270,7 @@ describe("a contract wallet", () => {
       return true;
     };
     assert.equal((await post(fixture, { message, signature })).status, 200);
-    assert.deepEqual(asked, [{ address: wallet.address, message, signature }]);
+    assert.deepEqual(asked, [{ address: wallet.address, hash: hashMessage(message), signature }]);
     assert.equal(fixture.ledger.all("session")[0]?.row.address, wallet.address.toLowerCase());
   });
 

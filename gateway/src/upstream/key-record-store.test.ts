@@ -10,6 +10,7 @@ function makeSlowStore() {
   const store = makeKeyRecordStore({
     keyValue: {
       get: async (name) => values.get(name) ?? null,
+      list: async () => [],
       put(name, value) {
         const { promise, resolve, reject } = Promise.withResolvers<void>();
         const finish = (error?: Error) => {

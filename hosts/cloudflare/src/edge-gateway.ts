@@ -29,7 +29,6 @@ export function openEdgeGateway(
       watcher: chain,
     }),
     dollars: chain.dollars,
-    settler: chain.settler,
     upstream,
     log,
     timers,

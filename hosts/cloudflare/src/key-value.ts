@@ -20,6 +20,10 @@ export function makeKeyValue(namespace: KVNamespace): KeyValueStore {
       }
     },
     delete: (key) => namespace.delete(key),
+    async list(prefix, limit) {
+      const { keys } = await namespace.list({ prefix, limit });
+      return keys.map(({ name }) => name);
+    },
   };
 }
 

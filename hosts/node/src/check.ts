@@ -50,4 +50,9 @@ async function withUpstream(settings: NodeSettings, work: (upstream: UpstreamTra
 }
 
 /** A check stores nothing. */
-const nothing: Environment["keyValue"] = { get: async () => null, put: async () => {}, delete: async () => {} };
+const nothing: Environment["keyValue"] = {
+  get: async () => null,
+  put: async () => {},
+  delete: async () => {},
+  list: async () => [],
+};

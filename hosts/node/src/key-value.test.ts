@@ -68,3 +68,13 @@ test("what is over does not stay in the file", async () => {
   assert.equal(await store.get("stays"), "1");
   assert.equal(await store.get("session:9999"), "x");
 });
+
+test("keys are listed by what they begin with, in their order, without those that are over", async () => {
+  const { store, clock } = open();
+  for (const key of ["offer:b", "offer:a", "offer:c", "offes", "offer", "session:offer:"]) await store.put(key, "1");
+  await store.put("offer:0", "1", { expiresAt: clock.now + 10 });
+  assert.deepEqual(await store.list("offer:", 9), ["offer:0", "offer:a", "offer:b", "offer:c"]);
+  assert.deepEqual(await store.list("offer:", 2), ["offer:0", "offer:a"]);
+  clock.now += 10;
+  assert.deepEqual(await store.list("offer:", 2), ["offer:a", "offer:b"]);
+});

@@ -15,6 +15,10 @@ export function openKeyValue(file: string, now: () => number): KeyValueStore & {
   ) STRICT, WITHOUT ROWID`);
   database.exec("CREATE INDEX IF NOT EXISTS ending ON key_value (expires_at) WHERE expires_at IS NOT NULL");
   const select = database.prepare("SELECT value, expires_at FROM key_value WHERE key = ?");
+  const selectKeys = database.prepare(
+    `SELECT key FROM key_value
+     WHERE key >= ? AND key < ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY key LIMIT ?`,
+  );
   const upsert = database.prepare(
     `INSERT INTO key_value (key, value, expires_at) VALUES (?, ?, ?)
      ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
@@ -38,9 +42,14 @@ export function openKeyValue(file: string, now: () => number): KeyValueStore & {
     async delete(key) {
       remove.run(key);
     },
+    async list(prefix, limit) {
+      return selectKeys.all(prefix, `${prefix}${AFTER_ALL}`, now(), limit).map(({ key }) => String(key));
+    },
     close: () => database.close(),
   };
 }
 
+/** Sorts after every character of a key. */
+const AFTER_ALL = "\u{10ffff}";
 /** Expired rows that a put removes: more than it adds, and few enough not to delay it. */
 const TIDIED_BY_A_PUT = 4;

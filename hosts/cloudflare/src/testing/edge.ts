@@ -24,11 +24,18 @@ export type Edge = HostUnderTest & {
   restart(): Promise<void>;
 };
 
-type Modules = { entry?: URL; keyValue?: URL; start?: typeof startWorker; ceilingNanoUsd?: NanoUsd };
+type Modules = {
+  entry?: URL;
+  keyValue?: URL;
+  start?: typeof startWorker;
+  ceilingNanoUsd?: NanoUsd;
+  /** Serves each identity with a key of its own at the provider. */
+  subKeys?: boolean;
+};
 
 export async function startEdge(
   settings: Readonly<Record<string, string>> = {},
-  { start: startWith = startWorker, ceilingNanoUsd = 50_000_000_000, ...modules }: Modules = {},
+  { start: startWith = startWorker, ceilingNanoUsd = 50_000_000_000, subKeys = false, ...modules }: Modules = {},
 ): Promise<Edge> {
   const secret = randomBytes(32);
   const folder = mkdtempSync(join(tmpdir(), "edge-"));
@@ -50,6 +57,7 @@ export async function startEdge(
         PRIMARY_RPC_URL: "http://127.0.0.1:9",
         PRIMARY_CHAIN_ID: "31337",
         SETTLEMENT_ADDRESS: "0x0000000000000000000000000000000000000001",
+        ...(subKeys ? { UPSTREAM_ADMIN_KEY: `${masterKey}-admin` } : {}),
         ...settings,
       },
     });
@@ -82,6 +90,7 @@ export async function startEdge(
       get: (key) => door({ keyValue: ["get", key] }),
       put: (key, value) => door({ keyValue: ["put", key, value] }),
       delete: (key) => door({ keyValue: ["delete", key] }),
+      list: (prefix, limit) => door({ keyValue: ["list", prefix, limit] }),
     },
     async said(text) {
       // What it said before this is here once this is.

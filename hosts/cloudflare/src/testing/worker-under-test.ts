@@ -129,7 +129,7 @@ type Asked = {
   command?: Command;
   query?: never;
   call?: [string, ...unknown[]];
-  keyValue?: ["get" | "put" | "delete", string, string];
+  keyValue?: ["get" | "put" | "delete" | "list", string, string & number];
 };
 
 /** The Worker as it is, and beside it a door for tests to put commands and questions to a partition. */
@@ -146,6 +146,10 @@ export default {
       const { KEY_VALUE } = bindings;
       if (method === "put") await KEY_VALUE.put(key, value);
       if (method === "delete") await KEY_VALUE.delete(key);
+      if (method === "list") {
+        const { keys } = await KEY_VALUE.list({ prefix: key, limit: value });
+        return Response.json(keys.map(({ name }) => name));
+      }
       return Response.json(method === "get" ? await KEY_VALUE.get(key) : null);
     }
     const ledger = makeEdgeLedger(bindings, { background: (work) => event.waitUntil(work) });

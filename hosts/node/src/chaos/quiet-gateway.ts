@@ -13,9 +13,10 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
     clock: { now: () => clock.time },
     random: { bytes: (length) => new Uint8Array(length) },
     ledger,
-    keyValue: { get: async () => null, put: nothing, delete: nothing },
+    keyValue: { get: async () => null, put: nothing, delete: nothing, list: nothing },
     chain: {
       agentOwner: nothing,
+      agentSeller: nothing,
       capacityToday: nothing,
       acceptsSignature: nothing,
       books: nothing,

@@ -185,6 +185,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
 
 const noChain: ChainReader = {
   agentOwner: async () => null,
+  agentSeller: async () => null,
   capacityToday: async () => ({ capacityNanoUsd: 0, at: Date.now() }),
   acceptsSignature: async () => false,
   books: async () => null,
