@@ -1,3 +1,4 @@
+import { makeOpenOffers, type OpenOffers } from "./agents/open-offers.ts";
 import { type AgentOwners, makeAgentOwners } from "./auth/agent-owners.ts";
 import { type Credentials, makeCredentials } from "./auth/credentials.ts";
 import { makeSeenCredentials, type SeenCredentials } from "./auth/seen-credentials.ts";
@@ -33,6 +34,10 @@ export type Gateway = {
   agentSignIns: Semaphore;
   agentOwners: AgentOwners;
   keyRecords: KeyRecords;
+  /** Limits readings of owners, capacities and computers. */
+  chainReads: Semaphore;
+  /** What agents sell now. */
+  openOffers: OpenOffers;
   /** Encrypts what the key-value store must not reveal. */
   sealer: Sealer;
   /** Seals the reasoning of answers, for clients to send back. */
@@ -75,12 +80,15 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
   const credentials = makeCredentials(config.secret, environment.random);
   const sealer = makeSealer(config.secret, environment.random);
   const chainReads = makeSemaphore(limits.chainReads, "readings of the chain");
+  const keyRecords = makeKeyRecords(config, environment, { credentials, chainReads, sealer });
   return {
     config,
     environment,
     credentials,
     agentOwners: makeAgentOwners(environment, chainReads),
-    keyRecords: makeKeyRecords(config, environment, { credentials, chainReads, sealer }),
+    keyRecords,
+    chainReads,
+    openOffers: makeOpenOffers(config, environment, { keyRecords, chainReads }),
     sealer,
     reasoningSeal: makeReasoningSeal(config.secret, environment.random),
     contractSignatures: makeSemaphore(limits.contractSignatures, "checks of contract wallets' signatures"),

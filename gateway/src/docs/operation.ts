@@ -27,6 +27,7 @@ export const operationGroups = [
   "Spending",
   "Keys",
   "Signing in",
+  "Agents",
   "Settlement",
   "Operation",
   "Documentation",

@@ -3,6 +3,8 @@ import { LedgerUnavailable } from "@inference/ledger/client";
 import type { Claim } from "@inference/ledger/commands";
 import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
+import { fail } from "@inference/protocol/errors";
+import type { OpenOffer } from "../agents/open-offers.ts";
 import { limits } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
@@ -38,26 +40,33 @@ export class Call {
   readonly order: Order;
   /** Whose capacity pays; null for an account's balance. */
   readonly spender: Spender | null;
-  /** The key at the provider that the request is sent with. */
-  readonly upstreamKey: string;
   readonly #gateway: Gateway;
+  readonly #ownKey: string;
+  /** The agent that serves the request; null if it is served with the key of who pays. */
+  #server: OpenOffer | null;
   readonly #owner: InferenceRequest["credential"]["partition"];
   /** Aborts the request to the provider. */
-  readonly #abort = new AbortController();
+  #abort = new AbortController();
   readonly #deadline: { cancel(): void };
   #body: WrittenBody;
   #upstreamId: string | null = null;
   #isStreaming = false;
   #hasEnded = false;
 
-  private constructor(gateway: Gateway, request: InferenceRequest, written: WrittenOrder, funding: Funding) {
+  private constructor(
+    gateway: Gateway,
+    request: InferenceRequest,
+    written: WrittenOrder,
+    { spender, upstreamKey, server }: Funding & { server: OpenOffer | null },
+  ) {
     const { upstreamBody, limitChoice: _, ...order } = written;
     this.id = request.id;
     this.at = request.at;
     this.route = request.route;
     this.order = order;
-    this.spender = funding.spender;
-    this.upstreamKey = funding.upstreamKey;
+    this.spender = spender;
+    this.#ownKey = upstreamKey;
+    this.#server = server;
     this.#gateway = gateway;
     this.#owner = request.credential.partition;
     this.#body = upstreamBody;
@@ -71,9 +80,9 @@ export class Call {
 
   /**
    * Admits a request when the provider has room for it, and takes its hold in every budget of its payer. An API key
-   * spends its account's balance and never waits for a chain. A session spends its identity's capacity. The chain is
-   * asked for it before the request takes its turn, so that no turn is lost. A request whose payer cannot pay does not
-   * wait for a turn, and a waiting request holds nothing.
+   * spends its account's balance and never waits for a chain. An agent with an open offer may serve it. A session
+   * spends its identity's capacity. The chain is asked for it before the request takes its turn, so that no turn is
+   * lost. A request whose payer cannot pay does not wait for a turn, and a waiting request holds nothing.
    *
    * Throws `GatewayError` if the request is refused. Returns the claim if another request has the same
    * `Idempotency-Key`. Both times it has given back what it took.
@@ -95,14 +104,24 @@ export class Call {
     if (turn !== undefined) await turn;
     let isAdmitted = false;
     try {
-      const claimed = await takeHold(gateway, request, order, { spender: funding.spender, claim });
-      if (claimed !== null) return { claimed };
+      const taken = await takeHold(gateway, request, order, { spender: funding.spender, claim });
+      if ("claimed" in taken) return taken;
       isAdmitted = true;
       live.add(request.id);
-      return new Call(gateway, request, order, funding);
+      return new Call(gateway, request, order, { ...funding, ...taken });
     } finally {
       if (!isAdmitted) queue.leave(model);
     }
+  }
+
+  /** The key at the provider that the request is sent with. */
+  get upstreamKey(): string {
+    return this.#server?.upstreamKey ?? this.#ownKey;
+  }
+
+  /** The offer of the agent that serves the request; null if none does. */
+  get server(): OpenOffer | null {
+    return this.#server;
   }
 
   /** The provider's id of the answer, once it is known. */
@@ -125,9 +144,9 @@ export class Call {
   }
 
   /**
-   * Sends the request to the provider, once, and reports the result to breaker, key check and metrics. Throws
-   * `UpstreamFailure`, and 503 while the provider fails for the model. The breaker is asked again here, because the
-   * request may have waited for its turn.
+   * Sends the request to the provider and reports the result to breaker, key check and metrics. It can be sent once
+   * more after `reassign`. Throws `UpstreamFailure`, and 503 while the provider fails for the model. The breaker is
+   * asked again here, because the request may have waited for its turn.
    */
   async send(): Promise<UpstreamResponse> {
     const { provider, keyCheck, breaker, metrics, environment } = this.#gateway;
@@ -137,8 +156,8 @@ export class Call {
     breaker.admit(model.id, this.#owner, askedAt);
     try {
       const response = await provider.infer({ path, body: this.#body, stream }, this.upstreamKey, this.#abort.signal);
-      // The provider has it, and a stream may go on for minutes.
-      this.#body = "";
+      // The provider has it, and a stream may go on for minutes. What an agent's key failed for is sent again.
+      if (this.#server === null || response.status === 200) this.#body = "";
       metrics.upstreamAnswered(response.status, clock.now() - askedAt);
       keyCheck.answered(this.upstreamKey, response.status);
       if (isDown.has(response.status)) breaker.failed(model.id, this.#owner, clock.now());
@@ -153,6 +172,29 @@ export class Call {
       } else breaker.gaveUp(model.id, askedAt);
       throw error;
     }
+  }
+
+  /**
+   * The agent's key failed, and the protocol serves the request from now on. The agent's hold is released. Throws 503
+   * if that could not be written down: then nothing is sent again.
+   */
+  async reassign(): Promise<void> {
+    const { ledger } = this.#gateway.environment;
+    const command = { type: "reassign", id: this.id } as const;
+    try {
+      const { status } = await ledger.run(() => send(this.#owner, command), { insist: true });
+      if (status !== "reassigned") throw new LedgerUnavailable(`the ledger answered with ${status}`);
+    } catch (error) {
+      if (!(error instanceof LedgerUnavailable)) throw error;
+      const message = "The ledger is unavailable. Nothing was charged. Retry in a few seconds.";
+      fail("ledger_unavailable", message);
+    }
+    this.#server = null;
+    // Nothing more of the agent's answer is read. What was aborted stays so.
+    const tried = this.#abort;
+    if (tried.signal.aborted) return;
+    this.#abort = new AbortController();
+    tried.abort();
   }
 
   /** From here on the answer is sent as it comes, and may take until the lease ends. */
@@ -234,7 +276,7 @@ export class Call {
       );
       const isResolved = status === (outcome === "settle" ? "settled" : "released");
       if (!isResolved) throw new Error(`the ledger answered ${outcome} with ${status}`);
-      metrics.ended(conclusion, at - this.at);
+      metrics.ended({ ...conclusion, byAgent: this.#server !== null }, at - this.at);
       if (lossNanoUsd > 0) log("alert", "loss", { request: id, lossNanoUsd, why: receipt.why ?? "" });
       return true;
     } catch (error) {
@@ -276,33 +318,41 @@ export class Ended {
 }
 
 /**
- * Takes the hold of a request, and returns null. If another request has the same `Idempotency-Key`, takes none and
- * returns that claim. Throws `GatewayError` if the request is refused.
+ * Takes the hold of a request, and returns the offer that it is held under too, if an agent serves it. If another
+ * request has the same `Idempotency-Key`, takes none and returns that claim. Throws `GatewayError` if the request is
+ * refused.
  */
 async function takeHold(
   gateway: Gateway,
   { id, at, credential, route }: InferenceRequest,
   order: Order,
   { spender, claim }: { spender: Spender | null; claim: Claim | null },
-): Promise<Claimed | null> {
-  const { ledger, random } = gateway.environment;
+): Promise<{ claimed: Claimed } | { server: OpenOffer | null }> {
+  const { environment, openOffers } = gateway;
+  const { ledger, random } = environment;
   const { partition: owner, payer } = credential;
+  const amountNanoUsd = order.quote.maxNanoUsd;
+  const offers = payer.kind === "key" ? openOffers.choose(amountNanoUsd, at) : [];
   const reservation = {
     id,
     at,
     owner,
     payer,
-    amountNanoUsd: order.quote.maxNanoUsd,
+    amountNanoUsd,
     leaseMs: limits.leaseMs,
     detail: JSON.stringify(holdDetail(route, order)),
     ...(claim === null ? {} : { claim }),
+    offers: offers.map(({ agent, offer }) => ({ agent, offer })),
   };
   const admission = await ledger.run(() => reserveRequest(reservation));
   switch (admission.status) {
-    case "reserved":
-      return null;
+    case "reserved": {
+      const server = offers.find(({ agent }) => agent === admission.server?.agent) ?? null;
+      openOffers.asked(offers, server, amountNanoUsd);
+      return { server };
+    }
     case "claimed":
-      return admission;
+      return { claimed: admission };
     case "refused":
       throw refusalError(admission.refusal, order.quote, (random.bytes(1)[0] ?? 0) / 255, spender);
     case "unauthenticated":

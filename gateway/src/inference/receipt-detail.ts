@@ -1,4 +1,4 @@
-import type { Tally } from "@inference/ledger/commands";
+import type { OfferName, Tally } from "@inference/ledger/commands";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { TokenUsage } from "../pricing/quote.ts";
 import { answerKind, type Conclusion, type Ending, unknownBill } from "./conclusion.ts";
@@ -21,7 +21,10 @@ export type ReceiptDetail = AnswerDetail & {
   upstreamId: string | null;
   cancelled: boolean;
   why: string | null;
-};
+} & ServedBy;
+
+/** `protocol`, or an agent's token and the hash of its offer; null if an identity spent its own capacity. */
+export type ServedBy = { servedBy: string | null; offer: string | null };
 
 export function holdDetail(route: InferenceRoute, order: Order): HoldDetail {
   return { ...answerDetail(route, order), mayBillNanoUsd: unknownBill(order.quote, answerKind(route, order)) };
@@ -29,7 +32,7 @@ export function holdDetail(route: InferenceRoute, order: Order): HoldDetail {
 
 /** @param upstreamId The provider's id of the answer; null if it is unknown. */
 export function receiptDetail(
-  { route, order, upstreamId }: { route: InferenceRoute; order: Order; upstreamId: string | null },
+  { route, order, upstreamId, server, spender }: ReceiptSubject,
   ending: Ending,
   { basis }: Conclusion,
 ): ReceiptDetail {
@@ -40,8 +43,23 @@ export function receiptDetail(
     upstreamId,
     cancelled: ending.kind === "answer" && ending.clientGone,
     why: whyOf(ending),
+    ...servedBy(server?.agent ?? null, server?.offer ?? null, spender === null),
   };
 }
+
+/** Of a prepaid request without an agent it is the protocol. */
+export function servedBy(agent: string | null, offer: string | null, isPrepaid: boolean): ServedBy {
+  return { servedBy: agent ?? (isPrepaid ? "protocol" : null), offer };
+}
+
+/** What a receipt tells of its call. */
+type ReceiptSubject = {
+  route: InferenceRoute;
+  order: Order;
+  upstreamId: string | null;
+  server: OfferName | null;
+  spender: unknown;
+};
 
 function answerDetail(route: InferenceRoute, { model, quote, stream }: Order): AnswerDetail {
   return { route: route.name, model: model.id, snapshot: quote.snapshotId, stream };

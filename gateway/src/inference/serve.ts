@@ -1,6 +1,6 @@
 import type { Claim } from "@inference/ledger/commands";
 import { GatewayError } from "@inference/protocol/errors";
-import type { UpstreamResponse } from "../environment.ts";
+import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import { complete } from "../limits/sliced-work.ts";
 import { readBytes } from "../upstream/provider.ts";
@@ -101,10 +101,41 @@ async function answer(gateway: Gateway, request: InferenceRequest, call: Call): 
   }
 }
 
+/**
+ * Forwards the request. If an agent was to serve it and its key fails before anything was answered, the protocol serves
+ * it: the request is forwarded once more.
+ */
 async function forward(gateway: Gateway, call: Call): Promise<UpstreamResponse> {
+  const { server } = call;
+  if (server === null) return usable(gateway, call, await call.send());
+  const { environment, keyRecords, openOffers } = gateway;
+  let response: UpstreamResponse | undefined;
+  let why: string;
+  try {
+    response = await call.send();
+    if (!isKeysFailure(response.status)) return await usable(gateway, call, response);
+    why = `status ${response.status}`;
+    if (response.status === 401) environment.background(keyRecords.invalidate(server.spender));
+  } catch (error) {
+    const isUnsent = error instanceof UpstreamFailure && error.stage === "not_sent";
+    if (response !== undefined || !isUnsent || call.isAborted) throw error;
+    why = String(error);
+  }
+  environment.log("warn", "agent_failed", { request: call.id, agent: server.agent, why });
+  openOffers.failed(server);
+  await call.reassign();
+  return usable(gateway, call, await call.send());
+}
+
+/** The provider refuses the key, or is unable to answer: nothing that the body could be the cause of. */
+function isKeysFailure(status: number): boolean {
+  return [401, 402, 403, 429].includes(status) || status >= 500;
+}
+
+/** The answer, if it is one. Throws the error of the provider as one of ours. */
+async function usable(gateway: Gateway, call: Call, response: UpstreamResponse): Promise<UpstreamResponse> {
   const { log } = gateway.environment;
   const { spender, upstreamKey } = call;
-  const response = await call.send();
   if (response.status === 200) {
     const encoding = response.header("content-encoding");
     if (encoding === null || encoding.toLowerCase() === "identity") return response;

@@ -15,8 +15,8 @@ export type JobTimes = {
 };
 
 /**
- * Starts the jobs of a gateway: it reads the prices again, ends orphaned holds, and forgets old rows. Throws if there
- * are no prices at the start. The result stops the jobs, and resolves once none is running.
+ * Starts the jobs of a gateway: it reads prices and offers again, ends orphaned holds, and forgets old rows. Throws if
+ * there are no prices at the start. The result stops the jobs, and resolves once none is running.
  *
  * @param abandoned Holds of a process that has ended.
  */
@@ -32,6 +32,7 @@ export async function startJobs(
     every(gateway, sweepMs, (stopped) => sweep(gateway, orphanGraceMs, stopped)),
     every(gateway, forgetMs, (stopped) => forgetAll(gateway, stopped)),
     every(gateway, limits.catalogueRefreshMs, () => gateway.prices.refresh()),
+    every(gateway, limits.capacityFreshMs, () => gateway.openOffers.refresh()),
   ];
   return async () => {
     await Promise.all(stops.map((stop) => stop()));

@@ -7,7 +7,13 @@ import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { CatalogueError } from "../catalogue/catalogue.ts";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import { type AnswerDetail, type HoldDetail, type ReceiptDetail, tallyOf } from "../inference/receipt-detail.ts";
+import {
+  type AnswerDetail,
+  type HoldDetail,
+  type ReceiptDetail,
+  servedBy,
+  tallyOf,
+} from "../inference/receipt-detail.ts";
 import { openRecords, type Records } from "../inference/records.ts";
 import type { TokenBound } from "../pricing/bound.ts";
 import { chargeForUsage } from "../pricing/charge.ts";
@@ -117,7 +123,7 @@ async function sweepHold(
   // Without a record it is unknown whether the request was forwarded, and how much of its answer was made.
   const bill = recorded?.chargeNanoUsd ?? detail.mayBillNanoUsd ?? hold.amountNanoUsd;
   const lossNanoUsd = Math.max(0, bill - chargeNanoUsd);
-  const receipt = sweptDetail(detail, basis, recorded?.usage ?? null, hold.upstreamId);
+  const receipt = sweptDetail(detail, basis, recorded?.usage ?? null, hold);
   const end = { id: hold.id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
   const { status } = await ledger.run(
     function* () {
@@ -129,7 +135,7 @@ async function sweepHold(
   );
   // It was ended, and counted, elsewhere.
   if (status !== "settled" && status !== "released") return true;
-  gateway.metrics.swept({ chargeNanoUsd, lossNanoUsd });
+  gateway.metrics.swept({ chargeNanoUsd, lossNanoUsd, byAgent: hold.server !== null });
   if (lossNanoUsd > 0) {
     const why =
       recorded === undefined
@@ -209,8 +215,9 @@ function sweptDetail(
   { route, model, snapshot, stream }: KeptDetail,
   basis: "record" | "checkpoint",
   usage: TokenUsage | null,
-  upstreamId: string | null,
+  { upstreamId, server, offer, keyId }: HoldRow,
 ): ReceiptDetail {
   const why = "the request was cut off here";
-  return { route, model, snapshot, stream, basis, usage, upstreamId, cancelled: true, why };
+  const served = servedBy(server, offer, keyId !== null);
+  return { route, model, snapshot, stream, basis, usage, upstreamId, cancelled: true, why, ...served };
 }

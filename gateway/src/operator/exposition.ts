@@ -52,6 +52,8 @@ export function exposition(counts: Readonly<Counts>, gauges: readonly Gauge[]): 
   times("exchange_seconds", "From a request to its end.", [[{}, counts.exchange]]);
   counter("charged_nano_usd_total", "What customers were charged.", [[{}, counts.chargedNanoUsd]]);
   counter("lost_nano_usd_total", "What the provider bills and no customer owes.", [[{}, counts.lostNanoUsd]]);
+  counter("sales_total", "Requests that agents served and customers were charged for.", [[{}, counts.sold]]);
+  counter("sold_nano_usd_total", "What customers were charged for them.", [[{}, counts.soldNanoUsd]]);
   counter(
     "upstream_answers_total",
     "Answers of the provider, by status.",

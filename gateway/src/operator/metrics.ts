@@ -14,7 +14,7 @@ export type Metrics = {
   /** The end of an admitted request is durable, so long after its admission. */
   ended(ending: Ended, ms: number): void;
   /** The sweeper ended a request's hold, durably. */
-  swept(end: Pick<Ended, "chargeNanoUsd" | "lossNanoUsd">): void;
+  swept(end: Omit<Ended, "outcome" | "basis">): void;
   /** The provider answered, so long after the request was sent. */
   upstreamAnswered(status: number, ms: number): void;
   upstreamFailed(stage: string): void;
@@ -25,7 +25,14 @@ export type Metrics = {
 };
 
 /** How a request ended, as `Conclusion` says. */
-export type Ended = { outcome: "settle" | "release"; basis: string; chargeNanoUsd: NanoUsd; lossNanoUsd: NanoUsd };
+export type Ended = {
+  outcome: "settle" | "release";
+  basis: string;
+  chargeNanoUsd: NanoUsd;
+  lossNanoUsd: NanoUsd;
+  /** An agent served it under its offer. */
+  byAgent: boolean;
+};
 
 export type RouteMetrics = { name: string; statuses: Map<number, number>; duration: Histogram };
 
@@ -41,6 +48,9 @@ export type Counts = {
   exchange: Histogram;
   chargedNanoUsd: number;
   lostNanoUsd: number;
+  /** Requests that agents served, and what of the charges was for them. */
+  sold: number;
+  soldNanoUsd: number;
   upstreamStatuses: Map<number, number>;
   upstreamFailures: Map<string, number>;
   upstream: Histogram;
@@ -59,11 +69,21 @@ export function makeMetrics(): Metrics {
     exchange: makeHistogram(),
     chargedNanoUsd: 0,
     lostNanoUsd: 0,
+    sold: 0,
+    soldNanoUsd: 0,
     upstreamStatuses: new Map(),
     upstreamFailures: new Map(),
     upstream: makeHistogram(),
     logs: new Map(),
   };
+  function addUp({ chargeNanoUsd, lossNanoUsd, byAgent }: Omit<Ended, "outcome" | "basis">): void {
+    counts.chargedNanoUsd += chargeNanoUsd;
+    counts.lostNanoUsd += lossNanoUsd;
+    if (!byAgent || chargeNanoUsd === 0) return;
+    counts.sold += 1;
+    counts.soldNanoUsd += chargeNanoUsd;
+  }
+
   return {
     counts,
     answered({ statuses, duration }, status, ms) {
@@ -72,16 +92,12 @@ export function makeMetrics(): Metrics {
     },
     refused: (code) => count(counts.refusals, code),
     admitted: (ms) => observe(counts.admission, ms),
-    ended({ outcome, basis, chargeNanoUsd, lossNanoUsd }, ms) {
-      count(within(counts.endings, outcome), basis);
+    ended(ended, ms) {
+      count(within(counts.endings, ended.outcome), ended.basis);
       observe(counts.exchange, ms);
-      counts.chargedNanoUsd += chargeNanoUsd;
-      counts.lostNanoUsd += lossNanoUsd;
+      addUp(ended);
     },
-    swept({ chargeNanoUsd, lossNanoUsd }) {
-      counts.chargedNanoUsd += chargeNanoUsd;
-      counts.lostNanoUsd += lossNanoUsd;
-    },
+    swept: addUp,
     upstreamAnswered(status, ms) {
       count(counts.upstreamStatuses, status);
       observe(counts.upstream, ms);

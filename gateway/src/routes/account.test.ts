@@ -173,6 +173,10 @@ describe("GET /api/v1/generation", () => {
       native_tokens_completion: 30,
       native_tokens_reasoning: 5,
       native_tokens_cached: 7,
+      served_by: "protocol",
+      offer: null,
+      rebate: 0,
+      rebate_nano_usd: 0,
       settlement: { status: "pending", batch: null, transaction: null, leaf: null, proof: null },
     });
   });

@@ -1,5 +1,6 @@
 import { getActivations } from "./activations-address.ts";
 import { getActivity } from "./activity.ts";
+import { deleteOffer, getOffer, putOffer } from "./agents-offer.ts";
 import { createSpeech } from "./audio-speech.ts";
 import { signIn, signOut } from "./auth.ts";
 import { getNonce } from "./auth-nonce.ts";
@@ -63,6 +64,9 @@ export const endpoints: readonly Endpoint[] = [
   signIn,
   signOut,
   getNonce,
+  getOffer,
+  putOffer,
+  deleteOffer,
   listBatches,
   getBatch,
   listReconciliations,

@@ -1,11 +1,14 @@
+import { shareOf } from "@inference/ledger/budget";
 import type { ReceiptRow } from "@inference/ledger/tables";
-import { usd } from "../http/money.ts";
+import type { NanoUsd } from "@inference/protocol/money";
+import { amounts, usd } from "../http/money.ts";
 import type { ReceiptDetail } from "../inference/receipt-detail.ts";
 
 /** A receipt as the API shows it, under OpenRouter's names where it has them. Unknown values are null. */
 export function toGenerationObject(receipt: ReceiptRow) {
   const detail = JSON.parse(receipt.detail) as Partial<ReceiptDetail>;
   const usage = detail.usage ?? null;
+  const offer = detail.offer ?? null;
   return {
     id: receipt.id,
     upstream_id: detail.upstreamId ?? null,
@@ -28,5 +31,16 @@ export function toGenerationObject(receipt: ReceiptRow) {
     native_tokens_completion: usage?.completionTokens ?? null,
     native_tokens_reasoning: usage?.reasoningTokens ?? null,
     native_tokens_cached: usage?.cacheReadTokens ?? null,
+    // An older version did not say so of a key's request.
+    served_by: detail.servedBy ?? (receipt.keyId === null ? null : "protocol"),
+    offer,
+    ...amounts({ rebate: offer === null ? 0 : rebateOf(receipt.chargeNanoUsd) }),
   };
+}
+
+const REBATE_PERCENT = 10;
+
+/** What the settlement gives back of a use that an agent served, rounded as there (`AgentSplit`). */
+function rebateOf(chargeNanoUsd: NanoUsd): NanoUsd {
+  return shareOf(chargeNanoUsd, REBATE_PERCENT, 100);
 }

@@ -132,6 +132,12 @@ const generation = z.strictObject({
   native_tokens_completion: count.nullable(),
   native_tokens_reasoning: count.nullable(),
   native_tokens_cached: count.nullable(),
+  served_by: z
+    .union([z.literal("protocol"), address])
+    .nullable()
+    .describe("`protocol`, or the agent whose allowance paid. Null: an identity spent its own capacity."),
+  offer: hash.nullable().describe("The hash of the agent's offer."),
+  ...amounts("rebate"),
 });
 
 export const generationAnswer = z.strictObject({

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type DocumentedRoute, expectedRoutes, prefixes, type Use } from "./documented.ts";
+import { type DocumentedRoute, expectedRoutes, prefixes, someAddress, type Use } from "./documented.ts";
 
 type Described = {
   tags: string[];
@@ -29,7 +29,7 @@ export async function readDocumentedRoutes(url: string): Promise<readonly Docume
 
 /** What is under Inference is there under both prefixes. */
 function pathsOf(path: string, { tags }: Described): string[] {
-  const filled = path.replace("/models/{id}", "/models/sim-small");
+  const filled = path.replace("/models/{id}", "/models/sim-small").replace(/\{(address|token)\}/, someAddress);
   return tags.includes("Inference") ? prefixes.map((prefix) => filled.replace(/^\/api\/v1/, prefix)) : [filled];
 }
 

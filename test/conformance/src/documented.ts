@@ -46,6 +46,9 @@ export const paidBodies: Readonly<Record<string, object>> = {
 
 export const prefixes = ["/api/v1", "/v1"] as const;
 
+/** Stands for addresses in paths: of an account or an agent that nobody has heard of. */
+export const someAddress = `0x${"5".repeat(40)}`;
+
 /** Routes that have to be there. Of the paths' parameters `{id}` of a key is filled in where it is used. */
 export const expectedRoutes: readonly DocumentedRoute[] = [
   ...prefixes.flatMap((prefix): DocumentedRoute[] => [
@@ -68,9 +71,12 @@ export const expectedRoutes: readonly DocumentedRoute[] = [
   { method: "DELETE", path: "/api/v1/keys/{id}", use: "personal" },
   { method: "GET", path: "/api/v1/key", use: "reader" },
   { method: "GET", path: "/api/v1/credits", use: "account" },
-  { method: "GET", path: "/api/v1/activations/{address}", use: "public" },
+  { method: "GET", path: `/api/v1/activations/${someAddress}`, use: "public" },
   { method: "GET", path: "/api/v1/generation", use: "reader" },
   { method: "GET", path: "/api/v1/activity", use: "reader" },
+  { method: "GET", path: `/api/v1/agents/${someAddress}/offer`, use: "public" },
+  { method: "PUT", path: `/api/v1/agents/${someAddress}/offer`, use: "signed" },
+  { method: "DELETE", path: `/api/v1/agents/${someAddress}/offer`, use: "signed" },
   { method: "GET", path: "/api/v1/batches", use: "public" },
   { method: "GET", path: "/api/v1/batches/{id}", use: "own" },
   { method: "GET", path: "/api/v1/reconciliations", use: "public" },
