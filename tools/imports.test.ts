@@ -18,6 +18,7 @@ const mayImport: Record<string, readonly string[]> = {
   "hosts/cloudflare": ["protocol", "ledger", "gateway", "chain"],
   keeper: ["protocol", "chain"],
   computer: ["protocol"],
+  sdk: ["protocol"],
   "test/devnet": ["protocol", "contracts"],
   "test/provider-simulator": [],
   "test/conformance": [],
@@ -44,6 +45,7 @@ const mayDepend: Record<string, readonly string[]> = {
   settler: ["viem"],
   keeper: ["viem", "zod"],
   computer: ["ox", "viem"],
+  sdk: ["viem"],
   "test/devnet": ["viem", "zod"],
   "test/conformance": [
     "@ai-sdk/openai",

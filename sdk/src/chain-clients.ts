@@ -1,0 +1,49 @@
+import { type Chain, createPublicClient, defineChain, http, type PublicClient, type Transport } from "viem";
+import type { Connection } from "./connection.ts";
+import { type DirectoryChain, readChain } from "./directory.ts";
+import { ClientError } from "./errors.ts";
+
+/** A chain as the client reaches it. */
+export type ChainClients = {
+  entry: DirectoryChain;
+  chain: Chain;
+  reader: PublicClient<Transport, Chain>;
+  /** Who chose the node, for the list of whom a check trusts. */
+  nodeOf: "the client" | "the gateway";
+};
+
+const made = new WeakMap<Connection, Map<number, Promise<ChainClients>>>();
+
+/** @param chainId Absent: the primary chain. Throws `ClientError` `no_node`, `wrong_chain`, `chain_unavailable`. */
+export async function chainClients(connection: Connection, chainId?: number): Promise<ChainClients> {
+  const entry = await readChain(connection, chainId);
+  const clients = made.get(connection) ?? new Map<number, Promise<ChainClients>>();
+  made.set(connection, clients);
+  const known = clients.get(entry.chain_id);
+  if (known !== undefined) return known;
+  const opened = makeClients(connection, entry);
+  clients.set(entry.chain_id, opened);
+  opened.catch(() => clients.delete(entry.chain_id));
+  return opened;
+}
+
+async function makeClients(connection: Connection, entry: DirectoryChain): Promise<ChainClients> {
+  const { chain_id: id, name, rpc_url: rpcUrl } = entry;
+  const own = connection.chains[id]?.transport;
+  if (own === undefined && rpcUrl === null) {
+    throw new ClientError("no_node", `The gateway names no node of chain ${id}. Name one of your own.`);
+  }
+  const transport = own ?? http(rpcUrl ?? "");
+  const chain = defineChain({
+    id,
+    name: name ?? `chain ${id}`,
+    nativeCurrency: { name: "Coin", symbol: "COIN", decimals: 18 },
+    rpcUrls: { default: { http: rpcUrl === null ? [] : [rpcUrl] } },
+  });
+  const reader = createPublicClient({ chain, transport, pollingInterval: connection.pollMs, cacheTime: 0 });
+  const actual = await reader.getChainId().catch((error: unknown) => {
+    throw new ClientError("chain_unavailable", `The node of chain ${id} does not answer.`, error);
+  });
+  if (actual !== id) throw new ClientError("wrong_chain", `The node of chain ${id} answers for chain ${actual}.`);
+  return { entry, chain, reader, nodeOf: own === undefined ? "the gateway" : "the client" };
+}

@@ -1,0 +1,55 @@
+import {
+  type ActivateOptions,
+  activate,
+  activateFrom,
+  type BridgeOptions,
+  bridge,
+  readActivations,
+  readStatus,
+} from "./activate.ts";
+import { type ConnectionOptions, connect } from "./connection.ts";
+import { readDirectory } from "./directory.ts";
+import { createKey, type KeyTerms, limitKey, listKeys, revokeKey, rollKey } from "./keys.ts";
+import { type MintOptions, mint } from "./mint.ts";
+import { resume } from "./resume.ts";
+import type { SendOptions, SignedTransaction } from "./send.ts";
+import {
+  type ActivityOptions,
+  batches,
+  readActivity,
+  readBatch,
+  readCredits,
+  readReceipt,
+  receipts,
+} from "./spending.ts";
+
+export type Client = ReturnType<typeof createClient>;
+
+/** All functions of this library with one connection. Import single functions and `connect` to bundle less. */
+export function createClient(options: ConnectionOptions) {
+  const connection = connect(options);
+  return {
+    connection,
+    mint: (options: MintOptions) => mint(connection, options),
+    activate: (options: ActivateOptions) => activate(connection, options),
+    activateFrom: (options: ActivateOptions & { chainId: number }) => activateFrom(connection, options),
+    bridge: (options: BridgeOptions) => bridge(connection, options),
+    resume: (signed: SignedTransaction, options?: SendOptions) => resume(connection, signed, options),
+    createKey: (terms?: KeyTerms) => createKey(connection, terms),
+    keys: {
+      list: () => listKeys(connection),
+      limit: (keyId: string, terms: Omit<KeyTerms, "name"> & { limit: string }) => limitKey(connection, keyId, terms),
+      roll: (keyId: string) => rollKey(connection, keyId),
+      revoke: (keyId: string) => revokeKey(connection, keyId),
+    },
+    credits: () => readCredits(connection),
+    activations: (address: `0x${string}`) => readActivations(connection, address),
+    activity: (options: Parameters<typeof readActivity>[1]) => readActivity(connection, options),
+    receipts: (options?: ActivityOptions) => receipts(connection, options),
+    receipt: (id: string) => readReceipt(connection, id),
+    batches: () => batches(connection),
+    batch: (id: number) => readBatch(connection, id),
+    contracts: () => readDirectory(connection),
+    status: () => readStatus(connection),
+  };
+}

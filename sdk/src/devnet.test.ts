@@ -1,0 +1,180 @@
+import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { type Devnet, startDevnet } from "@inference/devnet/devnet";
+import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
+import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
+import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
+import { privateKeyToAccount } from "viem/accounts";
+import { chainClients } from "./chain-clients.ts";
+import { contractOn, readChain } from "./directory.ts";
+import {
+  type Client,
+  ContractError,
+  createClient,
+  type Progress,
+  RefusedError,
+  type SignedTransaction,
+} from "./index.ts";
+
+/** The library against three chains and a gateway. */
+const folder = deployedFolder();
+const DOLLAR = 1_000_000n;
+let devnet: Devnet;
+
+before(async () => {
+  devnet = await startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } });
+});
+after(async () => {
+  await devnet?.stop();
+  folder.remove();
+});
+
+function clientOf(wallet: number): Client {
+  const account = privateKeyToAccount(devnet.ready.wallets[wallet]?.privateKey ?? "0x");
+  return createClient({ gateway: devnet.ready.gatewayUrl, account, pollMs: 50 });
+}
+
+test("the program of the README runs as it is printed", { timeout: 60_000 }, async () => {
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const [, program = ""] = /```js\n([\s\S]*?)```/.exec(readme) ?? [];
+  const { privateKey = "" } = devnet.ready.wallets[1] ?? {};
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], {
+    cwd: fileURLToPath(new URL("..", import.meta.url)),
+    env: { PATH: process.env.PATH, GATEWAY_URL: devnet.ready.gatewayUrl, PRIVATE_KEY: privateKey },
+  });
+  equal(stdout, "$5 for ik_...\n");
+  match(stderr, /mint signed\nmint sent\nmint confirmed\nactivate signed\nactivate sent\nactivate confirmed\n/);
+  match(stderr, /activate final\n(activate waiting\n)*activate credited\n/);
+});
+
+for (const [chainId, pay] of [
+  [31_337, "permit"],
+  [31_337, "approve"],
+  [31_338, undefined],
+  [31_339, undefined],
+] as const) {
+  test(`dollars of chain ${chainId} become balance, paid by ${pay ?? "either"}`, { timeout: 60_000 }, async () => {
+    const client = clientOf(2);
+    const before = (await client.credits()).total_credits_nano_usd;
+    const told: Progress[] = [];
+    const onProgress = (progress: Progress) => void told.push(progress);
+    await client.mint({ amountToken: 2n * DOLLAR, chainId, onProgress, ...(pay === undefined ? {} : { pay }) });
+    await client.activateFrom({ amountToken: 2n * DOLLAR, chainId, onProgress });
+    const { total_credits_nano_usd: total } = await client.credits();
+    equal(total, before + 2_000_000_000);
+    const stages = told.filter(({ stage }) => stage !== "waiting").map(({ step, stage }) => `${step} ${stage}`);
+    const step = chainId === 31_337 ? "activate" : "activateFrom";
+    const ends = [`${step} signed`, `${step} sent`, `${step} confirmed`, `${step} final`, `${step} credited`];
+    deepEqual(stages.slice(-5), ends);
+    if (pay !== undefined) equal(stages.includes("approve signed"), pay === "approve");
+    equal(await tokensOf(client, chainId), 0n);
+  });
+}
+
+for (const at of ["signed", "sent", "confirmed"] as const) {
+  test(`interrupted when it is ${at}, a step goes on and nothing is paid twice`, { timeout: 60_000 }, async () => {
+    const client = clientOf(3);
+    const before = { credits: await client.credits(), dollars: await dollarsOf(client) };
+    const interruption = new Error("the process dies here");
+    let kept: SignedTransaction | undefined;
+    const dieAt = (progress: Progress) => {
+      if (progress.stage === "signed") kept = progress;
+      if (progress.stage === at) throw interruption;
+    };
+    const goOn = async () => {
+      ok(kept);
+      const { hash } = kept;
+      equal((await clientOf(3).resume(kept)).hash, hash);
+      // Again is harmless.
+      equal((await clientOf(3).resume(kept)).hash, hash);
+    };
+    await rejects(client.mint({ amountToken: DOLLAR, onProgress: dieAt }), interruption);
+    await goOn();
+    equal(await dollarsOf(client), before.dollars - DOLLAR);
+    equal(await tokensOf(client, 31_337), DOLLAR);
+    await rejects(client.activate({ amountToken: DOLLAR, onProgress: dieAt }), interruption);
+    await goOn();
+    const { total_credits_nano_usd: total } = await client.credits();
+    equal(total, before.credits.total_credits_nano_usd + 1_000_000_000);
+    equal(await tokensOf(client, 31_337), 0n);
+  });
+}
+
+test("a transaction that would fail is not sent, and its error is named, inherited ones too", async () => {
+  const client = clientOf(4);
+  const isNamed = (name: string) => (error: unknown) => error instanceof ContractError && error.errorName === name;
+  await rejects(client.activate({ amountToken: DOLLAR }), isNamed("ERC20InsufficientBalance"));
+  await rejects(client.activate({ amountToken: 0n }), isNamed("ZeroAmount"));
+  await rejects(client.activateFrom({ amountToken: DOLLAR, chainId: 31_338 }), isNamed("ERC20InsufficientBalance"));
+  const aborted = AbortSignal.abort(new Error("enough"));
+  await client.mint({ amountToken: DOLLAR });
+  await rejects(client.activate({ amountToken: DOLLAR, signal: aborted }), /enough/);
+});
+
+test("tokens move to another chain", { timeout: 60_000 }, async () => {
+  const client = clientOf(4);
+  await client.mint({ amountToken: 3n * DOLLAR });
+  await client.bridge({ amountToken: 3n * DOLLAR, fromChainId: 31_337, toChainId: 31_339 });
+  while ((await tokensOf(client, 31_339)) !== 3n * DOLLAR) await new Promise((resolve) => setTimeout(resolve, 50));
+});
+
+test("a key is made, found, raised, given another secret and revoked", async () => {
+  const client = clientOf(2);
+  const { key, data } = await client.createKey({ name: "büro & co", limit: "1.50", limit_reset: "monthly" });
+  deepEqual([data.name, data.limit, data.limit_reset], ["büro & co", 1.5, "monthly"]);
+  deepEqual(
+    (await client.keys.list()).find(({ id }) => id === data.id),
+    data,
+  );
+  equal((await client.keys.limit(data.id, { limit: "4" })).limit, 4);
+  const rolled = await client.keys.roll(data.id);
+  notEqual(rolled.key, key);
+  const asKey = (apiKey: string) => createClient({ gateway: devnet.ready.gatewayUrl, apiKey });
+  await rejects(asKey(key).credits(), { name: "RefusedError", code: "invalid_api_key", status: 401 });
+  equal((await asKey(rolled.key).credits()).available_nano_usd, (await client.credits()).available_nano_usd);
+  await client.keys.revoke(data.id);
+  await rejects(asKey(rolled.key).credits(), RefusedError);
+  await rejects(client.keys.limit(data.id, { limit: "4" }), { code: "not_found" });
+});
+
+test("what a request cost is in its receipt, in the activity and in the balance", async () => {
+  const client = clientOf(2);
+  const before = await client.credits();
+  const { key } = await client.createKey();
+  const answer = await fetch(`${devnet.ready.gatewayUrl}/api/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: "sim-small", max_tokens: 9, messages: [{ role: "user", content: "Hello" }] }),
+  });
+  equal(answer.status, 200, await answer.clone().text());
+  const receipt = await client.receipt(answer.headers.get("x-request-id") ?? "");
+  ok(receipt.charge_nano_usd > 0);
+  const { total_usage_nano_usd: used } = await client.credits();
+  equal(used, before.total_usage_nano_usd + receipt.charge_nano_usd);
+  const totals = await client.activity({ groupBy: ["day"] });
+  equal(
+    totals.reduce((sum, { usage_nano_usd: usage }) => sum + usage, 0),
+    used,
+  );
+  const { value: latest } = await client.receipts().next();
+  const { settlement: _, ...listed } = receipt;
+  deepEqual(latest, listed);
+});
+
+async function tokensOf({ connection }: Client, chainId: number): Promise<bigint> {
+  const { reader, entry } = await chainClients(connection, chainId);
+  const address = contractOn(connection, entry, "inferenceToken");
+  const args = [connection.account?.address ?? "0x"] as const;
+  return reader.readContract({ address, abi: inferenceTokenAbi, functionName: "balanceOf", args });
+}
+
+async function dollarsOf({ connection }: Client): Promise<bigint> {
+  const { reader } = await chainClients(connection);
+  const address = contractOn(connection, await readChain(connection), "stablecoin");
+  const args = [connection.account?.address ?? "0x"] as const;
+  return reader.readContract({ address, abi: stablecoinAbi, functionName: "balanceOf", args });
+}

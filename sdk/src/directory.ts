@@ -1,0 +1,42 @@
+import type { contractsAnswer } from "@inference/protocol/wire/answers";
+import type * as z from "zod";
+import type { Connection } from "./connection.ts";
+import { ClientError } from "./errors.ts";
+import { request } from "./request.ts";
+
+/** The chains, their contracts, and the ABIs, as the gateway tells them. */
+export type Directory = z.infer<typeof contractsAnswer>["data"];
+export type DirectoryChain = Directory["chains"][number];
+
+const read = new WeakMap<Connection, Promise<Directory>>();
+
+export function readDirectory(connection: Connection): Promise<Directory> {
+  const known = read.get(connection);
+  if (known !== undefined) return known;
+  const made = request<{ data: Directory }>(connection, "/api/v1/contracts").then(({ data }) => data);
+  read.set(connection, made);
+  made.catch(() => read.delete(connection));
+  return made;
+}
+
+/** @param chainId Absent: the primary chain. Throws `ClientError` `unknown_chain`. */
+export async function readChain(connection: Connection, chainId?: number): Promise<DirectoryChain> {
+  const { chains } = await readDirectory(connection);
+  const found = chains.find((chain) => (chainId === undefined ? chain.role === "primary" : chain.chain_id === chainId));
+  if (found !== undefined) return found;
+  const known = chains.map(({ chain_id: id }) => id).join(", ");
+  throw new ClientError("unknown_chain", `The gateway knows no chain ${chainId}. It knows ${known}.`);
+}
+
+/** The address of a contract: the client's own if it names one, else the gateway's. */
+export function contractOn(connection: Connection, chain: DirectoryChain, name: string): `0x${string}` {
+  const own = connection.chains[chain.chain_id]?.contracts?.[name];
+  const address = own ?? (chain.contracts as Readonly<Record<string, string | undefined>>)[name];
+  if (address !== undefined) return address as `0x${string}`;
+  throw new ClientError("unknown_chain", `The gateway names no ${name} on chain ${chain.chain_id}.`);
+}
+
+/** Whether the client itself says where the contract is. */
+export function isPinned(connection: Connection, chainId: number, name: string): boolean {
+  return connection.chains[chainId]?.contracts?.[name] !== undefined;
+}

@@ -1,0 +1,74 @@
+import type { ErrorBody, ErrorCode, ErrorMetadata } from "@inference/protocol/errors";
+
+/** The gateway refused a request, with one of its codes. */
+export class RefusedError extends Error {
+  override name = "RefusedError";
+  readonly code: ErrorCode;
+  readonly status: number;
+  /** The field of the request that it is about. */
+  readonly param: string | null;
+  /** Numbers for programs: what was needed, what is left, when it resets. */
+  readonly metadata: ErrorMetadata;
+  /** Whether the same request may succeed within seconds. */
+  readonly isRetryable: boolean;
+
+  constructor({ error }: ErrorBody, { status, headers }: Pick<Response, "status" | "headers">) {
+    super(error.message);
+    this.code = error.code;
+    this.status = status;
+    this.param = error.param;
+    this.metadata = error.metadata ?? {};
+    this.isRetryable = headers.get("x-should-retry") === "true";
+  }
+}
+
+/** A contract refuses a transaction. It was not sent, or it was sent and reverted: `hash` is its hash then. */
+export class ContractError extends Error {
+  override name = "ContractError";
+  /** The contract's error, such as `ERC20InsufficientBalance`; null if it is not known. */
+  readonly errorName: string | null;
+  readonly args: readonly unknown[];
+  readonly hash: `0x${string}` | null;
+
+  constructor(
+    message: string,
+    about: { errorName?: string | null; args?: readonly unknown[]; hash?: `0x${string}`; cause?: unknown } = {},
+  ) {
+    super(message, { cause: about.cause });
+    this.errorName = about.errorName ?? null;
+    this.args = about.args ?? [];
+    this.hash = about.hash ?? null;
+  }
+}
+
+/**
+ * Something outside the gateway's and the contracts' rules.
+ *
+ * - `unreachable`: no answer, or none that the gateway gives
+ * - `no_account`: the call needs an account that can sign, and the client has none
+ * - `no_credential`: the call needs an API key or an account, and the client has neither
+ * - `unknown_chain`: the gateway names no such chain, or no contract of that name on it
+ * - `no_node`: neither the client nor the gateway names a node of the chain
+ * - `wrong_chain`: the node answers for another chain
+ * - `chain_unavailable`: the node does not answer, or refuses
+ * - `lost_transaction`: a transaction was sent and is no longer known
+ */
+export class ClientError extends Error {
+  override name = "ClientError";
+  readonly code: ClientErrorCode;
+
+  constructor(code: ClientErrorCode, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}
+
+export type ClientErrorCode =
+  | "unreachable"
+  | "no_account"
+  | "no_credential"
+  | "unknown_chain"
+  | "no_node"
+  | "wrong_chain"
+  | "chain_unavailable"
+  | "lost_transaction";

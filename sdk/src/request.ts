@@ -1,0 +1,61 @@
+import type { ErrorBody } from "@inference/protocol/errors";
+import type { Connection } from "./connection.ts";
+import { ClientError, RefusedError } from "./errors.ts";
+
+export type RequestOptions = {
+  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Undefined values are left out. */
+  query?: Readonly<Record<string, string | number | undefined>>;
+  body?: unknown;
+  /** An API key or a session's token. */
+  bearer?: string | undefined;
+  signal?: AbortSignal | undefined;
+};
+
+/** The JSON of an answer. Throws `RefusedError` for the gateway's errors, `ClientError` `unreachable` for all others. */
+export async function request<T>(connection: Connection, path: string, options: RequestOptions = {}): Promise<T> {
+  const { method = "GET", query = {}, body, bearer, signal } = options;
+  const url = new URL(connection.gateway + path);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  const headers = new Headers({ accept: "application/json" });
+  if (bearer !== undefined) headers.set("authorization", `Bearer ${bearer}`);
+  if (body !== undefined) headers.set("content-type", "application/json");
+  const init: RequestInit = { method, headers, redirect: "error" };
+  if (body !== undefined) init.body = JSON.stringify(body);
+  if (signal !== undefined) init.signal = signal;
+  const { response, text } = await answerOf(connection, url, init);
+  const value = parse(text);
+  if (response.ok && value !== undefined) return value as T;
+  if (!response.ok && isErrorBody(value)) throw new RefusedError(value, response);
+  const message = `${url.origin}${url.pathname} answered ${response.status}, and not as a gateway does.`;
+  throw new ClientError("unreachable", message);
+}
+
+async function answerOf(
+  { fetch }: Connection,
+  url: URL,
+  init: RequestInit,
+): Promise<{ response: Response; text: string }> {
+  try {
+    const response = await fetch(url.href, init);
+    return { response, text: await response.text() };
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ClientError("unreachable", `${url.origin} does not answer. Check the gateway's URL.`, error);
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function isErrorBody(value: unknown): value is ErrorBody {
+  const { error } = (value ?? {}) as { error?: { code?: unknown; message?: unknown } };
+  return typeof error?.code === "string" && typeof error.message === "string";
+}

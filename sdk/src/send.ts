@@ -1,0 +1,162 @@
+import {
+  type Abi,
+  BaseError,
+  createWalletClient,
+  custom,
+  decodeErrorResult,
+  type Hash,
+  type Hex,
+  keccak256,
+  type LocalAccount,
+  type TransactionReceipt,
+} from "viem";
+import { type ChainClients, chainClients } from "./chain-clients.ts";
+import type { Connection } from "./connection.ts";
+import { ClientError, ContractError } from "./errors.ts";
+import { pause } from "./pause.ts";
+import type { OnProgress, Step } from "./progress.ts";
+
+/** A call of a contract that costs gas. */
+export type ContractCall = {
+  to: `0x${string}`;
+  data: Hex;
+  /** In wei. */
+  value?: bigint;
+  /** Decodes its errors, those of the contracts that it calls included. */
+  abi: Abi;
+};
+
+export type SendOptions = { onProgress?: OnProgress | undefined; signal?: AbortSignal | undefined };
+
+/** A transaction that was signed. Sending it again is harmless: a chain takes it once. */
+export type SignedTransaction = { step: Step; chainId: number; hash: Hash; serialized: Hex };
+
+/**
+ * Simulates, signs and sends a transaction, and waits until it is in a block. Tells `signed` with the whole transaction
+ * before it is sent: who keeps that can go on with `resume` after any interruption and never pays twice. Throws
+ * `ContractError` with the contract's error, decoded.
+ */
+export async function sendCall(
+  connection: Connection,
+  { chainId, step, call }: { chainId: number; step: Step; call: ContractCall },
+  options: SendOptions = {},
+): Promise<{ hash: Hash; receipt: TransactionReceipt }> {
+  const account = requireAccount(connection);
+  const clients = await chainClients(connection, chainId);
+  const { chain, reader } = clients;
+  await simulate(clients, account, call);
+  const writer = createWalletClient({ account, chain, transport: custom(reader) });
+  const { to, data, value = 0n } = call;
+  const prepared = await writer.prepareTransactionRequest({ to, data, value });
+  const serialized = await writer.signTransaction(prepared as Parameters<typeof writer.signTransaction>[0]);
+  const signed = { step, chainId, hash: keccak256(serialized), serialized };
+  options.onProgress?.({ stage: "signed", ...signed });
+  return sendSigned(connection, signed, options);
+}
+
+/** Sends a signed transaction, again if need be, and waits until it is in a block. */
+export async function sendSigned(
+  connection: Connection,
+  { step, chainId, hash, serialized }: SignedTransaction,
+  { onProgress, signal }: SendOptions = {},
+): Promise<{ hash: Hash; receipt: TransactionReceipt }> {
+  const { reader } = await chainClients(connection, chainId);
+  const known = await reader.getTransaction({ hash }).catch(() => null);
+  if (known === null) {
+    await reader.sendRawTransaction({ serializedTransaction: serialized }).catch(async (error: unknown) => {
+      // Another attempt may have been faster.
+      if ((await reader.getTransaction({ hash }).catch(() => null)) !== null) return;
+      throw new ContractError(`Chain ${chainId} refuses the transaction: ${shortOf(error)}`, { cause: error });
+    });
+  }
+  onProgress?.({ stage: "sent", step, chainId, hash });
+  const receipt = await receiptOf(connection, { chainId, hash, signal });
+  if (receipt.status !== "success") {
+    throw new ContractError(`The transaction ${hash} on chain ${chainId} reverted. Only its gas was paid.`, { hash });
+  }
+  onProgress?.({ stage: "confirmed", step, chainId, hash, block: receipt.blockNumber });
+  return { hash, receipt };
+}
+
+/** Waits until the block of a transaction is final, and returns its receipt there. */
+export async function untilFinal(
+  connection: Connection,
+  { chainId, hash, step }: { chainId: number; hash: Hash; step: Step },
+  { onProgress, signal }: SendOptions = {},
+): Promise<TransactionReceipt> {
+  const { reader } = await chainClients(connection, chainId);
+  for (;;) {
+    const final = await reader.getBlock({ blockTag: "finalized" });
+    const receipt = await reader.getTransactionReceipt({ hash }).catch(() => null);
+    if (receipt !== null && receipt.blockNumber <= final.number) {
+      onProgress?.({ stage: "final", step, chainId, hash, block: receipt.blockNumber });
+      return receipt;
+    }
+    await pause(connection.pollMs, signal);
+  }
+}
+
+/** Polls of a node that no longer knows a transaction, until it counts as lost. */
+const MAX_UNKNOWN = 30;
+
+async function receiptOf(
+  connection: Connection,
+  { chainId, hash, signal }: { chainId: number; hash: Hash; signal: AbortSignal | undefined },
+): Promise<TransactionReceipt> {
+  const { reader } = await chainClients(connection, chainId);
+  for (let unknown = 0; ; ) {
+    const receipt = await reader.getTransactionReceipt({ hash }).catch(() => null);
+    if (receipt !== null) return receipt;
+    unknown = (await reader.getTransaction({ hash }).catch(() => null)) === null ? unknown + 1 : 0;
+    if (unknown > MAX_UNKNOWN) {
+      const message = `Chain ${chainId} no longer knows the transaction ${hash}. Send it again, or check its nonce.`;
+      throw new ClientError("lost_transaction", message);
+    }
+    await pause(connection.pollMs, signal);
+  }
+}
+
+export function requireAccount({ account }: Connection): LocalAccount {
+  if (account !== null) return account;
+  throw new ClientError("no_account", "This needs an account that signs. Give the client one.");
+}
+
+async function simulate({ reader, entry }: ChainClients, account: LocalAccount, call: ContractCall): Promise<void> {
+  const { to, data, value = 0n, abi } = call;
+  try {
+    await reader.call({ account: account.address, to, data, value });
+  } catch (error) {
+    throw decoded(error, abi, entry.chain_id);
+  }
+}
+
+function decoded(error: unknown, abi: Abi, chainId: number): ContractError {
+  const data = revertDataOf(error);
+  if (data === undefined) {
+    return new ContractError(`Chain ${chainId} would refuse the transaction: ${shortOf(error)}`, { cause: error });
+  }
+  try {
+    const { errorName, args = [] } = decodeErrorResult({ abi, data });
+    const message = `The contract would refuse: ${errorName}(${args.map(String).join(", ")}). Nothing was sent.`;
+    return new ContractError(message, { errorName, args, cause: error });
+  } catch {
+    return new ContractError(`The contract would refuse, with ${data}. Nothing was sent.`, { cause: error });
+  }
+}
+
+function revertDataOf(error: unknown): Hex | undefined {
+  let data: Hex | undefined;
+  if (error instanceof BaseError) {
+    error.walk((each) => {
+      const found = (each as { data?: unknown }).data;
+      const inner = typeof found === "object" && found !== null ? (found as { data?: unknown }).data : found;
+      if (typeof inner === "string" && /^0x[0-9a-f]{8,}$/i.test(inner)) data = inner as Hex;
+      return false;
+    });
+  }
+  return data;
+}
+
+function shortOf(error: unknown): string {
+  return error instanceof BaseError ? error.shortMessage : String(error);
+}

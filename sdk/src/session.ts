@@ -1,0 +1,65 @@
+import { formatSiweMessage } from "@inference/protocol/siwe";
+import { generateSiweNonce } from "viem/siwe";
+import type { Connection } from "./connection.ts";
+import { readChain } from "./directory.ts";
+import { ClientError, RefusedError } from "./errors.ts";
+import { type RequestOptions, request } from "./request.ts";
+
+const open = new WeakMap<Connection, Promise<string>>();
+
+/** Signs in, once for a connection: every signature is of one new message. The session lasts a day. */
+export function signIn(connection: Connection): Promise<string> {
+  const known = open.get(connection);
+  if (known !== undefined) return known;
+  const session = openSession(connection);
+  open.set(connection, session);
+  session.catch(() => open.delete(connection));
+  return session;
+}
+
+async function openSession(connection: Connection): Promise<string> {
+  const { account, gateway } = connection;
+  if (account === null) throw new ClientError("no_credential", "Give the client an API key, or an account that signs.");
+  const { chain_id: chainId } = await readChain(connection);
+  const message = formatSiweMessage({
+    domain: new URL(gateway).host,
+    address: account.address,
+    uri: gateway,
+    version: "1",
+    chainId,
+    nonce: generateSiweNonce(),
+    issuedAt: Date.now(),
+    resources: [],
+  });
+  const body = { message, signature: await account.signMessage({ message }) };
+  return (await request<{ token: string }>(connection, "/auth", { method: "POST", body })).token;
+}
+
+/** A request with a session of the account. A session that has ended is opened again, once. */
+export async function requestAsOwner<T>(
+  connection: Connection,
+  path: string,
+  options: Omit<RequestOptions, "bearer"> = {},
+): Promise<T> {
+  try {
+    return await request(connection, path, { ...options, bearer: await signIn(connection) });
+  } catch (error) {
+    const isOver =
+      error instanceof RefusedError && (error.code === "session_expired" || error.code === "invalid_session");
+    if (!isOver) throw error;
+    open.delete(connection);
+    return request(connection, path, { ...options, bearer: await signIn(connection) });
+  }
+}
+
+/** A request with the API key, or without one with a session. */
+export function requestAsReader<T>(
+  connection: Connection,
+  path: string,
+  options: Omit<RequestOptions, "bearer"> = {},
+): Promise<T> {
+  const { apiKey } = connection;
+  return apiKey === null
+    ? requestAsOwner(connection, path, options)
+    : request(connection, path, { ...options, bearer: apiKey });
+}
