@@ -9,7 +9,7 @@ const chain = chainPartition(1);
 const day = "2027-06-15";
 const journal = journalPartition(day);
 const first = { batch: 1, openedAt: noon };
-const many = { maxUses: 100, maxAccounts: 100 };
+const many = { maxUses: 100, maxEntries: 100, maxServes: 50 };
 const range = { firstUse: "r1", lastUse: "r2" };
 const built = { type: "buildBatch", root: "0xroot", uses: 2, amountNanoUsd: 42, ...first, ...range } as const;
 
@@ -49,14 +49,27 @@ test("the oldest uses that wait go into a batch, and again only those", () => {
   );
 });
 
-test("a batch has no more accounts than it may; the uses of the others wait", () => {
+test("a batch has no more entries and serves than it may; the other uses wait", () => {
+  const serves = makeJournal([["r1", "a", 1]]);
+  for (const [id, account, server] of [
+    ["r2", "a", "0xa1"],
+    ["r3", "b", "0xa2"],
+    ["r4", "b", "protocol"],
+    ["r5", "a", "0xa1"],
+  ] as const) {
+    const use = { id, account, chargeNanoUsd: 1, admittedAt: noon, server };
+    serves.apply(journal, { type: "journal", ...use, ...(server === "protocol" ? {} : { offer: "0x0f" }) });
+  }
+  assert.deepEqual(gather(serves, { maxServes: 1 }), ["r1", "r2", "r4", "r5"]);
+  assert.deepEqual(gather(serves, { batch: 2, openedAt: noon + 1 }), ["r3"]);
+
   const host = makeJournal([
     ["r1", "a", 1],
     ["r2", "b", 1],
     ["r3", "c", 1],
     ["r4", "a", 1],
   ]);
-  assert.deepEqual(gather(host, { maxAccounts: 2 }), ["r1", "r2", "r4"]);
+  assert.deepEqual(gather(host, { maxEntries: 2 }), ["r1", "r2", "r4"]);
   assert.deepEqual(gather(host, { batch: 2, openedAt: noon + 1 }), ["r3"]);
 });
 
@@ -72,13 +85,13 @@ test("a use that comes after later ones were gathered goes into the next batch; 
   assert.deepEqual(gather(host, { batch: 2, openedAt: noon + 1 }), ["r3"]);
 });
 
-test("returned uses wait again, but for those of an account that the contract refuses", () => {
+test("returned uses wait again, but for those that the contract refuses", () => {
   const host = makeJournal([
     ["r1", "a", 1],
     ["r2", "b", 1],
   ]);
   assert.deepEqual(gather(host), ["r1", "r2"]);
-  const back = { type: "returnUses", ...first, setAside: ["a"] } as const;
+  const back = { type: "returnUses", ...first, setAside: { ids: ["r1"], reason: "credit" } } as const;
   assert.equal(host.apply(journal, back).status, "returned");
   assert.equal(host.alerts.length, 1);
   assert.equal(gather(host), "late", "a request for uses that arrives after they were returned takes none");
@@ -89,7 +102,7 @@ test("returned uses wait again, but for those of an account that the contract re
 
 test("a batch that returns uses before its request for them has arrived gets none", () => {
   const host = makeJournal([["r1", "a", 1]]);
-  host.apply(journal, { type: "returnUses", ...first, setAside: [] });
+  host.apply(journal, { type: "returnUses", ...first, setAside: null });
   assert.equal(gather(host), "late");
   assert.deepEqual(gather(host, { openedAt: noon + 1 }), ["r1"]);
 });

@@ -128,16 +128,17 @@ export type Commands = {
   };
   /**
    * Journal: the uses that wait, the oldest first, go into a batch. The same batch is answered with the same uses until
-   * they are returned. Reads at most `maxUses` waiting uses, and takes those of the first `maxAccounts` accounts.
+   * they are returned. Reads at most `maxUses` waiting uses, and takes those of the first
+   * `maxEntries` pairs of an account and a server, of which `maxServes` are with an agent.
    */
   gatherUses: {
-    command: { type: "gatherUses"; maxUses: number; maxAccounts: number } & BatchName;
+    command: { type: "gatherUses"; maxUses: number; maxEntries: number; maxServes: number } & BatchName;
     /** `late`: this batch has returned its uses, or one that was opened later took some; which was opened then. */
     reply: { status: "gathered"; uses: readonly UseRow[] } | { status: "late"; openedAt: number };
   };
-  /** Journal: a batch was rejected. Its uses wait again, but for those of accounts that the contract refuses. */
+  /** Journal: a batch was rejected. Its uses wait again, but for those that the contract refuses. */
   returnUses: {
-    command: { type: "returnUses"; setAside: readonly string[] } & BatchName;
+    command: { type: "returnUses"; setAside: { ids: readonly string[]; reason: string } | null } & BatchName;
     reply: { status: "returned" };
   };
   /**

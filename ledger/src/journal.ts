@@ -42,7 +42,7 @@ export function journal(draft: Draft, command: CommandOf<"journal">): ReplyOf<Co
 export function gatherUses(
   draft: Draft,
   rows: ReadRows,
-  { batch, openedAt, maxUses, maxAccounts }: CommandOf<"gatherUses">,
+  { batch, openedAt, maxUses, maxEntries, maxServes }: CommandOf<"gatherUses">,
 ): ReplyOf<CommandOf<"gatherUses">> {
   const gathering = gatheringOf(draft) ?? nothingGathered;
   if (gathering.openedAt >= openedAt) {
@@ -58,12 +58,18 @@ export function gatherUses(
     else if (waiting.length === 0) gatheredTo = use.id;
     if (waiting.length === maxUses) break;
   }
-  const accounts = new Set<string>();
-  for (const { account } of waiting) if (accounts.size < maxAccounts) accounts.add(account);
-  const uses = waiting.filter(({ account }) => accounts.has(account)).map((use) => ({ ...use, batch }));
+  const entries = new Set<string>();
+  let serves = 0;
+  for (const use of waiting) {
+    const isServe = use.offer !== null;
+    if (entries.has(entryOf(use)) || entries.size === maxEntries || (isServe && serves === maxServes)) continue;
+    entries.add(entryOf(use));
+    if (isServe) serves += 1;
+  }
+  const uses = waiting.filter((use) => entries.has(entryOf(use))).map((use) => ({ ...use, batch }));
   for (const use of uses) draft.put("use", use);
   // Up to the first that still waits.
-  const firstLeft = waiting.findIndex(({ account }) => !accounts.has(account));
+  const firstLeft = waiting.findIndex((use) => !entries.has(entryOf(use)));
   gatheredTo = waiting[(firstLeft === -1 ? waiting.length : firstLeft) - 1]?.id ?? gatheredTo;
   const range = { firstUse: uses[0]?.id ?? null, lastUse: uses.at(-1)?.id ?? null };
   draft.put("gathering", { id: "gathering", gatheredTo, batch, openedAt, ...range });
@@ -82,11 +88,12 @@ export function returnUses(
     draft.put("gathering", { ...nothingGathered, gatheredTo: gathering.gatheredTo, openedAt });
     return { status: "returned" };
   }
-  const refused = new Set(setAside);
+  const refused = new Set(setAside?.ids);
   for (const use of usesOf(rows, gathering)) {
-    const isRefused = refused.has(use.account);
-    if (isRefused) draft.alert(`use ${use.id} of ${use.account} is refused on chain, and is not posted`);
-    draft.put("use", { ...use, batch: isRefused ? NOT_POSTED : null, setAside: isRefused ? "credit" : null });
+    const reason = refused.has(use.id) ? (setAside?.reason ?? "") : null;
+    if (reason !== null)
+      draft.alert(`use ${use.id} of ${use.account} is refused on chain (${reason}), and is not posted`);
+    draft.put("use", { ...use, batch: reason === null ? null : NOT_POSTED, setAside: reason });
   }
   const { firstUse } = gathering;
   const gatheredTo = firstUse === null || firstUse > gathering.gatheredTo ? gathering.gatheredTo : before(firstUse);
@@ -141,6 +148,11 @@ const nothingGathered: GatheringRow = {
   lastUse: null,
 };
 const ROWS_A_PAGE = 500;
+
+/** The uses of an account that one server served are one entry of a batch. */
+function entryOf({ account, server, offer }: UseRow): string {
+  return offer === null ? account : `${account} ${server}`;
+}
 
 /** What cost nothing is not posted. */
 function isWaiting({ batch, chargeNanoUsd }: UseRow): boolean {

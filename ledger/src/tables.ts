@@ -156,8 +156,8 @@ export type UseRow = {
   /** The hash of the agent's offer; null if the protocol's account served it. */
   offer: string | null;
   /**
-   * Why no batch posts it: its account has too little credit on chain, or the books were rebuilt and may have posted it
-   * before. Null also where an older version set it aside.
+   * Why no batch posts it: the settler's reason, or `rebuilt` if lost books may have posted it. Null also where an older
+   * version set it aside.
    */
   setAside: string | null;
 };

@@ -21,8 +21,9 @@ export type SettlerLimits = {
   intervalMs: number;
   /** Uses in a batch. Building it keeps the process busy for 0.1 ms a use. */
   maxUses: number;
-  /** Accounts in a batch: the contract takes no more entries. */
-  maxAccounts: number;
+  /** Entries in a batch, and serves among them: the contract takes no more. */
+  maxEntries: number;
+  maxServes: number;
   /** After this time a transaction in no block is replaced by one with a higher fee. */
   stuckAfterMs: number;
   /** Never paid for a unit of gas. */

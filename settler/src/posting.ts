@@ -7,6 +7,7 @@ import { type Hex, keccak256 } from "viem";
 import { type BatchContent, contentOf } from "./batch-content.ts";
 import { type Desk, nameOf, next, type Step } from "./desk.ts";
 import { raisedFees } from "./raised-fees.ts";
+import { expiredUses, refusedUses, type SetAside } from "./refused-uses.ts";
 import { type Fees, type Revert, settleCall } from "./settlement-contract.ts";
 
 /** The steps of one batch, from its opening until it is in a final block or dropped. */
@@ -14,7 +15,7 @@ export type Posting = {
   build(batch: BatchView): Promise<Step>;
   sendFirst(batch: BatchView, heads: Heads): Promise<Step>;
   follow(batch: BatchView, heads: Heads): Promise<Step>;
-  drop(batch: BatchView, setAside: readonly string[]): Promise<Step>;
+  drop(batch: BatchView, setAside: SetAside | null): Promise<Step>;
 };
 
 /** The contract takes yesterday's batches for six hours; the last minutes are left for a transaction to get in. */
@@ -26,13 +27,14 @@ export function makePosting(desk: Desk): Posting {
   async function build(batch: BatchView): Promise<Step> {
     const name = nameOf(batch);
     const { maxUses } = desk;
-    const { maxAccounts } = limits;
-    const reply = await run({ type: "gatherUses", ...name, maxUses, maxAccounts }, journalPartition(batch.journal));
+    const { maxEntries, maxServes } = limits;
+    const gather = { type: "gatherUses", ...name, maxUses, maxEntries, maxServes } as const;
+    const reply = await run(gather, journalPartition(batch.journal));
     if (reply.status === "late") desk.lastOpenedAt = Math.max(desk.lastOpenedAt, reply.openedAt);
     const uses = reply.status === "gathered" ? reply.uses : [];
     const [first, final] = [uses[0], uses.at(-1)];
-    if (first === undefined || final === undefined) return reject(batch, []);
-    const { root, amountNanoUsd, entries } = contentOf(settlement, batch.batch, uses);
+    if (first === undefined || final === undefined) return reject(batch, null);
+    const { root, amountNanoUsd, digest: entries } = contentOf(settlement, batch.batch, uses);
     const range = { firstUse: first.id, lastUse: final.id };
     await run({ type: "buildBatch", ...name, root, uses: uses.length, amountNanoUsd, entries, ...range });
     return next;
@@ -43,15 +45,17 @@ export function makePosting(desk: Desk): Posting {
     if (content === undefined)
       return halted(`the journal of ${batch.journal} does not have what batch ${batch.batch} was built of`);
     for (const day of payingDays(batch, heads)) {
+      const expired = expiredUses(content, day);
+      if (expired !== undefined) return reject(batch, expired);
       const call = settleCall(batch.batch, day, content);
       const revert = await contract.simulate(call, "latest");
       if (revert === undefined) return signFirst(batch, { call, day }, heads);
-      if (revert.name !== "CeilingReached") return refused(batch, revert, call, heads);
+      if (revert.name !== "CeilingReached") return refused(batch, revert, { call, content }, heads);
     }
     if (batch.uses > 1 && desk.maxUses > 1) {
       // A part of it may find room.
       desk.maxUses = Math.ceil(Math.min(batch.uses, desk.maxUses) / 2);
-      return reject(batch, []);
+      return reject(batch, null);
     }
     return waiting(`no day's ceiling has room for batch ${batch.batch}`);
   }
@@ -103,7 +107,7 @@ export function makePosting(desk: Desk): Posting {
     }
     if (await isUsedUp(newest, heads)) {
       alarm("nonce", `batch ${batch.batch}: another transaction of ${desk.address} took its number ${newest.nonce}`);
-      return reject(batch, []);
+      return reject(batch, null);
     }
     return isInTime(newest, heads) && now() - newest.signedAt < limits.stuckAfterMs
       ? sendAgain(newest)
@@ -147,37 +151,42 @@ export function makePosting(desk: Desk): Posting {
   async function reverted(batch: BatchView, heads: Heads): Promise<Step> {
     const content = await contentAgain(batch);
     const [day = 0] = payingDays(batch, heads);
-    if (content === undefined) return reject(batch, []);
+    if (content === undefined) return reject(batch, null);
     const call = settleCall(batch.batch, day, content);
     const revert = await contract.simulate(call, "latest");
     alarm("reverted", `batch ${batch.batch} was reverted: ${revert?.name ?? "its cause is over"}`);
     const isOver = revert === undefined || revert.name === "CeilingReached";
-    return isOver ? reject(batch, []) : refused(batch, revert, call, heads);
+    return isOver ? reject(batch, null) : refused(batch, revert, { call, content }, heads);
   }
 
-  async function refused(batch: BatchView, { name, args }: Revert, call: Hex, heads: Heads): Promise<Step> {
-    const [account] = args;
-    const isBehind = name === "WrongDay" || name === "WrongBatch";
-    // Credit that counts was given in a final block. A node that is behind may not have it yet.
-    const again = name === "InsufficientCredit" ? await contract.simulate(call, heads.final) : undefined;
-    if (isBehind || (name === "InsufficientCredit" && (again?.name !== name || again.args[0] !== account))) {
-      return waiting(`the node's latest block is behind, and refuses batch ${batch.batch}: ${name}`);
-    }
-    if (name !== "InsufficientCredit" || typeof account !== "string") {
+  async function refused(
+    batch: BatchView,
+    revert: Revert,
+    { call, content }: { call: Hex; content: BatchContent },
+    heads: Heads,
+  ): Promise<Step> {
+    const { name, args } = revert;
+    const behind = `the node's latest block is behind, and refuses batch ${batch.batch}: ${name}`;
+    if (name === "WrongDay" || name === "WrongBatch") return waiting(behind);
+    const setAside = refusedUses(content, revert);
+    if (setAside === undefined) {
       return halted(
         `the settlement refuses batch ${batch.batch}: ${name ?? "unknown error"} ${args.map(String).join(", ")}`,
       );
     }
-    return reject(batch, [account.toLowerCase()]);
+    // Credit and capacity that count are in a final block. A node that is behind may not have them yet.
+    const again = await contract.simulate(call, heads.final);
+    if (again === undefined || again.name !== name || again.args[0] !== args[0]) return waiting(behind);
+    return reject(batch, setAside);
   }
 
-  async function reject(batch: BatchView, setAside: readonly string[]): Promise<Step> {
+  async function reject(batch: BatchView, setAside: SetAside | null): Promise<Step> {
     const { status } = await run({ type: "rejectBatch", ...nameOf(batch), transactions: batch.signed.length });
     if (status !== "rejected") return halted(`batch ${batch.batch} could not be rejected`);
     return drop(batch, setAside);
   }
 
-  async function drop(batch: BatchView, setAside: readonly string[]): Promise<Step> {
+  async function drop(batch: BatchView, setAside: SetAside | null): Promise<Step> {
     await run({ type: "returnUses", ...nameOf(batch), setAside }, journalPartition(batch.journal));
     await run({ type: "dropBatch", ...nameOf(batch) });
     return next;

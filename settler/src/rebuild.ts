@@ -91,7 +91,7 @@ export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
       return;
     }
     await run({ type: "rejectBatch", ...name, transactions: last.transactions });
-    await run({ type: "returnUses", ...name, setAside: [] }, journalPartition(last.journal));
+    await run({ type: "returnUses", ...name, setAside: null }, journalPartition(last.journal));
     await run({ type: "dropBatch", ...name });
   }
 

@@ -42,7 +42,7 @@ function open({ chargedNanoUsd = 600 } = {}) {
 function post({ host }: ReturnType<typeof open>, { debited, paidFrom = day }: { debited?: number; paidFrom?: string }) {
   const name = { batch: 1, openedAt: noon };
   host.apply(chain, { type: "openBatch", ...name, journal: day });
-  const gathered = host.apply(journal, { type: "gatherUses", ...name, maxUses: 100, maxAccounts: 100 });
+  const gathered = host.apply(journal, { type: "gatherUses", ...name, maxUses: 100, maxEntries: 100, maxServes: 100 });
   const uses = gathered.status === "gathered" ? gathered.uses : [];
   const amountNanoUsd = uses.reduce((sum, { chargeNanoUsd }) => sum + chargeNanoUsd, 0);
   const range = { firstUse: uses[0]?.id ?? "", lastUse: uses.at(-1)?.id ?? "" };

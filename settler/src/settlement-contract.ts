@@ -126,11 +126,13 @@ export function settlementContract(options: {
 }
 
 /** @param day The day whose ceiling pays, in days since 1970. */
-export function settleCall(batch: number, day: number, { root, debits }: BatchContent): Hex {
+export function settleCall(batch: number, day: number, { root, entries }: BatchContent): Hex {
+  const debits = entries.filter(({ served }) => served === undefined);
+  const serves = entries.flatMap(({ served, ...entry }) => (served === undefined ? [] : { ...entry, ...served }));
   return encodeFunctionData({
     abi: inferenceSettlementAbi,
     functionName: "settle",
-    args: [{ id: BigInt(batch), day: BigInt(day), root, debits, serves: [] }],
+    args: [{ id: BigInt(batch), day: BigInt(day), root, debits, serves }],
   });
 }
 

@@ -217,7 +217,7 @@ test("an account without the credit on chain is set aside with an alert, and the
   await settleAll(world.open());
   assert.deepEqual([await creditOf(first), await creditOf(third)], [BigInt(5 * DOLLAR - 1), BigInt(5 * DOLLAR - 3)]);
   assert.equal(world.host.alerts.length, 1);
-  assert.match(world.host.alerts[0] ?? "", /0x2222.*is refused on chain, and is not posted/);
+  assert.match(world.host.alerts[0] ?? "", /0x2222.*is refused on chain \(credit\), and is not posted/);
   assert.deepEqual(world.batches().length, 1);
 });
 

@@ -54,7 +54,8 @@ export type SettlerOptions = {
 const usualLimits: SettlerLimits = {
   intervalMs: 600_000,
   maxUses: 500,
-  maxAccounts: 200,
+  maxEntries: 200,
+  maxServes: 100,
   stuckAfterMs: 120_000,
   maxFeePerGasWei: 500_000_000_000n,
 };
@@ -122,7 +123,7 @@ export function createSettler(options: SettlerOptions): Settler {
       case "signed":
         return follow(last, heads);
       case "rejected":
-        return drop(last, []);
+        return drop(last, null);
     }
   }
 

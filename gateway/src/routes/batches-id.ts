@@ -34,6 +34,8 @@ export const getBatch = endpoint({
       id: use.id,
       ...amounts({ charge: use.chargeNanoUsd }),
       day_served: dayNumber(use.admittedAt),
+      served_by: use.server,
+      offer: use.offer,
       leaf,
       proof,
     }));

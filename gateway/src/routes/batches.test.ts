@@ -22,7 +22,13 @@ async function open(state: "built" | "signed" | "settled" = "settled") {
   for (const [place, payer] of [wallet, other, wallet].entries()) use(fixture, place + 1, payer.address);
   const name = { batch: 1, openedAt: NOW };
   fixture.ledger.apply(chain, { type: "openBatch", ...name, journal: day });
-  const gathered = fixture.ledger.apply(journal, { type: "gatherUses", ...name, maxUses: 9, maxAccounts: 9 });
+  const gathered = fixture.ledger.apply(journal, {
+    type: "gatherUses",
+    ...name,
+    maxUses: 9,
+    maxEntries: 9,
+    maxServes: 9,
+  });
   assert.equal(gathered.status, "gathered");
   if (gathered.status !== "gathered") throw new Error("no uses");
   const { settlement } = fixture.gateway.config;

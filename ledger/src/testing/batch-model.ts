@@ -23,7 +23,7 @@ export function makeBatchModel() {
   const usesOf = (journal: Partition, batch: number): UseRow[] => rowsOf(journal).filter((use) => use.batch === batch);
 
   function gather(journal: Partition, command: CommandOf<"gatherUses">): unknown {
-    const { batch, openedAt, maxUses, maxAccounts } = command;
+    const { batch, openedAt, maxUses, maxEntries, maxServes } = command;
     const last = gathered.get(journal);
     const isSame = last?.openedAt === openedAt && last.has && last.batch === batch;
     if (!isSame && last !== undefined && last.openedAt >= openedAt) return { status: "late", openedAt: last.openedAt };
@@ -31,8 +31,14 @@ export function makeBatchModel() {
       const read = rowsOf(journal)
         .filter((use) => use.batch === null && use.chargeNanoUsd > 0)
         .slice(0, maxUses);
-      const accounts = [...new Set(read.map(({ account }) => account))].slice(0, maxAccounts);
-      for (const use of read) if (accounts.includes(use.account)) use.batch = batch;
+      const keyOf = ({ account, server, offer }: UseRow) => (offer === null ? [account] : [account, server]).join(" ");
+      const entries: string[] = [];
+      for (const use of read) {
+        const serves = entries.filter((entry) => entry.includes(" ")).length;
+        const hasRoom = entries.length < maxEntries && (use.offer === null || serves < maxServes);
+        if (hasRoom && !entries.includes(keyOf(use))) entries.push(keyOf(use));
+      }
+      for (const use of read) if (entries.includes(keyOf(use))) use.batch = batch;
       gathered.set(journal, { batch, openedAt, has: true });
     }
     return { status: "gathered", uses: usesOf(journal, batch).map((use) => ({ ...use })) };
@@ -43,8 +49,8 @@ export function makeBatchModel() {
     if (last === undefined || last.openedAt <= openedAt) {
       const has = last?.openedAt === openedAt && last.has && last.batch === batch;
       for (const use of has ? usesOf(journal, batch) : []) {
-        const isRefused = setAside.includes(use.account);
-        Object.assign(use, { batch: isRefused ? 0 : null, setAside: isRefused ? "credit" : null });
+        const isRefused = setAside?.ids.includes(use.id) === true;
+        Object.assign(use, { batch: isRefused ? 0 : null, setAside: isRefused ? setAside.reason : null });
       }
       gathered.set(journal, { batch, openedAt, has: false });
     }

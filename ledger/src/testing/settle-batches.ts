@@ -27,7 +27,7 @@ export function settleBatches({ apply, clock, host }: World) {
     const name: BatchName = { batch: last.batch, openedAt: last.openedAt };
     const journal = journalPartition(last.journal);
     if (last.state === "open") {
-      const limits = { maxUses: 1 + (which % 5), maxAccounts: 1 + (which % 3) };
+      const limits = { maxUses: 1 + (which % 5), maxEntries: 1 + (which % 3), maxServes: which % 2 };
       const reply = await apply(journal, { type: "gatherUses", ...name, ...limits });
       if (stops) return;
       const uses = reply.status === "gathered" ? reply.uses : [];
@@ -42,8 +42,8 @@ export function settleBatches({ apply, clock, host }: World) {
         ...{ firstUse: first.id, lastUse: final.id },
       });
     } else if (last.state === "rejected") {
-      const account = host.all("use")[which % 7]?.row.account;
-      const setAside = which % 4 === 0 && account !== undefined ? [account] : [];
+      const id = host.all("use")[which % 7]?.row.id;
+      const setAside = which % 4 === 0 && id !== undefined ? { ids: [id], reason: "credit" } : null;
       await apply(journal, { type: "returnUses", ...name, setAside });
       if (!stops) await apply(partition, { type: "dropBatch", ...name });
     } else if (which % 5 === 0) {

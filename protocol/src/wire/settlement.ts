@@ -49,6 +49,8 @@ export const batchAnswer = z.strictObject({
           id: z.string().describe("The receipt's id."),
           ...amounts("charge"),
           day_served: z.int().describe("The UTC day of its admission, in days since 1970."),
+          served_by: z.string().describe("`protocol`, or the token of the agent whose allowance paid."),
+          offer: hash.nullable().describe("The hash of the agent's offer."),
           leaf: hash,
           proof: z.array(hash),
         }),

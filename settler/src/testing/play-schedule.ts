@@ -38,7 +38,7 @@ const FIRST_CREDIT_TOKEN = 10_000_000n;
 const BLOCK_MS = 12_000;
 /** Polls until everything is settled, once nothing fails any more. */
 const MOST_POLLS = 150;
-const limits = { maxUses: 4, maxAccounts: 2, intervalMs: 600_000, stuckAfterMs: 120_000 };
+const limits = { maxUses: 4, maxEntries: 2, maxServes: 1, intervalMs: 600_000, stuckAfterMs: 120_000 };
 
 export async function playSchedule({ start, operations }: Schedule, open: OpenSettler = createSettler): Promise<void> {
   const clock = { now: FIRST_DAY + start.timeOfDay };

@@ -79,8 +79,8 @@ async function play({ client, settlement, ...chain }: Chain, start: number): Pro
   }
   const batch = (id: number, day: number, debits: [Address, bigint][], itsRoot = root): Hex =>
     settleCall(id, day, {
-      ...{ root: itsRoot, amountNanoUsd: 0, entries: root },
-      debits: debits.map(([account, amountNanoUsd]) => ({ account, amountNanoUsd })),
+      ...{ root: itsRoot, amountNanoUsd: 0, digest: root },
+      entries: debits.map(([account, amountNanoUsd]) => ({ account, amountNanoUsd, served: undefined, uses: [] })),
     });
   async function simulate(data: Hex, sender: Address | undefined = from): Promise<void> {
     said.push(await ask("eth_call", [{ from: sender, to: settlement, data }, "latest"]));
