@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { FINALITY_DEPTH } from "@inference/chain/testing/anvil";
+import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
+import { makeCredentials } from "@inference/gateway/auth/credentials";
+import { makeKey } from "@inference/gateway/test/fund";
+import { accountPartition, chainPartition, journalPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import type { Address } from "@inference/protocol/credential";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { startProviderSimulator } from "@inference/provider-simulator/server";
+import { createPublicClient, http } from "viem";
+import { withBooks } from "./books.ts";
+import { gatewayEnvironment, gatewayUrl, launch } from "./processes.ts";
+
+/**
+ * The gateway with its settler is killed at any moment, while requests are made and posted and the chain's last blocks
+ * are replaced: at the end every use is settled once, and books and chain are equal.
+ */
+const kills = process.env.DEEP === "1" ? 30 : 3;
+/** Of the settler of `startPrimaryChain`. */
+const privateKey = "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a";
+const payers = [1, 2, 3].map((n): Address => `0x${String(n).repeat(40)}`);
+const ACTIVATED_TOKEN = 50_000_000n;
+const CLIENTS = 3;
+const masterKey = "provider-master-key";
+
+const folder = mkdtempSync(join(tmpdir(), "settler-"));
+const file = join(folder, "gateway.sqlite");
+const secret = randomBytes(32);
+const credentials = makeCredentials(secret, { bytes: (length) => randomBytes(length) });
+let chain: PrimaryChain;
+let provider: Awaited<ReturnType<typeof startProviderSimulator>>;
+const keys: string[] = [];
+
+before(async () => {
+  chain = await startPrimaryChain();
+  provider = await startProviderSimulator({ masterKey, adminKey: `${masterKey}-admin` });
+  for (const payer of payers) {
+    await chain.activate(payer, ACTIVATED_TOKEN);
+    const { command, key } = makeKey(credentials, payer, {});
+    await withBooks(file, (ledger) => ledger.run(() => send(accountPartition(payer), command)));
+    keys.push(key);
+  }
+  await chain.finalize();
+});
+after(async () => {
+  await provider?.close();
+  await chain?.stop();
+  rmSync(folder, { recursive: true });
+});
+
+function start() {
+  return launch({
+    script: "./victim.ts",
+    env: {
+      ...gatewayEnvironment({
+        databaseFile: file,
+        secret: secret.toString("hex"),
+        provider: { ...provider, masterKey },
+      }),
+      ...{ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement, CHAIN_POLL_MS: "50" },
+      ...{
+        SETTLEMENT_START_BLOCK: String(chain.startBlock),
+        SETTLER_PRIVATE_KEY: privateKey,
+        SETTLER_INTERVAL_MS: "0",
+      },
+    },
+  });
+}
+
+/** A request is refused or lost when the gateway is killed. Answers whether it was served. */
+async function ask(url: string, key: string): Promise<boolean> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const body = JSON.stringify({ model: "sim-small", max_tokens: 20, messages: [{ role: "user", content: "hello" }] });
+  const response = await fetch(`${url}/api/v1/chat/completions`, { method: "POST", headers, body }).catch(() => null);
+  await response?.text().catch(() => undefined);
+  return response?.status === 200;
+}
+
+/** Asks with some clients, each one request after the other, until it is told to stop. Answers how many were served. */
+async function askUntil(url: string, stopped: Promise<unknown>): Promise<number> {
+  let isOver = false;
+  void stopped.then(() => {
+    isOver = true;
+  });
+  const served = await Promise.all(
+    Array.from({ length: CLIENTS }, async (_, client) => {
+      let count = 0;
+      while (!isOver) {
+        if (await ask(url, keys[client % keys.length] ?? "")) count += 1;
+        await sleep(20);
+      }
+      return count;
+    }),
+  );
+  return served.reduce((sum, count) => sum + count, 0);
+}
+
+/** Makes a block every 50 ms, and sometimes replaces the last ones, until it is told to stop. */
+async function liveOn(stopped: Promise<unknown>): Promise<number> {
+  let isOver = false;
+  let reorgs = 0;
+  void stopped.then(() => {
+    isOver = true;
+  });
+  for (let block = 0; !isOver; block++) {
+    await chain.mine();
+    if (block % 7 === 6) {
+      await chain.reorg(1 + Math.floor(Math.random() * (FINALITY_DEPTH - 1)));
+      reorgs += 1;
+    }
+    await sleep(50);
+  }
+  return reorgs;
+}
+
+const reader = () => createPublicClient({ transport: http(chain.rpcUrl) });
+const settlement = () => ({ address: chain.settlement, abi: inferenceSettlementAbi }) as const;
+
+test(`after ${kills} kills and reorgs every use is settled once, and the books equal the chain`, async () => {
+  let served = 0;
+  let reorgs = 0;
+  for (let life = 0; life < kills; life++) {
+    const victim = start();
+    const url = gatewayUrl(await victim.ready);
+    const died = sleep(300 + Math.random() * 1_500).then(() => victim.kill());
+    const [more, replaced] = await Promise.all([askUntil(url, died), liveOn(died)]);
+    served += more;
+    reorgs += replaced;
+    assert.equal((await died).signal, "SIGKILL", victim.stderr());
+  }
+  assert.ok(served > kills && reorgs > 0, `${served} requests were served, and ${reorgs} reorgs made`);
+
+  const last = start();
+  const url = gatewayUrl(await last.ready);
+  await eventually(async () => {
+    await chain.mine();
+    const headers = { authorization: `Bearer ${keys[0]}` };
+    const { data } = (await (await fetch(`${url}/api/v1/status`, { headers })).json()) as {
+      data: { settler: { state: string; reason: string | null } };
+    };
+    assert.equal(data.settler.state, "idle", data.settler.reason ?? "");
+    const debited = await reader().readContract({ ...settlement(), functionName: "totalDebitedNanoUsd" });
+    assert.equal(debited, await settledInBooks(url));
+  }, 60_000);
+  await last.kill();
+  await checkBooks();
+});
+
+/** What all accounts have spent, as the gateway says. */
+async function settledInBooks(url: string): Promise<bigint> {
+  let sum = 0n;
+  for (const key of keys) {
+    const response = await fetch(`${url}/api/v1/credits`, { headers: { authorization: `Bearer ${key}` } });
+    const { data } = (await response.json()) as { data: { total_usage: number } };
+    sum += BigInt(Math.round(data.total_usage * 1e9));
+  }
+  return sum;
+}
+
+async function checkBooks(): Promise<void> {
+  const count = Number(await reader().readContract({ ...settlement(), functionName: "batchCount" }));
+  await withBooks(file, async (ledger) => {
+    const partition = chainPartition(31337);
+    const batches = [];
+    for (let batch = 1; batch <= count; batch++) batches.push(await ledger.read(partition, { type: "batch", batch }));
+    const [newest] = await ledger.read(partition, { type: "batches", limit: 1 });
+    assert.equal(newest?.batch, count, "books and chain have the same batches");
+    const posted = new Set<string>();
+    const sums = new Map<string, number>();
+    for (const [index, batch] of batches.entries()) {
+      assert.equal(batch?.state, "settled");
+      const root = await reader().readContract({ ...settlement(), functionName: "rootOf", args: [BigInt(index + 1)] });
+      assert.equal(batch?.root, root);
+      const range = { firstUse: batch?.firstUse ?? "", lastUse: batch?.lastUse ?? "" };
+      const journal = journalPartition(batch?.journal ?? "");
+      const uses = await ledger.read(journal, { type: "batchUses", batch: index + 1, ...range });
+      for (const { id, account, chargeNanoUsd } of uses) {
+        assert.ok(!posted.has(id), `${id} was posted twice`);
+        posted.add(id);
+        sums.set(account, (sums.get(account) ?? 0) + chargeNanoUsd);
+      }
+      assert.equal((await ledger.read(journal, { type: "waiting", limit: 1 })).uses, 0);
+    }
+    for (const payer of payers) {
+      const credit = await reader().readContract({ ...settlement(), functionName: "creditNanoUsd", args: [payer] });
+      const spent = sums.get(payer) ?? 0;
+      assert.equal(credit, ACTIVATED_TOKEN * 1_000n - BigInt(spent), payer);
+      const balance = await ledger.read(accountPartition(payer), { type: "balance", at: Date.now() });
+      assert.equal(balance.settledNanoUsd, spent, payer);
+    }
+  });
+}
