@@ -1,5 +1,6 @@
 import { type ErrorCode, errorTable } from "@inference/protocol/errors";
 import { errorAnswer } from "@inference/protocol/wire/answers";
+import { messagesErrorAnswer } from "@inference/protocol/wire/messages";
 import * as z from "zod";
 import manifest from "../../package.json" with { type: "json" };
 import { type Credential, type NamedSchema, type Operation, operationGroups } from "./operation.ts";
@@ -19,7 +20,10 @@ export const apiInfo = {
 
 /** The OpenAPI 3.1 document, from the schemas that check bodies and queries and from the table of all errors. */
 export function makeOpenApi(operations: readonly Operation[], baseUrl: string) {
-  const schemas: Record<string, JsonSchema> = { Error: jsonSchema(errorAnswer, "output") };
+  const schemas: Record<string, JsonSchema> = {
+    Error: jsonSchema(errorAnswer, "output"),
+    MessagesError: jsonSchema(messagesErrorAnswer, "output"),
+  };
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
     paths[operation.path] = {
@@ -64,7 +68,7 @@ const schemeOf: Record<Credential, keyof typeof securitySchemes> = {
 
 /** What is undefined in it is left out when the document is written. */
 function describe(operation: Operation, schemas: Record<string, JsonSchema>): object {
-  const { body, credentials, id, title, about, group, answers, errors } = operation;
+  const { body, credentials, id, title, about, group, answers, errors, errorSchema = "Error" } = operation;
   const parameters = parametersOf(operation);
   return {
     operationId: id,
@@ -81,7 +85,7 @@ function describe(operation: Operation, schemas: Record<string, JsonSchema>): ob
           { description: about, content: contentOf(content, "output", schemas) },
         ]),
       ),
-      ...errorResponses(errors),
+      ...errorResponses(errors, errorSchema),
     },
   };
 }
@@ -105,14 +109,14 @@ function texts(descriptions: Readonly<Record<string, string>>) {
 }
 
 /** One response for each status, naming its codes. */
-function errorResponses(codes: readonly ErrorCode[]): Record<number, unknown> {
+function errorResponses(codes: readonly ErrorCode[], schema: string): Record<number, unknown> {
   const byStatus = Map.groupBy(new Set(codes), (code) => errorTable[code].status);
   return Object.fromEntries(
     [...byStatus].map(([status, own]) => [
       status,
       {
         description: own.map((code) => `\`${code}\``).join(", "),
-        content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+        content: { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } },
       },
     ]),
   );

@@ -20,6 +20,8 @@ export type Operation = {
   body?: NamedSchema;
   answers: readonly OperationAnswer[];
   errors: readonly ErrorCode[];
+  /** The schema of its errors; `Error` if absent. */
+  errorSchema?: "Error" | "MessagesError";
 };
 
 export const operationGroups = [

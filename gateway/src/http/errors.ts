@@ -1,6 +1,7 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { type ErrorDetail, errorBody, errorHeaders, errorTable, GatewayError } from "@inference/protocol/errors";
+import { anthropicError } from "../inference/anthropic-error.ts";
 import type { GatewayContext } from "./context.ts";
 
 /** Turns any error into a response. */
@@ -16,8 +17,13 @@ export function errorResponse(context: GatewayContext, error: unknown): Response
   const headers = errorHeaders(detail);
   // The rest of a late body would be read as the next request.
   if (detail.code === "request_timeout") headers.connection = "close";
-  return context.json(errorBody(detail), errorTable[detail.code].status, headers);
+  const { status } = errorTable[detail.code];
+  if (!MESSAGES.test(context.req.path)) return context.json(errorBody(detail), status, headers);
+  return context.json(anthropicError(errorBody(detail).error, request), status, { ...headers, "request-id": request });
 }
+
+/** The paths of the Messages API, whose clients read another error. */
+const MESSAGES = /\/v1\/messages(?:\/count_tokens)?\/?$/;
 
 export function errorDetail(error: unknown): ErrorDetail {
   if (error instanceof GatewayError) return error.detail;

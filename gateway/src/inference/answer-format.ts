@@ -10,6 +10,7 @@ export function makeAnswerWriter(gateway: Gateway, call: Call, request: Inferenc
   if (format === undefined) return null;
   const owner = { account: request.credential.partition, model: model.id };
   return format.makeWriter({
+    requestId: call.id,
     id: call.id.slice(call.id.indexOf("_") + 1),
     at: call.at,
     seal: (text) => gateway.reasoningSeal.seal(owner, text),

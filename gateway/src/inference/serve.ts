@@ -1,4 +1,5 @@
 import type { Claim } from "@inference/ledger/commands";
+import type { Partition } from "@inference/ledger/partition";
 import { GatewayError } from "@inference/protocol/errors";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
@@ -13,7 +14,9 @@ import { failureEnding, failureError, UnusableAnswer } from "./failure.ts";
 import { answerClaimed, claimOf, earlierAnswer } from "./idempotency.ts";
 import { nextTry } from "./next-try.ts";
 import type { InferenceRequest } from "./request.ts";
+import type { LongTexts } from "./requests/long-text.ts";
 import type { WrittenOrder } from "./requests/order.ts";
+import type { OrderContext } from "./requests/order-context.ts";
 import { bytesOf } from "./requests/write-json.ts";
 
 /** The request path: price the maximum, reserve it, forward, meter, settle. Throws `GatewayError` if it is refused. */
@@ -60,28 +63,34 @@ async function readOrder(
   gateway: Gateway,
   request: InferenceRequest,
 ): Promise<{ order: WrittenOrder; claim: Claim | null } | Response> {
-  const { config, credentials, prices, slicedWork } = gateway;
+  const { slicedWork } = gateway;
   const { partition } = request.credential;
   const body = await request.readBody();
   const claim = await claimOf(gateway, request, body);
   const earlier = claim === null ? null : await earlierAnswer(gateway, request, claim);
   if (earlier !== null) return earlier;
-  const work = request.route.parse(body.value, {
-    texts: body.texts,
-    account: partition,
-    reasoningSeal: gateway.reasoningSeal,
-    defaultOutputTokens: config.upstream.defaultOutputTokens,
-    snapshot: prices.current(),
-    aliases: config.upstream.aliases,
-    user: credentials.pseudonym(partition),
-    chatExtras: config.upstream.chatExtras,
-    chatOutputField: config.upstream.chatOutputField,
-  });
+  const work = request.route.parse(body.value, orderContext(gateway, partition, body.texts));
   // A small body is parsed at once, a large one in pieces between those of other requests.
   if (body.texts === null) return { order: complete(work), claim };
   const order = await slicedWork.run(partition, work);
   request.held.keep(bytesOf(order.upstreamBody));
   return { order, claim };
+}
+
+/** What a body of this account or identity is read with. */
+export function orderContext(gateway: Gateway, partition: Partition, texts: LongTexts | null): OrderContext {
+  const { upstream } = gateway.config;
+  return {
+    texts,
+    account: partition,
+    reasoningSeal: gateway.reasoningSeal,
+    defaultOutputTokens: upstream.defaultOutputTokens,
+    snapshot: gateway.prices.current(),
+    aliases: upstream.aliases,
+    user: gateway.credentials.pseudonym(partition),
+    chatExtras: upstream.chatExtras,
+    chatOutputField: upstream.chatOutputField,
+  };
 }
 
 async function answer(gateway: Gateway, request: InferenceRequest, call: Call): Promise<Response> {

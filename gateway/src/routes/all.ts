@@ -24,6 +24,8 @@ import { setKeyTerms } from "./keys-id-limit.ts";
 import { rollKey } from "./keys-id-roll.ts";
 import { getKeyMessage } from "./keys-message.ts";
 import { getLlmsText } from "./llms.ts";
+import { createMessage } from "./messages.ts";
+import { countTokens } from "./messages-count-tokens.ts";
 import { getMetrics } from "./metrics.ts";
 import { listModels } from "./models.ts";
 import { getModelCompatibility } from "./models-compatibility-mapping.ts";
@@ -40,6 +42,8 @@ import { getStatus } from "./status.ts";
 export const endpoints: readonly Endpoint[] = [
   createChatCompletion,
   createResponse,
+  createMessage,
+  countTokens,
   createEmbeddings,
   createImage,
   generateImage,

@@ -22,12 +22,24 @@ type MeteredDeclaration = InferenceRoute &
     bodyLimit?: BodyLimit;
     /** Errors that other metered endpoints do not have. */
     errors?: readonly ErrorCode[];
+    errorSchema?: NonNullable<Operation["errorSchema"]>;
   };
 type BodyLimit = keyof Pick<RequestLimits, "chatBodyBytes" | "otherBodyBytes">;
 
 /** Declares a `POST` of the inference API. It is charged to the credential's account or identity, and has a receipt. */
 export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
-  const { path, id, title, about, body, answers, errors = [], bodyLimit = "otherBodyBytes", ...route } = declaration;
+  const {
+    path,
+    id,
+    title,
+    about,
+    body,
+    answers,
+    errors = [],
+    bodyLimit = "otherBodyBytes",
+    errorSchema,
+    ...route
+  } = declaration;
   return endpoint({
     method: "POST",
     prefixes: inferencePrefixes,
@@ -41,6 +53,7 @@ export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
     body,
     answers,
     errors: [...meteredErrors, ...errors],
+    ...(errorSchema === undefined ? {} : { errorSchema }),
     metered: route,
     handle: handleInference(route, bodyLimit),
   });

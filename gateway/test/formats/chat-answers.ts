@@ -90,7 +90,12 @@ export const quote = quoteText({
   modelMaxTokens: 1000,
 });
 
-export const writerContext: WriterContext = { id: "0123", at: 1_760_000_000_500, seal: (text) => `sealed ${text}` };
+export const writerContext: WriterContext = {
+  requestId: "req_0123",
+  id: "0123",
+  at: 1_760_000_000_500,
+  seal: (text) => `sealed ${text}`,
+};
 
 /** What a client gets of a stream that comes in these chunks. */
 export function written(writer: AnswerWriter, chunks: readonly Uint8Array[]): string {

@@ -13,6 +13,7 @@ import { testFreeModel } from "./free-model.ts";
 import { testIdempotency } from "./idempotency.ts";
 import { testLargeBodies } from "./large-bodies.ts";
 import { testLimits } from "./limits.ts";
+import { testMessages } from "./messages.ts";
 import { testOtherClients } from "./other-clients.ts";
 import { testRefusedKey } from "./refused-key.ts";
 import { testResponses } from "./responses.ts";
@@ -36,6 +37,7 @@ export function testGateway(start: StartHost): void {
   testCatalogueReads(start);
   testOtherClients(start);
   testResponses(start);
+  testMessages(start);
   testIdempotency(start);
   testActivity(start);
   testForgetting(start);

@@ -38,6 +38,7 @@ const text = "A word on harbours. [[tokens=2]]";
 export const paidBodies: Readonly<Record<string, object>> = {
   "/chat/completions": { model: "sim-small", max_tokens: 10, messages: [{ role: "user", content: text }] },
   "/responses": { model: "sim-small", max_output_tokens: 10, input: text },
+  "/messages": { model: "sim-small", max_tokens: 10, messages: [{ role: "user", content: text }] },
   "/embeddings": { model: "sim-embedding", input: text },
   "/images/generations": { model: "sim-image", prompt: text },
   "/image/generate": { model: "sim-image", prompt: text },

@@ -33,6 +33,7 @@ export function checkExchange(exchange: Exchange, target: Target): void {
   assert.equal(headers.get("x-should-retry"), null, `${where}: a word on retries`);
   const type = mediaType(headers);
   if (method === "HEAD" || status === 204) assert.equal(exchange.body.length, 0, `${where}: a body`);
+  else if (type === "text/event-stream" && isTyped(path)) checkTypedEvents(exchange, where);
   else if (type === "text/event-stream") checkEvents(exchange, where);
   else if (/^(audio|image)\//.test(type)) assert.ok(exchange.body.length > 0, `${where}: no bytes`);
   else if (isApi(path)) {
@@ -73,6 +74,50 @@ function checkEvents({ body, whole }: Exchange, where: string): void {
   assert.ok(last === "[DONE]" || last.startsWith('{"error":'), `${where}: the stream just ends, after ${last}`);
 }
 
+/** The APIs whose events have a type, and end with one of these. */
+const lastEvents = /^(response\.(completed|incomplete|failed)|message_stop|error)$/;
+
+function isTyped(path: string): boolean {
+  return /\/v1\/(responses|messages)\/?(\?|$)/.test(path);
+}
+
+function checkTypedEvents({ body, whole }: Exchange, where: string): void {
+  const typed = eventsOf(body).map((event) => parseJson(Buffer.from(event), where) as { type: string });
+  const names = [...utf8.decode(body).matchAll(/^event: (.*)$/gm)].map(([, name]) => name);
+  if (!whole) return;
+  assert.deepEqual(
+    names,
+    typed.map(({ type }) => type),
+    `${where}: events that are not named after their type`,
+  );
+  assert.match(typed.at(-1)?.type ?? "none", lastEvents, `${where}: the stream just ends`);
+}
+
+/** By the types of Anthropic's API reference. */
+const messagesTypes: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  402: "billing_error",
+  403: "permission_error",
+  404: "not_found_error",
+  408: "timeout_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  500: "api_error",
+  502: "api_error",
+  503: "overloaded_error",
+  504: "timeout_error",
+};
+
+/** An error of the Messages API, as one of OpenAI's. */
+function openaiError(value: unknown, { status, headers }: Exchange, where: string): unknown {
+  const { type, error, request_id } = value as { type: string; error: { type: string }; request_id: string };
+  assert.equal(type, "error", where);
+  assert.equal(error.type, messagesTypes[status] ?? "invalid_request_error", where);
+  assert.equal(request_id, headers.get("x-request-id"), where);
+  assert.equal(headers.get("request-id"), request_id, where);
+  return { error: { ...error, type: types[status] ?? "server_error" } };
+}
+
 const types: Readonly<Record<number, string>> = {
   400: "invalid_request_error",
   401: "authentication_error",
@@ -89,7 +134,8 @@ const types: Readonly<Record<number, string>> = {
 };
 
 /** OpenAI's clients sleep as long as Retry-After says, and try again unless they are told not to. */
-function checkError({ method, path, headers, body, status, whole }: Exchange, where: string, target: Target): void {
+function checkError(exchange: Exchange, where: string, target: Target): void {
+  const { method, path, headers, body, status, whole } = exchange;
   assert.equal(mediaType(headers), "application/json", where);
   const retry = headers.get("x-should-retry");
   assert.match(retry ?? "none", /^(true|false)$/, `${where}: x-should-retry`);
@@ -98,7 +144,9 @@ function checkError({ method, path, headers, body, status, whole }: Exchange, wh
   else if (after !== null) assert.match(after, /^[1-5]$/, `${where}: Retry-After`);
   // Clients that try again leave the body.
   if (method === "HEAD" || !whole) return;
-  const value = parseJson(body, where);
+  const said = parseJson(body, where);
+  const isMessages = /\/v1\/messages(\/count_tokens)?\/?(\?|$)/.test(path);
+  const value = isMessages ? openaiError(said, exchange, where) : said;
   checkShape("error", value, where);
   const { error } = value as { error: { type: string; code: string; message: string } };
   assert.equal(error.type, types[status] ?? "server_error", where);

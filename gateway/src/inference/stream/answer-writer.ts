@@ -33,6 +33,7 @@ export type Charged = { usage: TokenUsage; costNanoUsd: NanoUsd };
 
 /** What a writer needs to know of the request. */
 export type WriterContext = {
+  requestId: string;
   /** A part of all ids in the answer: the request's id, without its prefix. */
   id: string;
   /** When the request arrived, in milliseconds. */
@@ -44,6 +45,8 @@ export type WriterContext = {
 /** How an order's answer is written. */
 export type AnswerFormat = {
   makeWriter(context: WriterContext): AnswerWriter;
+  /** A second header with the request's id, which this API's clients read. */
+  idHeader?: "request-id";
 };
 
 /** Beyond this the answer cannot be written: it is in memory until its end. */

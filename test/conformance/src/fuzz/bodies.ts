@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { messages, responses } from "./other-apis.ts";
 
 /** Bodies that the paid routes take, of every field that is documented, with values of all its range. */
 const text = fc.oneof(
@@ -120,6 +121,8 @@ const speech = fc.record(
 /** A paid path below the prefix, and a body for it. */
 export const paidRequest: fc.Arbitrary<[path: string, body: object]> = fc.oneof(
   { weight: 6, arbitrary: fc.tuple(fc.constant("/chat/completions"), chat) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant("/responses"), responses) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant("/messages"), messages) },
   { weight: 2, arbitrary: fc.tuple(fc.constant("/embeddings"), embeddings) },
   { weight: 1, arbitrary: fc.tuple(fc.constant("/images/generations"), images) },
   { weight: 1, arbitrary: fc.tuple(fc.constant("/image/generate"), imageGenerate) },
