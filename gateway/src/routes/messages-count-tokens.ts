@@ -6,7 +6,7 @@ import { makeSenderProof } from "../http/sender-proof.ts";
 import { estimatePrompt, parseCountTokens } from "../inference/requests/count-tokens.ts";
 import { orderContext } from "../inference/serve.ts";
 import { endpoint, inferencePrefixes } from "./endpoint.ts";
-import { authenticatedErrors, bodyErrors } from "./endpoint-errors.ts";
+import { bodyErrors, credentialErrors, ledgerErrors } from "./endpoint-errors.ts";
 
 export const countTokens = endpoint({
   method: "POST",
@@ -25,7 +25,8 @@ export const countTokens = endpoint({
     "model_not_found",
     "upstream_unavailable",
     ...bodyErrors,
-    ...authenticatedErrors,
+    ...credentialErrors,
+    ...ledgerErrors,
   ],
   errorSchema: "MessagesError",
   async handle(context) {
