@@ -19,14 +19,17 @@ import type { KeyRecords, Spender } from "../upstream/key-records.ts";
  * neither for a chain nor for the list. A stale entry costs a refusal of the agent's identity, which decides.
  *
  * The key-value store has the names of agents that sell (`offer:{agentToken}`). In the background, at most once a
- * minute, each agent's offer is read from its partition, and its owner, its computer and its capacity from the chain.
- * That also sets the day's capacity, and ends the offer of an agent that was sold or whose computer was replaced.
+ * minute and after midnight, each agent's offer is read from its partition, and its owner, its computer and its capacity
+ * from the chain. That also sets the day's capacity, and ends the offer of an agent that was sold or whose computer was
+ * replaced.
  */
 export type OpenOffers = {
   /** The offers that may serve a request of this cost, largest unsold share first, at most `MAX_AGENTS_TRIED`. */
   choose(amountNanoUsd: NanoUsd, atMs: number): OpenOffer[];
   /** These were asked in their order, until one took the request; null if none did. */
   asked(offers: readonly OpenOffer[], taken: OpenOffer | null, amountNanoUsd: NanoUsd): void;
+  /** A request that an agent served has ended, and this is what it held and did not use. */
+  ended(offer: OpenOffer, unusedNanoUsd: NanoUsd): void;
   /** The agent's key failed. The agent is not asked for a minute. */
   failed(offer: OpenOffer): void;
   /** An agent's offer was set or withdrawn: lists it as its partition says. Never throws. */
@@ -63,7 +66,7 @@ export function makeOpenOffers(
   const once = makeSingleFlight<void>(environment);
   const resting = makeBoundedMap<Address, number>(MAX_OFFERS);
   let open = new Map<Address, OpenOffer>();
-  let refreshedAt = Number.NEGATIVE_INFINITY;
+  let refreshedAt = 0;
 
   /** Undefined if the agent sells nothing now. */
   async function read(agent: Address): Promise<OpenOffer | undefined> {
@@ -132,8 +135,8 @@ export function makeOpenOffers(
       if (upstream.adminKey === null || amountNanoUsd === 0) return [];
       const now = clock.now();
       const isIn = (since: number, forMs: number): boolean => now >= since && now - since < forMs;
-      if (!isIn(refreshedAt, limits.capacityFreshMs)) background(refresh());
       const today = utcDay(atMs);
+      if (!isIn(refreshedAt, limits.capacityFreshMs) || utcDay(refreshedAt) < today) background(refresh());
       return [...open.values()]
         .filter(({ day, readAt }) => day === today && isIn(readAt, limits.capacityServesMs))
         .filter(({ agent, leftNanoUsd }) => leftNanoUsd >= amountNanoUsd && now >= (resting.get(agent) ?? now))
@@ -149,6 +152,10 @@ export function makeOpenOffers(
         // Others have sold it, or it is over: the next refresh tells.
         offer.leftNanoUsd = 0;
       }
+    },
+    ended(offer, unusedNanoUsd) {
+      // A list that was read in between has counted the hold: it has too little until it is read again.
+      offer.leftNanoUsd += unusedNanoUsd;
     },
     failed({ agent }) {
       resting.set(agent, clock.now() + REST_MS);

@@ -242,6 +242,9 @@ export class Call {
     if (this.#hasEnded) return new Ended(gateway, conclusion, Promise.resolve(true));
     this.#hasEnded = true;
     gateway.queue.leave(this.order.model.id);
+    if (this.#server !== null) {
+      gateway.openOffers.ended(this.#server, this.order.quote.maxNanoUsd - conclusion.chargeNanoUsd);
+    }
     const { environment } = gateway;
     if (conclusion.alert !== null) environment.log("alert", "usage", { request: this.id, alert: conclusion.alert });
     const durable = this.#resolveHold(conclusion, receiptDetail(this, ending, conclusion));

@@ -32,6 +32,8 @@ export type PoolChain = AsyncDisposable & {
   makeContract(code: string): Promise<Address>;
   /** The deployer, who owns it, gives it away. */
   giveAgent(agent: Address, to: Address): Promise<void>;
+  /** Its owner, the deployer, names a key that signs for it, which proves itself. */
+  setComputer(agent: Address, computer: PrivateKeyAccount): Promise<void>;
   /** Its owner, the deployer, caps its capacity, from tomorrow on. */
   reserve(agent: Address, usd: number): Promise<void>;
   makeSafe(owner: Address): Promise<Address>;
@@ -122,6 +124,14 @@ export async function startPoolChain(): Promise<PoolChain> {
     async giveAgent(agent, to) {
       const call = { address: agent, abi: agentToken.abi, functionName: "transferOwnership", args: [to] } as const;
       await confirm(deployer, "transferOwnership", await deployer.writer.writeContract(call));
+    },
+    async setComputer(agent, computer) {
+      const target = { address: registry, abi: agentRegistry.abi } as const;
+      const signed = [agent, account.address, computer.address] as const;
+      const hash = await deployer.reader.readContract({ ...target, functionName: "computerDigest", args: signed });
+      const args = [agent, computer.address, await computer.sign({ hash })] as const;
+      const call = { ...target, functionName: "setComputer", args } as const;
+      await confirm(deployer, "setComputer", await deployer.writer.writeContract(call));
     },
     async reserve(agent, usd) {
       const args = [BigInt(usd) * DOLLAR_A_DAY] as const;
