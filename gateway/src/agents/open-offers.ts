@@ -19,9 +19,9 @@ import type { KeyRecords, Spender } from "../upstream/key-records.ts";
  * neither for a chain nor for the list. A stale entry costs a refusal of the agent's identity, which decides.
  *
  * The key-value store has the names of agents that sell (`offer:{agentToken}`). In the background, at most once a
- * minute and after midnight, each agent's offer is read from its partition, and its owner, its computer and its capacity
- * from the chain. That also sets the day's capacity, and ends the offer of an agent that was sold or whose computer was
- * replaced.
+ * minute and after midnight, each agent's offer is read from its partition, and its owner, its computer and its
+ * capacity from the chain. That also sets the day's capacity, and ends the offer of an agent that was sold or whose
+ * computer was replaced.
  */
 export type OpenOffers = {
   /** The offers that may serve a request of this cost, largest unsold share first, at most `MAX_AGENTS_TRIED`. */
