@@ -15,7 +15,7 @@ const mayImport: Record<string, readonly string[]> = {
   chain: ["protocol", "ledger"],
   settler: ["protocol", "ledger", "chain"],
   "hosts/node": ["protocol", "ledger", "gateway", "chain", "settler"],
-  "hosts/cloudflare": ["protocol", "ledger", "gateway", "chain"],
+  "hosts/cloudflare": ["protocol", "ledger", "gateway", "chain", "settler"],
   keeper: ["protocol", "chain"],
   computer: ["protocol"],
   sdk: ["protocol"],

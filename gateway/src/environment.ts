@@ -16,8 +16,8 @@ export type Environment = {
   chain: ChainReader;
   /** Where the dollars of the secondary chains are; null until that was read. Absent: there is no node of any. */
   dollars?: () => DollarView | null;
-  /** What the settler is doing. Absent: this gateway has none, and nothing is posted. */
-  settler?: () => SettlerStatus;
+  /** What the settler is doing. Absent or undefined: this gateway has none, and nothing is posted. */
+  settler?: () => SettlerStatus | undefined;
   /** Why the ledger is behind the chain, so that nothing may be served; null if it is not, as far as is known. */
   behind?: () => string | null;
   upstream: UpstreamTransport;

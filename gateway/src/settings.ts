@@ -151,6 +151,15 @@ export const gatewaySettings = z.object({
   CHAIN_STALLED_AFTER_MS: whole(86_400_000)
     .optional()
     .describe("Age of the latest block from which the chain counts as stalled. For chains with regular blocks."),
+  SETTLER_PRIVATE_KEY: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{64}$/, "must be a private key: 0x and 64 hexadecimal digits")
+    .transform((text) => text as `0x${string}`)
+    .optional()
+    .describe("Private key of the settlement contract's settler, which pays the gas. Without it nothing is posted."),
+  SETTLER_INTERVAL_MS: whole(999_999_999)
+    .default(600_000)
+    .describe("How long uses wait for others before they are posted together. A full batch is posted at once."),
   METRICS_TOKEN: z
     .string()
     .min(16, "must be at least 16 characters, such as the output of `openssl rand -hex 16`")

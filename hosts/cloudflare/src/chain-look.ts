@@ -4,16 +4,19 @@ import { type ChainClient, createChainClient } from "@inference/chain/rpc";
 import type { Activation } from "@inference/ledger/commands";
 import { chainPartition } from "@inference/ledger/partition";
 import type { DollarView } from "@inference/protocol/dollars";
+import type { SettlerStatus } from "@inference/protocol/settler-status";
 import type { Bindings } from "./bindings.ts";
 import { log } from "./log.ts";
 import { timers } from "./timers.ts";
 
-/** How far the chain was read, its activations that are not final, and the dollars of the secondary chains. */
+/** How far the chain was read, its activations that are not final, the dollars of secondary chains, and the settler. */
 export type ChainLook = {
   status: WatcherStatus;
   pending: readonly Activation[];
   /** Where the dollars of the secondary chains are; null if that is not known, or absent from an older version. */
   dollars?: DollarView | null;
+  /** Null without a key, absent from an older version. */
+  settler?: SettlerStatus | null;
 };
 
 /** The calls of the chain's object. */
@@ -24,12 +27,15 @@ export type FollowedChain = Pick<ActivationWatcher, "status" | "pendingActivatio
   /** Asks the object, unless it was asked less than `afterMs` ago. Never throws: after an error the last state stays. */
   look(afterMs: number): Promise<void>;
   dollars(): DollarView | null;
+  /** Undefined until the object has told, and without a key. */
+  settler(): SettlerStatus | undefined;
 };
 
 export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain {
   const pending = createPending();
   let status: WatcherStatus = { state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null };
   let dollars: DollarView | null = null;
+  let settler: SettlerStatus | undefined;
   let lookedAt = Number.NEGATIVE_INFINITY;
   return {
     async look(afterMs) {
@@ -41,12 +47,14 @@ export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain
         status = seen.status;
         pending.replace(seen.pending);
         dollars = seen.dollars ?? null;
+        settler = seen.settler ?? undefined;
       } catch (error) {
         log("warn", "chain_look_failed", { error: String(error) });
       }
     },
     status: () => status,
     dollars: () => dollars,
+    settler: () => settler,
     pendingActivations: pending.of,
   };
 }

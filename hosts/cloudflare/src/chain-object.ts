@@ -3,6 +3,8 @@ import type { DurableObjectState } from "@cloudflare/workers-types";
 import { type ActivationWatcher, createActivationWatcher, type PollResult } from "@inference/chain/activation-watcher";
 import { createDollarFollower, type DollarFollower } from "@inference/chain/dollar-follower";
 import { followedOf, type GatewaySettings } from "@inference/gateway/settings";
+import type { LedgerClient } from "@inference/ledger/client";
+import { createSettler, type Settler } from "@inference/settler/settler";
 import type { Bindings } from "./bindings.ts";
 import { type ChainCalls, type ChainLook, chainClientOf } from "./chain-look.ts";
 import { makeEdgeLedger } from "./ledger.ts";
@@ -10,12 +12,14 @@ import { log } from "./log.ts";
 import { settingsOf } from "./settings.ts";
 
 /**
- * Watches the primary chain: one object, which polls from its alarm. What it read is in the ledger, so nothing is lost
- * with the object. The alarm never fails and always sets the next one. Every `look` sets the alarm if it is missing.
+ * Watches the primary chain, and posts the uses of the ledger on it: one object, which polls from its alarm. What it
+ * read and what it signed is in the ledger, so nothing is lost with the object. The alarm never fails and always sets
+ * the next one. Every `look` sets the alarm if it is missing. The runtime runs one alarm at a time, and so one settler.
  */
 export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
   readonly #watcher: ActivationWatcher;
   readonly #dollars: DollarFollower | undefined;
+  readonly #settler: Settler | undefined;
   readonly #pollMs: number;
   #dollarsPolledAt = 0;
 
@@ -24,6 +28,8 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
     const settings = settingsOf(env);
     this.#pollMs = settings.CHAIN_POLL_MS;
     this.#dollars = this.#openDollarFollower(settings);
+    const ledger = makeEdgeLedger(env, { background: (work) => this.ctx.waitUntil(work) });
+    this.#settler = openSettler(settings, ledger);
     this.#watcher = createActivationWatcher({
       client: chainClientOf(settings.PRIMARY_RPC_URL),
       ...(settings.WITNESS_RPC_URL === undefined ? {} : { secondNode: chainClientOf(settings.WITNESS_RPC_URL) }),
@@ -34,7 +40,7 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
       startBlock: settings.SETTLEMENT_START_BLOCK,
       confirmations: settings.CONFIRMATIONS,
       stalledAfterMs: settings.CHAIN_STALLED_AFTER_MS,
-      ledger: makeEdgeLedger(env, { background: (work) => this.ctx.waitUntil(work) }),
+      ledger,
       now: Date.now,
       onAlert: (message) => log("alert", "chain", { message }),
     });
@@ -48,6 +54,7 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
       status: this.#watcher.status(),
       pending: this.#watcher.allPending(),
       dollars: this.#dollars?.view() ?? null,
+      settler: this.#settler?.status() ?? null,
     };
   }
 
@@ -78,11 +85,27 @@ export class ChainObject extends DurableObject<Bindings> implements ChainCalls {
       let result: PollResult;
       do result = await this.#watcher.poll();
       while (result.outcome === "advanced" && result.more && Date.now() < until);
+      await this.#settler?.poll();
       await this.#followDollars();
     } finally {
       await this.ctx.storage.setAlarm(Date.now() + this.#pollMs);
     }
   }
+}
+
+/** The settler that the settings ask for; undefined without a key. */
+function openSettler(settings: GatewaySettings, ledger: LedgerClient): Settler | undefined {
+  if (settings.SETTLER_PRIVATE_KEY === undefined) return undefined;
+  return createSettler({
+    ...{ client: chainClientOf(settings.PRIMARY_RPC_URL), ledger, now: Date.now },
+    chainId: settings.PRIMARY_CHAIN_ID,
+    settlement: settings.SETTLEMENT_ADDRESS,
+    privateKey: settings.SETTLER_PRIVATE_KEY,
+    confirmations: settings.CONFIRMATIONS,
+    startBlock: settings.SETTLEMENT_START_BLOCK,
+    onAlert: (message) => log("alert", "settler", { message }),
+    limits: { intervalMs: settings.SETTLER_INTERVAL_MS },
+  });
 }
 
 /** Where the follower's text is kept. */

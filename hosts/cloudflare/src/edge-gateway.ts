@@ -29,6 +29,7 @@ export function openEdgeGateway(
       watcher: chain,
     }),
     dollars: chain.dollars,
+    settler: chain.settler,
     upstream,
     log,
     timers,

@@ -20,17 +20,5 @@ export const nodeSettings = z.object({
     .enum(["FULL", "NORMAL"])
     .default("FULL")
     .describe("`FULL` survives a power failure, `NORMAL` a crash of the process only."),
-  SETTLER_PRIVATE_KEY: z
-    .string()
-    .regex(/^0x[0-9a-fA-F]{64}$/, "must be a private key: 0x and 64 hexadecimal digits")
-    .transform((text) => text as `0x${string}`)
-    .optional()
-    .describe("Private key of the settlement contract's settler, which pays the gas. Without it nothing is posted."),
-  SETTLER_INTERVAL_MS: z
-    .string()
-    .regex(/^\d{1,9}$/, "must be a whole number of milliseconds")
-    .transform(Number)
-    .default(600_000)
-    .describe("How long uses wait for others before they are posted together. A full batch is posted at once."),
 });
 export type NodeSettings = z.infer<typeof nodeSettings>;

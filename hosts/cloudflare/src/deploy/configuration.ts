@@ -11,6 +11,7 @@ export const SECRETS = [
   "METRICS_TOKEN",
   "PRIMARY_RPC_URL",
   "WITNESS_RPC_URL",
+  "SETTLER_PRIVATE_KEY",
 ] as const;
 
 /** The format of `wrangler.json`. */
@@ -69,7 +70,7 @@ export const PAID_BYTES = 10 * 1024 * 1024;
 const VARIABLE_BYTES = 5 * 1024;
 const MOST_VARIABLES = 128;
 /** The runtime's modules that the gateway may import: none for files, processes or sockets. */
-const PROVIDED = /^(cloudflare:workers|node:(async_hooks|buffer|crypto|events|stream|util))$/;
+const PROVIDED = /^(cloudflare:workers|node:(async_hooks|buffer|crypto|events|stream|util|zlib))$/;
 
 /** What Cloudflare would refuse, and what would run without its objects. Empty if it can be deployed. */
 export function problemsOf(configuration: Configuration, { exports, imports, gzipBytes }: Bundle): string[] {
