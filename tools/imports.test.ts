@@ -23,7 +23,7 @@ const mayImport: Record<string, readonly string[]> = {
   "test/provider-simulator": [],
   "test/conformance": [],
   // Its HTTP side sees a URL; books without a chain and the ledger alone need what they measure.
-  "test/bench": ["protocol", "ledger", "gateway", "hosts/node", "hosts/cloudflare"],
+  "test/bench": ["protocol", "ledger", "gateway", "chain", "settler", "hosts/node", "hosts/cloudflare"],
   tools: ["hosts/node"],
 };
 const packages: Record<string, string> = {
