@@ -42,6 +42,7 @@ function choices(job: ChatJob): string {
 }
 
 function message(job: ChatJob, choice: number): string {
+  if (job.scripted !== null) return job.scripted.message;
   const place = { text: job.text, start: job.start, choice };
   const said = tokensText(place, job.reasoning, job.perChoice);
   const thought = job.reasoning === 0 ? "null" : JSON.stringify(tokensText(place, 0, job.reasoning));

@@ -4,6 +4,7 @@ import { chooseFault } from "./fault-choice.ts";
 import type { Job } from "./job.ts";
 import { markerNumber } from "./markers.ts";
 import { type ChargeLine, chargeLine, rate, textLines, type Usage } from "./pricing.ts";
+import { type ScriptedAnswer, writeScripted } from "./script.ts";
 import { type StreamShape, streamShape } from "./stream-shape.ts";
 import { type AnswerText, startPosition } from "./tokens.ts";
 import { faultyUsageJson, usageJson } from "./usage-report.ts";
@@ -26,6 +27,8 @@ export interface ChatJob extends Job {
   readonly perChoice: number;
   readonly reasoning: number;
   readonly finish: FinishReason;
+  /** What the conversation's script says; null without one. */
+  readonly scripted: ScriptedAnswer | null;
   readonly dripMs: number;
   usage(units: number): Usage;
 }
@@ -35,9 +38,11 @@ export function planChat(x: Exchange, request: ChatRequest): ChatJob {
   const fault = chooseFault(x, markers, request.model);
   const target = fault === "remap" ? REMAP_TARGET : request.model.seed.remapTo;
   const model = (target === undefined ? null : x.sim.catalogue.find(target)) ?? request.model;
-  const wanted = markerNumber(markers, "tokens") ?? x.sim.settings.defaultTokens;
+  const callId = `call_${x.sim.seedText}${x.sequence}`;
+  const scripted = request.script === null ? null : writeScripted(request.script, callId);
+  const wanted = scripted?.deltas.length ?? markerNumber(markers, "tokens") ?? x.sim.settings.defaultTokens;
   const perChoice = Math.min(wanted, request.maxTokens);
-  const reasoning = Math.min(markerNumber(markers, "reasoning") ?? 0, perChoice);
+  const reasoning = Math.min(scripted?.reasoning ?? markerNumber(markers, "reasoning") ?? 0, perChoice);
   // Past the maximum on purpose: what is reported here is also what is billed.
   const excess = fault === "usage-above-bound" ? request.maxTokens * request.n - perChoice * request.n + 1000 : 0;
   const cached = Math.min(markerNumber(markers, "cached") ?? 0, request.promptTokens);
@@ -65,7 +70,8 @@ export function planChat(x: Exchange, request: ChatRequest): ChatJob {
     units: perChoice * request.n,
     perChoice,
     reasoning,
-    finish: finishOf(request, wanted),
+    scripted,
+    finish: scripted?.hasCalls === true && wanted === perChoice ? "tool_calls" : finishOf(request, wanted),
     dripMs: markerNumber(markers, "drip") ?? x.sim.settings.dripMs,
     usage,
     lines: (units) => [...textLines(model.id, model.rates, usage(units)), ...addOnLines(request, units)],

@@ -1,6 +1,7 @@
 import type { Catalogue, Model } from "./catalogue.ts";
 import { MODEL_OFFLINE, modelNotFound, openaiError, schemaError, WireError } from "./errors.ts";
 import { type Markers, readMarkers } from "./markers.ts";
+import { readScript, type ScriptStep } from "./script.ts";
 import { countTokens, TOKENS_PER_MEDIA_PART, TOKENS_PER_MESSAGE } from "./tokens.ts";
 import * as is from "./validate.ts";
 import { PARAMETERS_FIELD, SYSTEM_PROMPT_FIELD } from "./wire.ts";
@@ -22,6 +23,7 @@ export interface ChatRequest {
   /** Everything the messages say, in one string. */
   readonly text: string;
   readonly markers: Markers;
+  readonly script: ScriptStep | null;
   readonly seed: number;
   readonly firstTool: string | null;
   readonly user: string | null;
@@ -114,6 +116,7 @@ export function readChatRequest(raw: is.Body, catalogue: Catalogue, hiddenPrompt
     promptTokens,
     text,
     markers,
+    script: readScript(text, body.messages),
     seed: is.numberField(body, "seed") ?? 0,
     firstTool: firstToolOf(body.tools),
     user: is.stringField(body, "user"),

@@ -43,7 +43,8 @@ async function sendTokens(job: ChatJob, out: EventWriter): Promise<number> {
   const gap = shape.slow && shape.pieces === "event" ? x.sim.settings.slowDripMs : job.dripMs;
 
   for (let choice = 0; choice < request.n && shape.tokens !== "none"; choice++) {
-    const start = job.finish === "tool_calls" ? toolStartDelta(job, choice) : '{"role":"assistant","content":""}';
+    const isCall = job.finish === "tool_calls" && job.scripted === null;
+    const start = isCall ? toolStartDelta(job, choice) : '{"role":"assistant","content":""}';
     if (!(await out.event(chunk(job, choice, start, null)))) return x.record.unitsSent;
   }
   for (let index = 0; index < end; index++) {
@@ -89,7 +90,8 @@ async function sendEnding(job: ChatJob, out: EventWriter, sent: number): Promise
 
 async function sendFinish(job: ChatJob, out: EventWriter): Promise<void> {
   for (let choice = 0; choice < job.request.n; choice++) {
-    await out.event(chunk(job, choice, job.finish === "tool_calls" ? toolEndDelta() : "{}", job.finish));
+    const isCall = job.finish === "tool_calls" && job.scripted === null;
+    await out.event(chunk(job, choice, isCall ? toolEndDelta() : "{}", job.finish));
   }
 }
 
@@ -116,6 +118,7 @@ function earlierUsage(job: ChatJob): string | null {
 }
 
 function tokenDelta(job: ChatJob, choice: number, index: number): string {
+  if (job.scripted !== null) return job.scripted.deltas[index] ?? "{}";
   const token = JSON.stringify(tokenAt({ text: job.text, start: job.start, choice }, index));
   if (index < job.reasoning) return `{"reasoning_content":${token}}`;
   if (job.finish !== "tool_calls") return `{"content":${token}}`;
