@@ -50,6 +50,7 @@ const mayDepend: Record<string, readonly string[]> = {
   "test/conformance": [
     "@ai-sdk/openai",
     "@ai-sdk/openai-compatible",
+    "@anthropic-ai/sdk",
     "@langchain/core",
     "@langchain/openai",
     "ai",
