@@ -21,6 +21,8 @@ export type SettlementContract = {
   /** The id of the last batch in a block. */
   batchCount(block: Block): Promise<number>;
   rootOf(batch: number, block: Block): Promise<Hex>;
+  /** The ceiling of a day from that block on. */
+  ceilingNanoUsd(block: Block): Promise<bigint>;
   /** What `settle` would say after a block: undefined if it would succeed. */
   simulate(call: Hex, block: Block | "latest"): Promise<Revert | undefined>;
   /** The account's next transaction number: `latest`, or in a block. */
@@ -72,6 +74,7 @@ export function settlementContract(options: {
 
   return {
     batchCount: async (block) => Number(await word(encode("batchCount"), block)),
+    ceilingNanoUsd: (block) => word(encode("ceilingNanoUsd"), block),
     async rootOf(batch, block) {
       const root = await word(encode("rootOf", [BigInt(batch)]), block);
       return `0x${root.toString(16).padStart(64, "0")}`;
@@ -136,7 +139,7 @@ export function settleCall(batch: number, day: number, { root, entries }: BatchC
   });
 }
 
-function encode(functionName: "batchCount" | "rootOf", args: readonly bigint[] = []): Hex {
+function encode(functionName: "batchCount" | "rootOf" | "ceilingNanoUsd", args: readonly bigint[] = []): Hex {
   return functionName === "rootOf"
     ? encodeFunctionData({ abi: inferenceSettlementAbi, functionName, args: [args[0] ?? 0n] })
     : encodeFunctionData({ abi: inferenceSettlementAbi, functionName });

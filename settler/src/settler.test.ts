@@ -322,6 +322,18 @@ test("a batch that the day's ceiling has no room for is posted in parts, the res
   assert.equal(await creditOf(first), BigInt(46 * DOLLAR));
 });
 
+test("a use that costs more than a day's ceiling is set aside, and the others are posted", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 50_000_000n);
+  await chain.lowerCeiling(3_000_000_000n);
+  await chain.finalize();
+  world.use(first, 3 * DOLLAR + 1, DOLLAR, 2 * DOLLAR);
+  const settler = world.open();
+  for (let polls = 0; polls < 20 && (await settler.poll()).state !== "idle"; polls++) await chain.finalize();
+  assert.equal(await creditOf(first), BigInt(47 * DOLLAR));
+  assert.match(world.host.alerts.join(), /is refused on chain \(ceiling\)/);
+});
+
 /** Says that the contract reverted with one of its errors, to simulations of `settle`. */
 const refusing =
   (errorName: "WrongDay" | "WrongBatch" | "InsufficientCredit", args: readonly unknown[]): Node =>

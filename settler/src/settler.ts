@@ -145,7 +145,9 @@ export function createSettler(options: SettlerOptions): Settler {
       const waitedMs = Math.abs(now() - Math.max(last?.openedAt ?? 0, oldestAt));
       if (uses < desk.maxUses && waitedMs < limits.intervalMs) return { outcome: "idle" };
       desk.lastOpenedAt = Math.max(now(), desk.lastOpenedAt + 1, (last?.openedAt ?? 0) + 1);
-      await run({ type: "openBatch", batch: (last?.batch ?? 0) + 1, openedAt: desk.lastOpenedAt, journal });
+      const name = { batch: (last?.batch ?? 0) + 1, openedAt: desk.lastOpenedAt };
+      const { status } = await run({ type: "openBatch", ...name, journal });
+      if (status !== "open") return halted(`batch ${name.batch} could not be opened: the ledger has another one`);
       return next;
     }
     return { outcome: "idle" };
@@ -158,7 +160,8 @@ export function createSettler(options: SettlerOptions): Settler {
       const receipt: Receipt | null = await contract.receipt(hash as Hex);
       if (receipt?.isSuccess !== true || receipt.block > heads.final.number) continue;
       const { block } = receipt;
-      await run({ type: "settleBatch", ...nameOf(last), at: now(), settledBy: hash, block });
+      const { status } = await run({ type: "settleBatch", ...nameOf(last), at: now(), settledBy: hash, block });
+      if (status !== "settled") return halted(`batch ${count} could not be settled by ${hash} in the ledger`);
       desk.maxUses = limits.maxUses;
       return next;
     }
