@@ -62,6 +62,8 @@ export type Queries = {
     answer: { fault: CredentialFault } | { earlier: Claimed | null };
   };
   keyUsage: { query: { type: "keyUsage"; at: number; keyId: string }; answer: KeyUsage };
+  /** Those of these requests that a key made, as far as their receipts are kept. */
+  ofKey: { query: { type: "ofKey"; keyId: string; ids: readonly string[] }; answer: string[] };
   receipt: { query: { type: "receipt"; id: string }; answer: ReceiptRow | null };
   /** The newest receipt with the provider's id of an answer, among the last thousand. */
   answered: { query: { type: "answered"; upstreamId: string }; answer: ReceiptRow | null };
@@ -124,6 +126,8 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
       return claimed(rows, query);
     case "keyUsage":
       return keyUsage(rows, query.keyId, query.at);
+    case "ofKey":
+      return query.ids.filter((id) => rows.get("receipt", id)?.keyId === query.keyId);
     case "receipt":
       return rows.get("receipt", query.id) ?? null;
     case "answered":

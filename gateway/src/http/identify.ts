@@ -23,8 +23,11 @@ export async function requireHolder(context: GatewayContext, wanted?: Wanted): P
   throw credentialError(payer, "unknown");
 }
 
+/** An account, and the key of it that was sent. */
+export type AccountHolder = { account: Address; partition: Partition; keyId?: string };
+
 /** The account of the key or wallet session that was sent. Throws 401 if it is invalid, 403 for an agent's session. */
-export async function requireAccount(context: GatewayContext): Promise<{ account: Address; partition: Partition }> {
+export async function requireAccount(context: GatewayContext): Promise<AccountHolder> {
   const holder = await requireHolder(context);
   return "keyId" in holder ? holder : personalAccount(holder);
 }

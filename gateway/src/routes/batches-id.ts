@@ -16,20 +16,25 @@ export const getBatch = endpoint({
   group: "Settlement",
   title: "A batch",
   about:
-    "Without a credential, what the chain says of it. An API key or a wallet's session adds the uses of its account, each " +
-    "with the proof that the settlement contract's `verify` takes. Nobody sees the uses of another account.",
+    "Without a credential, what the chain says of it. A wallet's session adds the uses of its account, and an API key " +
+    "its own, each with the proof that the settlement contract's `verify` takes. Nobody sees those of another account.",
   credentials: [],
   pathParameters: { id: "The batch's id." },
   answers: [ok("The batch.", json("BatchAnswer", batchAnswer))],
   errors: ["not_found", "wrong_identity", ...authenticatedErrors],
   async handle(context) {
-    const { batches } = context.var.gateway;
+    const { batches, environment } = context.var.gateway;
     const id = context.req.param("id") ?? "";
     const account = presentedCredential(context) === undefined ? undefined : await requireAccount(context);
     const batch = /^[1-9]\d{0,11}$/.test(id) ? await batches.find(Number(id)) : null;
     if (batch === null) return fail("not_found", `There is no batch \`${id}\`. GET /api/v1/batches lists them.`);
     if (account === undefined) return context.json({ data: toBatchObject(batch) });
-    const uses = await batches.provenUses(batch, account.account);
+    const all = await batches.provenUses(batch, account.account);
+    const { partition, keyId } = account;
+    const ids = all.map(({ use }) => use.id);
+    const own = keyId === undefined ? ids : await environment.ledger.read(partition, { type: "ofKey", keyId, ids });
+    const isOwn = new Set(own);
+    const uses = all.filter(({ use }) => isOwn.has(use.id));
     const leaves = uses.map(({ use, leaf, proof }) => ({
       id: use.id,
       ...amounts({ charge: use.chargeNanoUsd }),

@@ -68,13 +68,16 @@ test("anybody sees the batches, the newest first, and nobody's uses", async () =
   assert.deepEqual(batchAnswer.parse(JSON.parse(one.text)).data, data[0]);
 });
 
-test("a credential adds its account's own uses, whose proofs verify and whose charges sum to its debit", async () => {
+test("a session adds its account's uses and a key its own, whose proofs verify and which sum to the debit", async () => {
   const { fixture, wallet, other, root, settlement } = await open();
   const session = await fixture.signIn(wallet);
   const { key } = await fixture.makeKey(other);
+  const { key: unused } = await fixture.makeKey(wallet);
+  spend(fixture, other, key, requestId(2), 20);
   for (const [bearer, owner, charges] of [
     [session, wallet, [10, 30]],
     [key, other, [20]],
+    [unused, wallet, []],
   ] as [string, Wallet, number[]][]) {
     const { text } = await fixture.call("GET", "/api/v1/batches/1", { bearer });
     const { leaves = [] } = batchAnswer.parse(JSON.parse(text)).data;
@@ -158,5 +161,16 @@ async function receipt(fixture: Fixture, wallet: Wallet, id: string, chargeNanoU
   ledger.apply(partition, { type: "createKey", at: NOW, ...key, ...nonce });
   const hold = { amountNanoUsd: 100, leaseMs: 60_000, followers: [], detail: "{}" };
   ledger.apply(partition, { type: "reserve", id, at: NOW, ...hold, payer: { kind: "key", digest: id } });
+  ledger.apply(partition, { type: "settle", id, at: NOW, chargeNanoUsd, lossNanoUsd: 0, detail: "{}" });
+}
+
+/** A request of a key that was charged so much. */
+function spend({ gateway, ledger }: Fixture, wallet: Wallet, key: string, id: string, chargeNanoUsd: number): void {
+  const partition = accountPartition(wallet.address.toLowerCase() as Address);
+  const payer = gateway.credentials.verify(key)?.payer;
+  assert.ok(payer !== undefined);
+  ledger.apply(partition, { type: "credit", id: `1:${id}`, at: NOW, amountNanoUsd: 1_000, detail: "{}" });
+  const hold = { amountNanoUsd: 100, leaseMs: 60_000, followers: [], detail: "{}", payer };
+  ledger.apply(partition, { type: "reserve", id, at: NOW, ...hold });
   ledger.apply(partition, { type: "settle", id, at: NOW, chargeNanoUsd, lossNanoUsd: 0, detail: "{}" });
 }

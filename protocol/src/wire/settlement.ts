@@ -56,6 +56,8 @@ export const batchAnswer = z.strictObject({
         }),
       )
       .optional()
-      .describe("With a credential: the uses of its account. Their charges sum to the account's debit."),
+      .describe(
+        "With a credential: its uses. Those of a wallet's session are all of the account, and sum to its debit.",
+      ),
   }),
 });
