@@ -49,7 +49,14 @@ export function connectGateway(
       }
       return { settlement: { chainId: chain.chain_id, address }, registry, rpcUrl: chain.rpc_url ?? "" };
     },
-    read: async () => offerAnswer.parse(await call("GET", path)).data,
+    async read() {
+      try {
+        return offerAnswer.parse(await call("GET", path)).data;
+      } catch (error) {
+        if (!(error instanceof GatewayRefused && error.status === 404)) throw error;
+        throw new ComputerError(`The gateway at ${gatewayUrl} sells no agent's capacity: it has no ${path}.`);
+      }
+    },
     async send(settlement, offer) {
       const signature = await account.signTypedData(offerTypedData(settlement, offer));
       const body = { day: offer.day, share_bps: offer.shareBps, nonce: offer.nonce, signature };

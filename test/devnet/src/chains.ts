@@ -46,7 +46,7 @@ export async function startChains(options: StartChainsOptions): Promise<{ chains
   let deployment = keptDeployment(options);
   if (deployment !== undefined) onProgress("Continuing the local chains ...");
   else {
-    folder.remove("deployment.json", ...LOCAL_CHAIN_NAMES.map(stateFile), ...BOOKS);
+    folder.remove("deployment.json", "agents.json", ...LOCAL_CHAIN_NAMES.map(stateFile), ...BOOKS);
     deployment = restoreDeployment(folder, chainIds);
     onProgress(deployment === undefined ? "Starting new local chains ..." : "Starting the saved local chains ...");
   }

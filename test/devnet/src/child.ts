@@ -14,6 +14,8 @@ export type Program = {
   environment: Readonly<Record<string, string | undefined>>;
   /** Keeps what it says. */
   logFile: string;
+  /** Its end is not the end of the others. */
+  mayEnd?: boolean;
   /** What is wrong, if the line says it in words that help nobody: told in place of them if it ends. */
   explain?(line: string): string | undefined;
 };

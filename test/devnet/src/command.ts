@@ -4,11 +4,12 @@ import { oneLine } from "./devnet-error.ts";
 /** `npm run devnet -- <command>`: what the devnet that runs is asked to do. Ends with one line and 1 if it fails. */
 const HELP = `npm run devnet -- day               takes the chains and the gateway to the next UTC day
 npm run devnet -- faucet <address>  gives it gas, dollars and staking tokens on every chain
+npm run devnet -- agent             makes an agent that sells its capacity from the next UTC day on
 
 Settings, as environment variables:
   DEVNET_DIR      the folder of the devnet that runs (.devnet)
 `;
-const COMMANDS: Readonly<Record<string, readonly string[]>> = { day: [], faucet: ["<address>"] };
+const COMMANDS: Readonly<Record<string, readonly string[]>> = { day: [], faucet: ["<address>"], agent: [] };
 
 const [command = "", ...args] = process.argv.slice(2);
 const wanted = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;

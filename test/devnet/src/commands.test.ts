@@ -1,19 +1,24 @@
 import { deepEqual, equal, fail, match, ok, rejects } from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
+import { agentTokenAbi } from "@inference/protocol/abi/agent-token";
+import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type Address, createPublicClient, createWalletClient, erc20Abi, http, maxUint256, parseAbi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
+import { AGENT, type Agent } from "./agents.ts";
 import { ask } from "./ask.ts";
 import { requestApiKey } from "./customer.ts";
 import { goToNextDay } from "./day.ts";
 import { type Devnet, startDevnet } from "./devnet.ts";
 import { FAUCET } from "./faucet.ts";
+import type { Secrets } from "./secrets.ts";
 import { readBlock } from "./testing/api.ts";
 import { anyPorts, deployedFolder, temporaryFolder } from "./testing/launch.ts";
 import { walletOn } from "./testing/wallet.ts";
@@ -24,6 +29,7 @@ const folder = deployedFolder();
 const start = () => startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } });
 const DAY_SECONDS = 86_400;
 let devnet: Devnet;
+let agent: Agent;
 
 before(async () => {
   devnet = await start();
@@ -72,6 +78,24 @@ test("the token is bought with the swap router beside its market", async () => {
   ok(bought >= 990_000n && bought < 1_000_000n, String(bought));
 });
 
+test("an agent has an owner, a computer of its own, payees, and stake that counts from the next day on", async () => {
+  const lines = await run("agent");
+  agent = (JSON.parse(readFileSync(join(folder.path, "agents.json"), "utf8")) as Agent[])[0] as Agent;
+  for (const address of [agent.token, agent.owner.address, agent.computer.address, agent.safe, agent.treasury])
+    ok(lines.some((line) => line.includes(address)));
+  match(lines.at(-1) ?? "", /^It sells all of it from the next UTC day on/);
+  const registry = { address: at("primary", "agentRegistry"), abi: agentRegistryAbi } as const;
+  const args = [agent.token] as const;
+  const reader = primaryReader();
+  equal(await reader.readContract({ ...registry, functionName: "computerOf", args }), agent.computer.address);
+  equal(await reader.readContract({ ...registry, functionName: "safeOf", args }), agent.safe);
+  equal(await reader.readContract({ ...registry, functionName: "treasuryOf", args }), agent.treasury);
+  const owner = { address: agent.token, abi: agentTokenAbi, functionName: "owner" } as const;
+  equal(await reader.readContract(owner), agent.owner.address);
+  equal(await capacityToday(agent.token), 0n);
+  equal(await stakedUnits(), "0");
+});
+
 test("the chains and the gateway go to the next day together, and yesterday's charge becomes final", async () => {
   const { gatewayUrl, apiKey, chains } = devnet.ready;
   const before = await times();
@@ -92,6 +116,9 @@ test("the chains and the gateway go to the next day together, and yesterday's ch
   const { headers } = await fetch(`${devnet.ready.provider.url}/models`);
   equal(new Date(headers.get("x-venice-timestamp") ?? 0).getTime() >= midnight * 1_000, true, "and the provider");
 
+  equal(await capacityToday(agent.token), AGENT.stakedUnits * 1_000_000_000n);
+  equal(await stakedUnits(), String(AGENT.stakedUnits), "what the pool has staked is the provider's allowance");
+
   // The gateway's time: a message that is signed with the machine's is of another day.
   const key = { gatewayUrl, chainId: chains[0]?.chainId ?? 0, wallet: wallets[2] as never, name: "today" };
   await rejects(requestApiKey({ ...key, now: Date.now() }), /made no API key/);
@@ -104,6 +131,45 @@ test("the chains and the gateway go to the next day together, and yesterday's ch
     `/api/v1/batches/${(await settlement()).settlement.batch}`,
   );
   equal(dayOf(batch.day), yesterday);
+});
+
+test("an agent serves what an API key asks for, the provider takes it from the allowance, and it sells again the next day", async () => {
+  const { gatewayUrl, apiKey } = devnet.ready;
+  type Offer = {
+    offer: { day: number } | null;
+    today: { date: string; limit_nano_usd: number; sold_nano_usd: number };
+  };
+  const offer = () => read<Offer>(`/api/v1/agents/${agent.token}/offer`);
+  await eventually(async () => (await offer()).offer !== null, 20_000);
+  const { date } = (await offer()).today;
+  // 0.23 + 0.26 + 0.51 dollars, and an answer of some nano-dollars more.
+  const charges: number[] = [];
+  for (const [path, body] of [
+    ["image/generate", { model: "sim-image-sizes", prompt: "A boat", resolution: "2K" }],
+    ["image/generate", { model: "sim-image-quality", prompt: "A boat" }],
+    ["image/generate", { model: "sim-image-quality", prompt: "A boat", resolution: "2K" }],
+    ["chat/completions", { model: "sim-small", messages: [{ role: "user", content: "Hello" }], max_tokens: 8 }],
+  ] as const) {
+    const response = await fetch(`${gatewayUrl}/api/v1/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    equal(response.status, 200, await response.clone().text());
+    await response.arrayBuffer();
+    const id = response.headers.get("x-request-id");
+    await eventually(async () => (await read<Receipt | undefined>(`/api/v1/generation?id=${id}`)) !== undefined);
+    const receipt = await read<Receipt>(`/api/v1/generation?id=${id}`);
+    equal(receipt.served_by, agent.token.toLowerCase(), JSON.stringify(receipt));
+    charges.push(receipt.charge_nano_usd);
+  }
+  const served = charges.reduce((sum, charge) => sum + charge, 0);
+  deepEqual(charges.slice(0, 3), [230_000_000, 260_000_000, 510_000_000]);
+  equal((await offer()).today.sold_nano_usd, served);
+  deepEqual(await takenFromAllowance(date), [BigInt(served) * 1_000_000_000n], "through the agent's own key");
+
+  await run("day");
+  await eventually(async () => (await offer()).offer !== null && (await offer()).today.date !== date, 20_000);
 });
 
 test("a devnet that continues is still at its day, and commands of the one before are answered in clear words", async () => {
@@ -158,6 +224,35 @@ async function run(command: string, ...args: string[]): Promise<string[]> {
   const lines: string[] = [];
   await ask(folder.path, { command, args, say: (line) => lines.push(line) });
   return lines;
+}
+
+function primaryReader() {
+  return createPublicClient({ transport: http(devnet.ready.chains[0]?.rpcUrl), cacheTime: 0 });
+}
+
+function capacityToday(identity: Address): Promise<bigint> {
+  const pool = { address: at("primary", "inferencePool"), abi: inferencePoolAbi } as const;
+  return primaryReader().readContract({ ...pool, functionName: "capacityToday", args: [identity] });
+}
+
+/** What each key of the gateway's own making took from the allowance of the day, in 1e-18 USD. */
+async function takenFromAllowance(date: string): Promise<bigint[]> {
+  const { providerAdminKey } = JSON.parse(readFileSync(join(folder.path, "secrets.json"), "utf8")) as Secrets;
+  const answer = await fetch(`${devnet.ready.provider.url}/billing/allowance?day=${date}`, {
+    headers: { authorization: `Bearer ${providerAdminKey}` },
+  });
+  type Row = { description: string; allowanceAttoUsd: string; balanceAttoUsd: string };
+  const { data } = (await answer.json()) as { data: Row[] };
+  const own = data.filter(({ description }) => description.startsWith("gateway "));
+  for (const { balanceAttoUsd } of own) equal(balanceAttoUsd, "0");
+  return own.map(({ allowanceAttoUsd }) => BigInt(allowanceAttoUsd));
+}
+
+type Receipt = { served_by: string | null; charge_nano_usd: number };
+
+async function stakedUnits(): Promise<string> {
+  const answer = await fetch(new URL("/__simulator/config", devnet.ready.provider.url));
+  return ((await answer.json()) as { stakedUnits: string }).stakedUnits;
 }
 
 function at(chain: string, name: string): Address {

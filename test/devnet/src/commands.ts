@@ -1,6 +1,8 @@
 import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
+import { AGENT, type Agent, createAgent } from "./agents.ts";
 import type { Chains } from "./chains.ts";
 import type { DevnetClock } from "./clock.ts";
+import type { Computers } from "./computers.ts";
 import type { Command } from "./control.ts";
 import { goToNextDay } from "./day.ts";
 import type { Deployment } from "./deployment.ts";
@@ -15,12 +17,13 @@ export type Running = {
   services: Services;
   /** Tells the provider simulator that the day has changed; absent with a provider of the user's own. */
   provider?: () => Promise<void>;
+  computers: Computers;
   /** Writes `ready.json` again. */
   changed(): void;
 };
 
 export function devnetCommands(running: Running): Record<string, Command> {
-  const { chains, deployment, clock, services, provider, changed } = running;
+  const { chains, deployment, clock, services, provider, computers, changed } = running;
   return {
     async day(_args, say) {
       const midnight = await goToNextDay({
@@ -32,8 +35,28 @@ export function devnetCommands(running: Running): Record<string, Command> {
       say(`It is ${text} on the three chains and at the gateway, ${days(clock.offsetMs)} ahead of this machine.`);
       say("Messages to sign in or to make a key are signed with this time (clockOffsetMs in ready.json).");
     },
+    async agent(_args, say) {
+      const name = `Agent ${computers.nextPlace()}`;
+      const agent = await createAgent(chains.primary, { deployment: deployment.primary, name });
+      const ended = await computers.add(agent);
+      for (const line of agentLines(agent)) say(line);
+      if (ended !== undefined) throw ended;
+      say("It sells all of it from the next UTC day on, when its stake counts: npm run devnet -- day takes you there.");
+    },
     faucet: ([text = ""], say) => fund({ chains, deployment }, { text, say }),
   };
+}
+
+function agentLines({ name, token, owner, computer, safe, treasury }: Agent): string[] {
+  return [
+    `${name}, with ${AGENT.stakedUnits} units staked under it:`,
+    `  agent token  ${token}`,
+    `  owner        ${owner.address}`,
+    `  computer     ${computer.address}`,
+    `  Safe         ${safe}`,
+    `  treasury     ${treasury}`,
+    "  keys         in agents.json of the devnet's folder",
+  ];
 }
 
 function days(offsetMs: number): string {

@@ -4,6 +4,7 @@ import type { Chain } from "./chain.ts";
 import { startChains } from "./chains.ts";
 import { type DevnetClock, openClock } from "./clock.ts";
 import { devnetCommands } from "./commands.ts";
+import { startComputers } from "./computers.ts";
 import { startControl } from "./control.ts";
 import { activate, awaitCredit, exampleModel, readBalance, requestApiKey } from "./customer.ts";
 import { contract, type Deployment } from "./deployment.ts";
@@ -164,8 +165,17 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
     ready.clockOffsetMs = clock.offsetMs;
     folder.writeJson("ready.json", ready);
   };
+  const computers = await startComputers({ processes, services, folder, chain, gatewayUrl, environment });
   const control = await startControl(
-    devnetCommands({ chains, deployment, clock, services, changed, ...(staking === undefined ? {} : { provider }) }),
+    devnetCommands({
+      chains,
+      deployment,
+      clock,
+      services,
+      computers,
+      changed,
+      ...(staking === undefined ? {} : { provider }),
+    }),
   );
   site.closing.addEventListener("abort", control.close);
   const ready: ReadyFile = {

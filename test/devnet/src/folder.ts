@@ -23,6 +23,7 @@ const FILES = [
   "secrets.json",
   "deployment.json",
   "clock.json",
+  "agents.json",
   "primary.json",
   "secondary1.json",
   "secondary2.json",
@@ -46,6 +47,14 @@ const FILES = [
   "gateway.log",
   "relayer.log",
   "keeper.log",
+  "computer-1.log",
+  "computer-2.log",
+  "computer-3.log",
+  "computer-4.log",
+  "computer-5.log",
+  "computer-6.log",
+  "computer-7.log",
+  "computer-8.log",
 ] as const;
 
 /** The chains as they were right after a deployment: what a fresh start begins with. */

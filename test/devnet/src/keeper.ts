@@ -7,7 +7,8 @@ import { privateKeyOf, roles } from "./wallets.ts";
 
 /** In a chain's coin, of which the keeper's account begins with 10,000. */
 const DAILY_BUDGET_WEI = 10n ** 18n;
-const MIN_PAYMENT = 1_000_000n;
+/** In token units: a cent, so that one sees the payments of few requests. */
+const MIN_PAYMENT = 10_000n;
 
 /** Starts what flushes, books, delivers, pays, converts and buys, in a process of its own; resolves when it works. */
 export async function startKeeper(

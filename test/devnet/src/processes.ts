@@ -40,7 +40,7 @@ export function createProcesses(): Processes {
       const child = startChild(program);
       children.push(child);
       void child.ended.then((error) => {
-        if (stopping === undefined && !endedAlone.has(child)) failed.resolve(error);
+        if (stopping === undefined && !endedAlone.has(child) && program.mayEnd !== true) failed.resolve(error);
       });
       return child;
     },

@@ -1,0 +1,92 @@
+import { fundLocalToken } from "@inference/contracts/local-token";
+import { receiptOf } from "@inference/contracts/receipt";
+import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
+import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
+import {
+  type Address,
+  createPublicClient,
+  createWalletClient,
+  erc20Abi,
+  type Hex,
+  http,
+  parseEther,
+  parseEventLogs,
+} from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { foundry } from "viem/chains";
+import type { Chain } from "./chain.ts";
+import { type ChainDeployment, contract } from "./deployment.ts";
+import { DevnetError } from "./devnet-error.ts";
+import { roles } from "./wallets.ts";
+
+/** An agent of the devnet. Its keys are drawn for it, and are kept in `agents.json`. */
+export type Agent = {
+  name: string;
+  token: Address;
+  owner: { address: Address; privateKey: Hex };
+  computer: { address: Address; privateKey: Hex };
+  safe: Address;
+  treasury: Address;
+};
+
+/** What an agent begins with. */
+export const AGENT = {
+  /** Staked under it: a dollar of capacity for each UTC day, each. */
+  stakedUnits: 100n,
+  /** Of its own token, for its owner. */
+  supply: 1_000_000n,
+  /** For the owner's gas. */
+  coins: 10n,
+} as const;
+
+/** Creates an agent on the primary chain with an owner, a computer and stake. Throws {@link DevnetError}. */
+export async function createAgent(
+  { rpcUrl, chainId }: Pick<Chain, "rpcUrl" | "chainId">,
+  { deployment, name }: { deployment: ChainDeployment; name: string },
+): Promise<Agent> {
+  const [ownerKey, computerKey] = [generatePrivateKey(), generatePrivateKey()];
+  const [owner, computer] = [privateKeyToAccount(ownerKey), privateKeyToAccount(computerKey)];
+  const options = { chain: { ...foundry, id: chainId }, transport: http(rpcUrl) };
+  const reader = createPublicClient({ ...options, pollingInterval: 5 });
+  const issuer = createWalletClient({ ...options, account: roles.deployer });
+  const writer = createWalletClient({ ...options, account: owner });
+  const done = async (what: string, hash: Hex) => {
+    const receipt = await receiptOf(reader, hash);
+    if (receipt.status !== "success") throw new DevnetError(`The agent's ${what} reverted in transaction ${hash}.`);
+    return receipt;
+  };
+  const registry = { address: contract(deployment, "agentRegistry"), abi: agentRegistryAbi } as const;
+  const pool = { address: contract(deployment, "inferencePool"), abi: inferencePoolAbi } as const;
+  const stakingToken = contract(deployment, "stakingToken");
+  const stake = parseEther(String(AGENT.stakedUnits));
+
+  const gas = parseEther(String(AGENT.coins));
+  await done("gas", await issuer.sendTransaction({ to: owner.address, value: gas }));
+  await fundLocalToken({ rpcUrl, token: stakingToken, issuer: roles.deployer, to: owner.address, amount: stake });
+  const terms = [name, name.replace(" ", "").toUpperCase(), parseEther(String(AGENT.supply)), owner.address] as const;
+  const creation = await writer.writeContract({ ...registry, functionName: "create", args: terms });
+  const { logs } = await done("creation", creation);
+  const [created] = parseEventLogs({ abi: agentRegistryAbi, eventName: "AgentCreated", logs });
+  if (created === undefined) throw new DevnetError("The registry created no agent.");
+  const { agentToken: token, safe, treasury } = created.args;
+
+  // The computer proves that it belongs to this agent: nobody can name another's key.
+  const claim = [token, owner.address, computer.address] as const;
+  const digest = await reader.readContract({ ...registry, functionName: "computerDigest", args: claim });
+  const named = [token, computer.address, await computer.sign({ hash: digest })] as const;
+  await done("computer", await writer.writeContract({ ...registry, functionName: "setComputer", args: named }));
+
+  const approval = {
+    address: stakingToken,
+    abi: erc20Abi,
+    functionName: "approve",
+    args: [pool.address, stake],
+  } as const;
+  await done("approval", await writer.writeContract(approval));
+  await done("stake", await writer.writeContract({ ...pool, functionName: "enterFor", args: [token, stake] }));
+  return {
+    ...{ name, token, safe, treasury },
+    owner: { address: owner.address, privateKey: ownerKey },
+    computer: { address: computer.address, privateKey: computerKey },
+  };
+}
