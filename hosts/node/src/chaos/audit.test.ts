@@ -89,7 +89,8 @@ const tampered: Record<string, [change: string, found: RegExp]> = {
     /two receipts/,
   ],
   "a use that is there twice": [
-    "INSERT INTO use_row SELECT 'journal:2026-01-16', id, account, charge_nano_usd, admitted_at, server, batch FROM use_row",
+    `INSERT INTO use_row (partition, id, account, charge_nano_usd, admitted_at, server)
+       SELECT 'journal:2026-01-16', id, account, charge_nano_usd, admitted_at, server FROM use_row`,
     /two uses/,
   ],
   "a receipt above its hold": [
@@ -118,7 +119,8 @@ const tampered: Record<string, [change: string, found: RegExp]> = {
   "a use of another account": ["UPDATE use_row SET account = '0xc'", /not one use in the journal/],
   "a use on another day": ["UPDATE use_row SET partition = 'journal:2026-01-16'", /not one use in the journal/],
   "a use of nothing": [
-    "INSERT INTO use_row SELECT partition, 'invented', account, 0, admitted_at, server, batch FROM use_row",
+    `INSERT INTO use_row (partition, id, account, charge_nano_usd, admitted_at, server)
+       SELECT partition, 'invented', account, 0, admitted_at, server FROM use_row`,
     /a use without a receipt/,
   ],
 };
