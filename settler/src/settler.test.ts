@@ -334,6 +334,26 @@ test("a use that costs more than a day's ceiling is set aside, and the others ar
   assert.match(world.host.alerts.join(), /is refused on chain \(ceiling\)/);
 });
 
+test("a use that comes more than a week late is posted on the next day", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 50_000_000n);
+  const start = world.clock.now;
+  const later = Math.floor(start / 1_000) + 9 * 86_400;
+  await chain.rpc("evm_setNextBlockTimestamp", [later]);
+  await chain.finalize();
+  world.clock.now = later * 1_000;
+  world.use(first, 5);
+  const settler = world.open();
+  await settleAll(settler);
+  world.clock.now = start;
+  world.use(first, 7);
+  world.clock.now = later * 1_000 + 86_400_000;
+  await chain.rpc("evm_setNextBlockTimestamp", [later + 86_400]);
+  await chain.finalize();
+  await settleAll(settler);
+  assert.equal(await creditOf(first), BigInt(50 * DOLLAR - 12));
+});
+
 /** Says that the contract reverted with one of its errors, to simulations of `settle`. */
 const refusing =
   (errorName: "WrongDay" | "WrongBatch" | "InsufficientCredit", args: readonly unknown[]): Node =>

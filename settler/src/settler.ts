@@ -60,7 +60,7 @@ const usualLimits: SettlerLimits = {
   maxFeePerGasWei: 500_000_000_000n,
 };
 
-/** How many days before the last batch's journal uses may come late. */
+/** Uses that come later than so many days before the last batch's journal are looked for once a day. */
 const LATE_DAYS = 7;
 const MAX_STEPS = 50;
 const BATCHES_A_DAY = 144n;
@@ -99,6 +99,8 @@ export function createSettler(options: SettlerOptions): Settler {
   let polling: Promise<SettlerStatus> | undefined;
   let firstDay: number | undefined;
   let isChecked = false;
+  /** The day on which all journals were last searched for uses that came late. */
+  let searchedOn: number | undefined;
 
   async function step(): Promise<Step> {
     const heads = await readHeads(client, confirmations);
@@ -136,7 +138,9 @@ export function createSettler(options: SettlerOptions): Settler {
     const today = dayNumber(timeOf(heads));
     // A journal of tomorrow is of a clock that was wrong.
     const lastDay = last === undefined ? 0 : Math.min(today, dayNumber(Date.parse(last.journal)));
-    for (let day = Math.max(firstDay, lastDay - LATE_DAYS); day <= today; day++) {
+    const near = Math.max(firstDay, lastDay - LATE_DAYS);
+    for (let day = searchedOn === today ? near : firstDay; day <= today; day++) {
+      if (day === near) searchedOn = today;
       const journal = utcDay(day * DAY_MS);
       const query = { type: "waiting", limit: desk.maxUses } as const;
       const { uses, oldestAt } = await ledger.read(journalPartition(journal), query);
