@@ -22,6 +22,7 @@ import {
   readReceipt,
   receipts,
 } from "./spending.ts";
+import { verify } from "./verify/verify.ts";
 
 export type Client = ReturnType<typeof createClient>;
 
@@ -51,5 +52,6 @@ export function createClient(options: ConnectionOptions) {
     batch: (id: number) => readBatch(connection, id),
     contracts: () => readDirectory(connection),
     status: () => readStatus(connection),
+    verify: () => verify(connection),
   };
 }

@@ -10,3 +10,6 @@ export { resume } from "./resume.ts";
 export type { SendOptions, SignedTransaction } from "./send.ts";
 export { signIn } from "./session.ts";
 export * from "./spending.ts";
+export type { Evidence } from "./verify/evidence.ts";
+export { type Check, judge, type Verdict } from "./verify/judge.ts";
+export { verify } from "./verify/verify.ts";

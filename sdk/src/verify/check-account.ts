@@ -1,0 +1,141 @@
+import type { RequestId } from "@inference/protocol/id";
+import { formatUsd, NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
+import { leafOf, type SettledUse, verifyUse } from "@inference/protocol/use-leaf";
+import type { Hex } from "viem";
+import type { Batch, ListedReceipt } from "../spending.ts";
+import type { Evidence } from "./evidence.ts";
+import { type Found, failed, passed, skipped } from "./found.ts";
+import { costOf } from "./usage-cost.ts";
+
+/** The checks of an account. Each judges the evidence and nothing else. */
+export function checkContract({ contract }: Evidence): Found {
+  const { chainId, address, named, isPinned } = contract;
+  const isSame = named?.toLowerCase() === address.toLowerCase();
+  if (!isPinned) {
+    const detail = `compare it with an address that you trust: the gateway names ${address} on chain ${chainId}`;
+    return skipped(detail, ["the gateway, for the contract's address"]);
+  }
+  if (!isSame) return failed(`you named ${address} on chain ${chainId}, and the gateway names ${named}`);
+  return passed(`${address} on chain ${chainId}, as you named it`);
+}
+
+export function checkUsage({ said: { receipts, prices } }: Evidence): Found {
+  const trusts = ["the gateway, for its prices", "the provider, for its count of tokens"];
+  let checked = 0;
+  for (const receipt of receipts) {
+    if (receipt.basis !== "usage" || receipt.price_snapshot !== prices.snapshot) continue;
+    const pricing = prices.models[receipt.model ?? ""];
+    const cost = pricing === undefined ? undefined : costOf(receipt, pricing);
+    if (cost === undefined) continue;
+    const { leastNanoUsd, mostNanoUsd } = cost;
+    const { charge_nano_usd: charge } = receipt;
+    // More than the hold is never charged.
+    const isRight = charge >= Math.min(leastNanoUsd, receipt.held_nano_usd) && charge <= mostNanoUsd;
+    if (!isRight) return failed(`${receipt.id} cost $${formatUsd(charge)}, and its usage $${formatUsd(mostNanoUsd)}`);
+    checked += 1;
+  }
+  const charged = receipts.filter(({ charge_nano_usd: charge }) => charge > 0).length;
+  if (checked === 0 && charged > 0) {
+    return skipped(`none of ${charged} charges is at the prices that the gateway publishes now`, trusts);
+  }
+  return passed(`${checked} of ${charged} charges; the others have earlier prices or no count of tokens`, trusts);
+}
+
+export function checkReceipts({ said: { receipts, credits } }: Evidence): Found {
+  const ids = new Set(receipts.map(({ id }) => id));
+  if (ids.size !== receipts.length) return failed("a receipt is in the list twice");
+  const own = receipts.filter(({ served_by: servedBy }) => servedBy !== null);
+  const sum = own.reduce((total, { charge_nano_usd: charge }) => total + charge, 0);
+  const { total_usage_nano_usd: used, total_credits_nano_usd: total } = credits;
+  const { reserved_nano_usd: reserved, available_nano_usd: available } = credits;
+  if (sum !== used) return failed(`the receipts come to $${formatUsd(sum)}, and $${formatUsd(used)} was spent`);
+  if (available + reserved + used !== total) return failed("spent, reserved and available do not come to the credits");
+  return passed(`${own.length} receipts come to $${formatUsd(sum)}`, ["nobody: these are sums"]);
+}
+
+export function checkLeaves({ account, contract, said, chain }: Evidence): Found {
+  const receipts = new Map(said.receipts.map((receipt) => [receipt.id, receipt]));
+  const settlement = { chainId: contract.chainId, address: contract.address };
+  const seen = new Set<string>();
+  let open = 0;
+  for (const batch of said.batches) {
+    const root = chain.roots[batch.id] ?? ZERO;
+    for (const leaf of batch.leaves ?? []) {
+      const receipt = receipts.get(leaf.id);
+      if (receipt === undefined) return failed(`batch ${batch.id} has the use ${leaf.id}, which has no receipt`);
+      if (seen.has(leaf.id)) return failed(`the use ${leaf.id} is in two batches, or twice in one`);
+      seen.add(leaf.id);
+      if (receipt.charge_nano_usd !== leaf.charge_nano_usd) return failed(`${leaf.id} has two charges`);
+      const use = useOf(batch.id, account, receipt);
+      if (leafOf(settlement, use) !== leaf.leaf) return failed(`the leaf of ${leaf.id} is of another use`);
+      if (BigInt(root) === 0n && batch.status !== "final") open += 1;
+      else if (!verifyUse(root, settlement, use, leaf.proof as Hex[])) {
+        return failed(`the proof of ${leaf.id} does not lead to the root of batch ${batch.id}`);
+      }
+    }
+  }
+  const trusts = [`a node that ${chain.node} chose, for the roots`];
+  if (seen.size === 0) return skipped("no use is in a batch yet", trusts);
+  if (open === seen.size) return skipped(`${open} uses are in batches that are not final yet`, trusts);
+  return passed(`${seen.size - open} uses; ${open} are in batches that are not final yet`, trusts);
+}
+
+const ZERO: Hex = `0x${"0".repeat(64)}`;
+const DAY_MS = 86_400_000;
+
+/** The use as the leaf must have it: all of it comes from the receipt. */
+function useOf(batch: number, account: Hex, receipt: ListedReceipt): SettledUse {
+  const { id, charge_nano_usd: costNanoUsd, created_at: at, served_by: servedBy, offer } = receipt;
+  const agent = offer === null ? undefined : { token: servedBy as Hex, offerHash: offer as Hex };
+  const dayServed = Math.floor(Date.parse(at) / DAY_MS);
+  return { batch, account, receipt: id as RequestId, costNanoUsd, dayServed, agent };
+}
+
+/** Completeness: nothing was debited on chain that the gateway does not show as uses, and the reverse. */
+export function checkDebits({ said, chain }: Evidence): Found {
+  const trusts = [`a node that ${chain.node} chose, for the debits`];
+  const debited = Map.groupBy(chain.debits, ({ batch }) => batch);
+  const shown = new Map(said.batches.map((batch) => [batch.id, batch]));
+  let open = 0;
+  for (const id of new Set([...debited.keys(), ...shown.keys()])) {
+    const onChain = (debited.get(id) ?? []).reduce((sum, { amountNanoUsd }) => sum + BigInt(amountNanoUsd), 0n);
+    const batch = shown.get(id);
+    if (!debited.has(id) && batch?.status !== "final") {
+      open += 1;
+      continue;
+    }
+    const uses = chargesIn(batch);
+    if (uses !== onChain) {
+      const [here, there] = [formatUsd(Number(uses)), formatUsd(Number(onChain))];
+      return failed(`batch ${id}: its uses come to $${here}, and its debit on chain to $${there}`, trusts);
+    }
+  }
+  if (debited.size === 0) return skipped(`nothing is debited in a final block yet; ${open} batches are open`, trusts);
+  return passed(`${debited.size} batches; ${open} are not final yet`, trusts);
+}
+
+function chargesIn(batch: Batch | undefined): bigint {
+  return (batch?.leaves ?? []).reduce((sum, { charge_nano_usd: charge }) => sum + BigInt(charge), 0n);
+}
+
+export function checkBalance({ said: { credits }, chain }: Evidence): Found {
+  const trusts = [`a node that ${chain.node} chose, for the account's events and credit`];
+  const activated = chain.activations.reduce((sum, { amountToken }) => sum + BigInt(amountToken), 0n);
+  const activatedNanoUsd = activated * NANO_USD_PER_TOKEN_UNIT;
+  const debitedNanoUsd = chain.debits.reduce((sum, { amountNanoUsd }) => sum + BigInt(amountNanoUsd), 0n);
+  if (activatedNanoUsd - debitedNanoUsd !== BigInt(chain.creditNanoUsd)) {
+    return failed("on chain, activations less debits are not the credit: the node leaves events out", trusts);
+  }
+  const here = BigInt(credits.total_credits_nano_usd) + BigInt(credits.debited_elsewhere_nano_usd);
+  if (here !== activatedNanoUsd) {
+    const [said, onChain] = [formatUsd(Number(here)), formatUsd(Number(activatedNanoUsd))];
+    return failed(`the gateway credits $${said}, and $${onChain} was activated up to block ${chain.block}`, trusts);
+  }
+  if (debitedNanoUsd > BigInt(credits.total_usage_nano_usd) + BigInt(credits.debited_elsewhere_nano_usd)) {
+    return failed("more was debited on chain than the gateway says was spent", trusts);
+  }
+  return passed(
+    `$${formatUsd(Number(activatedNanoUsd))} activated, $${formatUsd(Number(debitedNanoUsd))} debited`,
+    trusts,
+  );
+}

@@ -1,0 +1,114 @@
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
+import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
+import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
+import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { chainClients } from "../chain-clients.ts";
+import type { Connection } from "../connection.ts";
+import { contractOn, type DirectoryChain, readDirectory } from "../directory.ts";
+import { isCovered } from "./check-books.ts";
+import { inRanges } from "./events-in-ranges.ts";
+import type { BooksEvidence, ReadSecondary, SecondaryEvidence } from "./evidence.ts";
+
+/**
+ * The books of all chains. They are read at the chains' own final blocks, which are not of one moment, so tokens on
+ * their way can look like too many: a secondary chain that does not seem covered is read again, up to five times.
+ */
+export async function collectBooks(connection: Connection): Promise<BooksEvidence> {
+  const { chains } = await readDirectory(connection);
+  const secondaries: SecondaryEvidence[] = [];
+  for (const chain of chains.filter(({ role }) => role === "secondary")) {
+    secondaries.push(await collectSecondary(connection, chain));
+  }
+  return { primary: await collectPrimary(connection), secondaries };
+}
+
+const MAX_TRIES = 5;
+
+async function collectSecondary(connection: Connection, chain: DirectoryChain): Promise<SecondaryEvidence> {
+  for (let tries = 1; ; tries++) {
+    try {
+      const read = await readSecondary(connection, chain);
+      if (isCovered(read) || tries === MAX_TRIES) return read;
+    } catch (error) {
+      if (tries === MAX_TRIES) return { chainId: chain.chain_id, unread: error instanceof Error ? error.message : "" };
+    }
+    await new Promise((resolve) => setTimeout(resolve, connection.pollMs));
+  }
+}
+
+async function readSecondary(connection: Connection, chain: DirectoryChain): Promise<ReadSecondary> {
+  const there = await chainClients(connection, chain.chain_id);
+  const primary = await chainClients(connection);
+  const eid = chain.layerzero_eid;
+  if (eid === null) throw new Error("its LayerZero endpoint id is not known");
+  const outbox = { address: contractOn(connection, chain, "tokenBackingOutbox"), abi: tokenBackingOutboxAbi } as const;
+  const token = { address: contractOn(connection, chain, "inferenceToken"), abi: inferenceTokenAbi } as const;
+  const dollar = { address: contractOn(connection, chain, "stablecoin"), abi: stablecoinAbi } as const;
+  const minter = { address: contractOn(connection, primary.entry, "tokenMinter"), abi: tokenMinterAbi } as const;
+  const { reader } = there;
+  const { number: blockNumber } = await reader.getBlock({ blockTag: "finalized" });
+  const at = { blockNumber };
+  const supply = await reader.readContract({ ...token, ...at, functionName: "totalSupply" });
+  const pending = await reader.readContract({ ...outbox, ...at, functionName: "pending" });
+  const flushed = await reader.readContract({ ...outbox, ...at, functionName: "flushed" });
+  const scale = await reader.readContract({ ...outbox, ...at, functionName: "SCALE" });
+  const dollars = await reader.readContract({ ...dollar, ...at, functionName: "balanceOf", args: [outbox.address] });
+  const final = await primary.reader.getBlock({ blockTag: "finalized" });
+  const onPrimary = { blockNumber: final.number };
+  const [line, gifted] = await primary.reader.readContract({
+    ...{ ...minter, ...onPrimary, functionName: "lineOf", args: [eid] },
+  });
+  return {
+    chainId: chain.chain_id,
+    node: there.nodeOf,
+    supplyToken: String(supply),
+    lineToken: String(line),
+    giftedToken: String(gifted),
+    outboxToken: String(pending),
+    flushedToken: String(flushed),
+    bookedToken: String(await bookedOn(primary, minter.address, eid, final.number)),
+    dollarsToken: String(dollars / scale),
+  };
+}
+
+/** All dollars of a chain that the minter has booked, from its events. */
+async function bookedOn(
+  { reader }: Awaited<ReturnType<typeof chainClients>>,
+  address: `0x${string}`,
+  eid: number,
+  last: bigint,
+): Promise<bigint> {
+  const booked = { address, abi: tokenMinterAbi, eventName: "Booked", args: { eid }, strict: true } as const;
+  const events = await inRanges(last, (fromBlock, toBlock) =>
+    reader.getContractEvents({ ...booked, fromBlock, toBlock }),
+  );
+  return events.reduce((sum, { args }) => sum + args.amount, 0n);
+}
+
+async function collectPrimary(connection: Connection): Promise<BooksEvidence["primary"]> {
+  const { entry, reader, nodeOf } = await chainClients(connection);
+  const { number: blockNumber } = await reader.getBlock({ blockTag: "finalized" });
+  const settlement = contractOn(connection, entry, "inferenceSettlement");
+  const minter = contractOn(connection, entry, "tokenMinter");
+  const books = await reader.readContract({
+    ...{ address: settlement, abi: inferenceSettlementAbi, functionName: "books", blockNumber },
+  });
+  const scale = await reader.readContract({
+    ...{ address: minter, abi: tokenMinterAbi, functionName: "SCALE", blockNumber },
+  });
+  const dollars = await reader.readContract({
+    ...{ address: contractOn(connection, entry, "stablecoin"), abi: stablecoinAbi, functionName: "balanceOf" },
+    ...{ args: [minter] as const, blockNumber },
+  });
+  const { backing, supply, credit, owed, lines } = books;
+  return {
+    node: nodeOf,
+    backingNanoUsd: String(backing),
+    supplyNanoUsd: String(supply),
+    creditNanoUsd: String(credit),
+    owedNanoUsd: String(owed),
+    linesNanoUsd: String(lines),
+    dollarsToken: String(dollars / scale),
+  };
+}

@@ -1,0 +1,149 @@
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import type { Hex } from "viem";
+import { readStatus } from "../activate.ts";
+import { chainClients } from "../chain-clients.ts";
+import type { Connection } from "../connection.ts";
+import { contractOn, isPinned } from "../directory.ts";
+import { request } from "../request.ts";
+import { requireAccount } from "../send.ts";
+import {
+  type Batch,
+  batches,
+  type Credits,
+  type ListedReceipt,
+  readBatch,
+  readCredits,
+  receipts,
+} from "../spending.ts";
+import { collectBooks } from "./collect-books.ts";
+import { inRanges } from "./events-in-ranges.ts";
+import type { ChainEvidence, Evidence } from "./evidence.ts";
+
+/** Reads all that the checks look at. Needs an account, which signs in: a key does not see the whole account. */
+export async function collectEvidence(given: Connection): Promise<Evidence> {
+  const { address: account } = requireAccount(given);
+  const connection = { ...given, apiKey: null };
+  const { entry } = await chainClients(connection);
+  const chainId = entry.chain_id;
+  const { credits, listed } = await readSpending(connection);
+  const chain = await collectChain(connection, account);
+  return {
+    version: 1,
+    madeAt: new Date().toISOString(),
+    gateway: connection.gateway,
+    account,
+    contract: {
+      chainId,
+      address: contractOn(connection, entry, "inferenceSettlement"),
+      named: entry.contracts.inferenceSettlement ?? null,
+      isPinned: isPinned(connection, chainId, "inferenceSettlement"),
+    },
+    said: {
+      credits,
+      receipts: listed,
+      batches: await collectBatches(connection, chain),
+      prices: await readPrices(connection),
+    },
+    chain,
+    books: await collectBooks(connection),
+  };
+}
+
+/** Receipts and balance of one moment: read again if something was spent between. */
+async function readSpending(connection: Connection): Promise<{ credits: Credits; listed: ListedReceipt[] }> {
+  for (let tries = 1; ; tries++) {
+    const before = await readCredits(connection);
+    const listed: ListedReceipt[] = [];
+    const from = FIRST_DAY;
+    for (let day = new Date(); day.toISOString() > from; day = new Date(day.getTime() - 366 * DAY_MS)) {
+      const first = new Date(day.getTime() - 365 * DAY_MS).toISOString().slice(0, 10);
+      const page = receipts(connection, { from: first, to: day.toISOString().slice(0, 10) });
+      for await (const receipt of page) listed.push(receipt);
+    }
+    const credits = await readCredits(connection);
+    if (credits.total_usage_nano_usd === before.total_usage_nano_usd || tries === 5) return { credits, listed };
+  }
+}
+
+/** No gateway of this kind is older. */
+const FIRST_DAY = "2026-01-01";
+const DAY_MS = 86_400_000;
+
+/** The account's batches: those in which the gateway shows uses of it, and those that debited it. */
+async function collectBatches(connection: Connection, { debits, roots }: ChainEvidence): Promise<Batch[]> {
+  const debited = new Set(debits.map(({ batch }) => batch));
+  const own: Batch[] = [];
+  for await (const { id } of batches(connection)) {
+    const batch = await readBatch(connection, id);
+    if ((batch.leaves ?? []).length > 0 || debited.has(id)) own.push(batch);
+  }
+  const { entry, reader } = await chainClients(connection);
+  const address = contractOn(connection, entry, "inferenceSettlement");
+  const final = await reader.getBlock({ blockTag: "finalized" });
+  for (const { id } of own) {
+    const query = { address, abi: inferenceSettlementAbi, functionName: "rootOf", args: [BigInt(id)] } as const;
+    roots[id] = await reader.readContract({ ...query, blockNumber: final.number });
+  }
+  return own;
+}
+
+async function readPrices(connection: Connection): Promise<Evidence["said"]["prices"]> {
+  const { data } = await request<{ data: { id: string; pricing: Record<string, unknown> }[] }>(
+    connection,
+    "/api/v1/models",
+  );
+  const { prices } = await readStatus(connection);
+  return {
+    snapshot: prices?.snapshot ?? null,
+    models: Object.fromEntries(data.map(({ id, pricing }) => [id, pricing])),
+  };
+}
+
+async function collectChain(connection: Connection, account: Hex): Promise<ChainEvidence> {
+  const { entry, reader, nodeOf } = await chainClients(connection);
+  const contract = {
+    address: contractOn(connection, entry, "inferenceSettlement"),
+    abi: inferenceSettlementAbi,
+  } as const;
+  const { number: block } = await reader.getBlock({ blockTag: "finalized" });
+  const creditNanoUsd = await reader.readContract({
+    ...{ ...contract, functionName: "creditNanoUsd", args: [account], blockNumber: block },
+  });
+  const activated = await inRanges(block, (fromBlock, toBlock) =>
+    reader.getContractEvents({
+      ...contract,
+      eventName: "Activated",
+      args: { account },
+      fromBlock,
+      toBlock,
+      strict: true,
+    }),
+  );
+  const debited = await inRanges(block, (fromBlock, toBlock) =>
+    reader.getContractEvents({
+      ...contract,
+      eventName: "Debited",
+      args: { account },
+      fromBlock,
+      toBlock,
+      strict: true,
+    }),
+  );
+  return {
+    node: nodeOf,
+    block: Number(block),
+    creditNanoUsd: String(creditNanoUsd),
+    activations: activated.map(({ args, blockNumber, transactionHash: transaction }) => ({
+      amountToken: String(args.amount),
+      block: Number(blockNumber),
+      transaction,
+    })),
+    debits: debited.map(({ args, blockNumber, transactionHash: transaction }) => ({
+      batch: Number(args.batch),
+      amountNanoUsd: String(args.amountNanoUsd),
+      block: Number(blockNumber),
+      transaction,
+    })),
+    roots: {},
+  };
+}

@@ -1,0 +1,65 @@
+import type { Hex } from "viem";
+import type { Batch, Credits, ListedReceipt } from "../spending.ts";
+
+/**
+ * What the gateway and the chains said of an account at one time: all that the checks look at. It is JSON, so it can be
+ * kept and judged again without a network. Amounts of chains are decimal strings, with the unit in the name.
+ */
+export type Evidence = {
+  version: 1;
+  /** RFC 3339. */
+  madeAt: string;
+  gateway: string;
+  account: Hex;
+  contract: {
+    chainId: number;
+    /** The settlement contract that was asked. */
+    address: Hex;
+    /** Where the gateway says that it is; null: it does not say. */
+    named: string | null;
+    /** Whether the address is the client's own. */
+    isPinned: boolean;
+  };
+  /** What the gateway says. */
+  said: {
+    credits: Credits;
+    receipts: ListedReceipt[];
+    /** The batches with uses of the account, and those that debited it on chain. */
+    batches: Batch[];
+    prices: { snapshot: string | null; models: Readonly<Record<string, Readonly<Record<string, unknown>>>> };
+  };
+  chain: ChainEvidence;
+  books: BooksEvidence;
+};
+
+/** Who chose the node that said something. */
+export type NodeOf = "the client" | "the gateway";
+
+/** What the primary chain says of the account, at its last final block. */
+export type ChainEvidence = {
+  node: NodeOf;
+  block: number;
+  creditNanoUsd: string;
+  activations: { amountToken: string; block: number; transaction: Hex }[];
+  debits: { batch: number; amountNanoUsd: string; block: number; transaction: Hex }[];
+  /** By batch: the root that the contract stores; zero if it has none. */
+  roots: Record<string, Hex>;
+};
+
+/** The books of all chains, each at its last final block. */
+export type BooksEvidence = {
+  primary: Record<"backingNanoUsd" | "supplyNanoUsd" | "creditNanoUsd" | "owedNanoUsd" | "linesNanoUsd", string> & {
+    node: NodeOf;
+    /** The dollars that the minter really has. */
+    dollarsToken: string;
+  };
+  secondaries: SecondaryEvidence[];
+};
+export type SecondaryEvidence =
+  | ({ chainId: number; node: NodeOf } & Record<
+      "supplyToken" | "lineToken" | "giftedToken" | "outboxToken" | "flushedToken" | "bookedToken" | "dollarsToken",
+      string
+    >)
+  /** It could not be read, and why. */
+  | { chainId: number; unread: string };
+export type ReadSecondary = Exclude<SecondaryEvidence, { unread: string }>;

@@ -1,0 +1,53 @@
+import { checkBalance, checkContract, checkDebits, checkLeaves, checkReceipts, checkUsage } from "./check-account.ts";
+import { checkBooks } from "./check-books.ts";
+import type { Evidence } from "./evidence.ts";
+import type { Found } from "./found.ts";
+
+export type Check = Found & {
+  id: "contract" | "usage" | "receipts" | "leaves" | "debits" | "balance" | "books";
+  /** What was to be shown. */
+  title: string;
+};
+
+export type Verdict = {
+  checks: Check[];
+  /** `fail` if any check fails; `skipped` if none does and any was skipped. */
+  outcome: Check["outcome"];
+  /** What no check shows. */
+  notProven: readonly string[];
+};
+
+/** @param options.isBundle The evidence was kept by somebody: whoever made it is trusted for what the chains said. */
+export function judge(evidence: Evidence, options: { isBundle?: boolean } = {}): Verdict {
+  const judged = checks.map(({ id, title, check }): Check => {
+    const found = tried(() => check(evidence));
+    const more = options.isBundle === true && id !== "usage" ? ["whoever made this bundle"] : [];
+    return { id, title, ...found, trusts: [...found.trusts, ...more] };
+  });
+  const has = (outcome: Check["outcome"]) => judged.some((check) => check.outcome === outcome);
+  return { checks: judged, outcome: has("fail") ? "fail" : has("skipped") ? "skipped" : "pass", notProven };
+}
+
+const checks: readonly { id: Check["id"]; title: string; check: (evidence: Evidence) => Found }[] = [
+  { id: "contract", title: "the settlement contract is the right one", check: checkContract },
+  { id: "usage", title: "each charge is the usage at the published prices", check: checkUsage },
+  { id: "receipts", title: "the receipts come to what was spent, and the balance to the rest", check: checkReceipts },
+  { id: "leaves", title: "each use leads to the root that the contract stores", check: checkLeaves },
+  { id: "debits", title: "the uses of each batch come to its debit on chain", check: checkDebits },
+  { id: "balance", title: "activations less debits are the credit, on chain and here", check: checkBalance },
+  { id: "books", title: "every claim on every chain is covered by dollars", check: checkBooks },
+];
+
+const notProven = [
+  "That the provider counted tokens rightly, and that it ran the model that it names: its count is all there is.",
+  "Charges that do not rest on a usage, such as those of broken streams and images: see `basis` in the receipt.",
+  "The charges of other accounts: each can check its own.",
+];
+
+function tried(check: () => Found): Found {
+  try {
+    return check();
+  } catch (error) {
+    return { outcome: "fail", detail: `what was said cannot be read: ${String(error)}`, trusts: [] };
+  }
+}

@@ -1,0 +1,291 @@
+import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Devnet, startDevnet } from "@inference/devnet/devnet";
+import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
+import { http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { type ChainOptions, type Check, connect, createClient, type Evidence, judge, verify } from "../index.ts";
+
+/** A gateway that lies is caught by the check that is there for it. The lies are told by a proxy before a real one. */
+const folder = deployedFolder();
+let devnet: Devnet;
+/** What an honest gateway and its chains said, of an account with uses in two final batches. */
+let honest: Evidence;
+
+before(
+  async () => {
+    devnet = await startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } });
+    const client = createClient({ gateway: devnet.ready.gatewayUrl, account: account(), pollMs: 50 });
+    await client.mint({ amountToken: 5_000_000n });
+    await client.activate({ amountToken: 5_000_000n });
+    const { key } = await client.createKey();
+    for (const batch of [1, 2]) {
+      for (const text of ["one", "two", "three"]) await chat(key, `${text} of ${batch}`);
+      await settled(batch * 3);
+    }
+    honest = (await verify(connectionOf())).evidence;
+  },
+  { timeout: 120_000 },
+);
+after(async () => {
+  await devnet?.stop();
+  folder.remove();
+});
+
+test("an honest gateway passes every check, with one's own nodes and address", () => {
+  deepEqual(outcomes(judge(honest).checks), {
+    ...{ contract: "pass", usage: "pass", receipts: "pass", leaves: "pass", debits: "pass" },
+    ...{ balance: "pass", books: "pass" },
+  });
+  equal(judge(honest).outcome, "pass");
+  match(detail(honest, "usage"), /^6 of 6 charges/);
+  match(detail(honest, "leaves"), /^6 uses; 0 /);
+  match(detail(honest, "debits"), /^2 batches; 0 /);
+  match(detail(honest, "books"), /^3 chains/);
+});
+
+test("without one's own address and nodes, the checks name the gateway as trusted", async () => {
+  const { checks, outcome } = await verify(connectionOf({ chains: {} }));
+  deepEqual([outcome, outcomes(checks).contract], ["skipped", "skipped"]);
+  for (const id of ["contract", "leaves", "debits", "balance", "books"] as const) {
+    match(checks.find((check) => check.id === id)?.trusts.join() ?? "", /the gateway/, id);
+  }
+});
+
+test("a bundle is judged the same without a network, and whoever made it is named as trusted", () => {
+  const { checks, outcome } = judge(JSON.parse(JSON.stringify(honest)) as Evidence, { isBundle: true });
+  equal(outcome, "pass");
+  match(checks.find(({ id }) => id === "leaves")?.trusts.join() ?? "", /whoever made this bundle/);
+});
+
+/** What a gateway might say instead, and the checks that catch it. */
+type Lie = { caughtBy: Check["id"][]; tell: (path: string, answer: Said) => void };
+// biome-ignore lint/suspicious/noExplicitAny: lies do not keep to a schema
+type Said = any;
+const lies: Record<string, Lie> = {
+  "another settlement contract": {
+    caughtBy: ["contract"],
+    tell: (path, { data }) => {
+      if (path === "/api/v1/contracts") data.chains[0].contracts.inferenceSettlement = `0x${"1".repeat(40)}`;
+    },
+  },
+  "a charge above the usage, everywhere": {
+    caughtBy: ["usage", "leaves", "debits"],
+    tell: (path, { data }) => {
+      if (path === "/api/v1/activity") data[0].charge_nano_usd += 1_000;
+      if (path.startsWith("/api/v1/batches/") && data.id === 2) raise(last(data.leaves), "charge_nano_usd", 1_000);
+      if (path !== "/api/v1/credits") return;
+      data.total_usage_nano_usd += 1_000;
+      data.available_nano_usd -= 1_000;
+    },
+  },
+  "a usage of fewer tokens than it charges for": {
+    caughtBy: ["usage"],
+    tell: (path, { data }) => {
+      if (path === "/api/v1/activity") data[0].tokens_completion -= 1;
+    },
+  },
+  "a lower price than it charges": {
+    caughtBy: ["usage"],
+    tell: (path, { data }) => {
+      if (path !== "/api/v1/models") return;
+      for (const { id, pricing } of data) if (id === "sim-small") pricing.prompt = "0.000000001";
+    },
+  },
+  "more spent than the receipts come to": {
+    caughtBy: ["receipts"],
+    tell: (path, { data }) => {
+      if (path !== "/api/v1/credits") return;
+      data.total_usage_nano_usd += 1;
+      data.available_nano_usd -= 1;
+    },
+  },
+  "less left than there is": {
+    caughtBy: ["receipts"],
+    tell: (path, { data }) => {
+      if (path === "/api/v1/credits") data.available_nano_usd -= 1;
+    },
+  },
+  "no receipt of one use": {
+    caughtBy: ["receipts", "leaves"],
+    tell: (path, { data }) => {
+      if (path === "/api/v1/activity") data.pop();
+    },
+  },
+  "a receipt that pays for two uses": {
+    caughtBy: ["receipts"],
+    tell: (path, { data }) => {
+      if (path === "/api/v1/activity") data.push(data[0]);
+    },
+  },
+  "a use in two batches": {
+    caughtBy: ["leaves", "debits"],
+    tell: (path, { data }) => {
+      if (path === "/api/v1/batches/2") data.leaves.push(data.leaves[0]);
+    },
+  },
+  "another day than the leaf has": {
+    caughtBy: ["leaves"],
+    tell: (path, { data }) => {
+      if (path === "/api/v1/activity") data[0].created_at = "2026-01-02T00:00:00.000Z";
+    },
+  },
+  "an agent that did not serve": {
+    caughtBy: ["leaves"],
+    tell: (path, { data }) => {
+      if (path !== "/api/v1/activity") return;
+      data[0].served_by = `0x${"a".repeat(40)}`;
+      data[0].offer = `0x${"b".repeat(64)}`;
+    },
+  },
+  "a proof that leads elsewhere": {
+    caughtBy: ["leaves"],
+    tell: (path, { data }) => {
+      if (path === "/api/v1/batches/1") data.leaves[0].proof[0] = `0x${"c".repeat(64)}`;
+    },
+  },
+  "a batch without one of its uses": {
+    caughtBy: ["debits"],
+    tell: (path, { data }) => {
+      if (path === "/api/v1/batches/1") data.leaves.pop();
+    },
+  },
+  "no batch at all": {
+    caughtBy: ["debits"],
+    tell: (path, answer) => {
+      if (path === "/api/v1/batches") answer.data = [];
+    },
+  },
+  "less credit than was activated": {
+    caughtBy: ["balance"],
+    tell: (path, { data }) => {
+      if (path !== "/api/v1/credits") return;
+      data.total_credits_nano_usd -= 1;
+      data.available_nano_usd -= 1;
+    },
+  },
+  "an answer that is none of its kind": {
+    caughtBy: ["leaves", "debits"],
+    tell: (path, { data }) => {
+      if (path === "/api/v1/batches/1") data.leaves = [{ id: null, charge_nano_usd: "x", leaf: 5, proof: 7 }];
+    },
+  },
+};
+
+for (const [name, { caughtBy, tell }] of Object.entries(lies)) {
+  test(`a gateway that tells of ${name} is caught`, { timeout: 60_000 }, async () => {
+    const lyingFetch: typeof fetch = async (input, init) => {
+      const { pathname } = new URL(String(input));
+      const response = await fetch(input, init);
+      if (!response.ok) return response;
+      const answer = (await response.json()) as Said;
+      const before = JSON.stringify(answer);
+      tell(pathname, answer);
+      if (JSON.stringify(answer) !== before) lied += 1;
+      return Response.json(answer);
+    };
+    let lied = 0;
+    const { checks, outcome } = await verify(connectionOf({ fetch: lyingFetch }));
+    notEqual(lied, 0, "it told the truth");
+    equal(outcome, "fail");
+    const found = outcomes(checks);
+    deepEqual(
+      caughtBy.map((id) => [id, found[id]]),
+      caughtBy.map((id) => [id, "fail"]),
+      JSON.stringify(checks, null, 1),
+    );
+  });
+}
+
+/** What a node might say instead. */
+const nodeLies: Record<string, { caughtBy: Check["id"]; tell: (evidence: Said) => void }> = {
+  "another root": {
+    caughtBy: "leaves",
+    tell: ({ chain }) => {
+      chain.roots[1] = `0x${"d".repeat(64)}`;
+    },
+  },
+  "one debit fewer": { caughtBy: "debits", tell: ({ chain }) => chain.debits.pop() },
+  "one activation fewer": { caughtBy: "balance", tell: ({ chain }) => chain.activations.pop() },
+  "backing that is less than the claims": {
+    caughtBy: "books",
+    tell: ({ books }) => raise(books.primary, "owedNanoUsd", 1),
+  },
+  "fewer dollars than the minter books": {
+    caughtBy: "books",
+    tell: ({ books }) => raise(books.primary, "dollarsToken", -10_000_000_000),
+  },
+  "tokens of a secondary chain without dollars": {
+    caughtBy: "books",
+    tell: ({ books }) => raise(books.secondaries[1], "supplyToken", 1_000_000_000_000),
+  },
+  "an outbox without its dollars": {
+    caughtBy: "books",
+    tell: ({ books }) => raise(books.secondaries[0], "outboxToken", 1_000_000_000_000),
+  },
+};
+
+for (const [name, { caughtBy, tell }] of Object.entries(nodeLies)) {
+  test(`evidence that tells of ${name} fails`, () => {
+    const evidence = structuredClone(honest);
+    tell(evidence);
+    equal(outcomes(judge(evidence).checks)[caughtBy], "fail");
+  });
+}
+
+test("a chain that could not be read is skipped, and never passes", () => {
+  const evidence = structuredClone(honest);
+  evidence.books.secondaries[0] = { chainId: 31_338, unread: "no node" };
+  equal(outcomes(judge(evidence).checks).books, "skipped");
+});
+
+function outcomes(checks: readonly Check[]): Partial<Record<Check["id"], Check["outcome"]>> {
+  return Object.fromEntries(checks.map(({ id, outcome }) => [id, outcome]));
+}
+
+function detail(evidence: Evidence, id: Check["id"]): string {
+  return judge(evidence).checks.find((check) => check.id === id)?.detail ?? "";
+}
+
+function raise(record: Record<string, number | string>, field: string, by: number): void {
+  const value = record[field];
+  record[field] = typeof value === "string" ? String(BigInt(value) + BigInt(by)) : (value ?? 0) + by;
+}
+
+function last<T>(items: readonly T[]): T {
+  return items.at(-1) as T;
+}
+
+function account() {
+  return privateKeyToAccount(devnet.ready.wallets[1]?.privateKey ?? "0x");
+}
+
+function connectionOf(options: { fetch?: typeof fetch; chains?: Record<number, ChainOptions> } = {}) {
+  const { ready } = devnet;
+  const own = ready.chains.map(({ name, chainId, rpcUrl }): [number, ChainOptions] => [
+    chainId,
+    { transport: http(rpcUrl), contracts: ready.contracts[name] ?? {} },
+  ]);
+  const chains = Object.fromEntries(own);
+  return connect({ gateway: ready.gatewayUrl, account: account(), pollMs: 10, chains, ...options });
+}
+
+async function chat(key: string, text: string): Promise<void> {
+  const answer = await fetch(`${devnet.ready.gatewayUrl}/api/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: "sim-small", max_tokens: 9, messages: [{ role: "user", content: text }] }),
+  });
+  equal(answer.status, 200, await answer.text());
+}
+
+/** Waits until so many uses of the account are in final batches. */
+async function settled(uses: number): Promise<void> {
+  const client = createClient({ gateway: devnet.ready.gatewayUrl, account: account() });
+  for (let found = 0; found < uses; await new Promise((resolve) => setTimeout(resolve, 200))) {
+    found = 0;
+    for await (const { id, status } of client.batches()) {
+      if (status === "final") found += (await client.batch(id)).leaves?.length ?? 0;
+    }
+  }
+}
