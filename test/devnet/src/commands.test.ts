@@ -7,7 +7,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
 import { agentTokenAbi } from "@inference/protocol/abi/agent-token";
+import { agentTreasuryAbi } from "@inference/protocol/abi/agent-treasury";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type Address, createPublicClient, createWalletClient, erc20Abi, http, maxUint256, parseAbi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -133,7 +135,7 @@ test("the chains and the gateway go to the next day together, and yesterday's ch
   equal(dayOf(batch.day), yesterday);
 });
 
-test("an agent serves what an API key asks for, the provider takes it from the allowance, and it sells again the next day", async () => {
+test("of a dollar that an agent served, 0.40 reach its Safe, 0.50 are staked for it and 0.10 come back", async () => {
   const { gatewayUrl, apiKey } = devnet.ready;
   type Offer = {
     offer: { day: number } | null;
@@ -142,6 +144,9 @@ test("an agent serves what an API key asks for, the provider takes it from the a
   const offer = () => read<Offer>(`/api/v1/agents/${agent.token}/offer`);
   await eventually(async () => (await offer()).offer !== null, 20_000);
   const { date } = (await offer()).today;
+  const requester = walletOn(devnet.ready, "primary", 0);
+  const before = { tokens: await requester.tokens(), staked: await stakedUnder(agent.token) };
+
   // 0.23 + 0.26 + 0.51 dollars, and an answer of some nano-dollars more.
   const charges: number[] = [];
   for (const [path, body] of [
@@ -168,7 +173,33 @@ test("an agent serves what an API key asks for, the provider takes it from the a
   equal((await offer()).today.sold_nano_usd, served);
   deepEqual(await takenFromAllowance(date), [BigInt(served) * 1_000_000_000n], "through the agent's own key");
 
+  // The next day: the market has a history, what was served yesterday is posted, and the computer offers again.
   await run("day");
+  const shares = await eventuallySettled(agent.token, BigInt(served));
+  equal(shares.safe + shares.treasury + shares.back, BigInt(served));
+  const reader = primaryReader();
+  const balance = (token: string, holder: Address) =>
+    reader.readContract({ address: at("primary", token), abi: erc20Abi, functionName: "balanceOf", args: [holder] });
+  const settlement = { address: at("primary", "inferenceSettlement"), abi: inferenceSettlementAbi } as const;
+  const owedTo = { ...settlement, functionName: "owedAgentNanoUsd", args: [agent.token] } as const;
+  // Paid in whole units of a thousand nano-dollars; the rest stays owed.
+  await eventually(async () => (await balance("stablecoin", agent.safe)) === shares.safe / 1_000n, 30_000);
+  await eventually(async () => (await stakedUnder(agent.token)) > before.staked, 30_000);
+  deepEqual(await reader.readContract(owedTo), [shares.safe % 1_000n, shares.treasury % 1_000n]);
+  const bought = await reader.getContractEvents({ address: agent.treasury, abi: agentTreasuryAbi, fromBlock: 0n });
+  const [{ spent = 0n, entered = 0n } = {}] = bought.map(({ args }) => args as { spent?: bigint; entered?: bigint });
+  equal(spent, shares.treasury / 1_000n);
+  equal(await balance("stablecoin", agent.treasury), 0n);
+  equal((await stakedUnder(agent.token)) - before.staked, entered, "and it is locked under the agent");
+  const owedBack = { ...settlement, functionName: "owedBackNanoUsd", args: [requester.account] } as const;
+  equal((await requester.tokens()) - before.tokens, shares.back / 1_000n);
+  equal(await reader.readContract(owedBack), shares.back % 1_000n);
+  // Of the dollar itself; the rest is of the answer beside it.
+  const odd = BigInt(served) - 1_000_000_000n;
+  const ofTheDollar = { safe: 400_000_000n, treasury: 500_000_000n, back: 100_000_000n };
+  for (const name of ["safe", "treasury", "back"] as const) {
+    ok(shares[name] >= ofTheDollar[name] && shares[name] - ofTheDollar[name] < odd, `${name}: ${shares[name]}`);
+  }
   await eventually(async () => (await offer()).offer !== null && (await offer()).today.date !== date, 20_000);
 });
 
@@ -233,6 +264,30 @@ function primaryReader() {
 function capacityToday(identity: Address): Promise<bigint> {
   const pool = { address: at("primary", "inferencePool"), abi: inferencePoolAbi } as const;
   return primaryReader().readContract({ ...pool, functionName: "capacityToday", args: [identity] });
+}
+
+function stakedUnder(identity: Address): Promise<bigint> {
+  const pool = { address: at("primary", "inferencePool"), abi: inferencePoolAbi } as const;
+  return primaryReader().readContract({ ...pool, functionName: "totalStakeOf", args: [identity] });
+}
+
+/** The shares of what the agent served, once all of it is settled. The contract splits each entry of a batch. */
+async function eventuallySettled(served: Address, amountNanoUsd: bigint) {
+  const settlement = { address: at("primary", "inferenceSettlement"), abi: inferenceSettlementAbi } as const;
+  const entries = async (): Promise<bigint[]> => {
+    const logs = await primaryReader().getContractEvents({ ...settlement, eventName: "Served", fromBlock: 0n });
+    return logs.flatMap(({ args }) => (args.agent === served ? [args.amountNanoUsd ?? 0n] : []));
+  };
+  const sum = (values: bigint[]): bigint => values.reduce((total, value) => total + value, 0n);
+  await eventually(async () => sum(await entries()) === amountNanoUsd, 60_000);
+  const shares = { safe: 0n, treasury: 0n, back: 0n };
+  for (const whole of await entries()) {
+    const [toSafe, toBack] = [(whole * 40n) / 100n, (whole * 10n) / 100n];
+    shares.safe += toSafe;
+    shares.back += toBack;
+    shares.treasury += whole - toSafe - toBack;
+  }
+  return shares;
 }
 
 /** What each key of the gateway's own making took from the allowance of the day, in 1e-18 USD. */
