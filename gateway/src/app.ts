@@ -31,11 +31,14 @@ function handlersByPattern(gateway: Gateway): Map<string, Handler> {
   const served = endpoints.flatMap((endpoint) => endpoint.paths.map((path): Served => ({ path, endpoint })));
   const byPath = Map.groupBy(served, ({ path }) => path);
   const handlers = new Map([...byPath].map(([path, here]) => [path, byMethod(gateway, here)]));
-  const open = served.flatMap(({ path, endpoint }) => (endpoint.takesRest ? [path] : []));
+  const open = new Set(served.filter(({ endpoint }) => endpoint.takesRest).map(({ path }) => path));
+  const paths = [...handlers.keys()];
   const patterns = new Map<string, Handler>();
   for (const [path, handle] of handlers) {
-    if (open.includes(path)) patterns.set(path.replace(PARAMETER, ":$1{.+}"), orBelow(path, handle, handlers));
-    else if (!open.some((other) => isBelow(path, other))) patterns.set(path.replace(PARAMETER, ":$1"), handle);
+    if (paths.some((other) => isMatchedBy(path, other, open))) continue;
+    const below = new Map([...handlers].filter(([other]) => isMatchedBy(other, path, open)));
+    const pattern = path.replace(PARAMETER, open.has(path) ? ":$1{.+}" : ":$1");
+    patterns.set(pattern, below.size === 0 ? handle : orBelow(path, handle, below));
   }
   return patterns;
 }
@@ -43,18 +46,20 @@ function handlersByPattern(gateway: Gateway): Map<string, Handler> {
 const PARAMETER = /\{(\w+)\}/g;
 
 /**
- * The handler of a path whose last parameter may contain slashes. It also serves the longer paths that the parameter
- * matches: the router could tell them apart only with a slower kind of pattern.
+ * The handler of a path whose last parameter also matches the ends of other paths, which it serves as well: the router
+ * could tell them apart only with a slower kind of pattern.
  */
-function orBelow(path: string, handle: Handler, handlers: ReadonlyMap<string, Handler>): Handler {
-  const below = new Map([...handlers].filter(([other]) => isBelow(other, path)));
+function orBelow(path: string, handle: Handler, below: ReadonlyMap<string, Handler>): Handler {
   const start = path.slice(0, path.lastIndexOf("{"));
   const parameter = path.slice(start.length + 1, -1);
   return (context) => (below.get(`${start}${context.req.param(parameter)}`) ?? handle)(context);
 }
 
-function isBelow(path: string, open: string): boolean {
-  return path !== open && path.startsWith(open.slice(0, open.lastIndexOf("{")));
+/** Whether the last parameter of `other` matches the end of this path; one that takes the rest also over slashes. */
+function isMatchedBy(path: string, other: string, open: ReadonlySet<string>): boolean {
+  if (path === other || !other.endsWith("}")) return false;
+  const start = other.slice(0, other.lastIndexOf("{"));
+  return path.startsWith(start) && (open.has(other) || !path.slice(start.length).includes("/"));
 }
 
 /** The handler of a path, which calls the handler of the requested method. */
