@@ -23,8 +23,6 @@ export type SseContentEvent = {
   kind: "content";
   chunk: JsonObject;
   choices: readonly SseChoice[];
-  /** The data that a client gets; null if it gets all, unchanged. */
-  shown: string | null;
 };
 
 type SseChoice = {
@@ -61,7 +59,7 @@ export function readSseEvent(segment: string): SseEvent {
   const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
   if (choices.length === 0 && (chunk.usage ?? null) !== null) return { kind: "usage", chunk };
   if (!Array.isArray(chunk.choices)) return { kind: "foreign" };
-  return { kind: "content", chunk, choices: choices.map(readChoice), shown: shownData(chunk, choices) };
+  return { kind: "content", chunk, choices: choices.map(readChoice) };
 }
 
 /** By the rules of event streams: a space after the colon is dropped, and lines of data are joined. */
@@ -97,7 +95,9 @@ function readChoice(choice: unknown): SseChoice {
   return { ...read, bytes: 0, halfTokens: 0 };
 }
 
-function shownData(chunk: JsonObject, choices: readonly unknown[]): string | null {
+/** The data that a client of chat gets of a content event; null if it gets all, unchanged. */
+export function shownData({ chunk }: SseContentEvent): string | null {
+  const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
   const isNull = (name: string): boolean => (name === "usage" || name === "error") && chunk[name] === null;
   const isShown = (name: string): boolean => SHOWN_MEMBERS.has(name) || isNull(name);
   const shownChoices = choices.map(withoutUsage);

@@ -3,7 +3,7 @@ import type { NanoUsd } from "@inference/protocol/money";
 import type { TokenUsage } from "../../pricing/quote.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import { createByteOutput } from "./byte-output.ts";
-import { readSseEvent } from "./sse-event.ts";
+import { readSseEvent, shownData } from "./sse-event.ts";
 import type { SseFault, SseTally } from "./sse-tally.ts";
 import { usageEventJson } from "./usage-json.ts";
 
@@ -92,8 +92,9 @@ export function createSseRelay(options: SseRelayOptions, tally: SseTally): SseRe
     else if (event.kind === "malformed") close({ kind: "malformed_event" });
     else if (event.kind === "content") {
       tally.noteContentEvent(event);
-      if (event.shown === null) pass(text, bytes, start, end);
-      else if (!tally.isClosed()) write(event.shown);
+      const shown = shownData(event);
+      if (shown === null) pass(text, bytes, start, end);
+      else if (!tally.isClosed()) write(shown);
     } else if (event.kind === "done") {
       complete();
       pass(text, bytes, start, end);
