@@ -54,8 +54,9 @@ async function readSpending(connection: Connection): Promise<{ credits: Credits;
   for (let tries = 1; ; tries++) {
     const before = await readCredits(connection);
     const listed: ListedReceipt[] = [];
-    const from = FIRST_DAY;
-    for (let day = new Date(); day.toISOString() > from; day = new Date(day.getTime() - 366 * DAY_MS)) {
+    // The gateway's day may be one ahead of ours.
+    const last = new Date(Date.now() + DAY_MS);
+    for (let day = last; day.toISOString() > FIRST_DAY; day = new Date(day.getTime() - 366 * DAY_MS)) {
       const first = new Date(day.getTime() - 365 * DAY_MS).toISOString().slice(0, 10);
       const page = receipts(connection, { from: first, to: day.toISOString().slice(0, 10) });
       for await (const receipt of page) listed.push(receipt);
