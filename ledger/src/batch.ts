@@ -56,7 +56,8 @@ export function settleBatch(draft: Draft, command: CommandOf<"settleBatch">): Re
   const { at, settledBy, block } = command;
   const row = find(draft, command);
   if (row?.state === "settled") return { status: row.settledBy === settledBy ? "settled" : "conflict" };
-  if (row?.state !== "signed") return { status: "conflict" };
+  // Also one that was only built: books that are an older copy do not know its transaction.
+  if (row?.state !== "signed" && row?.state !== "built") return { status: "conflict" };
   draft.put("batch", { ...row, state: "settled", settledBy, block, settledAt: at });
   return { status: "settled" };
 }

@@ -63,6 +63,22 @@ test("a batch of ours is written down as the chain tells it, and changes no bala
   assert.deepEqual([answer(host.rows(chain), { type: "cursor" })?.foreignBatch, host.alerts], [null, []]);
 });
 
+test("a batch of ours is ours too where the books are a copy from the moment before it was signed", () => {
+  const host = open();
+  assert.equal(host.apply(account, reserve("use", 3_000)).status, "reserved");
+  host.apply(account, settle("use", 3_000));
+  host.deliverAll();
+  const name = { batch: 1, openedAt: noon };
+  host.apply(chain, { type: "openBatch", ...name, journal: "2027-06-15" });
+  const built = { root: "root 1", entries: "entries 1", uses: 1, amountNanoUsd: 3_000 };
+  host.apply(chain, { type: "buildBatch", ...name, ...built, firstUse: "use", lastUse: "use" });
+  host.apply(chain, advance(20, { batches: [batch(1, 3_000)], ...credit(7_000) }));
+  host.deliverAll();
+  assert.equal(balance(host).availableNanoUsd, 7_000);
+  const settled = { type: "settleBatch", ...name, at: noon, settledBy: "0xbb", block: 20 } as const;
+  assert.equal(host.apply(chain, settled).status, "settled");
+});
+
 for (const [name, other] of [
   ["that was never opened here", {}],
   ["with our root and other debits", { root: "root 1", entries: "entries of somebody else" }],

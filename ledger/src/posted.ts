@@ -155,11 +155,14 @@ export function postedBefore(rows: ReadRows, before: number | null, limit: numbe
   return rows.newest("posted", { before: end, limit }).map((row) => ({ ...row, batch: Number(row.id) }));
 }
 
-/** Whether the batch is one that was signed here, with the same debits. */
+/**
+ * Whether the batch is one that was built here, with the same debits. Books that are a copy from the moment before it
+ * was signed have its uses in it too: it must not be debited again.
+ */
 function isOurs(row: BatchRow | undefined, { root, amountNanoUsd, entries }: SettledBatch): boolean {
   if (row === undefined || row.root !== root || String(row.amountNanoUsd) !== amountNanoUsd) return false;
-  const isSigned = row.state === "signed" || row.state === "settled";
-  return isSigned && (row.entries === null || row.entries === entries);
+  const isBuilt = row.state === "built" || row.state === "signed" || row.state === "settled";
+  return isBuilt && (row.entries === null || row.entries === entries);
 }
 
 function takeFromBalances(draft: Draft, { chainId, at }: CommandOf<"advance">, batch: SettledBatch): void {

@@ -106,7 +106,7 @@ export function makeBatchModel() {
       case "settleBatch": {
         const found = named(command);
         if (found?.state === "settled") return found.settledBy === command.settledBy ? { status: "settled" } : conflict;
-        if (found?.state !== "signed") return conflict;
+        if (found?.state !== "signed" && found?.state !== "built") return conflict;
         Object.assign(found, { state: "settled", settledBy: command.settledBy });
         return { status: "settled" };
       }
