@@ -13,7 +13,8 @@ import type { Address } from "@inference/protocol/credential";
 import { verifyUse } from "@inference/protocol/use-leaf";
 import { useTree } from "@inference/protocol/use-tree";
 import { utcDay } from "@inference/protocol/window";
-import { createPublicClient, encodeErrorResult, type Hex, http } from "viem";
+import { createPublicClient, encodeErrorResult, type Hex, http, keccak256, parseTransaction } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
 import type { SettlerLimits } from "./desk.ts";
 import { createSettler, type Settler } from "./settler.ts";
 
@@ -474,4 +475,45 @@ test("a receipt of another fork is not taken for the transaction that settled th
   assert.equal((await lying.poll()).state, "waiting");
   await settleAll(settler);
   assert.equal(world.batches()[0]?.settledBy, newest?.hash);
+});
+
+test("our batch, sent in another transaction by a co-holder of the key, is settled by that one", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.finalize();
+  world.use(first, 5);
+  const lossy: Node = (method, _params, ask) => (method === "eth_sendRawTransaction" ? Promise.resolve(null) : ask());
+  assert.equal((await world.open({}, lossy).poll()).state, "posting");
+  const [ours] = answer(world.host.rows(chainPartition(31337)), { type: "batches", limit: 1 });
+  const { type: _, r: _r, s: _s, v: _v, yParity: _y, ...seen } = parseTransaction(ours?.signed[0]?.raw as Hex);
+  const copy = { ...seen, type: "eip1559", gas: 2_000_000n } as const;
+  const raw = await privateKeyToAccount(privateKey).signTransaction(copy as never);
+  await chain.rpc("eth_sendRawTransaction", [raw]);
+  await chain.finalize();
+  assert.equal((await world.open().poll()).state, "waiting");
+  await world.watch();
+  world.use(first, 7);
+  await settleAll(world.open());
+  assert.equal(world.batches()[1]?.settledBy, keccak256(raw));
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 12));
+});
+
+test("a batch is settled by the transaction that the chain has, where our books do not know that it was signed", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.finalize();
+  world.use(first, 5);
+  // Its last commands are lost with the books: the batch is built, and its transaction is sent.
+  const newest = await makeWorld();
+  newest.clock.now = world.clock.now;
+  newest.use(first, 5);
+  await dyingAfter(world, 3).poll();
+  assert.equal(world.batches()[0]?.state, "built");
+  await settleAll(newest.open());
+  await world.watch();
+  world.use(first, 7);
+  await settleAll(world.open());
+  assert.deepEqual([world.batches().length, world.batches()[1]?.settledBy], [2, newest.batches()[0]?.settledBy]);
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 12));
+  assert.equal(world.balance(first), 5 * DOLLAR);
 });

@@ -158,18 +158,26 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   async function confirm(last: BatchView | undefined, count: number, heads: Heads): Promise<Step> {
-    if (last?.state !== "signed" || count !== last.batch) return foreign(count);
+    if (last === undefined || count !== last.batch) return foreign(count);
+    if (last.state !== "signed" && last.state !== "built") return foreign(count);
     if ((await contract.rootOf(count, heads.final)) !== last.root) return foreign(count);
     for (const { hash } of last.signed) {
       const receipt: Receipt | null = await contract.receipt(hash as Hex);
       if (receipt?.isSuccess !== true || receipt.block > heads.final.number) continue;
-      const { block } = receipt;
-      const { status } = await run({ type: "settleBatch", ...nameOf(last), at: now(), settledBy: hash, block });
-      if (status !== "settled") return halted(`batch ${count} could not be settled by ${hash} in the ledger`);
-      desk.maxUses = limits.maxUses;
-      return next;
+      return settle(last, hash, receipt.block);
     }
-    return waiting(`batch ${count} is settled, and the node does not know by which transaction`);
+    // By a transaction that these books do not know: they are a copy, or another one has the key and sent the batch.
+    const [posted] = await ledger.read(partition, { type: "posted", before: count + 1, limit: 1 });
+    if (posted?.batch !== count)
+      return waiting(`batch ${count} is settled, and it is not read yet by which transaction`);
+    return posted.origin === "ours" ? settle(last, posted.hash, posted.block) : foreign(count);
+  }
+
+  async function settle(batch: BatchView, settledBy: string, block: number): Promise<Step> {
+    const { status } = await run({ type: "settleBatch", ...nameOf(batch), at: now(), settledBy, block });
+    if (status !== "settled") return halted(`batch ${batch.batch} could not be settled by ${settledBy} in the ledger`);
+    desk.maxUses = limits.maxUses;
+    return next;
   }
 
   function foreign(batch: number): Step {
