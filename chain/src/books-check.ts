@@ -30,6 +30,8 @@ export type BooksCheckOptions = {
   ledger: LedgerClient;
   now(): number;
   onAlert(message: string): void;
+  /** For the operator of old books. Absent: what can be done on one machine. */
+  whatToDo?: string;
 };
 
 export function createBooksCheck(options: BooksCheckOptions): BooksCheck {
@@ -43,7 +45,7 @@ export function createBooksCheck(options: BooksCheckOptions): BooksCheck {
       try {
         const reason = await whyBehind(options);
         standing = reason === undefined ? { state: "current" } : { state: "behind", reason };
-        if (reason !== undefined) alarm("behind", `nothing is served: ${reason}. ${WHAT_TO_DO}`);
+        if (reason !== undefined) alarm("behind", `nothing is served: ${reason}. ${options.whatToDo ?? WHAT_TO_DO}`);
       } catch (error) {
         if (!(error instanceof ChainUnavailable)) throw error;
         failingSince ??= options.now();

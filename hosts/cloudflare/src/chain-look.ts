@@ -1,10 +1,12 @@
 import type { ActivationWatcher, WatcherStatus } from "@inference/chain/activation-watcher";
+import type { BooksStanding } from "@inference/chain/books-check";
 import { createPending } from "@inference/chain/pending";
 import { type ChainClient, createChainClient } from "@inference/chain/rpc";
 import type { Activation } from "@inference/ledger/commands";
 import { chainPartition } from "@inference/ledger/partition";
 import type { DollarView } from "@inference/protocol/dollars";
 import type { SettlerStatus } from "@inference/protocol/settler-status";
+import { pause } from "@inference/protocol/timers";
 import type { Bindings } from "./bindings.ts";
 import { log } from "./log.ts";
 import { timers } from "./timers.ts";
@@ -17,6 +19,8 @@ export type ChainLook = {
   dollars?: DollarView | null;
   /** Null without a key, absent from an older version. */
   settler?: SettlerStatus | null;
+  /** Whether the ledger is as new as the chain; absent from an older version. */
+  books?: BooksStanding;
 };
 
 /** The calls of the chain's object. */
@@ -26,32 +30,61 @@ export type ChainCalls = { look(): Promise<ChainLook> };
 export type FollowedChain = Pick<ActivationWatcher, "status" | "pendingActivations"> & {
   /** Asks the object, unless it was asked less than `afterMs` ago. Never throws: after an error the last state stays. */
   look(afterMs: number): Promise<void>;
+  /** Resolves when the object has answered once, or after a bounded time. Never throws. */
+  known(): Promise<void>;
   dollars(): DollarView | null;
   /** Undefined until the object has told, and without a key. */
   settler(): SettlerStatus | undefined;
+  /** Why nothing is served, and what the operator can do; null while the ledger is not known to be old. */
+  behind(): string | null;
 };
+
+export const WHAT_TO_DO_AT_THE_EDGE =
+  "Nothing is served, read or posted until the objects have their newest storage again; " +
+  "docs/deploying-cloudflare.md says what can be done";
 
 export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain {
   const pending = createPending();
   let status: WatcherStatus = { state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null };
   let dollars: DollarView | null = null;
   let settler: SettlerStatus | undefined;
+  let books: BooksStanding = { state: "unknown" };
   let lookedAt = Number.NEGATIVE_INFINITY;
+  let first: Promise<void> | undefined;
+  let isKnown = false;
+
+  async function ask(): Promise<void> {
+    try {
+      const object = CHAIN.get(CHAIN.idFromName(chainPartition(chainId))) as unknown as ChainCalls;
+      const seen = await object.look();
+      status = seen.status;
+      pending.replace(seen.pending);
+      dollars = seen.dollars ?? null;
+      settler = seen.settler ?? undefined;
+      // An object that has just started may not know; what was known stays.
+      if (seen.books !== undefined && seen.books.state !== "unknown") books = seen.books;
+    } catch (error) {
+      log("warn", "chain_look_failed", { error: String(error) });
+    } finally {
+      isKnown = true;
+    }
+  }
+
   return {
     async look(afterMs) {
       if (Date.now() - lookedAt < afterMs) return;
       lookedAt = Date.now();
-      try {
-        const object = CHAIN.get(CHAIN.idFromName(chainPartition(chainId))) as unknown as ChainCalls;
-        const seen = await object.look();
-        status = seen.status;
-        pending.replace(seen.pending);
-        dollars = seen.dollars ?? null;
-        settler = seen.settler ?? undefined;
-      } catch (error) {
-        log("warn", "chain_look_failed", { error: String(error) });
-      }
+      const asked = ask();
+      first ??= asked;
+      await asked;
     },
+    async known() {
+      if (isKnown || first === undefined) return;
+      const late = new AbortController();
+      await Promise.race([first, pause(timers, FIRST_LOOK_MS, late.signal)]);
+      late.abort();
+    },
+    behind: () => (books.state === "behind" ? `${books.reason}. ${WHAT_TO_DO_AT_THE_EDGE}.` : null),
     status: () => status,
     dollars: () => dollars,
     settler: () => settler,
@@ -59,6 +92,9 @@ export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain
   };
 }
 
-export function chainClientOf(url: string): ChainClient {
-  return createChainClient({ url, fetch: fetch.bind(globalThis), random: Math.random, timers });
+/** How long the first requests of an isolate wait to learn whether the ledger is old. */
+const FIRST_LOOK_MS = 2_000;
+
+export function chainClientOf(url: string, tries = 3): ChainClient {
+  return createChainClient({ url, fetch: fetch.bind(globalThis), random: Math.random, timers, tries });
 }

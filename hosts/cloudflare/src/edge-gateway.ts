@@ -30,6 +30,7 @@ export function openEdgeGateway(
     }),
     dollars: chain.dollars,
     settler: chain.settler,
+    behind: chain.behind,
     upstream,
     log,
     timers,

@@ -173,3 +173,38 @@ test("a batch on its way survives the end of the process", async () => {
   assert.equal(await isProved(id, await untilFinal(id)), true);
   await checkBooks();
 });
+
+test("a day that is over is reconciled", async () => {
+  await eventually(async () => {
+    const { data } = (await read("/api/v1/reconciliations")) as { data: { status: string; accounts: unknown }[] };
+    assert.match(JSON.stringify(data.at(-1)), /"status":"closed".*"unexplained_nano_usd":0/);
+  }, 15_000);
+});
+
+test("a ledger without the chain's batches serves nothing, reads nothing and posts nothing", async () => {
+  const batches = await contract().readContract({ address: chain.settlement, abi, functionName: "batchCount" });
+  assert.notEqual(batches, 0n);
+  const empty = await startEdge({
+    ...{ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement },
+    ...{ SETTLEMENT_START_BLOCK: String(chain.startBlock), CHAIN_POLL_MS: "100" },
+    ...{ SETTLER_PRIVATE_KEY: privateKey, SETTLER_INTERVAL_MS: "0" },
+  });
+  try {
+    const { key } = await empty.account(DOLLAR, { address });
+    for (const round of ["at first", "after a restart"]) {
+      // The first request of the process.
+      const refused = await empty.chat(key, { messages: [{ role: "user", content: "hello" }] });
+      assert.deepEqual([round, refused.status, /ledger_unavailable/.test(await refused.text())], [round, 503, true]);
+      const health = await fetch(`${empty.url}/healthz`);
+      assert.equal(health.status, 503);
+      assert.match(await health.text(), /"ledger":"behind".*older than the chain/);
+      if (round === "at first") await empty.restart();
+    }
+    await eventually(async () => assert.notEqual((await empty.said("older than the chain")).length, 0));
+    const partition = chainPartition(31337);
+    assert.equal(await empty.read(partition, { type: "cursor" }), null);
+    assert.deepEqual(await empty.read(partition, { type: "batches", limit: 1 }), []);
+  } finally {
+    await empty.stop();
+  }
+});

@@ -37,7 +37,7 @@ async function serve(request: Request, { app, chain, refreshPrices }: Running, e
   const look = chain.look(showsChain ? SHOWN_AFTER_MS : LOOK_AFTER_MS);
   event.waitUntil(look);
   if (prices !== undefined) await prices;
-  if (showsChain) await look;
+  await (showsChain ? look : chain.known());
   return app.fetch(request, { peerAddress: request.headers.get("cf-connecting-ip") ?? undefined });
 }
 
@@ -50,7 +50,7 @@ function unreadable(): Response {
 
 const SHOWS_CHAIN = /\/(credits|status|healthz|metrics)$/;
 const SHOWN_AFTER_MS = 1_000;
-/** Other requests only keep the chain's object running. */
+/** Other requests keep the chain's object running, and learn whether the ledger is old. */
 const LOOK_AFTER_MS = 10_000;
 
 function start(bindings: Bindings): Running {
