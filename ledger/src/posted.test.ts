@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Activation, Commands } from "./commands.ts";
-import { chainPartition } from "./partition.ts";
+import { ceilingPartition, chainPartition } from "./partition.ts";
 import { answer } from "./reads.ts";
 import type { SettledBatch } from "./settled-batch.ts";
 import { account, makeExample, noon, reserve, settle } from "./testing/example.ts";
@@ -173,4 +173,23 @@ test("accepted batches count as settled, and the next batch follows them", () =>
     host.apply(chain, { type: "openBatch", batch: 3, openedAt: noon, journal: "2027-06-15" }).status,
     "open",
   );
+});
+
+test("what a foreign batch paid from the day's ceiling is not spent from it again", () => {
+  const host = open();
+  const command = advance(20, { batches: [batch(1, 9_000)], ...credit(1_000) });
+  for (let times = 0; times < 2; times++) {
+    host.apply(chain, command);
+    host.deliverAll();
+  }
+  const at = (time: number) => answer(host.rows(ceilingPartition), { type: "ceiling", at: time }).availableNanoUsd;
+  assert.deepEqual([at(noon), at(noon + 86_400_000)], [1_000, 10_000]);
+});
+
+test("a batch of ours is not taken from the day's ceiling, which its uses have used up", () => {
+  const host = open();
+  post(host, 1, 3_000);
+  host.apply(chain, advance(20, { batches: [batch(1, 3_000)], ...credit(7_000) }));
+  host.deliverAll();
+  assert.equal(answer(host.rows(ceilingPartition), { type: "ceiling", at: noon }).availableNanoUsd, 10_000);
 });

@@ -4,14 +4,15 @@ import { counterId, counterOf } from "./budget.ts";
 import type { Commands, ReplyOf } from "./commands.ts";
 import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
-import { accountPartition } from "./partition.ts";
+import { accountPartition, ceilingPartition } from "./partition.ts";
 import type { SettledBatch } from "./settled-batch.ts";
 import type { BatchRow, CursorRow, PostedRow, ReadRows } from "./tables.ts";
 
 /**
  * Batches as the chain's events tell them. They are read like activations: ids follow each other, sums add up, and the
  * cursor moves in the same commit. A batch that this ledger did not post is foreign: what it debited is taken from the
- * balances, so that no account can spend more here than the chain has credit for.
+ * balances, so that no account can spend more here than the chain has credit for, and from the ceiling of the day that
+ * paid for it.
  */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 type Gap = Extract<ReplyOf<CommandOf<"advance">>, { status: "gap" }>;
@@ -82,6 +83,7 @@ export function takeBatches(draft: Draft, cursor: Read | undefined, command: Com
     foreignBatch ??= batch.id;
     draft.alert(`batch ${batch.id} of ${amountNanoUsd} is not ours: its debits are taken from the balances`);
     takeFromBalances(draft, command, batch);
+    takeFromCeiling(draft, command, batch);
   }
   const last = batches.at(-1);
   const lastBatchId = last?.id ?? cursor?.lastBatchId ?? 0;
@@ -178,6 +180,13 @@ function takeFromBalances(draft: Draft, { chainId, at }: CommandOf<"advance">, b
     const command = { type: "debit", id, at, amountNanoUsd, detail } as const;
     deliver(draft, id, accountPartition(account as `0x${string}`), command);
   }
+}
+
+/** The day's ceiling on chain paid for it, so our day has that much less. */
+function takeFromCeiling(draft: Draft, { chainId }: CommandOf<"advance">, batch: SettledBatch): void {
+  const id = `${chainId}:batch:${batch.id}`;
+  const amountNanoUsd = assertNanoUsd(Number(batch.amountNanoUsd), "a batch's amount");
+  deliver(draft, id, ceilingPartition, { type: "carry", id, at: Date.parse(batch.day), amountNanoUsd });
 }
 
 /** Counts what was paid from a day's ceiling on chain. */
