@@ -30,7 +30,7 @@ export type OpenOffers = {
   asked(offers: readonly OpenOffer[], taken: OpenOffer | null, amountNanoUsd: NanoUsd): void;
   /** A request that an agent served has ended, and this is what it held and did not use. */
   ended(offer: OpenOffer, unusedNanoUsd: NanoUsd): void;
-  /** The agent's key failed. The agent is not asked for a minute. */
+  /** The agent's key failed, and was the cause. The agent is not asked for a minute. */
   failed(offer: OpenOffer): void;
   /** An agent's offer was set or withdrawn: lists it as its partition says. Never throws. */
   changed(agent: Address): Promise<void>;

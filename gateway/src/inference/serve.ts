@@ -112,7 +112,8 @@ async function answer(gateway: Gateway, request: InferenceRequest, call: Call): 
 
 /**
  * Forwards the request. If an agent was to serve it and its key fails before anything was answered, the protocol serves
- * it: the request is forwarded once more.
+ * it: the request is forwarded once more. The agent rests if its key is the cause: by the status, or because the same
+ * request succeeds with the protocol's key. A request that fails with every key takes no agent from other customers.
  */
 async function forward(gateway: Gateway, call: Call): Promise<UpstreamResponse> {
   const { server } = call;
@@ -120,10 +121,12 @@ async function forward(gateway: Gateway, call: Call): Promise<UpstreamResponse> 
   const { environment, keyRecords, openOffers } = gateway;
   let response: UpstreamResponse | undefined;
   let why: string;
+  let isRefused = false;
   try {
     response = await call.send();
     if (!isKeysFailure(response.status)) return await usable(gateway, call, response);
     why = `status ${response.status}`;
+    isRefused = response.status === 401 || response.status === 402;
     if (response.status === 401) environment.background(keyRecords.invalidate(server.spender));
   } catch (error) {
     const isUnsent = error instanceof UpstreamFailure && error.stage === "not_sent";
@@ -131,9 +134,11 @@ async function forward(gateway: Gateway, call: Call): Promise<UpstreamResponse> 
     why = String(error);
   }
   environment.log("warn", "agent_failed", { request: call.id, agent: server.agent, why });
-  openOffers.failed(server);
+  if (isRefused) openOffers.failed(server);
   await call.reassign();
-  return usable(gateway, call, await call.send());
+  const second = await call.send();
+  if (!isRefused && second.status === 200) openOffers.failed(server);
+  return usable(gateway, call, second);
 }
 
 /** The provider refuses the key, or is unable to answer: nothing that the body could be the cause of. */

@@ -189,15 +189,21 @@ export function testOffers(start: () => Promise<SellingHost>): void {
     assert.equal((await keysOf(failed.tag)).length, 2);
     assert.equal((await receiptOf(failed.id)).charge_nano_usd, 0);
     assert.equal((await host.said("agent_failed")).filter((line) => line.request === failed.id).length, 1);
-    const other = await makeSeller();
     const refused = await ask("[[fault=400-provider]]");
     assert.equal(refused.status, 400, refused.text);
     assert.equal((await host.said("agent_failed")).filter((line) => line.request === refused.id).length, 0);
-    for (const agent of [agentToken, other]) {
-      await eventually(async () => (await offerOf(agent)).today.held === 0);
-      assert.equal((await offerOf(agent)).today.sold, 0);
-      await withdraw(agent);
-    }
+    await eventually(async () => (await offerOf(agentToken)).today.held === 0);
+    assert.equal((await offerOf(agentToken)).today.sold, 0);
+    await withdraw(agentToken);
+  });
+
+  test("a customer whose requests fail with every key takes no agent from the others", async () => {
+    const agentToken = await makeSeller();
+    for (const fault of ["500", "403", "429"]) await ask(`[[fault=${fault}]]`);
+    const { id, status } = await ask();
+    assert.equal(status, 200);
+    assert.equal((await receiptOf(id)).served_by, agentToken);
+    await withdraw(agentToken);
   });
 
   test("a stale entry costs the next try: what was withdrawn or sold elsewhere is served by the next", async () => {
