@@ -3,7 +3,7 @@ import type { BatchView } from "@inference/ledger/batch";
 import { ceilingPartition, journalPartition } from "@inference/ledger/partition";
 import type { TransactionRow } from "@inference/ledger/tables";
 import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
-import { type Hex, keccak256 } from "viem";
+import { type Hex, keccak256, parseTransaction } from "viem";
 import { type BatchContent, contentOf } from "./batch-content.ts";
 import { type Desk, nameOf, next, type Step } from "./desk.ts";
 import { raisedFees } from "./raised-fees.ts";
@@ -17,6 +17,9 @@ export type Posting = {
   follow(batch: BatchView, heads: Heads): Promise<Step>;
   drop(batch: BatchView, setAside: SetAside | null): Promise<Step>;
 };
+
+/** A transaction to sign. Fees and gas are asked of the node if they are not given. */
+type Unsigned = { call: Hex; day: number; nonce: number; fees?: Fees; gas?: bigint | undefined };
 
 /** The contract takes yesterday's batches for six hours; the last minutes are left for a transaction to get in. */
 const GRACE_MS = 5.5 * 3_600_000;
@@ -88,13 +91,13 @@ export function makePosting(desk: Desk): Posting {
   }
 
   /** Writes the transaction down before it is sent: whatever happens then, it is known. */
-  async function sign(batch: BatchView, what: { call: Hex; day: number; nonce: number; fees?: Fees }): Promise<Step> {
-    const { call, day, nonce } = what;
+  async function sign(batch: BatchView, what: Unsigned): Promise<Step> {
+    const { call, day, nonce, gas } = what;
     const fees = what.fees ?? (await contract.fees());
     if (fees.maxFeePerGas > limits.maxFeePerGasWei) {
       return waiting(`gas costs ${fees.maxFeePerGas} wei, and at most ${limits.maxFeePerGasWei} are paid`);
     }
-    const raw = await contract.sign(call, { nonce, ...fees });
+    const raw = await contract.sign(call, { nonce, ...(gas === undefined ? {} : { gas }), ...fees });
     const name = nameOf(batch);
     if (utcDay(day * DAY_MS) !== batch.journal) {
       const id = `batch:${batch.batch}:${batch.openedAt}:${day}`;
@@ -145,15 +148,19 @@ export function makePosting(desk: Desk): Posting {
     const own = dayNumber(Date.parse(newest.day));
     const day = isInTime(newest, heads) ? own : dayNumber(timeOf(heads));
     const call = settleCall(batch.batch, day, content);
-    // One of its transactions may be in a block that is not final: there is nothing to replace then.
-    if ((await contract.simulate(call, "latest")) !== undefined) return sendAgain(newest);
+    // One of its transactions may be in a block that is not final: there is nothing to replace then. What came too late
+    // for every day is replaced too, to use up its number.
+    const revert = await contract.simulate(call, "latest");
+    if (revert !== undefined && revert.name !== "WrongDay") return sendAgain(newest);
     const fees = raisedFees(newest.raw as Hex, await contract.fees(), limits.maxFeePerGasWei);
     if (fees === undefined) {
       await contract.send(newest.raw as Hex);
       return waiting(`transaction ${newest.hash} is in no block, and more gas than it offers is not paid`);
     }
     alarm("stuck", `batch ${batch.batch}: transaction ${newest.hash} is in no block, and is replaced`);
-    return sign(batch, { call, day, nonce: newest.nonce, fees });
+    // What is going to revert has no estimate.
+    const { gas } = revert === undefined ? {} : parseTransaction(newest.raw as Hex);
+    return sign(batch, { call, day, nonce: newest.nonce, fees, gas });
   }
 
   function isInTime({ day }: TransactionRow, heads: Heads): boolean {
@@ -169,7 +176,8 @@ export function makePosting(desk: Desk): Posting {
     const call = settleCall(batch.batch, day, content);
     const revert = await contract.simulate(call, "latest");
     alarm("reverted", `batch ${batch.batch} was reverted: ${revert?.name ?? "its cause is over"}`);
-    const isOver = revert === undefined || revert.name === "CeilingReached";
+    // Uses that came too late are set aside when the next batch has them.
+    const isOver = revert === undefined || revert.name === "CeilingReached" || revert.name === "WrongDay";
     return isOver ? reject(batch, null) : refused(batch, revert, { call, content }, heads);
   }
 

@@ -86,6 +86,7 @@ async function open() {
       ledger.apply(journalPartition(utcDay(clock.now)), { type: "journal", ...use, ...served });
       return id;
     },
+    poll: () => poster.poll(),
     async settleAll() {
       for (let polls = 0; polls < 20 && (await poster.poll()).state === "posting"; polls++) await finalize();
       return poster.status();
@@ -154,4 +155,23 @@ test("a serve that is three days old is posted, and an older one is set aside", 
   assert.equal((await world.settleAll()).state, "idle");
   assert.deepEqual(world.setAside(), [[expired, "expired"]]);
   assert.deepEqual([await servedBy(agent, dayNumber(start)), await servedBy(agent, dayNumber(start) + 1)], [0n, 20n]);
+});
+
+test("a signed batch whose serves grew too old before it was in a block does not stop all batches after it", async () => {
+  const world = await open();
+  const start = world.clock.now;
+  world.use(first, 10, agent);
+  // It is signed and sent, and in no block for four days: its gas was too low, or the account had none.
+  await anvil.rpc("evm_setAutomine", [false]);
+  assert.equal((await world.poll()).state, "posting");
+  const [pending] = (await anvil.rpc<{ transactions: Hex[] }>("eth_getBlockByNumber", ["pending", false])).transactions;
+  await anvil.rpc("anvil_dropTransaction", [pending]);
+  await anvil.rpc("evm_setAutomine", [true]);
+  const later = Math.floor((start - (start % DAY_MS) + 4 * DAY_MS + 12 * 3_600_000) / 1_000);
+  await anvil.rpc("evm_setNextBlockTimestamp", [later]);
+  await finalize();
+  world.clock.now = later * 1_000;
+  world.use(second, 7, "protocol");
+  const { state, reason } = await world.settleAll();
+  assert.equal(await creditOf(second), 9_999_993n, `nothing is posted any more: ${state} ${reason}`);
 });

@@ -29,7 +29,8 @@ export type SettlementContract = {
   nextNonce(block: Block | "latest"): Promise<number>;
   /** Wei that a transaction may pay for a unit of gas to get in soon. */
   fees(): Promise<Fees>;
-  sign(call: Hex, terms: { nonce: number } & Fees): Promise<Hex>;
+  /** Without `gas` the node estimates it, which it can for a call that succeeds. */
+  sign(call: Hex, terms: { nonce: number; gas?: bigint } & Fees): Promise<Hex>;
   /** Whatever the node says: the receipt tells what became of it. */
   send(raw: Hex): Promise<void>;
   /** Null also for a receipt of another fork. */
@@ -72,6 +73,12 @@ export function settlementContract(options: {
     }
   }
 
+  async function generousGas(call: Hex): Promise<bigint> {
+    const estimate = parseQuantity(await ask("eth_estimateGas", [{ from, to: address, data: call }, "latest"]));
+    const generous = (BigInt(estimate) * 6n) / 5n;
+    return generous > MAX_TRANSACTION_GAS ? MAX_TRANSACTION_GAS : generous;
+  }
+
   return {
     batchCount: async (block) => Number(await word(encode("batchCount"), block)),
     ceilingNanoUsd: (block) => word(encode("ceilingNanoUsd"), block),
@@ -99,12 +106,10 @@ export function settlementContract(options: {
       const base = parseWei(block.baseFeePerGas);
       return { maxFeePerGas: base * 2n + tip, maxPriorityFeePerGas: tip };
     },
-    async sign(call, { nonce, maxFeePerGas, maxPriorityFeePerGas }) {
-      const estimate = parseQuantity(await ask("eth_estimateGas", [{ from, to: address, data: call }, "latest"]));
-      const generous = (BigInt(estimate) * 6n) / 5n;
+    async sign(call, { nonce, gas, maxFeePerGas, maxPriorityFeePerGas }) {
       return account.signTransaction({
         ...{ type: "eip1559", chainId, nonce, to: address, data: call, maxFeePerGas, maxPriorityFeePerGas },
-        gas: generous > MAX_TRANSACTION_GAS ? MAX_TRANSACTION_GAS : generous,
+        gas: gas ?? (await generousGas(call)),
       });
     },
     async send(raw) {
