@@ -68,7 +68,7 @@ const schemeOf: Record<Credential, keyof typeof securitySchemes> = {
 
 /** What is undefined in it is left out when the document is written. */
 function describe(operation: Operation, schemas: Record<string, JsonSchema>): object {
-  const { body, credentials, id, title, about, group, answers, errors, errorSchema = "Error" } = operation;
+  const { body, credentials, id, title, about, group, answers } = operation;
   const parameters = parametersOf(operation);
   return {
     operationId: id,
@@ -85,7 +85,7 @@ function describe(operation: Operation, schemas: Record<string, JsonSchema>): ob
           { description: about, content: contentOf(content, "output", schemas) },
         ]),
       ),
-      ...errorResponses(errors, errorSchema),
+      ...errorResponses(operation),
     },
   };
 }
@@ -109,14 +109,15 @@ function texts(descriptions: Readonly<Record<string, string>>) {
 }
 
 /** One response for each status, naming its codes. */
-function errorResponses(codes: readonly ErrorCode[], schema: string): Record<number, unknown> {
-  const byStatus = Map.groupBy(new Set(codes), (code) => errorTable[code].status);
+function errorResponses({ errors, errorSchema = "Error", errorStatuses }: Operation): Record<number, unknown> {
+  const statusesOf = errorStatuses ?? ((code: ErrorCode) => [errorTable[code].status]);
+  const all = [...new Set(errors)].flatMap((code) => statusesOf(code).map((status) => ({ code, status })));
   return Object.fromEntries(
-    [...byStatus].map(([status, own]) => [
+    [...Map.groupBy(all, ({ status }) => status)].map(([status, own]) => [
       status,
       {
-        description: own.map((code) => `\`${code}\``).join(", "),
-        content: { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } },
+        description: own.map(({ code }) => `\`${code}\``).join(", "),
+        content: { "application/json": { schema: { $ref: `#/components/schemas/${errorSchema}` } } },
       },
     ]),
   );

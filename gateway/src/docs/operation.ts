@@ -22,6 +22,8 @@ export type Operation = {
   errors: readonly ErrorCode[];
   /** The schema of its errors; `Error` if absent. */
   errorSchema?: "Error" | "MessagesError";
+  /** The statuses that an error can have; that of the table of errors if absent. */
+  errorStatuses?: (code: ErrorCode) => readonly number[];
 };
 
 export const operationGroups = [

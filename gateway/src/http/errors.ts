@@ -2,6 +2,7 @@ import { LedgerUnavailable } from "@inference/ledger/client";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { type ErrorDetail, errorBody, errorHeaders, errorTable, GatewayError } from "@inference/protocol/errors";
 import { anthropicError } from "../inference/anthropic-error.ts";
+import { responsesStatus } from "../inference/responses-status.ts";
 import type { GatewayContext } from "./context.ts";
 
 /** Turns any error into a response. */
@@ -17,10 +18,16 @@ export function errorResponse(context: GatewayContext, error: unknown): Response
   const headers = errorHeaders(detail);
   // The rest of a late body would be read as the next request.
   if (detail.code === "request_timeout") headers.connection = "close";
-  const { status } = errorTable[detail.code];
-  if (!MESSAGES.test(context.req.path)) return context.json(errorBody(detail), status, headers);
+  const { path } = context.req;
+  const status = RESPONSES.test(path)
+    ? responsesStatus(detail.code, headers["x-should-retry"] === "true")
+    : errorTable[detail.code].status;
+  if (!MESSAGES.test(path)) return context.json(errorBody(detail), status, headers);
   return context.json(anthropicError(errorBody(detail).error, request), status, { ...headers, "request-id": request });
 }
+
+/** The paths of the Responses API, where some errors have another status. */
+const RESPONSES = /\/v1\/responses\/?$/;
 
 /** The paths of the Messages API, whose clients read another error. */
 const MESSAGES = /\/v1\/messages(?:\/count_tokens)?\/?$/;

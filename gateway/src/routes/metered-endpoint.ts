@@ -23,6 +23,7 @@ type MeteredDeclaration = InferenceRoute &
     /** Errors that other metered endpoints do not have. */
     errors?: readonly ErrorCode[];
     errorSchema?: NonNullable<Operation["errorSchema"]>;
+    errorStatuses?: NonNullable<Operation["errorStatuses"]>;
   };
 type BodyLimit = keyof Pick<RequestLimits, "chatBodyBytes" | "otherBodyBytes">;
 
@@ -38,6 +39,7 @@ export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
     errors = [],
     bodyLimit = "otherBodyBytes",
     errorSchema,
+    errorStatuses,
     ...route
   } = declaration;
   return endpoint({
@@ -54,6 +56,7 @@ export function meteredEndpoint(declaration: MeteredDeclaration): Endpoint {
     answers,
     errors: [...meteredErrors, ...errors],
     ...(errorSchema === undefined ? {} : { errorSchema }),
+    ...(errorStatuses === undefined ? {} : { errorStatuses }),
     metered: route,
     handle: handleInference(route, bodyLimit),
   });

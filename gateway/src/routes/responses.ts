@@ -1,6 +1,7 @@
 import { responsesAnswer, responsesEvent, responsesRequest } from "@inference/protocol/wire/responses";
 import { json, ok } from "../docs/operation.ts";
 import { parseResponsesOrder } from "../inference/requests/responses.ts";
+import { responsesStatuses } from "../inference/responses-status.ts";
 import { chatContent } from "./chat-completions.ts";
 import { meteredEndpoint } from "./metered-endpoint.ts";
 
@@ -14,7 +15,7 @@ export const createResponse = meteredEndpoint({
     "`max_output_tokens` the limit is the least of the model's maximum, the operator's default and what is affordable; " +
     "`x-max-output-tokens` says which is in force. Tools that the provider would run, and fields that are not used, are " +
     "dropped and named in `x-ignored-parameters`. A budget that is taken by your requests in flight is waited for, 10 s " +
-    "at most.",
+    "at most. Errors that are 429 on other routes and end within seconds are 503 here, because Codex does not retry a 429.",
   body: { name: "ResponsesRequest", schema: responsesRequest },
   bodyLimit: "chatBodyBytes",
   answers: [
@@ -24,6 +25,7 @@ export const createResponse = meteredEndpoint({
     }),
   ],
   errors: ["context_length_exceeded"],
+  errorStatuses: responsesStatuses,
   parse: parseResponsesOrder,
   ...chatContent,
 });

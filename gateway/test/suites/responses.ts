@@ -173,6 +173,29 @@ export function testResponses(start: StartHost): void {
       assert.deepEqual([(await slow).status, next.status], [200, 200], next.text);
     });
 
+    test("a budget that stays taken is 503 after the wait, which Codex shows and retries; chat has 429", async () => {
+      const probe = await post(await host.account(1000), { input: "Hi", max_output_tokens: 1000 });
+      const { error } = JSON.parse(probe.text) as { error: { metadata: { needed_nano_usd: number } } };
+      const account = await host.account(Math.floor(error.metadata.needed_nano_usd * 1.5));
+      const slow = post(account, { input: "Hi [[tokens=14]][[drip=1000]]", max_output_tokens: 1000, stream: true });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      const chat = { messages: [{ role: "user", content: "Hi" }], max_tokens: 1000 };
+      const refused = await Promise.all([
+        post(account, { input: "Hi", max_output_tokens: 1000 }),
+        post(account, chat, CHAT),
+      ]);
+      for (const [index, answer] of refused.entries()) {
+        const { error } = JSON.parse(answer.text) as { error: { code: string; type: string; message: string } };
+        assert.deepEqual(
+          [answer.status, error.code, error.type],
+          [index === 0 ? 503 : 429, "budget_reserved", "rate_limit_error"],
+        );
+        assert.equal(answer.headers.get("x-should-retry"), "true");
+        assert.match(answer.headers.get("retry-after") ?? "", /^[1-5]$/);
+      }
+      await slow;
+    });
+
     test("errors are those of chat, on every status", async () => {
       const account = await host.account(USD);
       for (const [body, status, code, param] of [
