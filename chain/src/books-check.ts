@@ -5,22 +5,23 @@ import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { encodeFunctionData } from "viem";
 import { createAlarm } from "./alarm.ts";
-import { callAt, type Hex, parseAddress, parseQuantity, readBlock } from "./chain-view.ts";
+import { type Block, callAt, parseAddress, parseQuantity, readBlock } from "./chain-view.ts";
 import { type ChainClient, RpcError } from "./rpc.ts";
 import { readUint } from "./settlement-view.ts";
 
 /**
  * Recognises books that are older than the chain, such as a restored copy of the database: the chain has a batch that
  * they do not know. Their balances are too high then, and their uses may have been posted. Asked at the start of a
- * gateway, until the answer is that the books are current. What others post later is found by the watcher.
+ * gateway, until a block of the last minute shows that the books are current: a node may be behind. What others post
+ * later is found by the watcher.
  */
 export type BooksCheck = {
-  /** Asks unless the books are known to be current. Never throws. */
+  /** Asks unless a recent block has shown that the books are current. Never throws. */
   look(): Promise<BooksStanding>;
   standing(): BooksStanding;
 };
 
-/** `unknown`: the chain did not answer. */
+/** `unknown`: the chain did not answer, or the node is behind the blocks that the ledger has read. */
 export type BooksStanding = { state: "unknown" | "current" } | { state: "behind"; reason: string };
 
 export type BooksCheckOptions = {
@@ -37,13 +38,17 @@ export type BooksCheckOptions = {
 export function createBooksCheck(options: BooksCheckOptions): BooksCheck {
   const alarm = createAlarm(options);
   let standing: BooksStanding = { state: "unknown" };
+  let isProved = false;
   let failingSince: number | undefined;
   return {
     standing: () => standing,
     async look() {
-      if (standing.state === "current") return standing;
+      if (isProved) return standing;
       try {
-        const reason = await whyBehind(options);
+        const block = await latestBlock(options);
+        const reason = await whyBehind(options, block);
+        // A chain of a development network makes no blocks for a while, and is read all the same.
+        isProved = reason === undefined && options.now() - block.at <= RECENT_MS;
         standing = reason === undefined ? { state: "current" } : { state: "behind", reason };
         if (reason !== undefined) alarm("behind", `nothing is served: ${reason}. ${options.whatToDo ?? WHAT_TO_DO}`);
       } catch (error) {
@@ -64,10 +69,24 @@ export const WHAT_TO_DO =
 /** How long a node may fail before the operator is alerted. */
 const PATIENCE_MS = 120_000;
 
-async function whyBehind({ client, chainId, settlement, ledger }: BooksCheckOptions): Promise<string | undefined> {
-  const partition = chainPartition(chainId);
+/** A block of this age shows what the chain has. */
+const RECENT_MS = 60_000;
+
+async function latestBlock({ client, chainId, ledger }: BooksCheckOptions): Promise<Block> {
   const block = await readBlock(client, "latest");
   if (block === null) throw new ChainUnavailable("the node has no latest block");
+  const cursor = await ledger.read(chainPartition(chainId), { type: "cursor" });
+  if (cursor !== null && block.number < cursor.block) {
+    throw new ChainUnavailable(`the node's latest block is ${block.number}, and block ${cursor.block} was read before`);
+  }
+  return block;
+}
+
+async function whyBehind(
+  { client, chainId, settlement, ledger }: BooksCheckOptions,
+  block: Block,
+): Promise<string | undefined> {
+  const partition = chainPartition(chainId);
   const count = Number((await readUint(client, settlement, "batchCount", block)) ?? 0n);
   const read = (await ledger.read(partition, { type: "cursor" }))?.lastBatchId ?? 0;
   if (count > read) {
@@ -101,9 +120,9 @@ async function nonceOf(client: ChainClient, account: Address, when: string): Pro
   }
 }
 
-async function readRoot(client: ChainClient, settlement: Address, batch: number, block: { number: number; hash: Hex }) {
+async function readRoot(client: ChainClient, settlement: Address, batch: number, block: Block) {
   const data = encodeFunctionData({ abi: inferenceSettlementAbi, functionName: "rootOf", args: [BigInt(batch)] });
-  return callAt(client, { to: settlement, data }, { ...block, at: 0 }).catch((error: unknown) => {
+  return callAt(client, { to: settlement, data }, block).catch((error: unknown) => {
     throw error instanceof RpcError ? new ChainUnavailable(error.message, { cause: error }) : error;
   });
 }
