@@ -7,7 +7,7 @@ import { type Hex, keccak256, parseTransaction } from "viem";
 import { type BatchContent, contentOf } from "./batch-content.ts";
 import { type Desk, nameOf, next, type Step } from "./desk.ts";
 import { raisedFees } from "./raised-fees.ts";
-import { expiredUses, refusedUses, type SetAside } from "./refused-uses.ts";
+import { refusedUses, type SetAside } from "./refused-uses.ts";
 import { type Fees, type Revert, settleCall } from "./settlement-contract.ts";
 
 /** The steps of one batch, from its opening until it is in a final block or dropped. */
@@ -55,12 +55,10 @@ export function makePosting(desk: Desk): Posting {
     if (content === undefined)
       return halted(`the journal of ${batch.journal} does not have what batch ${batch.batch} was built of`);
     for (const day of payingDays(batch, heads)) {
-      const expired = expiredUses(content, day);
-      if (expired !== undefined) return reject(batch, expired);
       const call = settleCall(batch.batch, day, content);
       const revert = await contract.simulate(call, "latest");
       if (revert === undefined) return signFirst(batch, { call, day }, heads);
-      if (revert.name !== "CeilingReached") return refused(batch, revert, { call, content }, heads);
+      if (revert.name !== "CeilingReached") return refused(batch, revert, { call, content, day }, heads);
     }
     if (batch.uses > 1 && desk.maxUses > 1) {
       // A part of it may find room.
@@ -178,24 +176,26 @@ export function makePosting(desk: Desk): Posting {
     alarm("reverted", `batch ${batch.batch} was reverted: ${revert?.name ?? "its cause is over"}`);
     // Uses that came too late are set aside when the next batch has them.
     const isOver = revert === undefined || revert.name === "CeilingReached" || revert.name === "WrongDay";
-    return isOver ? reject(batch, null) : refused(batch, revert, { call, content }, heads);
+    return isOver ? reject(batch, null) : refused(batch, revert, { call, content, day }, heads);
   }
 
   async function refused(
     batch: BatchView,
     revert: Revert,
-    { call, content }: { call: Hex; content: BatchContent },
+    { call, content, day }: { call: Hex; content: BatchContent; day: number },
     heads: Heads,
   ): Promise<Step> {
     const { name, args } = revert;
     const behind = `the node's latest block is behind, and refuses batch ${batch.batch}: ${name}`;
-    if (name === "WrongDay" || name === "WrongBatch") return waiting(behind);
-    const setAside = refusedUses(content, revert);
+    const setAside = refusedUses(content, revert, day);
+    if (name === "WrongBatch" || (name === "WrongDay" && setAside === undefined)) return waiting(behind);
     if (setAside === undefined) {
       return halted(
         `the settlement refuses batch ${batch.batch}: ${name ?? "unknown error"} ${args.map(String).join(", ")}`,
       );
     }
+    // A clock may be wrong for a while, and what is set aside stays so.
+    if (setAside.reason === "expired" && dayNumber(Math.min(heads.latest.at, now())) < day) return waiting(behind);
     // Credit and capacity that count are in a final block. A node that is behind may not have them yet.
     const again = await contract.simulate(call, heads.final);
     if (again === undefined || again.name !== name || again.args[0] !== args[0]) return waiting(behind);

@@ -16,8 +16,16 @@ export type SetAsideReason = "credit" | "capacity" | "agent" | "expired" | "ceil
 /** Serves may be so many days older than the day that pays: `MAX_SERVE_AGE_DAYS` of the contract. */
 const MAX_SERVE_AGE_DAYS = 3;
 
-/** The uses because of which the contract refuses a batch; undefined if it refuses it for another reason. */
-export function refusedUses({ entries }: BatchContent, { name, args }: Revert): SetAside | undefined {
+/**
+ * The uses because of which the contract refuses a batch; undefined if it refuses it for another reason.
+ *
+ * @param payingDay Whose ceiling should pay, in days since 1970.
+ */
+export function refusedUses(
+  { entries }: BatchContent,
+  { name, args }: Revert,
+  payingDay: number,
+): SetAside | undefined {
   if (name === "InsufficientCredit") {
     const [account, asked, credit] = args as [string, bigint, bigint];
     const entry = entries.find((one) => isSame(one.account, account) && one.amountNanoUsd === asked);
@@ -36,13 +44,16 @@ export function refusedUses({ entries }: BatchContent, { name, args }: Revert): 
     const uses = entries.filter(({ served }) => served !== undefined && isSame(served.agent, agent));
     return uses.length === 0 ? undefined : { ids: idsOf(uses), reason: "agent" };
   }
+  if (name === "WrongDay") {
+    const [day, of] = args as [bigint, bigint];
+    // Of a serve and the paying day. Otherwise it is of the paying day and the chain's.
+    if (of !== BigInt(payingDay) || day === of) return undefined;
+    const old = entries.filter(({ served }) => served !== undefined && served.day + MAX_SERVE_AGE_DAYS < payingDay);
+    return old.some(({ served }) => BigInt(served?.day ?? 0) === day)
+      ? { ids: idsOf(old), reason: "expired" }
+      : undefined;
+  }
   return undefined;
-}
-
-/** The uses whose serves are too old for a batch that this day pays; undefined if there are none. */
-export function expiredUses({ entries }: BatchContent, payingDay: number): SetAside | undefined {
-  const old = entries.filter(({ served }) => served !== undefined && served.day + MAX_SERVE_AGE_DAYS < payingDay);
-  return old.length === 0 ? undefined : { ids: idsOf(old), reason: "expired" };
 }
 
 /** The first uses fit into what is left, and the others do not. */

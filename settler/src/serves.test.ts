@@ -175,3 +175,29 @@ test("a signed batch whose serves grew too old before it was in a block does not
   const { state, reason } = await world.settleAll();
   assert.equal(await creditOf(second), 9_999_993n, `nothing is posted any more: ${state} ${reason}`);
 });
+
+test("a clock that was days ahead for one poll sets no serve aside that the contract still takes", async () => {
+  const world = await open();
+  const start = world.clock.now;
+  world.use(first, 1_000, agent);
+  world.clock.now = start + 5 * DAY_MS;
+  assert.equal((await world.settleAll()).state, "waiting");
+  world.clock.now = start + 10_000;
+  assert.equal((await world.settleAll()).state, "idle");
+  assert.deepEqual(world.setAside(), []);
+  assert.equal(await servedBy(agent, dayNumber(start)), 1_000n);
+});
+
+test("a clock that is days behind sets a serve aside only when both clocks say that it has expired", async () => {
+  const world = await open();
+  const start = world.clock.now;
+  const expired = world.use(first, 1, agent);
+  const later = Math.floor((start - (start % DAY_MS) + 4 * DAY_MS + 12 * 3_600_000) / 1_000);
+  await anvil.rpc("evm_setNextBlockTimestamp", [later]);
+  await finalize();
+  assert.equal((await world.settleAll()).state, "waiting");
+  assert.deepEqual(world.setAside(), []);
+  world.clock.now = later * 1_000;
+  assert.equal((await world.settleAll()).state, "idle");
+  assert.deepEqual(world.setAside(), [[expired, "expired"]]);
+});
