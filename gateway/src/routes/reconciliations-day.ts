@@ -1,6 +1,7 @@
 import { chainPartition } from "@inference/ledger/partition";
 import { fail } from "@inference/protocol/errors";
 import { reconciliationAnswer } from "@inference/protocol/wire/settlement";
+import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
 import { endpoint } from "./endpoint.ts";
 import { ledgerErrors } from "./endpoint-errors.ts";
@@ -23,6 +24,9 @@ export const getReconciliation = endpoint({
   async handle(context) {
     const { config, environment } = context.var.gateway;
     const day = context.req.param("day") ?? "";
+    if (!z.iso.date().safeParse(day).success) {
+      fail("invalid_request", "The path needs a UTC day, such as 2026-11-22.", { param: "day" });
+    }
     const query = { type: "reconciliation", day } as const;
     const row = await environment.ledger.read(chainPartition(config.settlement.chainId), query);
     if (row === null)
