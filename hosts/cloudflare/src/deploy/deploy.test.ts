@@ -43,7 +43,7 @@ test("secrets are the gateway's settings by name, and never in the configuration
     [],
   );
   assert.deepEqual(valid().vars, { BASE_URL: "https://gateway.example" });
-  const secretive = Object.keys(gatewaySettings.shape).filter((name) => /_(KEY|SECRET|TOKEN|RPC_URL)$/.test(name));
+  const secretive = Object.keys(gatewaySettings.shape).filter((name) => /_(KEY|SECRET|TOKEN|RPC_URLS?)$/.test(name));
   assert.deepEqual(
     secretive.filter((name) => !SECRETS.some((secret) => secret === name)),
     [],
