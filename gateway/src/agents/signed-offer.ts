@@ -29,7 +29,7 @@ export async function setSignedOffer(gateway: Gateway, { offer, signature, clien
   const { config, environment, openOffers, chainReads } = gateway;
   const { agentToken, day, shareBps, nonce } = offer;
   if (config.upstream.adminKey === null) {
-    fail("not_found", "This gateway sells no allowance: its operator has not set UPSTREAM_ADMIN_KEY.");
+    fail("not_found", "This gateway sells no agent's capacity: its operator has not set UPSTREAM_ADMIN_KEY.");
   }
   const seller = await chainReads(() => environment.chain.agentSeller(agentToken), client);
   if (seller === null) {

@@ -25,7 +25,7 @@ export const getOffer = endpoint({
   path,
   id: "getOffer",
   group,
-  title: "What an agent sells of its allowance",
+  title: "What an agent sells of its capacity",
   about: "Public. `offer` is null if none is in force.",
   credentials: [],
   pathParameters,
@@ -39,7 +39,7 @@ export const putOffer = endpoint({
   path,
   id: "putOffer",
   group,
-  title: "Sell a share of an agent's allowance",
+  title: "Sell a share of an agent's capacity",
   about:
     "The agent's computer signs the typed data `Offer(address agentToken,uint32 day,uint16 shareBps,uint64 nonce)` " +
     "(EIP-712) for the domain `InferenceGateway`, version `1`, of the primary chain and its settlement contract. The " +

@@ -13,7 +13,7 @@ export const activationOnItsWay = z.strictObject({
         "arrived, and not covered yet. `delivered`: in a block of the primary chain that is not final. `credited`: in the " +
         "balance. `discarded`: removed by the timelock.",
     ),
-  waits_for: z.string().nullable().describe("For people."),
+  waits_for: z.string().nullable().describe("What has to happen next, as a sentence for people. Null: nothing."),
   transaction: z.string().describe("Of the burn; of the activation on the primary chain."),
   since: time.nullable().describe("The time of the burn's block."),
   block: count.nullable().describe("Its block on the primary chain."),
