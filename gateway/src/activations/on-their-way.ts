@@ -22,7 +22,7 @@ export type ActivationOnItsWay = {
   dueAt: number | null;
 };
 
-/** Longest times of each part of the way. The keeper alerts after the same times (`keeper/README.md`), of a flush sooner. */
+/** Longest times of each part of the way. The keeper alerts after the same times, of a flush sooner. */
 const FINALITY_MS = 30 * 60_000;
 const MESSAGE_MS = 3_600_000;
 const OUTBOX_MS = 24 * 3_600_000;
