@@ -45,7 +45,9 @@ export function connectGateway(
       const chain = data.chains.find(({ role }) => role === "primary");
       const { inferenceSettlement: address, agentRegistry: registry } = chain?.contracts ?? {};
       if (chain === undefined || address === undefined || registry === undefined) {
-        throw new ComputerError(`The gateway at ${gatewayUrl} names no registry of agents: it does not sell for them.`);
+        throw new ComputerError(
+          `The gateway at ${gatewayUrl} names no registry of agents: set GATEWAY_URL to a gateway that sells for agents.`,
+        );
       }
       return { settlement: { chainId: chain.chain_id, address }, registry, rpcUrl: chain.rpc_url ?? "" };
     },
@@ -54,7 +56,9 @@ export function connectGateway(
         return offerAnswer.parse(await call("GET", path)).data;
       } catch (error) {
         if (!(error instanceof GatewayRefused && error.status === 404)) throw error;
-        throw new ComputerError(`The gateway at ${gatewayUrl} sells no agent's capacity: it has no ${path}.`);
+        throw new ComputerError(
+          `The gateway at ${gatewayUrl} has no ${path}: set GATEWAY_URL to a gateway that sells for agents.`,
+        );
       }
     },
     async send(settlement, offer) {
