@@ -200,8 +200,8 @@ export const timeOrderedTables = tableNames.filter((table) => tableSchemas[table
 
 /**
  * The version that a database stores. In version 2 the newest rows may be in the host's log and not in their tables
- * yet, so a program for version 1 must not read them. Version 3 adds the
- * tables of batches, version 4 those of what the chain says of them, version 5 that of offers.
+ * yet, so a program for version 1 must not read them. Version 3 adds the tables of batches, version 4 those of what the
+ * chain says of them, version 5 that of offers.
  */
 export const SCHEMA_VERSION = 5;
 /** The oldest version that is upgraded when it is opened. */
