@@ -84,7 +84,7 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
     case "setAsideUses":
       return setAsideUses(draft, rows, command);
     case "reconcile":
-      return reconcile(draft, command);
+      return reconcile(draft, command, clockMs);
     case "acceptBatches":
       return acceptBatches(draft, rows, command);
     case "openBatch":

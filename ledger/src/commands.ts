@@ -196,10 +196,10 @@ export type Commands = {
     command: { type: "acceptBatches"; at: number };
     reply: { status: "accepted"; left: number | null } | { status: "conflict"; batch: number };
   };
-  /** Chain: a day's reconciliation. One that is closed stays as it is. */
+  /** Chain: a day's reconciliation. One that is closed stays as it is. `early`: the day is not over. */
   reconcile: {
     command: { type: "reconcile" } & ReconciliationRow;
-    reply: { status: "kept" | "closed" };
+    reply: { status: "kept" | "closed" | "early" };
   };
   /** Ceiling: a batch of an earlier day's uses is paid from the day of `at`. Once for an id. */
   carry: {

@@ -1,4 +1,5 @@
 import { assertNanoUsd, NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
+import { DAY_MS } from "@inference/protocol/window";
 import { batchId } from "./batch.ts";
 import { counterId, counterOf } from "./budget.ts";
 import type { Commands, ReplyOf } from "./commands.ts";
@@ -142,8 +143,14 @@ export function acceptBatches(
   return { status: "accepted", left };
 }
 
-export function reconcile(draft: Draft, command: CommandOf<"reconcile">): ReplyOf<CommandOf<"reconcile">> {
+/** The record of a day that is over by our clock: a reconciler whose clock is ahead must close nothing. */
+export function reconcile(
+  draft: Draft,
+  command: CommandOf<"reconcile">,
+  clockMs: number,
+): ReplyOf<CommandOf<"reconcile">> {
   const { type: _, ...row } = command;
+  if (Date.parse(row.id) + DAY_MS > clockMs) return { status: "early" };
   if (draft.get("reconciliation", row.id)?.closedAt != null) return { status: "closed" };
   draft.put("reconciliation", row);
   return { status: "kept" };
