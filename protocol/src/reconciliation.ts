@@ -14,6 +14,8 @@ export type Reconciliation = {
   waitingNanoUsd: NanoUsd;
   /** Refused by the contract, or given up by a rebuild. */
   setAsideNanoUsd: NanoUsd;
+  /** Paid from the day's ceiling by batches that are not ours. Absent from older records. */
+  foreignNanoUsd?: NanoUsd;
   uses: number;
   /** Of them, those that cost nothing and are in no batch. */
   freeUses: number;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chainPartition, journalPartition } from "@inference/ledger/partition";
+import { ceilingPartition, chainPartition, journalPartition } from "@inference/ledger/partition";
 import { answer } from "@inference/ledger/reads";
-import { account, makeExample, noon, reserve, settle } from "@inference/ledger/testing/example";
+import { account, makeExample, noon, reserve, reserveCeiling, settle } from "@inference/ledger/testing/example";
 import type { Reconciliation } from "@inference/protocol/reconciliation";
 import { createReconciler } from "./reconcile.ts";
 
@@ -12,16 +12,25 @@ const [day, journal, chain] = ["2027-06-15", journalPartition("2027-06-15"), cha
 const address = account.slice("account:".length);
 const midnight = Date.parse(day) + 24 * HOUR;
 
-function open({ chargedNanoUsd = 600 } = {}) {
+function open({ chargedNanoUsd = 600, receiptsKeptMs = 48 * HOUR } = {}) {
   const host = makeExample({ balance: 100_000, ceiling: 1_000_000 });
   const alerts: string[] = [];
+  const charged = { nanoUsd: chargedNanoUsd };
+  let aheadMs = 0;
   const reconciler = createReconciler({
-    ...{ ledger: host, chainId: 1, now: () => host.clock.now, onAlert: (message) => alerts.push(message) },
-    accountsOn: async (of) => (of === day ? chargedNanoUsd : 0),
+    ...{ ledger: host, chainId: 1, now: () => host.clock.now + aheadMs, onAlert: (message) => alerts.push(message) },
+    ...{ receiptsKeptMs, accountsOn: async (of) => (of === day ? charged.nanoUsd : 0) },
   });
   return {
     host,
     alerts,
+    charged,
+    /** One poll by a clock that is not the ledger's. */
+    async pollAhead(ms: number) {
+      aheadMs = ms;
+      await reconciler.poll();
+      aheadMs = 0;
+    },
     /** A request of this day, settled. */
     use(id: string, chargeNanoUsd: number) {
       host.apply(account, reserve(id, 10_000));
@@ -123,4 +132,79 @@ test("every day has its record, also after days without a process", async () => 
   await world.at(midnight + 72 * HOUR + HOUR);
   const days = answer(world.host.rows(chain), { type: "reconciliations", limit: 10 }).map(({ id }) => id);
   assert.deepEqual(days, ["2027-06-18", "2027-06-17", "2027-06-16", "2027-06-15"]);
+});
+
+test("a day is not closed while a request of it has not ended, and what it costs is in the record", async () => {
+  // The gateway was down over midnight. The sweeper ends the hold some time after the start.
+  const world = open({ chargedNanoUsd: 0 });
+  world.host.apply(ceilingPartition, reserveCeiling("req_1", 10_000));
+  world.host.apply(account, reserve("req_1", 10_000));
+  assert.equal(await world.at(midnight + 2 * HOUR), null);
+  const open6 = await world.at(midnight + 6 * HOUR);
+  assert.deepEqual([open6?.closedAt, open6?.journalNanoUsd], [null, 0]);
+  world.host.apply(account, settle("req_1", 600));
+  world.host.deliverAll();
+  world.charged.nanoUsd = 600;
+  const record = await world.at(midnight + 7 * HOUR);
+  assert.deepEqual([record?.journalNanoUsd, record?.waitingNanoUsd, record?.accountsNanoUsd], [600, 600, 600]);
+});
+
+test("a reconciler whose clock was ahead for one poll closes no day that is not over", async () => {
+  const world = open();
+  await world.pollAhead(4 * 24 * HOUR);
+  world.use("req_1", 600);
+  const record = await world.at(midnight + 6 * HOUR);
+  assert.equal(record?.journalNanoUsd, 600);
+  const days = answer(world.host.rows(chain), { type: "reconciliations", limit: 10 }).map(({ id }) => id);
+  assert.equal(days[0], day);
+});
+
+test("what a foreign batch paid from a day is unexplained, and the day open, until the batch is accepted", async () => {
+  const world = open({ chargedNanoUsd: 0 });
+  const amounts = { amountNanoUsd: "900", paidAfterNanoUsd: "900", totalDebitedNanoUsd: "900" };
+  const batch = {
+    ...{ id: 1, day, root: "of a thief", entries: "e", block: 20, transaction: "0xbb", ...amounts },
+    debits: [{ account: address, amountNanoUsd: "900" }],
+  };
+  const activation = { id: 1, account: address, amountToken: "1", totalActivated: "1", block: 9, transaction: "0xaa" };
+  const reply = world.host.apply(chain, {
+    ...{ type: "advance", at: noon, chainId: 1, block: 20, blockHash: "hash", activations: [activation] },
+    ...{ batches: [batch], credits: [{ account: address, creditNanoUsd: "100" }] },
+  });
+  assert.equal(reply.status, "advanced");
+  for (const hours of [1, 2]) {
+    const record = await world.at(midnight + hours * HOUR);
+    assert.deepEqual([record?.foreignNanoUsd, record?.unexplainedNanoUsd, record?.closedAt], [900, 900, null]);
+    assert.equal(world.alerts.length, hours, "it is told as long as it is open");
+  }
+  world.host.apply(chain, { type: "acceptBatches", at: midnight });
+  const accepted = await world.at(midnight + 3 * HOUR);
+  assert.deepEqual([accepted?.foreignNanoUsd, accepted?.unexplainedNanoUsd], [900, 0]);
+  assert.notEqual(accepted?.closedAt, null);
+});
+
+test("a day whose accounts cannot be added up any more stays open, and the operator is told", async () => {
+  const world = open({ chargedNanoUsd: 700 });
+  world.use("req_1", 600);
+  world.host.apply(journal, { type: "setAsideUses", until: midnight, limit: 10 });
+  const record = await world.at(midnight + 41 * HOUR);
+  assert.deepEqual([record?.accountsNanoUsd, record?.closedAt], [null, null]);
+  assert.match(world.alerts.join(), /2027-06-15: receipts are gone/);
+});
+
+test("accounts are added up after days without a process where receipts are kept longer", async () => {
+  const world = open({ chargedNanoUsd: 700, receiptsKeptMs: 400 * 24 * HOUR });
+  world.use("req_1", 600);
+  world.host.apply(journal, { type: "setAsideUses", until: midnight, limit: 10 });
+  const record = await world.at(midnight + 41 * HOUR);
+  assert.deepEqual([record?.accountsNanoUsd, record?.unexplainedNanoUsd], [700, 100]);
+});
+
+test("the first run goes back a week, to the days that have uses", async () => {
+  const world = open({ receiptsKeptMs: 400 * 24 * HOUR });
+  world.use("req_1", 600);
+  const record = await world.at(midnight + 73 * HOUR);
+  assert.deepEqual([record?.journalNanoUsd, record?.accountsNanoUsd], [600, 600]);
+  const days = answer(world.host.rows(chain), { type: "reconciliations", limit: 10 }).map(({ id }) => id);
+  assert.deepEqual(days, ["2027-06-18", day]);
 });

@@ -16,7 +16,8 @@ export const getReconciliation = endpoint({
   about:
     "`accounts`, `journal` and `batches` are what was charged to balances on the day, as each of them has it. `debited` is " +
     "what the chain has debited for these uses. What differs by name: `waiting` and `on_their_way` are not final yet, " +
-    "`set_aside` is not posted. `unexplained` is everything else, and 0.",
+    "`set_aside` is not posted. `foreign` is what batches of somebody else paid from the day's ceiling; it is unexplained " +
+    "until the operator accepts them. `unexplained` is everything else, and 0.",
   credentials: [],
   pathParameters: { day: "A UTC day, such as 2026-11-22." },
   answers: [ok("The day.", json("ReconciliationAnswer", reconciliationAnswer))],

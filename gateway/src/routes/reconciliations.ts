@@ -52,6 +52,7 @@ export function toReconciliationObject({ id, at, closedAt, unexplainedNanoUsd, d
       on_their_way: record.onTheirWayNanoUsd,
       waiting: record.waitingNanoUsd,
       set_aside: record.setAsideNanoUsd,
+      foreign: record.foreignNanoUsd ?? 0,
       unexplained: unexplainedNanoUsd,
     }),
     uses: record.uses,

@@ -3,6 +3,7 @@ import type { BooksCheck } from "@inference/chain/books-check";
 import { keepPolling } from "@inference/chain/polling";
 import type { ChainClient } from "@inference/chain/rpc";
 import type { LedgerClient } from "@inference/ledger/client";
+import { DAY_MS } from "@inference/protocol/window";
 import { createReconciler } from "@inference/settler/reconcile";
 import { createSettler, type Settler } from "@inference/settler/settler";
 import type { NodeLedger } from "./ledger.ts";
@@ -42,9 +43,13 @@ export function keepSettling(settler: Settler, books: BooksCheck, intervalMs: nu
 }
 
 /** Reconciles the days that are over. The result stops it, and resolves when the poll that was running is over. */
-export function keepReconciling(settings: NodeSettings, ledger: NodeLedger, books: BooksCheck): () => Promise<void> {
+export function keepReconciling(
+  settings: NodeSettings,
+  { ledger, books, now }: { ledger: NodeLedger; books: BooksCheck; now(): number },
+): () => Promise<void> {
   const reconciler = createReconciler({
-    ...{ ledger, now: Date.now, chainId: settings.PRIMARY_CHAIN_ID, accountsOn: ledger.chargedOn },
+    ...{ ledger, now, chainId: settings.PRIMARY_CHAIN_ID, accountsOn: ledger.chargedOn },
+    receiptsKeptMs: settings.RECEIPT_RETENTION_DAYS * DAY_MS,
     onAlert: (message) => log("alert", "reconciliation", { message }),
   });
   async function poll(): Promise<PollResult> {

@@ -105,7 +105,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     intervalMs: settings.CHAIN_POLL_MS,
   });
   const stopSettling = settler === undefined ? undefined : keepSettling(settler, books, settings.CHAIN_POLL_MS);
-  const stopReconciling = keepReconciling(settings, ledger, books);
+  const stopReconciling = keepReconciling(settings, { ledger, books, now: steadyNow });
   const stopFollowing = dollars === undefined ? undefined : keepFollowing(dollars, settings);
   const server = await listen(makeApp(gateway), settings);
   return {

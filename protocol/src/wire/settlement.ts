@@ -26,10 +26,11 @@ export const batchesAnswer = z.strictObject({
 
 const reconciliation = z.strictObject({
   day: z.iso.date(),
-  status: z.enum(["open", "closed"]).describe("`open`: uses of the day wait, and the record changes."),
+  status: z.enum(["open", "closed"]).describe("`open`: something of the day is not final, and the record changes."),
   at: time.describe("When it was last reconciled."),
   ...amountsOrNull("accounts"),
-  ...amounts("journal", "batches", "debited", "carried", "on_their_way", "waiting", "set_aside", "unexplained"),
+  ...amounts("journal", "batches", "debited", "carried", "on_their_way", "waiting", "set_aside", "foreign"),
+  ...amounts("unexplained"),
   uses: count,
   free_uses: count.describe("Uses that cost nothing, and are in no batch."),
 });
