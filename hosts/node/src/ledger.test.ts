@@ -378,6 +378,7 @@ test("a delivery that fails waits in the outbox, harms no other, and is made onc
   assert.equal(await next.ledger.recover(), 2);
   assert.match(next.alerts.join(), /the delivery 0 failed, and waits.*more than the balance can take/);
   assert.equal(auditDatabase(next.database).undelivered, 2);
+  assert.equal(next.ledger.undelivered(), 2);
   next.database.exec("DELETE FROM outbox_row WHERE id = '0'");
   next.database.exec(`UPDATE budget_row SET limit_nano_usd = 7 WHERE partition = 'account:${rich}'`);
   await close(next);
@@ -387,6 +388,7 @@ test("a delivery that fails waits in the outbox, harms no other, and is made onc
   assert.deepEqual(await balances(last), [1_007, 5_000]);
   await last.ledger.flush();
   assert.equal(auditDatabase(last.database).undelivered, 0);
+  assert.equal(last.ledger.undelivered(), 0);
   assert.deepEqual([...first.fatal, ...next.fatal, ...last.fatal, ...last.alerts], []);
   await close(last);
 });

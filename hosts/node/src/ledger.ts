@@ -25,6 +25,8 @@ import { openRowLog } from "./row-log.ts";
 export type NodeLedger = LedgerClient & {
   /** Makes the deliveries that an earlier process left in its outboxes. Returns their number. */
   recover(): Promise<number>;
+  /** The deliveries on disk that are not acknowledged. */
+  undelivered(): number;
   /** The owners' unresolved holds. At the start no process works on them. */
   unresolvedHolds(): LapsedHold[];
   /** What accounts were charged for requests that were admitted on a UTC day. Their receipts must still be kept. */
@@ -99,6 +101,11 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     setTimeout(() => void redeliver(), REDELIVER_MS).unref();
   }
 
+  /** Deliveries on disk that were not acknowledged in memory since. */
+  function undelivered() {
+    return rows.outbox().filter(({ partition, row }) => rows.partition(partition).get("outbox", row.id));
+  }
+
   async function redeliver(): Promise<number> {
     redelivers = false;
     if (dead) return 0;
@@ -112,8 +119,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       redeliverLater();
       return 0;
     }
-    // Deliveries on disk that were not acknowledged in memory since.
-    const left = rows.outbox().filter(({ partition, row }) => rows.partition(partition).get("outbox", row.id));
+    const left = undelivered();
     for (const { partition, row } of left) {
       // As the command `acknowledge` does.
       if (deliver(partition, row.id, () => execute(row.target, JSON.parse(row.command) as Command))) {
@@ -312,6 +318,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       while (charged.next()) await new Promise((resolve) => setImmediate(resolve));
       return charged.sumNanoUsd();
     },
+    undelivered: () => undelivered().length,
     unresolvedHolds: () => rows.unresolvedHolds(Number.MAX_SAFE_INTEGER, 1_000_000).filter(isOwned),
     async recover() {
       const count = await redeliver();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { parseSettings } from "@inference/gateway/settings";
@@ -68,6 +69,12 @@ async function available(gateway: NodeGateway, key: string): Promise<number> {
   return (await call(gateway, "/api/v1/credits", key)).body.data.available_nano_usd ?? -1;
 }
 
+function changeRows(file: string, statement: string): void {
+  const database = new DatabaseSync(file);
+  database.exec(statement);
+  database.close();
+}
+
 /** Mines until the chain has debited all that was spent. */
 async function untilPosted(gateway: NodeGateway, key: string): Promise<void> {
   await eventually(async () => {
@@ -112,6 +119,11 @@ test("a restored old copy is refused, and rebuilt to the chain's credit; nothing
   assert.equal(health.status, 503);
   assert.match(JSON.stringify(health.body), /"ledger":"behind".*older than the chain.*rebuild/);
   await refusing.stop();
+
+  // A delivery that could be made later would change balances that are right by then.
+  changeRows(copy, "INSERT INTO outbox_row (partition, id, target, command) VALUES ('chain:1', '0', 'ceiling', '{')");
+  await assert.rejects(rebuildLedger(old), /1 deliveries between partitions cannot be made/);
+  changeRows(copy, "DELETE FROM outbox_row WHERE id = '0'");
 
   const rebuilt = await rebuildLedger(old);
   assert.deepEqual([rebuilt.usesSetAside, rebuilt.accountsChanged, rebuilt.takenNanoUsd], [1, 1, 0]);

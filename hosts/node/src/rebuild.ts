@@ -23,6 +23,12 @@ export async function rebuildLedger(settings: NodeSettings): Promise<Rebuilt> {
     await ledger.recover();
     return await rebuild({
       ...{ client, ledger, watcher, now: Date.now, unresolvedHolds: ledger.unresolvedHolds() },
+      async deliverAll() {
+        await ledger.flush();
+        await ledger.recover();
+        await ledger.flush();
+        return ledger.undelivered();
+      },
       chainId: settings.PRIMARY_CHAIN_ID,
       settlement: settings.SETTLEMENT_ADDRESS,
       startBlock: settings.SETTLEMENT_START_BLOCK,
