@@ -48,7 +48,7 @@ function unreadable(): Response {
   return new Response(body, { status, headers });
 }
 
-const SHOWS_CHAIN = /\/(credits|status|healthz|metrics)$/;
+const SHOWS_CHAIN = /\/(credits|status|healthz|metrics|activations\/[^/]+)$/;
 const SHOWN_AFTER_MS = 1_000;
 /** Other requests keep the chain's object running, and learn whether the ledger is old. */
 const LOOK_AFTER_MS = 10_000;
