@@ -47,6 +47,8 @@ class ScriptedChain {
   isDown = false;
   logs: Log[] = [];
   views: Record<string, unknown> = {};
+  /** Of a message that this chain has verified, whatever its views say. */
+  verifiedNonce: bigint | undefined;
   constructor(chainId: number) {
     this.chainId = chainId;
     this.nodeChainId = chainId;
@@ -79,7 +81,8 @@ class ScriptedChain {
     if (method === "eth_getLogs") return this.#logs(param as { fromBlock: Hex; toBlock: Hex });
     const { data } = param as { data: Hex };
     const abi = [...allAbis, ...inboundAbi] as Abi;
-    const { functionName } = decodeFunctionData({ abi, data });
+    const { functionName, args } = decodeFunctionData({ abi, data });
+    if (functionName === "inboundPayloadHash" && args?.[3] === this.verifiedNonce) return keccak256("0x01");
     return encodeFunctionResult({ abi, functionName, result: this.views[functionName] } as never);
   }
 
@@ -116,7 +119,7 @@ function open() {
     ...{ endpoint: ENDPOINT, inboundPayloadHash: `0x${"0".repeat(64)}` },
   };
   chains.primary.views = { lineOf: [0n, 0n], endpoint: ENDPOINT, inboundPayloadHash: `0x${"0".repeat(64)}` };
-  const kept: { text: string | null } = { text: null };
+  const kept: { text: string | null; isFull?: boolean } = { text: null };
   const alerts: string[] = [];
   const time = { now: (GENESIS_S + 20) * 1_000 };
   const followed = (chain: ScriptedChain): FollowedChain => ({
@@ -133,6 +136,7 @@ function open() {
       store: {
         load: async () => kept.text,
         save: async (text) => {
+          if (kept.isFull === true) throw new Error("too large");
           kept.text = text;
         },
       },
@@ -193,6 +197,27 @@ test("a restarted follower goes on from what it kept, without reading old blocks
   await again.poll();
   assert.equal(again.view()?.messages[0]?.stage, "sent");
   assert.equal(again.view()?.chains[0]?.addsUp, true);
+});
+
+test("a store that takes no more leaves the view as it is, and the operator is told", async () => {
+  const { secondary, kept, alerts, start } = open();
+  kept.isFull = true;
+  secondary.emit(5, "Sent", burn("one", 5n));
+  const follower = start();
+  await follower.poll();
+  assert.equal(follower.view()?.messages[0]?.stage, "sent");
+  assert.match(alerts.join(), /could not be stored: Error: too large/);
+});
+
+test("a message behind many that nobody verifies is asked for in its turn", async () => {
+  const { primary, secondary, start } = open();
+  for (let index = 1; index <= 60; index += 1) secondary.emit(5, "Sent", burn(`m${index}`, 1n));
+  primary.verifiedNonce = 60n;
+  const follower = start();
+  const stages = () => follower.view()?.messages.filter(({ stage }) => stage === "verified").length;
+  for (let polls = 0; polls < 8; polls += 1) await follower.poll();
+  assert.equal(stages(), 1);
+  assert.equal(follower.view()?.messages.length, 60);
 });
 
 test("an arrival whose burn is read a moment later is no forgery; one that is never burned is, and alerts once", async () => {

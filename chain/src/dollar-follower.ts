@@ -62,6 +62,9 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
   let savedAt = Number.NEGATIVE_INFINITY;
   let failingSince: number | undefined;
   let unsentPolls = 0;
+  /** The messages in transit that their destinations have verified, and the place of the next one to ask for. */
+  let verified = new Set<string>();
+  let nextLookUp = 0;
   let polling: Promise<void> | undefined;
 
   async function load(): Promise<Messages> {
@@ -73,7 +76,12 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
   async function save(known: Messages): Promise<void> {
     if (now() - savedAt < SAVE_EVERY_MS) return;
     savedAt = now();
-    await store.save(JSON.stringify({ version: VERSION, messages: known } satisfies StoredMessages));
+    try {
+      await store.save(JSON.stringify({ version: VERSION, messages: known } satisfies StoredMessages));
+    } catch (error) {
+      // Such as a text that is larger than the store takes. A restart reads all again.
+      alarm("store", `what was read of the dollars' chains could not be stored: ${String(error)}`);
+    }
   }
 
   /** False if there is more to read. */
@@ -98,8 +106,14 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
     const heads = await Promise.all(chains.map((chain) => chain.heads()));
     const isWhole = await readFinal(known, heads);
     forgetMessages(known, now());
-    await save(known);
-    if (!isWhole) return;
+    try {
+      if (isWhole) await show(known, heads);
+    } finally {
+      await save(known);
+    }
+  }
+
+  async function show(known: Messages, heads: readonly Heads[]): Promise<void> {
     const ahead = structuredClone(known);
     for (const [index, chain] of chains.entries()) await chain.readAhead(ahead, heads[index] as Heads);
     await readTimes(known, ahead);
@@ -141,16 +155,27 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
     );
     const shown = records.filter(({ sent }) => sent?.at !== undefined);
     const inTransit = shown.filter((record) => isOpen(record) && record.sent?.isFinal && record.waiting === undefined);
-    const verified = new Set<string>();
-    for (const record of inTransit.slice(0, MAX_LOOK_UPS)) {
-      const destination = chainOf(record.destinationEid);
-      if (destination !== undefined && (await isVerified(destination, record))) verified.add(record.guid);
-    }
+    await lookUpVerified(inTransit);
     return {
       at: now(),
       chains: await Promise.all(books),
       messages: shown.flatMap((record) => messageOf(record, verified.has(record.guid)) ?? []),
     };
+  }
+
+  /** Those of a poll follow those of the poll before, so that each message has its turn. */
+  async function lookUpVerified(inTransit: readonly MessageRecord[]): Promise<void> {
+    verified = new Set(inTransit.flatMap(({ guid }) => (verified.has(guid) ? guid : [])));
+    const unknown = inTransit.filter(({ guid }) => !verified.has(guid));
+    const start = nextLookUp < unknown.length ? nextLookUp : 0;
+    const asked = unknown.slice(start, start + MAX_LOOK_UPS);
+    nextLookUp = start;
+    for (const record of asked) {
+      const destination = chainOf(record.destinationEid);
+      if (destination !== undefined && (await isVerified(destination, record))) verified.add(record.guid);
+      // One that is verified leaves the list.
+      else nextLookUp += 1;
+    }
   }
 
   function messageOf(record: MessageRecord, isAttested: boolean): BridgeMessage | undefined {
