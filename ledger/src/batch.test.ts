@@ -138,6 +138,9 @@ test("batches follow each other, one at a time, each through its states", () => 
     answer(host.rows(chain), { type: "batches", before: 2, limit: 5 }).map(({ batch }) => batch),
     [1],
   );
+  const [, brief] = answer(host.rows(chain), { type: "batches", limit: 5, withoutRaw: true });
+  assert.deepEqual(brief, { ...settledOne, signed: settledOne?.signed.map((one) => ({ ...one, raw: "" })) });
+  assert.ok(settledOne?.signed.every(({ raw }) => raw !== ""));
 });
 
 test("a rejected batch is signed and settled no more, and its number is free once it is dropped", () => {

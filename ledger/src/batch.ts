@@ -84,10 +84,15 @@ export function dropBatch(draft: Draft, command: CommandOf<"dropBatch">): ReplyO
 export type BatchView = BatchRow & { batch: number; signed: readonly TransactionRow[] };
 
 /** The batches before one, or the last ones; the newest first. */
-export function batchesBefore(rows: ReadRows, before: number | null, limit: number): BatchView[] {
+export function batchesBefore(rows: ReadRows, before: number | null, query: BatchQuery): BatchView[] {
   const end = before === null ? AFTER_ALL : batchId(before);
-  return rows.newest("batch", { before: end, limit }).map((row) => viewOf(rows, row));
+  const views = rows.newest("batch", { before: end, limit: query.limit }).map((row) => viewOf(rows, row));
+  if (query.withoutRaw !== true) return views;
+  return views.map((view) => ({ ...view, signed: view.signed.map((transaction) => ({ ...transaction, raw: "" })) }));
 }
+
+/** `withoutRaw`: `raw` of each transaction is empty. A batch may have several, of up to 100 KB each. */
+export type BatchQuery = { limit: number; withoutRaw?: boolean };
 
 export function batchOf(rows: ReadRows, batch: number): BatchView | null {
   const row = rows.get("batch", batchId(batch));

@@ -1,6 +1,6 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import { type Window, windowEnd } from "@inference/protocol/window";
-import { type BatchView, batchesBefore, batchOf } from "./batch.ts";
+import { type BatchQuery, type BatchView, batchesBefore, batchOf } from "./batch.ts";
 import { type CountedBudget, counterId, counterOf, leftOf, ownCapacity } from "./budget.ts";
 import { type Claimed, earlierClaim } from "./claim.ts";
 import type { Claim, CredentialFault, Payer, UseRange } from "./commands.ts";
@@ -95,7 +95,7 @@ export type Queries = {
   /** Chain: one batch. */
   batch: { query: { type: "batch"; batch: number }; answer: BatchView | null };
   /** Chain: batches, the newest first; those before one, or the last. */
-  batches: { query: { type: "batches"; before?: number; limit: number }; answer: BatchView[] };
+  batches: { query: { type: "batches"; before?: number } & BatchQuery; answer: BatchView[] };
 };
 
 export type QueryType = keyof Queries;
@@ -163,7 +163,7 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
     case "batch":
       return batchOf(rows, query.batch);
     case "batches":
-      return batchesBefore(rows, query.before ?? null, query.limit);
+      return batchesBefore(rows, query.before ?? null, query);
     default:
       return unknownQuery(query);
   }

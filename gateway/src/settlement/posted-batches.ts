@@ -77,7 +77,7 @@ export function makePostedBatches(settlement: Settlement, ledger: LedgerClient):
 
   return {
     list: async (before, limit) => {
-      const query = { type: "batches", limit, ...(before === null ? {} : { before }) } as const;
+      const query = { type: "batches", limit, withoutRaw: true, ...(before === null ? {} : { before }) } as const;
       const batches = await ledger.read(partition, query);
       const last = batches.length < limit ? 1 : (batches.at(-1)?.batch ?? 1);
       return { batches: batches.filter(isBuilt), next: last === 1 ? null : last };

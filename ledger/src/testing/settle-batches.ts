@@ -10,7 +10,7 @@ export function settleBatches({ apply, clock, host }: World) {
   let signed = 0;
 
   async function step({ which, stops }: { which: number; stops: boolean }): Promise<void> {
-    const [last] = batchesBefore(host.rows(partition), null, 1);
+    const [last] = batchesBefore(host.rows(partition), null, { limit: 1 });
     if (last === undefined || last.state === "settled") {
       const journals = [...new Set(host.all("use").map((use) => use.partition))];
       const journal = journals[which % Math.max(1, journals.length)];
