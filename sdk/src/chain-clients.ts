@@ -8,9 +8,11 @@ export type ChainClients = {
   entry: DirectoryChain;
   chain: Chain;
   reader: PublicClient<Transport, Chain>;
-  /** Who chose the node, for the list of whom a check trusts. */
-  nodeOf: "the client" | "the gateway";
+  nodeOf: NodeOf;
 };
+
+/** Who chose the node, for the list of whom a check trusts. */
+export type NodeOf = "the client" | "the gateway";
 
 const made = new WeakMap<Connection, Map<number, Promise<ChainClients>>>();
 

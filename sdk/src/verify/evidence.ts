@@ -1,4 +1,5 @@
 import type { Hex } from "viem";
+import type { NodeOf } from "../chain-clients.ts";
 import type { Batch, Credits, ListedReceipt } from "../spending.ts";
 
 /**
@@ -31,9 +32,6 @@ export type Evidence = {
   chain: ChainEvidence;
   books: BooksEvidence;
 };
-
-/** Who chose the node that said something. */
-export type NodeOf = "the client" | "the gateway";
 
 /** What the primary chain says of the account, at its last final block. */
 export type ChainEvidence = {
