@@ -7,6 +7,7 @@ import { testOddStreams } from "../settlement/odd-streams.ts";
 import { testActivity } from "./activity.ts";
 import { testBadInput } from "./bad-input.ts";
 import { testCatalogueReads } from "./catalogue-reads.ts";
+import { testClientBodies } from "./client-bodies.ts";
 import { testDocuments } from "./documents.ts";
 import { testForgetting } from "./forgetting.ts";
 import { testFreeModel } from "./free-model.ts";
@@ -36,6 +37,7 @@ export function testGateway(start: StartHost): void {
   testRefusedKey(start);
   testCatalogueReads(start);
   testOtherClients(start);
+  testClientBodies(start);
   testResponses(start);
   testMessages(start);
   testIdempotency(start);

@@ -51,6 +51,9 @@ const toolCall = z.strictObject({
   index: z.int().optional(),
 });
 
+/** Some clients set it on the message, where it has no effect. The endpoint drops it. */
+const messageCacheControl = cacheControl.nullable();
+
 /**
  * Clients send an answer back unchanged. Fields that only answers have are accepted here, and dropped by the endpoint.
  */
@@ -66,14 +69,16 @@ const assistant = z.strictObject({
   annotations: list(z.unknown(), MAX_DETAILS).nullish(),
   audio: z.null().optional(),
   function_call: z.null().optional(),
+  cache_control: messageCacheControl,
 });
 
+const others = { name, cache_control: messageCacheControl };
 const message = z.discriminatedUnion("role", [
-  z.strictObject({ role: z.literal("system"), content: text, name }),
-  z.strictObject({ role: z.literal("developer"), content: text, name }),
-  z.strictObject({ role: z.literal("user"), content: z.union([z.string(), list(parts, MAX_PARTS).min(1)]), name }),
+  z.strictObject({ role: z.literal("system"), content: text, ...others }),
+  z.strictObject({ role: z.literal("developer"), content: text, ...others }),
+  z.strictObject({ role: z.literal("user"), content: z.union([z.string(), list(parts, MAX_PARTS).min(1)]), ...others }),
   assistant,
-  z.strictObject({ role: z.literal("tool"), content: text, tool_call_id: z.string().min(1), name }),
+  z.strictObject({ role: z.literal("tool"), content: text, tool_call_id: z.string().min(1), ...others }),
 ]);
 
 const functionName = z.strictObject({ name: z.string().min(1).max(256) });

@@ -20,12 +20,15 @@ export function readMessages(messages: readonly ChatMessage[], model: Model, fie
   const ignored = new Set<string>();
   let fetched = false;
   const sent = messages.map((message, index) => {
+    if (message.cache_control != null) ignored.add("messages.cache_control");
     if (message.role === "assistant") return assistantMessage(message, index, ignored);
     if (message.role === "user" && typeof message.content !== "string") {
       fetched =
         checkParts(message.content, model, (at) => field ?? `messages[${index}].content[${at}].type`) || fetched;
     }
-    return message;
+    if (message.cache_control === undefined) return message;
+    const { cache_control: _, ...rest } = message;
+    return rest;
   });
   return { messages: sent, fetched, ignored: [...ignored] };
 }
