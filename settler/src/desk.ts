@@ -37,6 +37,8 @@ export type Desk = {
   /** Of the settler's account. */
   readonly address: Address;
   readonly ledger: LedgerClient;
+  /** Of the chain, in the ledger. */
+  readonly partition: Partition;
   readonly limits: SettlerLimits;
   readonly alarm: Alarm;
   now(): number;

@@ -199,7 +199,22 @@ export function makePosting(desk: Desk): Posting {
     // Credit and capacity that count are in a final block. A node that is behind may not have them yet.
     const again = await contract.simulate(call, heads.final);
     if (again === undefined || again.name !== name || again.args[0] !== args[0]) return waiting(behind);
+    if (name === "InsufficientCredit" && (await deniesCredit(content, args as [string, bigint, bigint]))) {
+      return waiting(`the node denies credit of ${args[0]} that our books have read`);
+    }
     return reject(batch, setAside);
+  }
+
+  /** Whether an account's credit is below what final events told of it, less what this batch took from it before. */
+  async function deniesCredit({ entries }: BatchContent, [told, asked, left]: [string, bigint, bigint]) {
+    const account = told.toLowerCase();
+    // Ids that differ in their last digit are neighbours.
+    const query = { type: "onchain", after: account.slice(0, -1), limit: 16 } as const;
+    const read = (await ledger.read(desk.partition, query)).find(({ id }) => id === account);
+    const own = entries.filter((entry) => entry.account.toLowerCase() === account);
+    const refusedAt = own.findIndex(({ amountNanoUsd }) => amountNanoUsd === asked);
+    const taken = own.slice(0, refusedAt).reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n);
+    return read !== undefined && BigInt(read.creditNanoUsd) - taken > left;
   }
 
   async function reject(batch: BatchView, setAside: SetAside | null): Promise<Step> {

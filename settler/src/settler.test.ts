@@ -517,3 +517,23 @@ test("a batch is settled by the transaction that the chain has, where our books 
   assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 12));
   assert.equal(world.balance(first), 5 * DOLLAR);
 });
+
+test("a node that denies an account's credit, which the ledger has read, sets no use aside", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.activate(second, 5_000_000n);
+  await chain.finalize();
+  await world.watch();
+  world.use(first, 1);
+  world.use(second, 4 * DOLLAR);
+  const args = [second, BigInt(4 * DOLLAR), 0n] as const;
+  const data = encodeErrorResult({ abi: inferenceSettlementAbi, errorName: "InsufficientCredit", args });
+  const denying: Node = (method, params, ask) => {
+    const [call] = params as [{ from?: string; data?: string }?];
+    const isOfSecond = call?.from !== undefined && call.data?.includes(second.slice(2)) === true;
+    return method === "eth_call" && isOfSecond ? Promise.reject(new RpcError(3, "execution reverted", data)) : ask();
+  };
+  assert.equal((await world.open({}, denying).poll()).state, "waiting");
+  await settleAll(world.open());
+  assert.equal(await creditOf(second), BigInt(DOLLAR));
+});

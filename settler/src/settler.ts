@@ -76,7 +76,7 @@ export function createSettler(options: SettlerOptions): Settler {
     contract: settlementContract({ client, chainId, address: options.settlement, account }),
     settlement: { chainId, address: options.settlement },
     address: account.address,
-    ...{ ledger, limits, alarm, now },
+    ...{ ledger, partition, limits, alarm, now },
     run: (command, where = partition) => ledger.run(() => send(where, command), { untilDurable: true }),
     waiting(reason) {
       alarm("waiting", `settler: ${reason}`);
