@@ -46,6 +46,8 @@ export type Revert = { name?: string; args: readonly unknown[] };
 /** EIP-7825. */
 const MAX_TRANSACTION_GAS = 16_777_216n;
 const DEFAULT_TIP_WEI = 1_000_000_000n;
+/** A tip is at most so many times the base fee, or the usual tip where that is more: a node may ask for any. */
+const MAX_TIP_OF_BASE = 4n;
 
 export function settlementContract(options: {
   client: ChainClient;
@@ -99,11 +101,13 @@ export function settlementContract(options: {
       parseQuantity(await ask("eth_getTransactionCount", [from, block === "latest" ? block : quantity(block.number)])),
     async fees() {
       const block = parseObject(await ask("eth_getBlockByNumber", ["latest", false]));
-      const tip = await client.request("eth_maxPriorityFeePerGas", []).then(
+      const asked = await client.request("eth_maxPriorityFeePerGas", []).then(
         (answer) => parseWei(answer),
         () => DEFAULT_TIP_WEI,
       );
       const base = parseWei(block.baseFeePerGas);
+      const most = base * MAX_TIP_OF_BASE > DEFAULT_TIP_WEI ? base * MAX_TIP_OF_BASE : DEFAULT_TIP_WEI;
+      const tip = asked < most ? asked : most;
       return { maxFeePerGas: base * 2n + tip, maxPriorityFeePerGas: tip };
     },
     async sign(call, { nonce, gas, maxFeePerGas, maxPriorityFeePerGas }) {

@@ -537,3 +537,16 @@ test("a node that denies an account's credit, which the ledger has read, sets no
   await settleAll(world.open());
   assert.equal(await creditOf(second), BigInt(DOLLAR));
 });
+
+test("a node that asks for a tip of 400 gwei where a block costs one does not get it", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.finalize();
+  world.use(first, 5);
+  const greedy: Node = (method, _params, ask) =>
+    method === "eth_maxPriorityFeePerGas" ? Promise.resolve("0x5d21dba000") : ask();
+  await world.open({}, greedy).poll();
+  const [batch] = answer(world.host.rows(chainPartition(31337)), { type: "batches", limit: 1 });
+  const { maxPriorityFeePerGas } = parseTransaction(batch?.signed[0]?.raw as Hex);
+  assert.ok((maxPriorityFeePerGas ?? 0n) <= 4_000_000_000n, `${maxPriorityFeePerGas}`);
+});
