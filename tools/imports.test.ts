@@ -37,14 +37,14 @@ const packages: Record<string, string> = {
 /** Packages of others that a folder may use at run time; none where there is no line. */
 const mayDepend: Record<string, readonly string[]> = {
   contracts: ["viem", "zod"],
-  protocol: ["viem", "zod"],
+  protocol: ["ox", "viem", "zod"],
   gateway: ["hono", "viem", "zod"],
   chain: ["viem"],
   "hosts/node": ["@hono/node-server", "undici", "zod"],
   "hosts/cloudflare": ["esbuild", "viem"],
   settler: ["viem"],
   keeper: ["viem", "zod"],
-  computer: ["ox", "viem"],
+  computer: ["viem"],
   sdk: ["viem"],
   "test/devnet": ["viem", "zod"],
   "test/conformance": [

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import { isPrivateKey, openKeystore } from "@inference/protocol/keystore";
 import { MAX_SHARE_BPS } from "@inference/protocol/offer";
-import * as Keystore from "ox/Keystore";
-import { type Address, getAddress, type Hex, isAddress, isHex } from "viem";
+import { type Address, getAddress, isAddress } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { ComputerError, oneLine } from "./computer-error.ts";
 
@@ -57,7 +57,10 @@ async function readAccount(given: (name: string) => string | undefined): Promise
   if ((key === undefined) === (keystore === undefined)) {
     throw new ComputerError("Set COMPUTER_KEYSTORE (a Foundry keystore file) or COMPUTER_KEY, one of the two.");
   }
-  if (key !== undefined) return accountOf(key, "COMPUTER_KEY must be a private key: 0x and 64 hexadecimal digits.");
+  if (key !== undefined) {
+    if (isPrivateKey(key)) return privateKeyToAccount(key);
+    throw new ComputerError("COMPUTER_KEY must be a private key: 0x and 64 hexadecimal digits.");
+  }
   const passwordFile = given("COMPUTER_PASSWORD_FILE");
   const password =
     passwordFile === undefined ? given("COMPUTER_PASSWORD") : readText(passwordFile).replace(/\r?\n$/, "");
@@ -65,25 +68,9 @@ async function readAccount(given: (name: string) => string | undefined): Promise
     throw new ComputerError("COMPUTER_KEYSTORE needs COMPUTER_PASSWORD_FILE or COMPUTER_PASSWORD.");
   }
   const file = keystore ?? "";
-  const wrong = `COMPUTER_KEYSTORE: ${file} does not open with the password, or is not a keystore.`;
-  const text = readText(file);
-  let secret: Hex;
-  try {
-    const parsed = JSON.parse(text) as Keystore.Keystore;
-    secret = Keystore.decrypt(parsed, await Keystore.toKeyAsync(parsed, { password }));
-  } catch {
-    throw new ComputerError(wrong);
-  }
-  return accountOf(secret, wrong);
-}
-
-function accountOf(key: string, wrong: string): PrivateKeyAccount {
-  try {
-    if (isHex(key) && key.length === 66) return privateKeyToAccount(key);
-  } catch {
-    // A number that is no key of the curve. Its error would repeat it.
-  }
-  throw new ComputerError(wrong);
+  const secret = await openKeystore(readText(file), password);
+  if (secret !== undefined) return privateKeyToAccount(secret);
+  throw new ComputerError(`COMPUTER_KEYSTORE: ${file} does not open with the password, or is not a keystore.`);
 }
 
 function readText(file: string): string {

@@ -1,7 +1,7 @@
 import { boundsMs, type Counts, type Histogram } from "./metrics.ts";
 
 /** What is measured when it is asked for. Null: unknown now, the metric has no sample then. */
-export type Gauge = { name: string; help: string; value: number | boolean | null };
+export type Gauge = { name: string; help: string; value: number | boolean | null; labels?: Labels };
 
 type Labels = Readonly<Record<string, string | number>>;
 type Sample = readonly [Labels, number];
@@ -71,8 +71,8 @@ export function exposition(counts: Readonly<Counts>, gauges: readonly Gauge[]): 
     [...counts.logs].flatMap(([level, events]) => by(events, (event) => ({ level, event }))),
   );
 
-  for (const { name, help, value } of gauges) {
-    family(name, "gauge", help, value === null ? [] : [line(name, {}, Number(value))]);
+  for (const { name, help, value, labels = {} } of gauges) {
+    family(name, "gauge", help, value === null ? [] : [line(name, labels, Number(value))]);
   }
   return `${text.join("\n")}\n`;
 }

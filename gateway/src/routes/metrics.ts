@@ -18,7 +18,7 @@ export const getMetrics = endpoint({
   id: "getMetrics",
   group: "Operation",
   title: "Counters and gauges, in Prometheus' format",
-  about: "There only if the operator has set METRICS_TOKEN. They name no account, key or address.",
+  about: "There only if the operator has set METRICS_TOKEN. They name no account, key or address but the settler's.",
   credentials: ["operator's token"],
   answers: [ok("The metrics.", { "text/plain": null })],
   errors: ["missing_credentials", "invalid_api_key", "not_found", ...commonErrors],
@@ -79,6 +79,10 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
       balanceWei === null ? null : Number(balanceWei),
     ),
     gauge("settler_nonce", "The number of the settler's next transaction.", settler?.nonce),
+    {
+      ...gauge("settler_address", "1, with the address of the settler's account.", settler === undefined ? null : 1),
+      ...(settler === undefined ? {} : { labels: { address: settler.address } }),
+    },
     gauge(
       "reconciliation_unexplained_nano_usd",
       "Of the last day that was reconciled, what nothing explains.",

@@ -144,6 +144,7 @@ test("a request's charge is pending, posted and final, and the contract verifies
     assert.match(metrics, /_settler_halted 0\n/);
     assert.match(metrics, /_settler_balance_wei [1-9]/);
     assert.match(metrics, /_settler_nonce [1-9]/);
+    assert.match(metrics, /_settler_address\{address="0x[0-9a-f]{40}"\} 1\n/);
   }, 10_000);
 });
 

@@ -5,6 +5,7 @@ import { checkKey, checkPrices } from "./check.ts";
 import { logWhatIsPrinted } from "./log.ts";
 import { rebuildLedger } from "./rebuild.ts";
 import { nodeSettings } from "./settings.ts";
+import { withSettlerKey } from "./settler-key.ts";
 import { startNodeGateway } from "./start.ts";
 
 /**
@@ -14,7 +15,7 @@ import { startNodeGateway } from "./start.ts";
  */
 logWhatIsPrinted();
 try {
-  const settings = parseSettings(nodeSettings, process.env);
+  const settings = await withSettlerKey(parseSettings(nodeSettings, process.env));
   const { check, isRebuild } = readArguments();
   if (isRebuild) {
     process.stdout.write(`${JSON.stringify({ event: "rebuilt", ...(await rebuildLedger(settings)) })}\n`);

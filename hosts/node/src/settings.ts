@@ -20,5 +20,17 @@ export const nodeSettings = z.object({
     .enum(["FULL", "NORMAL"])
     .default("FULL")
     .describe("`FULL` survives a power failure, `NORMAL` a crash of the process only."),
+  SETTLER_KEYSTORE: z
+    .string()
+    .optional()
+    .describe("A Foundry keystore file with the settler's key, in place of SETTLER_PRIVATE_KEY."),
+  SETTLER_KEYSTORE_PASSWORD_FILE: z
+    .string()
+    .optional()
+    .describe("File with the keystore's password. A line break at its end is not part of it."),
+  SETTLER_KEYSTORE_PASSWORD: z
+    .string()
+    .optional()
+    .describe("The keystore's password, in place of SETTLER_KEYSTORE_PASSWORD_FILE."),
 });
 export type NodeSettings = z.infer<typeof nodeSettings>;

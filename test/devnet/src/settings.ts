@@ -46,6 +46,7 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   CHAINS: chainOfItsOwn,
   SECONDARY_RPC_URLS: chainOfItsOwn,
   SETTLER_PRIVATE_KEY: chainOfItsOwn,
+  SETTLER_KEYSTORE: chainOfItsOwn,
   BASE_URL: "npm start has its gateway on 127.0.0.1: set GATEWAY_PORT, or use npm run gateway",
   GATEWAY_SECRET: "npm start makes and keeps its own: unset it, or use npm run gateway",
   DATABASE_FILE: "npm start keeps it with everything else: set DEVNET_DIR",
