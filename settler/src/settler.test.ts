@@ -273,6 +273,39 @@ test("a batch that somebody else posted with the same key stops the settler, and
   assert.equal(ours.open().status().state, "starting");
 });
 
+test("two settlers with one key, each with its copy of the books, settle every use once; one of them stops", async () => {
+  const worlds = [await makeWorld(), await makeWorld()];
+  await chain.activate(first, 5_000_000n);
+  await chain.finalize();
+  const settlers = worlds.map((world) => world.open());
+  const live = async (): Promise<void> => {
+    for (let polls = 0; polls < 6; polls++) {
+      await Promise.all(settlers.map((settler) => settler.poll()));
+      await chain.finalize();
+      for (const world of worlds) await world.watch();
+    }
+  };
+  // Of before the copy was made: both post them.
+  for (const world of worlds) world.use(first, 5, 70);
+  await live();
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 75));
+  // Of requests that only one of them served.
+  for (const [place, world] of worlds.entries()) world.use(first, 100 + place);
+  await live();
+  const states = settlers.map((settler) => settler.status().state);
+  assert.deepEqual(states.toSorted(), ["halted", "idle"]);
+  const stopped = states.indexOf("halted");
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 75 - (101 - stopped)), "only the other one's use");
+  assert.match(worlds[stopped]?.alerts.join() ?? "", /is not one of ours: another settler posts/);
+  for (const [place, world] of worlds.entries()) {
+    const settled = world.batches().filter(({ state }) => state === "settled");
+    assert.deepEqual(
+      settled.map(({ batch }) => batch),
+      place === stopped ? [1] : [2, 1],
+    );
+  }
+});
+
 test("books that are older than the chain stop the settler", async () => {
   const world = await makeWorld();
   await chain.activate(first, 5_000_000n);
@@ -321,6 +354,27 @@ test("a batch that the day's ceiling has no room for is posted in parts, the res
   await chain.mine();
   await settleAll(settler);
   assert.equal(await creditOf(first), BigInt(46 * DOLLAR));
+});
+
+test("where the ceiling is lowered below what is paid, uses wait for the next day, and none is set aside", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 50_000_000n);
+  world.use(first, 4 * DOLLAR);
+  const settler = world.open();
+  await settleAll(settler);
+  await chain.lowerCeiling(3_000_000_000n);
+  await chain.finalize();
+  world.use(first, 2 * DOLLAR, DOLLAR);
+  for (let polls = 0; polls < 20 && (await settler.poll()).state !== "waiting"; polls++) await chain.finalize();
+  assert.match(settler.status().reason ?? "", /no day's ceiling has room for batch 2/);
+  assert.equal(await creditOf(first), BigInt(46 * DOLLAR));
+  world.clock.now = Date.parse(utcDay(world.clock.now)) + 86_400_000;
+  await chain.rpc("evm_setNextBlockTimestamp", [world.clock.now / 1_000]);
+  await chain.mine();
+  await settleAll(settler);
+  for (let polls = 0; polls < 20 && (await settler.poll()).state !== "idle"; polls++) await chain.finalize();
+  assert.equal(await creditOf(first), BigInt(43 * DOLLAR));
+  assert.deepEqual(world.host.alerts, []);
 });
 
 test("a use that costs more than a day's ceiling is set aside, and the others are posted", async () => {
