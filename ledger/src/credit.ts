@@ -15,6 +15,10 @@ type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
 export function advance(draft: Draft, command: CommandOf<"advance">): ReplyOf<CommandOf<"advance">> {
   const stored = draft.get("cursor", "cursor");
+  // From an older version that runs beside this one: the batches of these blocks would be missing.
+  if (typeof stored?.lastBatchId === "number" && command.batches === undefined) {
+    return { status: "gap", expected: "the batches of the blocks", got: "none, from an older version" };
+  }
   // A cursor of an older version does not count batches. All is read again, and each credit still counts once.
   const cursor = stored?.lastBatchId === null && command.batches !== undefined ? undefined : stored;
   let lastActivationId = cursor?.lastActivationId ?? 0;

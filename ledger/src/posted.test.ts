@@ -150,6 +150,16 @@ test("a chain that an older version read is read again, and each credit still co
   assert.equal(answer(host.rows(chain), { type: "cursor" })?.lastBatchId, 0);
 });
 
+test("an older version that runs beside this one moves nothing, and this one goes on", () => {
+  const host = open();
+  const { batches: _, ...older } = advance(11, { activations: [activation(2, 5, 15)] });
+  assert.equal(host.apply(chain, older).status, "gap");
+  const command = advance(11, { activations: [activation(2, 5, 15)], ...credit(15_000) });
+  assert.equal(host.apply(chain, command).status, "advanced");
+  host.deliverAll();
+  assert.equal(balance(host).limitNanoUsd, 15_000);
+});
+
 test("accepted batches count as settled, and the next batch follows them", () => {
   const host = open();
   post(host, 1, 4_000);
