@@ -249,3 +249,9 @@ test("a hold over midnight counts on the day of its admission, and goes with tha
     [`capacity:${midnight + 3 * DAY_MS}`],
   );
 });
+
+test("after 00:00 UTC nothing of yesterday is sold, whenever the request arrived", () => {
+  const host = makeSeller();
+  host.clock.now = midnight + 50_000;
+  assert.equal(host.apply(agent, sale("r1", 50, { at: midnight - 1 })).status, "refused");
+});

@@ -50,7 +50,7 @@ export function reserveOffer(draft: Draft, command: CommandOf<"reserveOffer">, c
   const { ofShare, ofCapacity } = salesBudgets(draft, at);
   const { counter } = ofShare;
   const refusal =
-    notInForce(draft, command) ?? refusalOf(ofShare, amountNanoUsd, at) ?? refusalOf(ofCapacity, amountNanoUsd, at);
+    notInForce(draft, command, clockMs) ?? refusalOf(ofShare, amountNanoUsd, at) ?? refusalOf(ofCapacity, amountNanoUsd, at);
   if (refusal !== undefined) return { status: "refused", refusal };
 
   // After this point the reserve succeeds.
@@ -112,10 +112,16 @@ function salesBudgets(rows: Rows, at: number): { ofShare: CountedBudget; ofCapac
   return { ofShare, ofCapacity: { ...own, counter: ofShare.counter, beside: own.counter } };
 }
 
-/** An offer that ended, or that another one replaced, sells nothing. */
-function notInForce(rows: Rows, { offer, at, amountNanoUsd }: CommandOf<"reserveOffer">): Refusal | undefined {
+/** An offer that ended, that another one replaced, or whose day is over here, sells nothing. */
+function notInForce(
+  rows: Rows,
+  { offer, at, amountNanoUsd }: CommandOf<"reserveOffer">,
+  clockMs: number,
+): Refusal | undefined {
   const current = offerOf(rows);
-  if (current?.hash === offer && isInForce(current, at)) return undefined;
+  // The provider counts a request on the day on which it is sent. What arrived before midnight is sent after it.
+  const isToday = dayNumber(at) === dayNumber(clockMs);
+  if (isToday && current?.hash === offer && isInForce(current, at)) return undefined;
   return {
     budget: "capacity",
     cause: "settled",

@@ -91,6 +91,7 @@ test("while the chain does not answer an offer is listed for ten minutes, and ne
   const late = await open([0]);
   late.time.now = NOW - (NOW % DAY_MS) + DAY_MS;
   assert.deepEqual(late.choose(1), []);
+  assert.deepEqual(late.offers.choose(1, NOW), [], "a request that arrived before midnight");
 });
 
 test("64 agents are listed, and no more", async () => {

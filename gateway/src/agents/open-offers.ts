@@ -135,8 +135,10 @@ export function makeOpenOffers(
       if (upstream.adminKey === null || amountNanoUsd === 0) return [];
       const now = clock.now();
       const isIn = (since: number, forMs: number): boolean => now >= since && now - since < forMs;
-      const today = utcDay(atMs);
+      const today = utcDay(now);
       if (!isIn(refreshedAt, limits.capacityFreshMs) || utcDay(refreshedAt) < today) background(refresh());
+      // A request of yesterday is held in yesterday's budgets, and nothing of those is sold.
+      if (utcDay(atMs) !== today) return [];
       return [...open.values()]
         .filter(({ day, readAt }) => day === today && isIn(readAt, limits.capacityServesMs))
         .filter(({ agent, leftNanoUsd }) => leftNanoUsd >= amountNanoUsd && now >= (resting.get(agent) ?? now))

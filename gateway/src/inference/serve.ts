@@ -1,6 +1,7 @@
 import type { Claim } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import { GatewayError } from "@inference/protocol/errors";
+import { utcDay } from "@inference/protocol/window";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import { complete } from "../limits/sliced-work.ts";
@@ -116,9 +117,12 @@ async function answer(gateway: Gateway, request: InferenceRequest, call: Call): 
  * request succeeds with the protocol's key. A request that fails with every key takes no agent from other customers.
  */
 async function forward(gateway: Gateway, call: Call): Promise<UpstreamResponse> {
+  const { environment, keyRecords, openOffers } = gateway;
+  // The provider would count it in the agent's allowance of the next day.
+  const isOver = utcDay(call.at) !== utcDay(environment.clock.now());
+  if (isOver && call.server !== null) await call.reassign();
   const { server } = call;
   if (server === null) return usable(gateway, call, await call.send());
-  const { environment, keyRecords, openOffers } = gateway;
   let response: UpstreamResponse | undefined;
   let why: string;
   let isRefused = false;

@@ -127,10 +127,11 @@ export function makeModel() {
   function offerRefusal(
     partition: Partition,
     { at, amountNanoUsd: amount, offer }: CommandOf<"reserveOffer">,
+    clock: number,
   ): Refusal | undefined {
     const capacity = capacityOf(partition, at);
     const current = offers.limit(partition, capacity, at);
-    if (current?.hash !== offer) {
+    if (current?.hash !== offer || windowName("day", at) !== windowName("day", clock)) {
       const none = { cause: "settled", neededNanoUsd: amount, availableNanoUsd: 0 } as const;
       return { budget: "capacity", ...none, window: "day", resetsAt: windowEnds("day", at) };
     }
@@ -219,7 +220,7 @@ export function makeModel() {
     const refusal = isOwner
       ? ownerRefusal(partition, command, key)
       : command.type === "reserveOffer"
-        ? offerRefusal(partition, command)
+        ? offerRefusal(partition, command, clock)
         : ceilingRefusal(command);
     // What binds by key in an account binds by account in the ceiling.
     const keyId = isOwner ? (key?.keyId ?? null) : offer === undefined ? command.owner : SALE;
