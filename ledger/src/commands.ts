@@ -223,8 +223,11 @@ export type Commands = {
   /** Identity: what the agent's computer has signed replaces what it signed before. A share of 0 withdraws that. */
   setOffer: {
     command: { type: "setOffer"; at: number } & Omit<OfferRow, "id" | "since" | "endedAt">;
-    /** `nonce_used`: an offer with this nonce or a higher one was set, and is not this one or has ended. */
-    reply: { status: "set" | "nonce_used" | "wrong_day" };
+    /**
+     * `nonce_used`: an offer with this nonce or a higher one was set, and is not this one or has ended.
+     * `nonce_too_high`: it is more than `MAX_NONCE_STEP` above the last one.
+     */
+    reply: { status: "set" | "nonce_used" | "nonce_too_high" | "wrong_day" };
   };
   /** Identity: the computer was replaced, or the agent sold. The offer of this hash is over. */
   endOffer: {

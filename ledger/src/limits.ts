@@ -6,6 +6,8 @@ export const MAX_IN_FLIGHT = 32;
 export const CEILING_SHARE_PERCENT = 20;
 /** Agents that are asked to serve a request before the protocol does. */
 export const MAX_AGENTS_TRIED = 2;
+/** How much higher an offer's nonce may be than the last one of its agent. */
+export const MAX_NONCE_STEP = 2 ** 20;
 export const MAX_KEYS_PER_ACCOUNT = 100;
 /**
  * How long a key waits for its account's first credit. Keys are often created before the dollars arrive, which can take

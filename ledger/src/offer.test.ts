@@ -255,3 +255,12 @@ test("after 00:00 UTC nothing of yesterday is sold, whenever the request arrived
   host.clock.now = midnight + 50_000;
   assert.equal(host.apply(agent, sale("r1", 50, { at: midnight - 1 })).status, "refused");
 });
+
+test("a computer that was replaced leaves its agent able to sell again: it cannot use up the nonces", () => {
+  const host = makeSeller();
+  for (const nonce of [Number.MAX_SAFE_INTEGER, 2 ** 20 + 2]) {
+    assert.equal(host.apply(agent, offer({ hash: "burn", nonce, shareBps: 0 })).status, "nonce_too_high");
+  }
+  assert.equal(host.apply(agent, offer({ hash: "w", nonce: 2 ** 20 + 1, shareBps: 0 })).status, "set");
+  assert.equal(host.apply(agent, offer({ hash: "h2", nonce: 2 ** 20 + 2, computer: "0xe" })).status, "set");
+});

@@ -15,6 +15,7 @@ import {
 import type { Commands, Refusal, ReplyOf, ReserveReply } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { beginFollowing } from "./follower.ts";
+import { MAX_NONCE_STEP } from "./limits.ts";
 import type { OfferRow, Rows } from "./tables.ts";
 
 /**
@@ -28,7 +29,9 @@ export function setOffer(draft: Draft, command: CommandOf<"setOffer">): ReplyOf<
   const { type, at, ...terms } = command;
   const last = offerOf(draft);
   if (last?.hash === terms.hash && last.endedAt === null) return { status: "set" };
-  if (terms.nonce <= (last?.nonce ?? 0)) return { status: "nonce_used" };
+  const lastNonce = last?.nonce ?? 0;
+  if (terms.nonce <= lastNonce) return { status: "nonce_used" };
+  if (terms.nonce - lastNonce > MAX_NONCE_STEP) return { status: "nonce_too_high" };
   const isToday = terms.day === STANDING_DAY || terms.day === dayNumber(at);
   if (!isToday && terms.shareBps > 0) return { status: "wrong_day" };
   draft.put("offer", { id: "offer", ...terms, since: at, endedAt: null });
@@ -50,7 +53,9 @@ export function reserveOffer(draft: Draft, command: CommandOf<"reserveOffer">, c
   const { ofShare, ofCapacity } = salesBudgets(draft, at);
   const { counter } = ofShare;
   const refusal =
-    notInForce(draft, command, clockMs) ?? refusalOf(ofShare, amountNanoUsd, at) ?? refusalOf(ofCapacity, amountNanoUsd, at);
+    notInForce(draft, command, clockMs) ??
+    refusalOf(ofShare, amountNanoUsd, at) ??
+    refusalOf(ofCapacity, amountNanoUsd, at);
   if (refusal !== undefined) return { status: "refused", refusal };
 
   // After this point the reserve succeeds.

@@ -11,7 +11,7 @@ export type Offer = {
   day: number;
   /** The share in basis points; 0 withdraws what was offered before. */
   shareBps: number;
-  /** Each offer of an agent has a higher one than the offer before. */
+  /** Each offer of an agent has a higher one than the offer before, by at most 2^20. */
   nonce: number;
 };
 

@@ -1,3 +1,4 @@
+import { MAX_NONCE_STEP } from "@inference/ledger/limits";
 import type { OfferView } from "@inference/ledger/offer";
 import { agentPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
@@ -23,7 +24,7 @@ export type SignedOffer = {
  * repeat.
  *
  * Throws 404 if this gateway sells nothing or the registry does not know the agent, 401 if its computer has not signed
- * it, 400 for a nonce or a day that is over, and as the chain's reader does.
+ * it, 400 for a day that is over or a nonce that is used or too high, and as the chain's reader does.
  */
 export async function setSignedOffer(gateway: Gateway, { offer, signature, client }: SignedOffer, at: number) {
   const { config, environment, openOffers, chainReads } = gateway;
@@ -46,7 +47,7 @@ export async function setSignedOffer(gateway: Gateway, { offer, signature, clien
   const partition = agentPartition(agentToken);
   const { status } = await environment.ledger.run(() => send(partition, { type: "setOffer", at, ...terms }));
   if (status === "wrong_day") refuseDay(day, at);
-  if (status === "nonce_used") {
+  if (status === "nonce_used" || status === "nonce_too_high") {
     const { last } = await environment.ledger.read(partition, { type: "offer", at });
     refuseNonce(nonce, last);
   }
@@ -75,7 +76,9 @@ function refuseDay(day: number, at: number): never {
 
 function refuseNonce(nonce: number, last: OfferView["last"]): never {
   const next = nextNonce(last);
-  const message = `The nonce ${nonce} was used, or a higher one. Sign an offer with a nonce of at least ${next}.`;
+  const why = nonce < next ? "was used, or a higher one" : "is too high";
+  const most = next - 1 + MAX_NONCE_STEP;
+  const message = `The nonce ${nonce} ${why}. Sign an offer with a nonce of at least ${next} and at most ${most}.`;
   return fail("invalid_request", message, { param: "nonce", metadata: { next_nonce: next } });
 }
 

@@ -144,6 +144,7 @@ export function testOffers(start: () => Promise<SellingHost>): void {
       ["invalid_request", await send("PUT", { agentToken, nonce: 4 })],
       ["invalid_request", await send("PUT", { agentToken, nonce: 5, shareBps: 1 })],
       ["invalid_request", await send("PUT", { agentToken, nonce: 6, day: today - 1 })],
+      ["invalid_request", await send("DELETE", { agentToken, nonce: Number.MAX_SAFE_INTEGER })],
       ["invalid_request", await send("PUT", { agentToken, nonce: 6, day: today + 1 })],
       ["invalid_signature", await send("PUT", { agentToken, nonce: 6 }, { to: { ...settlement, chainId: 1 } })],
       ["invalid_signature", await send("PUT", { agentToken, nonce: 6 }, { to: { ...settlement, address: owner } })],
@@ -153,6 +154,7 @@ export function testOffers(start: () => Promise<SellingHost>): void {
     for (const [code, answer] of refused) assert.equal(answer.code, code, answer.text);
     assert.match(refused[0][1].text, /at least 6/);
     assert.match(refused[2][1].text, new RegExp(`today is ${today}`));
+    assert.match(refused[3][1].text, /too high.*at least 6 and at most 1048581/);
     const { offer } = await offerOf(agentToken);
     assert.deepEqual([offer?.nonce, offer?.share_bps], [5, 10_000]);
     await withdraw(agentToken, 6);

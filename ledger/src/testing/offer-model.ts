@@ -13,6 +13,7 @@ export function makeOfferModel() {
     const last = offers.get(partition);
     if (last !== undefined && last.hash === command.hash && !last.isEnded) return { status: "set" };
     if (last !== undefined && command.nonce <= last.nonce) return { status: "nonce_used" };
+    if (command.nonce > (last === undefined ? 0 : last.nonce) + 1_048_576) return { status: "nonce_too_high" };
     const isOtherDay = command.day !== 0 && command.day !== Math.floor(command.at / DAY_MS);
     if (isOtherDay && command.shareBps !== 0) return { status: "wrong_day" };
     offers.set(partition, { ...command, isEnded: false });

@@ -71,7 +71,7 @@ const operation = fc.oneof(
       who: index,
       share: fc.constantFrom(0, 1, 2_500, 5_000, 9_999, 10_000),
       day: fc.constantFrom("every", "every", "today", "today", "yesterday", "tomorrow"),
-      nonce: fc.constantFrom(-1, 0, 1, 1, 1, 5),
+      nonce: fc.constantFrom(-1, 0, 1, 1, 1, 5, 1_048_576, 1_048_577),
     }),
   },
   { weight: 1, arbitrary: fc.record({ op: fc.constant("endOffer" as const), who: index }) },

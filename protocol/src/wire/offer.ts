@@ -9,7 +9,11 @@ const terms = {
     .min(STANDING_DAY)
     .max(MAX_OFFER_DAY)
     .describe("The UTC day on which it is in force, in days since 1970. 0: every day, until it is withdrawn."),
-  nonce: z.int().min(1).max(Number.MAX_SAFE_INTEGER).describe("Higher than that of each earlier offer of the agent."),
+  nonce: z
+    .int()
+    .min(1)
+    .max(Number.MAX_SAFE_INTEGER)
+    .describe("Higher than that of each earlier offer of the agent, by at most 1048576 (2^20)."),
   signature: signature.describe("The computer's signature over the typed data `Offer` (EIP-712)."),
 };
 const share = z.int().min(1).max(MAX_SHARE_BPS).describe("The share of its capacity that it sells, in basis points.");
