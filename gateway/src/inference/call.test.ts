@@ -7,6 +7,8 @@ import { UpstreamFailure } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import { nothingReported } from "../pricing/usage.ts";
 import { Call } from "./call.ts";
+import { conclude } from "./conclusion.ts";
+import { failureEnding } from "./failure.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { WrittenOrder } from "./requests/order.ts";
 
@@ -17,7 +19,13 @@ const order = {
   upstreamBody: "{}",
   model: { id: MODEL },
   stream: false,
-  quote: { maxNanoUsd: 5, snapshotId: "prices", flatNanoUsd: null, chargeForPrompt: () => 1 },
+  quote: {
+    maxNanoUsd: 5,
+    snapshotId: "prices",
+    flatNanoUsd: null,
+    chargeForPrompt: () => 1,
+    chargeForDelivered: () => 0,
+  },
 } as unknown as WrittenOrder;
 
 /** A gateway with one turn at each model, whose ledger answers so. */
@@ -113,5 +121,45 @@ test("the provider's id of an answer is the first that repeats no key of ours, c
   call.noteUpstreamId("x".repeat(300));
   call.noteUpstreamId("another");
   assert.equal(call.upstreamId, "x".repeat(200));
+  call.close();
+});
+
+test("a request that was given up before the protocol sent it is not charged", async () => {
+  let answer: object = { status: "reserved", server: { agent: "0xa", offer: "h" } };
+  const { gateway, admit } = open(() => answer);
+  gateway.openOffers.choose = () => [{ agent: "0xa", offer: "h", upstreamKey: "agent key", leftNanoUsd: 5 } as never];
+  const call = await admit();
+  gateway.provider.infer = async (_, key, signal) => {
+    // As the transport of a Worker, whose `fetch` does not say whether bytes were sent.
+    if (signal.aborted) throw new UpstreamFailure("sent", "AbortError");
+    assert.equal(key, "agent key");
+    return { status: 401, header: () => null, body: (async function* () {})() };
+  };
+  assert.equal((await call.send()).status, 401);
+  answer = { status: "reassigned" };
+  // Its client has left, or its time is over, while the ledger writes down that the protocol serves it.
+  call.abort();
+  await call.reassign();
+  const error = await call.send().catch((caught: unknown) => caught);
+  const ending = failureEnding(error, call, requestOf(call.id));
+  assert.equal(conclude(order.quote, ending).chargeNanoUsd, 0, "nobody served it");
+  call.close();
+});
+
+test("an agent whose failure opens the model's circuit does not keep the protocol from serving the request", async () => {
+  const { gateway } = openFixture({ operator: { ...noLimits, breaker: { failures: 1, openMs: 5_000 } } });
+  let answer: object = { status: "reserved", server: { agent: "0xa", offer: "h" } };
+  gateway.environment.ledger = { run: async () => answer } as unknown as LedgerClient;
+  gateway.openOffers.choose = () => [{ agent: "0xa", offer: "h", upstreamKey: "agent key", leftNanoUsd: 5 } as never];
+  const call = await Call.admit(gateway, requestOf("req_1"), order, null);
+  assert.ok(call instanceof Call);
+  gateway.provider.infer = async (_, key) => ({
+    ...{ status: key === "agent key" ? 503 : 200, header: () => null },
+    body: (async function* () {})(),
+  });
+  assert.equal((await call.send()).status, 503);
+  answer = { status: "reassigned" };
+  await call.reassign();
+  assert.equal((await call.send()).status, 200);
   call.close();
 });

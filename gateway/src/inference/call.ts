@@ -147,29 +147,35 @@ export class Call {
    * Sends the request to the provider and reports the result to breaker, key check and metrics. It can be sent once
    * more after `reassign`. Throws `UpstreamFailure`, and 503 while the provider fails for the model. The breaker is
    * asked again here, because the request may have waited for its turn.
+   *
+   * The breaker learns nothing from an agent's key: what fails with it is tried with the protocol's.
    */
   async send(): Promise<UpstreamResponse> {
-    const { provider, keyCheck, breaker, metrics, environment } = this.#gateway;
+    const { provider, keyCheck, metrics, environment } = this.#gateway;
     const { clock } = environment;
+    // Not every transport says that nothing was sent.
+    if (this.isAborted) throw new UpstreamFailure("not_sent", "the request was given up before");
     const { upstreamPath: path, stream, model } = this.order;
     const askedAt = clock.now();
-    breaker.admit(model.id, this.#owner, askedAt);
+    const breaker = this.#server === null ? this.#gateway.breaker : null;
+    if (breaker === null) this.#gateway.breaker.check(model.id, this.#owner, askedAt);
+    else breaker.admit(model.id, this.#owner, askedAt);
     try {
       const response = await provider.infer({ path, body: this.#body, stream }, this.upstreamKey, this.#abort.signal);
       // The provider has it, and a stream may go on for minutes. What an agent's key failed for is sent again.
       if (this.#server === null || response.status === 200) this.#body = "";
       metrics.upstreamAnswered(response.status, clock.now() - askedAt);
       keyCheck.answered(this.upstreamKey, response.status);
-      if (isDown.has(response.status)) breaker.failed(model.id, this.#owner, clock.now());
-      else breaker.succeeded(model.id);
+      if (isDown.has(response.status)) breaker?.failed(model.id, this.#owner, clock.now());
+      else breaker?.succeeded(model.id);
       return response;
     } catch (error) {
       if (error instanceof UpstreamFailure) metrics.upstreamFailed(error.stage);
       // If we aborted the request ourselves, the error says nothing about the provider.
       if (error instanceof UpstreamFailure && !this.isAborted) {
         // A request that was not sent cannot be the cause. One that was sent may have broken the connection.
-        breaker.failed(model.id, error.stage === "not_sent" ? null : this.#owner, clock.now());
-      } else breaker.gaveUp(model.id, askedAt);
+        breaker?.failed(model.id, error.stage === "not_sent" ? null : this.#owner, clock.now());
+      } else breaker?.gaveUp(model.id, askedAt);
       throw error;
     }
   }
