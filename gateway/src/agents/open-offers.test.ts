@@ -113,3 +113,10 @@ test("a gateway without a key that makes keys sells nothing", async () => {
   await gateway.openOffers.refresh();
   assert.deepEqual(gateway.openOffers.choose(1, NOW), []);
 });
+
+test("a name without an offer in force leaves the list", async () => {
+  const { offers, keyValue, ledger } = await open([0, 0]);
+  ledger.apply(agentPartition(agentOf(0)), { type: "endOffer", at: NOW, hash: "h" });
+  await offers.refresh();
+  assert.deepEqual([...keyValue.keys()], [`offer:${agentOf(1)}`]);
+});

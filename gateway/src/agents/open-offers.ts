@@ -73,7 +73,10 @@ export function makeOpenOffers(
     const at = clock.now();
     const partition = agentPartition(agent);
     const { last, isInForce } = await ledger.read(partition, { type: "offer", at });
-    if (last === null || !isInForce) return undefined;
+    if (last === null || !isInForce) {
+      await forget(agent);
+      return undefined;
+    }
     const seller = await chainReads(() => chain.agentSeller(agent));
     const owner = seller === null ? null : lowerAddress(seller.owner);
     const computer = seller?.computer == null ? null : lowerAddress(seller.computer);
@@ -88,6 +91,16 @@ export function makeOpenOffers(
     const { limitNanoUsd, leftNanoUsd } = await ledger.read(partition, { type: "offer", at });
     const terms = { limitNanoUsd, leftNanoUsd, day: utcDay(at), readAt: at };
     return { agent, offer: last.hash, spender, upstreamKey, ...terms };
+  }
+
+  /** Deletes the name of an agent without an offer in force: a list has few places. */
+  async function forget(agent: Address): Promise<void> {
+    await keyValue.delete(PREFIX + agent);
+    // An offer that was set in between has its name again.
+    const { last, isInForce } = await ledger.read(agentPartition(agent), { type: "offer", at: clock.now() });
+    if (last === null || !isInForce) return;
+    const { key, options } = offerName(agent, last.day);
+    await keyValue.put(key, "", options);
   }
 
   async function end(agent: Address, { hash }: OfferRow, why: string): Promise<void> {
