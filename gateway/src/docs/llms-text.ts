@@ -3,6 +3,7 @@ import { type ErrorCode, errorTable } from "@inference/protocol/errors";
 import type { DocumentedGateway, Operation } from "./operation.ts";
 import { exampleMessage, messageRules } from "./signed-message.ts";
 import { snippets } from "./snippets.ts";
+import { otherTools, toolSetups } from "./tool-setups.ts";
 import { mintAndActivate, walletSteps } from "./wallet-program.ts";
 
 /** /llms.txt: the API for language models that write programs, as one short page of Markdown. */
@@ -35,6 +36,14 @@ export function makeLlmsText(operations: readonly Operation[], at: DocumentedGat
 \`\`\`sh
 ${curl?.code}
 \`\`\`
+
+## Coding tools
+
+${toolSetups(at)
+  .map(({ title, about, language, code }) => `${title}. ${about}\n\n\`\`\`${language}\n${code}\n\`\`\``)
+  .join("\n\n")}
+
+${otherTools}
 
 ## From dollars to a key
 

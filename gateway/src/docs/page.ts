@@ -7,6 +7,7 @@ import { style } from "./page-style.ts";
 import { type Field, fieldsOf, typeText } from "./schema-text.ts";
 import { exampleMessage, messageRules } from "./signed-message.ts";
 import { type Snippet, snippets } from "./snippets.ts";
+import { otherTools, type ToolSetup, toolSetups } from "./tool-setups.ts";
 import { mintAndActivate, type WalletStep, walletSteps } from "./wallet-program.ts";
 
 /** HTML in which all text is escaped. */
@@ -34,6 +35,7 @@ export function makePage(operations: readonly Operation[], at: DocumentedGateway
 <nav aria-label="Contents">
 <a class="home" href="#start">${title}</a>
 <a href="#start">First request</a>
+<a href="#tools">Coding tools</a>
 <a href="#wallet">From dollars to a key</a><ul>${steps.map(stepLink)}</ul>
 ${operationGroups.map((group) => groupLinks(group, operations))}
 <a href="#errors">Errors</a>
@@ -45,6 +47,10 @@ ${operationGroups.map((group) => groupLinks(group, operations))}
 <section><h2>First request</h2>
 <p>${prose(FIRST)}</p>
 ${snippets(at).map(snippetPart)}
+</section>
+<section><h2 id="tools">Coding tools</h2>
+${toolSetups(at).map(setupPart)}
+<p>${prose(otherTools)}</p>
 </section>
 <section><h2 id="wallet">From dollars to a key</h2>
 <p>${prose(WALLET)}</p>
@@ -119,6 +125,11 @@ function snippetPart({ title, install, code }: Snippet, index: number): Html {
   const needs = install !== null && html`<p class="install"><code>${install}</code></p>`;
   return html`<details${index === 0 && " open"}><summary>${title}</summary>${needs}
 <pre><code>${code}</code></pre></details>`;
+}
+
+function setupPart({ title, about, code }: ToolSetup): Html {
+  return html`<details><summary>${title}</summary><p>${prose(about)}</p>
+<pre class="setup"><code>${code}</code></pre></details>`;
 }
 
 function operationPart(operation: Operation): Html {

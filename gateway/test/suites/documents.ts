@@ -6,6 +6,7 @@ import type * as z from "zod";
 import { prose } from "../../src/docs/page.ts";
 import { messageRules } from "../../src/docs/signed-message.ts";
 import { snippets } from "../../src/docs/snippets.ts";
+import { toolSetups } from "../../src/docs/tool-setups.ts";
 import type { TestAccount } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 
@@ -125,9 +126,10 @@ export function testDocuments(start: StartHost): void {
         const {
           data: [model],
         } = (await (await host.call("/api/v1/models")).json()) as { data: { id: string }[] };
-        for (const { code } of snippets({ baseUrl, model: model?.id ?? "" })) {
-          assert.ok(text.includes(code), code);
-        }
+        const at = { baseUrl, model: model?.id ?? "" };
+        for (const { code } of [...snippets(at), ...toolSetups(at)]) assert.ok(text.includes(code), code);
+        const plain = await (await host.call("/llms.txt")).text();
+        for (const { code } of toolSetups(at)) assert.ok(plain.includes(code), code);
       });
 
       test("/docs and /llms.txt explain every error code, and what a signed message needs", async () => {
