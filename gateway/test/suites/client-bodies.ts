@@ -11,8 +11,9 @@ const stream = { stream: true, stream_options: { include_usage: true } };
 const ephemeral = { type: "ephemeral" };
 
 /**
- * Bodies in the shape of those that tools send to chat, by the sources of their request builders, and the parameters
- * that are ignored in each. No output limit where the tool sends none.
+ * Bodies in the shape of those that tools send to chat, and the parameters that are ignored in each. No output limit
+ * where the tool sends none. Those of Cline, Goose, Continue and opencode follow the sources of their request builders;
+ * those of LibreChat and Cursor reports of users; Aider's and Open WebUI's are what is generally known of them.
  */
 const bodies: Record<string, { body: object; ignored?: string }> = {
   Cline: {
