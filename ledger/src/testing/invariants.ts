@@ -28,7 +28,7 @@ import type { WorldHost } from "./world.ts";
  * | L13 | the totals of a day and key are its receipts, counted once each |
  * | L14 | of the requests under one name, while it lasts, at most one is open or settled |
  * | L15 | of a forgotten key and session nothing is left that opens or counts; an account counts its keys that live |
- * | L16 | a request whose reservation failed and was undone is held nowhere, whatever arrives late (see `play.ts`) |
+ * | L16 | a request whose reservation failed and was undone is held nowhere, whatever arrives late, but by an agent that had not taken it (see `play.ts`) |
  * | L17 | a use is in one batch at most; a batch that is built has the uses that it was built of, and no others |
  * | L18 | at a sale's admission the day's sold + held is within the share of the capacity that is offered; at any admission, with own use, within the capacity |
  * | L19 | a use's server and offer are those of its hold; delivered, an agent's sales of a day are its uses of that day |

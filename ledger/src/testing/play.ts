@@ -35,6 +35,11 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
   const admitted = new Set<string>();
   /** Of requests whose reservation failed and was undone. */
   const undone = new Set<string>();
+  /**
+   * Requests that an agent did not take, and does not remember. What arrives late holds them there, until the lease
+   * ends and the owner says that the agent does not serve them.
+   */
+  const notTaken = new Set<string>();
   /** Commands that have not arrived, and may yet. */
   const late: Step[] = [];
 
@@ -51,8 +56,12 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
 
   /** Takes a saga one commit further. False once it is over. */
   async function advance(entry: Running): Promise<boolean> {
-    if (!entry.next.done)
-      entry.next = entry.saga.next(await apply(entry.next.value.partition, entry.next.value.command));
+    if (entry.next.done) return false;
+    const { partition, command } = entry.next.value;
+    const reply = await apply(partition, command);
+    const isTaken = "status" in reply && reply.status === "reserved";
+    if (command.type === "reserveOffer" && !isTaken) notTaken.add(`${command.id} ${partition}`);
+    entry.next = entry.saga.next(reply);
     return !entry.next.done;
   }
 
@@ -87,6 +96,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     const told = new Set(world.outbox().map(({ row }) => row.id));
     for (const { partition, row } of host.all("hold")) {
       if (!undone.has(row.id) || told.has(deliveryId(row.id, partition))) continue;
+      if (notTaken.has(`${row.id} ${partition}`)) continue;
       assert.ok(!isUnresolved(row), `L16: ${partition} holds ${row.id}`);
     }
   }
