@@ -29,19 +29,23 @@ async function open(sold: readonly number[]) {
     ledger.apply(partition, { type: "reserveOffer", ...sale });
     fixture.keyValue.set(`offer:${agentOf(place)}`, { value: "", expiresAt: undefined });
   }
-  const offers = makeOpenOffers({ upstream: { ...config.upstream, adminKey: "admin" } }, environment, {
-    keyRecords: {
-      async keyFor({ agentToken }, at) {
-        await chain.capacityToday(owner);
-        setCapacity(agentToken ?? owner, at);
-        return `key of ${agentToken}`;
+  const reopen = () =>
+    makeOpenOffers({ upstream: { ...config.upstream, adminKey: "admin" } }, environment, {
+      keyRecords: {
+        async keyFor({ agentToken }, at) {
+          await chain.capacityToday(owner);
+          // As `KeyRecords` for an identity without capacity.
+          if (agentToken?.startsWith("0x0")) return config.upstream.apiKey;
+          setCapacity(agentToken ?? owner, at);
+          return `key of ${agentToken}`;
+        },
       },
-    },
-    chainReads: makeSemaphore({ atOnce: 64 }, "readings"),
-  });
+      chainReads: makeSemaphore({ atOnce: 64 }, "readings"),
+    });
+  const offers = reopen();
   await offers.refresh();
   const choose = (amountNanoUsd: number) => offers.choose(amountNanoUsd, time.now).map(({ agent }) => agent);
-  return { ...fixture, offers, choose };
+  return { ...fixture, offers, reopen, choose };
 }
 
 test("the largest unsold share is first, two at most, and none that is too small or free", async () => {
@@ -119,4 +123,25 @@ test("a name without an offer in force leaves the list", async () => {
   ledger.apply(agentPartition(agentOf(0)), { type: "endOffer", at: NOW, hash: "h" });
   await offers.refresh();
   assert.deepEqual([...keyValue.keys()], [`offer:${agentOf(1)}`]);
+});
+
+test("agents without capacity do not keep others out of the list", async () => {
+  const { offers, reopen, keyValue, ledger } = await open([0]);
+  for (let place = 0; place < 200; place++) {
+    // Anybody creates agents, and chooses their addresses by the constructor's arguments.
+    const empty: Address = `0x${String(place).padStart(40, "0")}`;
+    const terms = { hash: "h", day: 0, shareBps: 10_000, nonce: 1, computer: owner, owner };
+    ledger.apply(agentPartition(empty), { type: "setOffer", at: NOW, ...terms });
+    keyValue.set(`offer:${empty}`, { value: "", expiresAt: undefined });
+  }
+  const another = reopen();
+  for (let refreshes = 0; refreshes < 4; refreshes++) await another.refresh();
+  for (const list of [offers, another]) {
+    await list.refresh();
+    assert.deepEqual(
+      list.choose(1, NOW).map(({ agent }) => agent),
+      [agentOf(0)],
+      "the only agent with stake",
+    );
+  }
 });

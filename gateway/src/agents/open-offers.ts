@@ -50,8 +50,11 @@ export type OpenOffer = OfferName & {
   readAt: number;
 };
 
-/** Agents whose offers one process lists. On a Worker reading them all must fit into the calls of one request. */
+/** Offers that a process lists and reads at a time. On a Worker reading them must fit into the calls of one request. */
 const MAX_OFFERS = 64;
+/** Names of agents that it looks at, and how many of those that are not listed at least are read at a time. */
+const MAX_NAMES = 1_000;
+const OTHERS_IN_TURN = 16;
 const READ_AT_ONCE = 4;
 /** How long an agent whose key failed is not asked. */
 const REST_MS = 60_000;
@@ -67,6 +70,7 @@ export function makeOpenOffers(
   const resting = makeBoundedMap<Address, number>(MAX_OFFERS);
   let open = new Map<Address, OpenOffer>();
   let refreshedAt = 0;
+  let lastInTurn = "";
 
   /** Undefined if the agent sells nothing now. */
   async function read(agent: Address): Promise<OpenOffer | undefined> {
@@ -119,19 +123,31 @@ export function makeOpenOffers(
     }
   }
 
+  /**
+   * Reads the offers that are listed, the longest unread first, and some of the other names in turn: anybody can make
+   * agents with offers and nothing to sell, and they must not keep others out.
+   */
   async function readAll(): Promise<void> {
     refreshedAt = clock.now();
-    const names = await keyValue.list(PREFIX, MAX_OFFERS);
-    const waiting = names.map((name) => name.slice(PREFIX.length) as Address).values();
-    const found = new Map<Address, OpenOffer>();
+    const names = (await keyValue.list(PREFIX, MAX_NAMES)).map((name) => name.slice(PREFIX.length) as Address);
+    const known = new Set(names);
+    const listed = names.flatMap((agent) => open.get(agent) ?? []).sort((one, other) => one.readAt - other.readAt);
+    const again = listed.slice(0, MAX_OFFERS - OTHERS_IN_TURN).map(({ agent }) => agent);
+    const others = names.filter((agent) => !open.has(agent));
+    const inTurn = [...others.filter((agent) => agent > lastInTurn), ...others].slice(0, MAX_OFFERS - again.length);
+    lastInTurn = inTurn.at(-1) ?? "";
+    const waiting = new Set([...again, ...inTurn]).values();
+    const found = new Map([...open].filter(([agent]) => known.has(agent)));
     async function work(): Promise<void> {
       for (const agent of waiting) {
         const offer = await readOrKeep(agent);
-        if (offer !== undefined) found.set(agent, offer);
+        if (offer === undefined) found.delete(agent);
+        else found.set(agent, offer);
       }
     }
     await Promise.all(Array.from({ length: READ_AT_ONCE }, work));
-    open = found;
+    const largest = [...found].sort(([, one], [, other]) => other.leftNanoUsd - one.leftNanoUsd);
+    open = new Map(largest.slice(0, MAX_OFFERS));
   }
 
   async function refresh(): Promise<void> {
