@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { formatUsd } from "@inference/protocol/money";
 import type { Settlement } from "@inference/protocol/use-leaf";
 import { DAY_MS } from "@inference/protocol/window";
@@ -139,14 +140,7 @@ function dayOf(date: string): number {
   return Date.parse(date) / DAY_MS;
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    if (signal.aborted) end();
-    signal.addEventListener("abort", end, { once: true });
-  });
+/** Resolves early when the signal is aborted. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
 }
