@@ -2,7 +2,7 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import type { statusAnswer } from "@inference/protocol/wire/answers";
 import type { activationsAnswer } from "@inference/protocol/wire/dollars";
-import { encodeFunctionData, type Hash } from "viem";
+import { encodeFunctionData, type Hash, zeroAddress } from "viem";
 import type * as z from "zod";
 import { chainClients } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
@@ -23,7 +23,7 @@ export async function activate(connection: Connection, options: ActivateOptions)
   const chain = await readChain(connection);
   const abi = inferenceSettlementAbi;
   const data = encodeFunctionData({ abi, functionName: "activate", args: [options.amountToken] });
-  const call = { to: contractOn(connection, chain, "inferenceSettlement"), data, abi };
+  const call = { to: contractOn(connection, chain, "inferenceSettlement"), data, abi, ...burnOf(connection, options) };
   const { hash } = await sendCall(connection, { chainId: chain.chain_id, step: "activate", call }, options);
   await untilCredited(connection, { chainId: chain.chain_id, hash, step: "activate" }, options);
   return { hash };
@@ -45,7 +45,7 @@ export async function activateFrom(
   const bridge = { address: contractOn(connection, entry, "tokenBridge"), abi: tokenBridgeAbi } as const;
   const value = await reader.readContract({ ...bridge, functionName: "quote", args: [eidOf(primary)] });
   const data = encodeFunctionData({ abi: tokenBridgeAbi, functionName: "activateOnBase", args: [amountToken] });
-  const call = { to: bridge.address, data, value, abi: tokenBridgeAbi };
+  const call = { to: bridge.address, data, value, abi: tokenBridgeAbi, ...burnOf(connection, options) };
   const { hash } = await sendCall(connection, { chainId, step: "activateFrom", call }, options);
   await untilCredited(connection, { chainId, hash, step: "activateFrom" }, options);
   return { hash };
@@ -69,7 +69,7 @@ export async function bridge(connection: Connection, options: BridgeOptions): Pr
   const value = await reader.readContract({ ...contract, functionName: "quote", args: [eid] });
   const args = [eid, amountToken, options.to ?? address, address] as const;
   const data = encodeFunctionData({ abi: tokenBridgeAbi, functionName: "bridge", args });
-  const call = { to: contract.address, data, value, abi: tokenBridgeAbi };
+  const call = { to: contract.address, data, value, abi: tokenBridgeAbi, ...burnOf(connection, options) };
   const { hash } = await sendCall(connection, { chainId, step: "bridge", call }, options);
   await untilFinal(connection, { chainId, hash, step: "bridge" }, options);
   return { hash };
@@ -83,7 +83,9 @@ export async function untilCredited(
 ): Promise<void> {
   const { onProgress, signal } = options;
   const { entry, reader } = await chainClients(connection, chainId);
-  const { from, blockNumber } = await untilFinal(connection, { chainId, hash, step }, options);
+  const { from: sender, blockNumber } = await untilFinal(connection, { chainId, hash, step }, options);
+  // The transaction of a smart account is sent by another.
+  const from = connection.account?.type === "wallet" ? connection.account.address : sender;
   for (let told = ""; ; await pause(connection.pollMs, signal)) {
     const { activations, unknown_chain_ids: unknown } = await readActivations(connection, from);
     const own = activations.find(({ transaction }) => transaction.toLowerCase() === hash.toLowerCase());
@@ -128,6 +130,10 @@ export async function readStatus(connection: Connection): Promise<Status> {
 async function hasRead(connection: Connection, block: bigint): Promise<boolean> {
   const { following } = await readStatus(connection);
   return following.block !== null && BigInt(following.block) >= block;
+}
+
+function burnOf(connection: Connection, { amountToken }: { amountToken: bigint }) {
+  return { moves: { from: requireAccount(connection).address, to: zeroAddress, amountToken } };
 }
 
 function eidOf({ chain_id: id, layerzero_eid: eid }: Awaited<ReturnType<typeof readChain>>): number {

@@ -49,3 +49,8 @@ async function makeClients(connection: Connection, entry: DirectoryChain): Promi
   if (actual !== id) throw new ClientError("wrong_chain", `The node of chain ${id} answers for chain ${actual}.`);
   return { entry, chain, reader, nodeOf: own === undefined ? "the gateway" : "the client" };
 }
+
+/** Whether there is code at the address: a smart account, or one that has delegated to code. */
+export async function isContract({ reader }: ChainClients, address: `0x${string}`): Promise<boolean> {
+  return ((await reader.getCode({ address })) ?? "0x") !== "0x";
+}

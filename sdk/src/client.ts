@@ -9,8 +9,9 @@ import {
 } from "./activate.ts";
 import { type ConnectionOptions, connect } from "./connection.ts";
 import { readDirectory } from "./directory.ts";
-import { createKey, type KeyTerms, limitKey, listKeys, revokeKey, rollKey } from "./keys.ts";
+import { changeKey, createKey, type KeyTerms, limitKey, listKeys, revokeKey, rollKey } from "./keys.ts";
 import { type MintOptions, mint } from "./mint.ts";
+import type { AskedTransaction } from "./progress.ts";
 import { resume } from "./resume.ts";
 import type { SendOptions, SignedTransaction } from "./send.ts";
 import {
@@ -35,11 +36,12 @@ export function createClient(options: ConnectionOptions) {
     activate: (options: ActivateOptions) => activate(connection, options),
     activateFrom: (options: ActivateOptions & { chainId: number }) => activateFrom(connection, options),
     bridge: (options: BridgeOptions) => bridge(connection, options),
-    resume: (signed: SignedTransaction, options?: SendOptions) => resume(connection, signed, options),
+    resume: (kept: SignedTransaction | AskedTransaction, options?: SendOptions) => resume(connection, kept, options),
     createKey: (terms?: KeyTerms) => createKey(connection, terms),
     keys: {
       list: () => listKeys(connection),
       limit: (keyId: string, terms: Omit<KeyTerms, "name"> & { limit: string }) => limitKey(connection, keyId, terms),
+      change: (keyId: string, change: Parameters<typeof changeKey>[2]) => changeKey(connection, keyId, change),
       roll: (keyId: string) => rollKey(connection, keyId),
       revoke: (keyId: string) => revokeKey(connection, keyId),
     },

@@ -1,17 +1,36 @@
-import type { LocalAccount, Transport } from "viem";
+import type { Hash, LocalAccount, Transport } from "viem";
 
 export type ConnectionOptions = {
   /** The gateway's URL, the one that its signed messages name. */
   gateway: string;
-  /** Signs messages and transactions. Not needed to read with an API key. */
-  account?: LocalAccount | undefined;
+  /** Signs messages, and signs or sends transactions. Not needed to read with an API key. */
+  account?: Account | undefined;
   /** Reads with this key's credential instead of a session of the account. */
   apiKey?: string | undefined;
+  /** The token of a session that is open already, as `signIn` gives it. Without an account it is not opened again. */
+  session?: string | undefined;
   /** A node, and trusted addresses, for each chain; by chain id. Without them the gateway's word is taken. */
   chains?: Readonly<Record<number, ChainOptions>> | undefined;
   fetch?: typeof fetch | undefined;
   /** How often chains and gateway are asked while a step waits, in ms: 1,000. */
   pollMs?: number | undefined;
+};
+
+/** An account that signs transactions itself, or one whose wallet sends them. */
+export type Account = LocalAccount | WalletAccount;
+
+/** An account whose wallet sends its transactions, as browser wallets do. It may be a contract, such as a Safe. */
+export type WalletAccount = {
+  type: "wallet";
+  address: `0x${string}`;
+  /** Of a contract: what its ERC-1271 `isValidSignature` takes. */
+  signMessage(options: { message: string }): Promise<`0x${string}`>;
+  signTypedData: LocalAccount["signTypedData"];
+  /**
+   * Asks the wallet to sign and send, on that chain. A wallet with several owners may give the hash of something else
+   * than a transaction.
+   */
+  sendTransaction(call: { chainId: number; to: `0x${string}`; data: `0x${string}`; value: bigint }): Promise<Hash>;
 };
 
 export type ChainOptions = {
@@ -25,19 +44,22 @@ export type ChainOptions = {
 export type Connection = {
   /** Without a slash at its end. */
   gateway: string;
-  account: LocalAccount | null;
+  account: Account | null;
   apiKey: string | null;
+  session: string | null;
   chains: Readonly<Record<number, ChainOptions>>;
   fetch: typeof fetch;
   pollMs: number;
 };
 
 /** Makes no request yet. */
-export function connect({ gateway, account, apiKey, chains, fetch: own, pollMs }: ConnectionOptions): Connection {
+export function connect(options: ConnectionOptions): Connection {
+  const { gateway, account, apiKey, session, chains, fetch: own, pollMs } = options;
   return {
     gateway: new URL(gateway).href.replace(/\/+$/, ""),
     account: account ?? null,
     apiKey: apiKey ?? null,
+    session: session ?? null,
     chains: chains ?? {},
     fetch: own ?? ((input, init) => fetch(input, init)),
     pollMs: pollMs ?? 1_000,

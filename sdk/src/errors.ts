@@ -52,6 +52,9 @@ export class ContractError extends Error {
  * - `wrong_chain`: the node answers for another chain
  * - `chain_unavailable`: the node does not answer, or refuses
  * - `lost_transaction`: a transaction was sent and is no longer known
+ * - `insufficient_gas`: the account has too little of the chain's coin for the transaction
+ * - `wallet_rejected`: whoever owns the wallet did not agree
+ * - `wallet_failed`: the wallet did not do what it was asked, for another reason
  */
 export class ClientError extends Error {
   override name = "ClientError";
@@ -71,4 +74,29 @@ export type ClientErrorCode =
   | "no_node"
   | "wrong_chain"
   | "chain_unavailable"
-  | "lost_transaction";
+  | "lost_transaction"
+  | "insufficient_gas"
+  | "wallet_rejected"
+  | "wallet_failed";
+
+/** Waits for a wallet. Throws `ClientError` `wallet_rejected` or `wallet_failed`. */
+export async function fromWallet<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof ClientError) throw error;
+    if (hasCode(error, USER_REJECTED)) {
+      throw new ClientError("wallet_rejected", "You declined in your wallet. Nothing was sent.", error);
+    }
+    const { shortMessage, message } = error as { shortMessage?: string; message?: string };
+    throw new ClientError("wallet_failed", `The wallet refused: ${shortMessage ?? message ?? String(error)}`, error);
+  }
+}
+
+/** EIP-1193. */
+const USER_REJECTED = 4001;
+
+function hasCode(error: unknown, code: number): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  return (error as { code?: unknown }).code === code || hasCode((error as { cause?: unknown }).cause, code);
+}

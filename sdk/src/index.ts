@@ -1,11 +1,18 @@
 export * from "./activate.ts";
 export { type Client, createClient } from "./client.ts";
-export { type ChainOptions, type Connection, type ConnectionOptions, connect } from "./connection.ts";
+export {
+  type Account,
+  type ChainOptions,
+  type Connection,
+  type ConnectionOptions,
+  connect,
+  type WalletAccount,
+} from "./connection.ts";
 export { type Directory, type DirectoryChain, readDirectory } from "./directory.ts";
 export { ClientError, type ClientErrorCode, ContractError, RefusedError } from "./errors.ts";
 export * from "./keys.ts";
 export * from "./mint.ts";
-export type { OnProgress, Progress, Step } from "./progress.ts";
+export type { AskedTransaction, OnProgress, Progress, Step } from "./progress.ts";
 export { resume } from "./resume.ts";
 export type { SendOptions, SignedTransaction } from "./send.ts";
 export { signIn } from "./session.ts";

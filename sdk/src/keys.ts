@@ -4,6 +4,7 @@ import { generateSiweNonce } from "viem/siwe";
 import type * as z from "zod";
 import type { Connection } from "./connection.ts";
 import { readChain } from "./directory.ts";
+import { fromWallet } from "./errors.ts";
 import { request } from "./request.ts";
 import { requireAccount } from "./send.ts";
 import { requestAsOwner } from "./session.ts";
@@ -13,14 +14,46 @@ export type NewApiKey = z.infer<typeof newKeyAnswer>;
 /** All optional. `limit` in dollars, like 5.00; `limit_reset` `daily` or `monthly`; `expires_at` an RFC 3339 time. */
 export type KeyTerms = KeyTermTexts;
 
+/** What the wallet is asked to sign, and what signs and sends it. */
+export type PreparedKeyRequest<T> = { message: string; sign(): Promise<T> };
+
+/** The text for a request about a key, to be shown before it is signed. It is good for ten minutes. */
+export async function prepareKeyRequest<T = NewApiKey>(
+  connection: Connection,
+  asked: KeyRequest,
+): Promise<PreparedKeyRequest<T>> {
+  const { gateway: baseUrl } = connection;
+  const account = requireAccount(connection);
+  const { chain_id: chainId } = await readChain(connection);
+  const signer = { address: account.address, chainId, nonce: generateSiweNonce(), issuedAt: Date.now() };
+  const message = keyMessageText({ baseUrl, ...signer, request: asked });
+  return {
+    message,
+    async sign() {
+      const body = { message, signature: await fromWallet(account.signMessage({ message })) };
+      return request<T>(connection, `/api/v1/keys${PATHS[asked.type](asked)}`, { method: "POST", body });
+    },
+  };
+}
+
+const PATHS = {
+  create: () => "",
+  roll: (asked: KeyRequest) => `/${idOf(asked)}/roll`,
+  terms: (asked: KeyRequest) => `/${idOf(asked)}/limit`,
+} as const;
+
+function idOf(asked: KeyRequest): string {
+  return asked.type === "create" ? "" : encodeURIComponent(asked.keyId);
+}
+
 /** Signs for a new key with these terms. It is in the answer this once. The text is made here, not by the gateway. */
 export function createKey(connection: Connection, terms: KeyTerms = {}): Promise<NewApiKey> {
-  return sendRequest(connection, { type: "create", terms }, "");
+  return signedRequest(connection, { type: "create", terms });
 }
 
 /** Signs for another secret of a key. The old one is void at once. */
 export function rollKey(connection: Connection, keyId: string): Promise<NewApiKey> {
-  return sendRequest(connection, { type: "roll", keyId }, `/${encodeURIComponent(keyId)}/roll`);
+  return signedRequest(connection, { type: "roll", keyId });
 }
 
 /** Signs for new terms of a key: `limit` in dollars, or `none`. It can be raised and lowered. */
@@ -29,8 +62,7 @@ export async function limitKey(
   keyId: string,
   terms: Omit<KeyTerms, "name"> & { limit: string },
 ): Promise<ApiKey> {
-  const path = `/${encodeURIComponent(keyId)}/limit`;
-  return (await sendRequest<{ data: ApiKey }>(connection, { type: "terms", keyId, terms }, path)).data;
+  return (await signedRequest<{ data: ApiKey }>(connection, { type: "terms", keyId, terms })).data;
 }
 
 /** Those not revoked, the newest first. */
@@ -38,17 +70,21 @@ export async function listKeys(connection: Connection): Promise<ApiKey[]> {
   return (await requestAsOwner<z.infer<typeof keysAnswer>>(connection, "/api/v1/keys")).data;
 }
 
+/** Without a signature: another name, off and on again, or a lower limit in dollars. */
+export async function changeKey(
+  connection: Connection,
+  keyId: string,
+  change: { name?: string; disabled?: boolean; limit?: string },
+): Promise<ApiKey> {
+  const path = `/api/v1/keys/${encodeURIComponent(keyId)}`;
+  return (await requestAsOwner<{ data: ApiKey }>(connection, path, { method: "PATCH", body: change })).data;
+}
+
 /** At once and for good. */
 export async function revokeKey(connection: Connection, keyId: string): Promise<void> {
   await requestAsOwner(connection, `/api/v1/keys/${encodeURIComponent(keyId)}`, { method: "DELETE" });
 }
 
-async function sendRequest<T>(connection: Connection, asked: KeyRequest, path: string): Promise<T> {
-  const { gateway: baseUrl } = connection;
-  const account = requireAccount(connection);
-  const { chain_id: chainId } = await readChain(connection);
-  const signer = { address: account.address, chainId, nonce: generateSiweNonce(), issuedAt: Date.now() };
-  const message = keyMessageText({ baseUrl, ...signer, request: asked });
-  const body = { message, signature: await account.signMessage({ message }) };
-  return request(connection, `/api/v1/keys${path}`, { method: "POST", body });
+async function signedRequest<T = NewApiKey>(connection: Connection, asked: KeyRequest): Promise<T> {
+  return (await prepareKeyRequest<T>(connection, asked)).sign();
 }

@@ -1,9 +1,18 @@
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
-import { domainSeparator, encodeFunctionData, type Hash, type Hex, parseSignature, type TypedDataDomain } from "viem";
-import { type ChainClients, chainClients } from "./chain-clients.ts";
+import {
+  domainSeparator,
+  encodeFunctionData,
+  type Hash,
+  type Hex,
+  parseSignature,
+  type TypedDataDomain,
+  zeroAddress,
+} from "viem";
+import { type ChainClients, chainClients, isContract } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
 import { contractOn } from "./directory.ts";
+import { fromWallet } from "./errors.ts";
 import { requireAccount, type SendOptions, sendCall } from "./send.ts";
 
 export type MintOptions = SendOptions & {
@@ -13,7 +22,7 @@ export type MintOptions = SendOptions & {
   chainId?: number;
   /** Who gets the tokens; absent: the account. */
   to?: `0x${string}`;
-  /** `permit`: a signature and one transaction. `approve`: two. Absent: `permit` where the dollar has it. */
+  /** `permit`: a signature and one transaction. `approve`: two. Absent: `permit` where dollar and account have it. */
   pay?: "permit" | "approve";
 };
 
@@ -27,15 +36,17 @@ export async function mint(connection: Connection, options: MintOptions): Promis
   const scale = await clients.reader.readContract({ address: minter, abi: tokenMinterAbi, functionName: "SCALE" });
   const payment: Payment = { clients, minter, dollar, amountDollar: amountToken * scale };
   const chainId = clients.entry.chain_id;
-  const domain = pay === "approve" ? null : await permitDomain(payment);
-  const name = { abi: tokenMinterAbi, to: minter };
+  // The minter takes the signature of a private key, and no contract's.
+  const isApproved = pay === "approve" || (await isContract(clients, account.address));
+  const domain = isApproved ? null : await permitDomain(payment);
+  const name = { abi: tokenMinterAbi, to: minter, moves: { from: zeroAddress, to, amountToken } };
   if (domain !== null) {
     const permit = await signPermit(connection, payment, domain);
     const args = [amountToken, to, permit] as const;
     const data = encodeFunctionData({ abi: tokenMinterAbi, functionName: "mintWithPermit", args });
     return sendCall(connection, { chainId, step: "mint", call: { ...name, data } }, options);
   }
-  if (pay === "permit") throw new TypeError(`The dollar of chain ${chainId} takes no permit: leave out \`pay\`.`);
+  if (pay === "permit") throw new TypeError(`There is no permit here, on chain ${chainId}: leave out \`pay\`.`);
   await approve(connection, payment, options);
   const data = encodeFunctionData({ abi: tokenMinterAbi, functionName: "mint", args: [amountToken, to] });
   return sendCall(connection, { chainId, step: "mint", call: { ...name, data } }, options);
@@ -92,7 +103,9 @@ async function signPermit(connection: Connection, payment: Payment, domain: Type
   ]);
   const deadline = timestamp + PERMIT_S;
   const message = { owner: account.address, spender: minter, value: amountDollar, nonce, deadline };
-  const signature: Hex = await account.signTypedData({ domain, types: PERMIT, primaryType: "Permit", message });
+  const signature: Hex = await fromWallet(
+    account.signTypedData({ domain, types: PERMIT, primaryType: "Permit", message }),
+  );
   const { r, s, yParity } = parseSignature(signature);
   return { deadline, v: 27 + yParity, r, s };
 }

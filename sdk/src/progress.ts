@@ -1,10 +1,23 @@
 /** What a transaction does. */
 export type Step = "approve" | "mint" | "activate" | "activateFrom" | "bridge";
 
+/** What a wallet was asked to send, as JSON. */
+export type AskedTransaction = {
+  step: Step;
+  chainId: number;
+  /** The chain's latest block before the wallet was asked. */
+  fromBlock: number;
+  /** The tokens that it makes or burns; null: none. */
+  moves: { from: `0x${string}`; to: `0x${string}`; amountToken: string } | null;
+  /** As the wallet named it; absent: it did not yet. */
+  hash?: `0x${string}`;
+};
+
 /**
  * How far a step has come.
  *
  * - `signed`: the transaction is made. Keep it: `resume` goes on from here after any interruption
+ * - `asked`: a wallet that sends by itself is asked to. Keep this, and the hash that `sent` tells: `resume` takes both
  * - `sent`: a node has it
  * - `confirmed`: it is in a block
  * - `final`: its block cannot be undone
@@ -13,6 +26,7 @@ export type Step = "approve" | "mint" | "activate" | "activateFrom" | "bridge";
  */
 export type Progress =
   | { stage: "signed"; step: Step; chainId: number; hash: `0x${string}`; serialized: `0x${string}` }
+  | ({ stage: "asked" } & AskedTransaction)
   | { stage: "sent"; step: Step; chainId: number; hash: `0x${string}` }
   | { stage: "confirmed" | "final"; step: Step; chainId: number; hash: `0x${string}`; block: bigint }
   | {

@@ -4,17 +4,18 @@ import {
   createWalletClient,
   custom,
   decodeErrorResult,
+  formatEther,
   type Hash,
   type Hex,
   keccak256,
-  type LocalAccount,
   type TransactionReceipt,
 } from "viem";
-import { type ChainClients, chainClients } from "./chain-clients.ts";
-import type { Connection } from "./connection.ts";
+import { type ChainClients, chainClients, isContract } from "./chain-clients.ts";
+import type { Account, Connection } from "./connection.ts";
 import { ClientError, ContractError } from "./errors.ts";
 import { pause } from "./pause.ts";
 import type { OnProgress, Step } from "./progress.ts";
+import { sendByWallet, type TokenMove } from "./wallet-transaction.ts";
 
 /** A call of a contract that costs gas. */
 export type ContractCall = {
@@ -24,6 +25,8 @@ export type ContractCall = {
   value?: bigint;
   /** Decodes its errors, those of the contracts that it calls included. */
   abi: Abi;
+  /** The tokens that it makes or burns, by which it is found again if only a wallet knows whether it was sent. */
+  moves?: TokenMove;
 };
 
 export type SendOptions = { onProgress?: OnProgress | undefined; signal?: AbortSignal | undefined };
@@ -33,8 +36,9 @@ export type SignedTransaction = { step: Step; chainId: number; hash: Hash; seria
 
 /**
  * Simulates, signs and sends a transaction, and waits until it is in a block. Tells `signed` with the whole transaction
- * before it is sent: who keeps that can go on with `resume` after any interruption and never pays twice. Throws
- * `ContractError` with the contract's error, decoded.
+ * before it is sent: who keeps that can go on with `resume` after any interruption and never pays twice. A wallet that
+ * sends by itself is asked instead, and `asked` tells what to keep. Throws `ContractError` with the contract's error,
+ * decoded, `ClientError` `insufficient_gas`, `wallet_rejected`, `wallet_failed`.
  */
 export async function sendCall(
   connection: Connection,
@@ -45,6 +49,7 @@ export async function sendCall(
   const clients = await chainClients(connection, chainId);
   const { chain, reader } = clients;
   await simulate(clients, account, call);
+  if (account.type === "wallet") return sendByWallet(connection, { account, clients, step, call }, options);
   const writer = createWalletClient({ account, chain, transport: custom(reader) });
   const { to, data, value = 0n } = call;
   const prepared = await writer.prepareTransactionRequest({ to, data, value });
@@ -116,18 +121,34 @@ async function receiptOf(
   }
 }
 
-export function requireAccount({ account }: Connection): LocalAccount {
+export function requireAccount({ account }: Connection): Account {
   if (account !== null) return account;
   throw new ClientError("no_account", "This needs an account that signs. Give the client one.");
 }
 
-async function simulate({ reader, entry }: ChainClients, account: LocalAccount, call: ContractCall): Promise<void> {
+async function simulate(clients: ChainClients, account: Account, call: ContractCall): Promise<void> {
+  const { reader, entry } = clients;
   const { to, data, value = 0n, abi } = call;
+  const balance = await reader.getBalance({ address: account.address });
+  // Others may pay the gas of a smart account.
+  const isPayer = !(await isContract(clients, account.address));
+  if (balance < value || (isPayer && balance === 0n)) throw tooLittleGas(entry.chain_id, balance, value);
   try {
     await reader.call({ account: account.address, to, data, value });
   } catch (error) {
     throw decoded(error, abi, entry.chain_id);
   }
+  if (!isPayer) return;
+  const gas = await reader.estimateGas({ account: account.address, to, data, value });
+  const price = await reader.getGasPrice();
+  if (balance < value + gas * price) throw tooLittleGas(entry.chain_id, balance, value + gas * price);
+}
+
+function tooLittleGas(chainId: number, balance: bigint, needed: bigint): ClientError {
+  const message =
+    `The account has ${formatEther(balance)} of the coin that pays for transactions on chain ${chainId}, and this one ` +
+    `needs about ${formatEther(needed)}. Send it some. Nothing was sent.`;
+  return new ClientError("insufficient_gas", message);
 }
 
 function decoded(error: unknown, abi: Abi, chainId: number): ContractError {

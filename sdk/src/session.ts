@@ -2,7 +2,7 @@ import { formatSiweMessage } from "@inference/protocol/siwe";
 import { generateSiweNonce } from "viem/siwe";
 import type { Connection } from "./connection.ts";
 import { readChain } from "./directory.ts";
-import { ClientError, RefusedError } from "./errors.ts";
+import { ClientError, fromWallet, RefusedError } from "./errors.ts";
 import { type RequestOptions, request } from "./request.ts";
 
 const open = new WeakMap<Connection, Promise<string>>();
@@ -11,7 +11,7 @@ const open = new WeakMap<Connection, Promise<string>>();
 export function signIn(connection: Connection): Promise<string> {
   const known = open.get(connection);
   if (known !== undefined) return known;
-  const session = openSession(connection);
+  const session = connection.session === null ? openSession(connection) : Promise.resolve(connection.session);
   open.set(connection, session);
   session.catch(() => open.delete(connection));
   return session;
@@ -31,7 +31,7 @@ async function openSession(connection: Connection): Promise<string> {
     issuedAt: Date.now(),
     resources: [],
   });
-  const body = { message, signature: await account.signMessage({ message }) };
+  const body = { message, signature: await fromWallet(account.signMessage({ message })) };
   return (await request<{ token: string }>(connection, "/auth", { method: "POST", body })).token;
 }
 
@@ -47,8 +47,10 @@ export async function requestAsOwner<T>(
     const isOver =
       error instanceof RefusedError && (error.code === "session_expired" || error.code === "invalid_session");
     if (!isOver) throw error;
-    open.delete(connection);
-    return request(connection, path, { ...options, bearer: await signIn(connection) });
+    const session = openSession(connection);
+    open.set(connection, session);
+    session.catch(() => open.delete(connection));
+    return request(connection, path, { ...options, bearer: await session });
   }
 }
 

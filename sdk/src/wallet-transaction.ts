@@ -1,0 +1,117 @@
+import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
+import { type Hash, isAddressEqual, parseEventLogs, type TransactionReceipt } from "viem";
+import { type ChainClients, chainClients } from "./chain-clients.ts";
+import type { Connection, WalletAccount } from "./connection.ts";
+import { contractOn } from "./directory.ts";
+import { ClientError, ContractError, fromWallet } from "./errors.ts";
+import { pause } from "./pause.ts";
+import type { AskedTransaction, OnProgress, Step } from "./progress.ts";
+
+type Address = `0x${string}`;
+
+/** Tokens that a transaction makes (from the zero address) or burns (to it). */
+export type TokenMove = { from: Address; to: Address; amountToken: bigint };
+
+type WalletCall = { to: Address; data: `0x${string}`; value?: bigint; moves?: TokenMove };
+
+type Options = { onProgress?: OnProgress | undefined; signal?: AbortSignal | undefined };
+
+/** Asks the wallet to send, and waits until the transaction is in a block. Tells `asked` before. */
+export async function sendByWallet(
+  connection: Connection,
+  given: { account: WalletAccount; clients: ChainClients; step: Step; call: WalletCall },
+  options: Options,
+): Promise<{ hash: Hash; receipt: TransactionReceipt }> {
+  const { account, clients, step, call } = given;
+  const { to, data, value = 0n, moves } = call;
+  const chainId = clients.entry.chain_id;
+  const asked: AskedTransaction = {
+    step,
+    chainId,
+    fromBlock: Number(await clients.reader.getBlockNumber()),
+    moves: moves === undefined ? null : { ...moves, amountToken: String(moves.amountToken) },
+  };
+  options.onProgress?.({ stage: "asked", ...asked });
+  const hash = await fromWallet(account.sendTransaction({ chainId, to, data, value }));
+  return followAsked(connection, { ...asked, hash }, options);
+}
+
+/**
+ * Waits until what a wallet was asked to send is in a block. It is known by its hash, or by the tokens that it moves:
+ * a wallet may replace a transaction, and one with several owners names something else. Waits without end for what the
+ * chain does not show. Throws `ContractError` if it failed, `ClientError` `lost_transaction` if nothing tells it apart.
+ */
+export async function followAsked(
+  connection: Connection,
+  asked: AskedTransaction,
+  { onProgress, signal }: Options = {},
+): Promise<{ hash: Hash; receipt: TransactionReceipt }> {
+  const { step, chainId } = asked;
+  const clients = await chainClients(connection, chainId);
+  if (asked.hash === undefined && asked.moves === null) {
+    const message = "Nothing tells whether the wallet sent this transaction. Start the step again.";
+    throw new ClientError("lost_transaction", message);
+  }
+  let { hash } = asked;
+  if (hash !== undefined) onProgress?.({ stage: "sent", step, chainId, hash });
+  for (let polls = 0; ; polls += 1) {
+    const receipt = hash === undefined ? null : await receiptOf(clients, hash);
+    if (receipt !== null && hash !== undefined) {
+      requireMoved(connection, clients, asked, receipt);
+      onProgress?.({ stage: "confirmed", step, chainId, hash, block: receipt.blockNumber });
+      return { hash, receipt };
+    }
+    const found = polls % POLLS_BETWEEN_SEARCHES === 0 ? await findMove(connection, clients, asked) : null;
+    if (found === null) await pause(connection.pollMs, signal);
+    else if (found !== hash) onProgress?.({ stage: "sent", step, chainId, hash: found });
+    hash = found ?? hash;
+  }
+}
+
+const POLLS_BETWEEN_SEARCHES = 3;
+
+async function receiptOf({ reader }: ChainClients, hash: Hash): Promise<TransactionReceipt | null> {
+  return reader.getTransactionReceipt({ hash }).catch(() => null);
+}
+
+async function findMove(
+  connection: Connection,
+  { entry, reader }: ChainClients,
+  { moves, fromBlock }: AskedTransaction,
+): Promise<Hash | null> {
+  if (moves === null) return null;
+  const { from, to, amountToken } = moves;
+  // A node refuses a range that begins after its latest block.
+  if ((await reader.getBlockNumber()) <= BigInt(fromBlock)) return null;
+  const events = await reader.getContractEvents({
+    address: contractOn(connection, entry, "inferenceToken"),
+    abi: inferenceTokenAbi,
+    eventName: "Transfer",
+    args: { from, to },
+    fromBlock: BigInt(fromBlock) + 1n,
+    strict: true,
+  });
+  return events.find(({ args }) => args.value === BigInt(amountToken))?.transactionHash ?? null;
+}
+
+/** The transaction of a smart account can succeed while what it was to do failed. */
+function requireMoved(
+  connection: Connection,
+  { entry }: ChainClients,
+  { moves, chainId }: AskedTransaction,
+  { status, logs, transactionHash: hash }: TransactionReceipt,
+): void {
+  const token = contractOn(connection, entry, "inferenceToken");
+  const isMoved =
+    moves === null ||
+    parseEventLogs({ abi: inferenceTokenAbi, eventName: "Transfer", logs }).some(
+      ({ address, args }) =>
+        isAddressEqual(address, token) &&
+        isAddressEqual(args.from, moves.from) &&
+        isAddressEqual(args.to, moves.to) &&
+        args.value === BigInt(moves.amountToken),
+    );
+  if (status === "success" && isMoved) return;
+  const why = status === "success" ? "moved no tokens" : "reverted";
+  throw new ContractError(`The transaction ${hash} on chain ${chainId} ${why}. Only its gas was paid.`, { hash });
+}
