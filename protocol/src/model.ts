@@ -65,7 +65,7 @@ export type ModelFeatures = {
 
 /** The models and prices at one time. A hold and its settlement use the same snapshot. */
 export type PriceSnapshot = {
-  /** A digest of the content: the same prices have the same id. */
+  /** A digest of the prices: the same prices have the same id. */
   id: string;
   atMs: number;
   models: ReadonlyMap<string, Model>;

@@ -14,6 +14,13 @@ export type RequestOptions = {
 
 /** The JSON of an answer. Throws `RefusedError` for the gateway's errors, `ClientError` `unreachable` for all others. */
 export async function request<T>(connection: Connection, path: string, options: RequestOptions = {}): Promise<T> {
+  const value = parse(await requestText(connection, path, options));
+  if (value === undefined) throw new ClientError("unreachable", `${connection.gateway + path} did not answer JSON.`);
+  return value as T;
+}
+
+/** The text of an answer. Throws as `request` does. */
+export async function requestText(connection: Connection, path: string, options: RequestOptions = {}): Promise<string> {
   const { method = "GET", query = {}, body, bearer, signal } = options;
   const url = new URL(connection.gateway + path);
   for (const [name, value] of Object.entries(query)) {
@@ -26,9 +33,9 @@ export async function request<T>(connection: Connection, path: string, options: 
   if (body !== undefined) init.body = JSON.stringify(body);
   if (signal !== undefined) init.signal = signal;
   const { response, text } = await answerOf(connection, url, init);
+  if (response.ok) return text;
   const value = parse(text);
-  if (response.ok && value !== undefined) return value as T;
-  if (!response.ok && isErrorBody(value)) throw new RefusedError(value, response);
+  if (isErrorBody(value)) throw new RefusedError(value, response);
   const message = `${url.origin}${url.pathname} answered ${response.status}, and not as a gateway does.`;
   throw new ClientError("unreachable", message);
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Model } from "@inference/protocol/model";
 import { cents } from "../../test/metering/prices.ts";
-import { type Catalogue, CatalogueError, parseCatalogue } from "./catalogue.ts";
+import { type Catalogue, parseCatalogue } from "./catalogue.ts";
+import { CatalogueError } from "./catalogue-error.ts";
 
 const NANO = 1_000_000_000n;
 const AT = Date.UTC(2026, 10, 21);
@@ -186,7 +187,7 @@ test("the same prices have the same id, in whatever order they are listed; anoth
   assert.equal(read(a, b).snapshot.id, read(turned, a).snapshot.id);
   assert.notEqual(read(a, b).snapshot.id, read(a).snapshot.id);
   assert.notEqual(read(a).snapshot.id, read(row("a", "text", { ...text, input: { usd: 1.55 } })).snapshot.id);
-  assert.match(read(a).snapshot.id, /^[0-9a-f]{16}$/);
+  assert.match(read(a).snapshot.id, /^[0-9a-f]{32}$/);
 });
 
 test("an alias of what is not served, or with the name of a model, is reported", () => {

@@ -1,19 +1,20 @@
 import type { Model, PriceSnapshot } from "@inference/protocol/model";
 import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../json-object.ts";
+import { CatalogueError } from "./catalogue-error.ts";
 import { LeftOut, type ReadItem } from "./item.ts";
 import { readModelSpec } from "./model-spec.ts";
 import { readPerToken } from "./per-token.ts";
+import { priceText, snapshotId } from "./price-text.ts";
 import { readPricesFile } from "./prices-file.ts";
-import { snapshotId } from "./snapshot-id.ts";
 
 /** How a catalogue lists its prices. Each shape has its own file. */
 export type CatalogueShape = "model-spec" | "per-token" | "prices-file";
 
 export type Catalogue = {
   snapshot: PriceSnapshot;
-  /** The shape that it was read with, given or detected. */
-  shape: CatalogueShape;
+  /** The text of its prices, whose digest is the snapshot's id. */
+  prices: string;
   /** Models of the catalogue that are not served, for the operator's log. */
   leftOut: { id: string; reason: string }[];
 };
@@ -37,7 +38,8 @@ export function parseCatalogue(
     if (models.has(alias)) leftOut.push({ id: alias, reason: `an alias of this name stands for ${id}` });
     if (!models.has(id)) leftOut.push({ id: alias, reason: `an alias of ${id}, which is not served` });
   }
-  return { snapshot: { id: snapshotId(models.values()), atMs, models }, shape: actual, leftOut };
+  const prices = priceText(models.values());
+  return { snapshot: { id: snapshotId(prices), atMs, models }, prices, leftOut };
 }
 
 type Reading = { models: Map<string, Model>; leftOut: Catalogue["leftOut"] };
@@ -105,8 +107,4 @@ function detectShape(body: JsonObject): CatalogueShape {
   if (items.some((item) => isJsonObject(item) && isJsonObject(item.model_spec))) return "model-spec";
   if (items.some((item) => isJsonObject(item) && isJsonObject(item.pricing))) return "per-token";
   throw new CatalogueError("the catalogue lists no prices; a price file can give them (PRICES_FILE)");
-}
-
-export class CatalogueError extends Error {
-  override name = "CatalogueError";
 }

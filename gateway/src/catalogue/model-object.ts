@@ -1,11 +1,9 @@
-import type { AttoUsd, Model, ModelFeatures, Price, TokenRates } from "@inference/protocol/model";
-import { formatDecimal } from "@inference/protocol/money";
+import type { Model, ModelFeatures } from "@inference/protocol/model";
+import { pricingOf } from "./pricing-object.ts";
 
 /**
  * A model as GET /models lists it: OpenAI's four fields, those that Anthropic's client has besides (`display_name`,
- * `created_at`, `max_input_tokens`, `max_tokens`), and prices as exact decimal strings in dollars per unit.
- * `prompt` and `completion` are per token, and "0" where something else is charged: `character`, or `image`,
- * which is one price or a table by resolution.
+ * `created_at`, `max_input_tokens`, `max_tokens`), and its prices.
  */
 export function toModelObject(model: Model): Record<string, unknown> {
   const { price, features } = model;
@@ -22,7 +20,7 @@ export function toModelObject(model: Model): Record<string, unknown> {
     max_input_tokens: model.contextTokens,
     max_tokens: model.maxOutputTokens,
     ...(price.kind === "text" ? { supported_parameters: supportedParameters(features) } : {}),
-    pricing: pricing(price),
+    pricing: pricingOf(price),
     top_provider: { context_length: model.contextTokens, max_completion_tokens: model.maxOutputTokens },
     features: Object.fromEntries(
       Object.entries(features)
@@ -56,52 +54,6 @@ export function describeModel(
   const model = models.get(served ?? id);
   if (model === undefined) return undefined;
   return served === undefined ? toModelObject(model) : { ...toModelObject(model), id, alias_of: served };
-}
-
-function pricing(price: Price): Record<string, unknown> {
-  switch (price.kind) {
-    case "text":
-      return {
-        ...rates(price.rates),
-        ...(price.extended === undefined
-          ? {}
-          : { extended: { above_prompt_tokens: price.extended.thresholdTokens, ...rates(price.extended.rates) } }),
-      };
-    case "embedding":
-      return { prompt: usd(price.input), completion: "0" };
-    case "speech":
-      return { prompt: "0", completion: "0", character: usd(price.character) };
-    case "image": {
-      const flat = price.byResolution["*"];
-      return {
-        prompt: "0",
-        completion: "0",
-        image: flat === undefined ? table(price.byResolution) : usd(flat),
-        ...(price.byQuality === undefined ? {} : { image_by_quality: mapValues(price.byQuality, table) }),
-      };
-    }
-  }
-}
-
-function rates({ input, output, cacheRead, cacheWrite }: TokenRates): Record<string, string> {
-  return {
-    prompt: usd(input),
-    completion: usd(output),
-    ...(cacheRead === undefined ? {} : { input_cache_read: usd(cacheRead) }),
-    ...(cacheWrite === undefined ? {} : { input_cache_write: usd(cacheWrite) }),
-  };
-}
-
-function table(prices: Record<string, AttoUsd>): Record<string, string> {
-  return mapValues(prices, usd);
-}
-
-function usd(atto: AttoUsd): string {
-  return formatDecimal(atto, 18);
-}
-
-function mapValues<V, W>(record: Record<string, V>, map: (value: V) => W): Record<string, W> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }
 
 function snakeCase(key: string): string {

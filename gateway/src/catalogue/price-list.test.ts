@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import type { PriceSnapshot } from "@inference/protocol/model";
 import { openFixture } from "../../test/identity-fixture.ts";
 import { limits, type UpstreamConfig } from "../config.ts";
-import { CatalogueError } from "./catalogue.ts";
+import { CatalogueError } from "./catalogue-error.ts";
 import { makePriceList } from "./price-list.ts";
 
 function open(upstream: Partial<UpstreamConfig> = {}, { gateway, time, keyValue } = openFixture()) {
@@ -25,7 +26,9 @@ function open(upstream: Partial<UpstreamConfig> = {}, { gateway, time, keyValue 
     answer();
     return refreshed;
   }
-  return { prices, time, keyValue, environment: gateway.environment, answer, refresh, reads: () => reads };
+  const { environment } = gateway;
+  const { receiptMs } = config.operator;
+  return { prices, time, keyValue, environment, receiptMs, answer, refresh, reads: () => reads };
 }
 
 const catalogue = JSON.stringify({
@@ -72,47 +75,27 @@ test("without prices, or with old ones alone, nobody is charged, and everybody i
   assert.throws(() => prices.current(), { message: said });
 });
 
-const pricesFile = JSON.stringify({
-  models: [{ id: "m", type: "text", usd_per_million_tokens: { input: "1", output: "2" } }],
-});
-const shapes: Record<string, Partial<UpstreamConfig>> = {
-  "a catalogue found out to be of that shape": {},
-  "a catalogue said to be of that shape": { catalogueShape: "per-token" },
-  "a catalogue said to be of another shape": { catalogueShape: "model-spec" },
-  "a price file": { pricesFile },
-};
-for (const [before, written] of Object.entries(shapes)) {
-  if (written.catalogueShape === "model-spec") continue;
-  for (const [today, upstream] of Object.entries(shapes)) {
-    test(`prices of ${before} are read again by a gateway that has ${today}`, async () => {
-      const fixture = openFixture();
-      const { id, models } = await open(written, fixture).refresh();
-      const { prices } = open(upstream, fixture);
-      const read = await prices.byId(id);
-      assert.deepEqual(read?.models, models);
-      assert.equal(models.size, 1);
-    });
-  }
-}
-
-test("what is written down is the provider's text itself, which every version reads", async () => {
-  const { keyValue, refresh } = open();
-  const { id } = await refresh();
-  assert.equal(keyValue.get(`prices:${id}`)?.value, catalogue);
+test("the stored prices have the snapshot's digest, and another gateway with other settings reads them", async () => {
+  const fixture = openFixture();
+  const { id } = await open({}, fixture).refresh();
+  const { prices } = open({ catalogueShape: "model-spec" }, fixture);
+  const text = (await prices.textOf(id)) ?? "";
+  assert.ok(createHash("sha256").update(text).digest("hex").startsWith(id));
+  assert.deepEqual(
+    [...((await prices.byId(id)) ?? [])],
+    [["m", { kind: "text", rates: { input: 10n ** 12n, output: 2n * 10n ** 12n } }]],
+  );
+  assert.equal(await prices.byId("never"), undefined);
 });
 
-test("prices that were written down without their shape are read in today's, or not at all", async () => {
+test("stored prices that cannot be read are an error, and not other prices", async () => {
   const { prices, keyValue } = open();
-  keyValue.set("prices:before", { value: catalogue, expiresAt: undefined });
-  assert.equal((await prices.byId("before"))?.models.size, 1);
-  const other = open({ catalogueShape: "prices-file" });
-  other.keyValue.set("prices:before", { value: catalogue, expiresAt: undefined });
-  await assert.rejects(other.prices.byId("before"), CatalogueError);
-  assert.equal(await other.prices.byId("never"), undefined);
+  keyValue.set("price-list:before", { value: catalogue, expiresAt: undefined });
+  await assert.rejects(prices.byId("before"), CatalogueError);
 });
 
-test("prices in force are kept for as long as they are, and a week longer", async () => {
-  const { time, keyValue, environment, refresh, prices } = open();
+test("prices are kept a week longer than the receipts that name them", async () => {
+  const { time, keyValue, environment, refresh, prices, receiptMs } = open();
   const day = 24 * 3_600_000;
   const { put } = environment.keyValue;
   let puts = 0;
@@ -123,13 +106,11 @@ test("prices in force are kept for as long as they are, and a week longer", asyn
   const { id } = await refresh();
   for (let until = time.now + 30 * day; time.now < until; time.now += limits.catalogueRefreshMs) {
     await refresh();
-    const expiresAt = keyValue.get(`prices:${id}`)?.expiresAt ?? 0;
-    assert.ok(
-      expiresAt > time.now + 6 * day - limits.catalogueRefreshMs,
-      `gone at ${expiresAt}, and it is ${time.now}`,
-    );
+    const expiresAt = keyValue.get(`price-list:${id}`)?.expiresAt ?? 0;
+    const least = time.now + receiptMs + 6 * day - limits.catalogueRefreshMs;
+    assert.ok(expiresAt > least, `gone at ${expiresAt}, and it is ${time.now}`);
   }
-  assert.equal(puts, 2 * 30, "the text and its shape, once a day");
+  assert.equal(puts, 30, "once a day");
   // While the store takes nothing, what is kept is in force all the same.
   environment.keyValue.put = async () => {
     throw new Error("no");

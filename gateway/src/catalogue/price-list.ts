@@ -1,22 +1,26 @@
 import { fail } from "@inference/protocol/errors";
-import type { PriceSnapshot } from "@inference/protocol/model";
+import type { Price, PriceSnapshot } from "@inference/protocol/model";
 import { within } from "@inference/protocol/timers";
 import { type GatewayConfig, limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
-import { type CatalogueShape, parseCatalogue } from "./catalogue.ts";
+import { parseCatalogue } from "./catalogue.ts";
+import { priceText, readPriceText } from "./price-text.ts";
 
 /**
- * The prices in force: a snapshot that is read again every five minutes and not used after fifteen. Each new snapshot
- * is stored, so that a hold of an earlier process can be settled at the prices that it was made at.
+ * The prices in force: a snapshot that is read again every five minutes and not used after fifteen. The prices of each
+ * are stored: a hold of an earlier process is settled at the prices that it was made at, and anybody can compare a
+ * receipt with them for as long as receipts are kept.
  */
 export type PriceList = {
   /** Throws `upstream_unavailable` if there are no prices, or only old ones. */
   current(): PriceSnapshot;
   /**
-   * The snapshot with this id, current or earlier; undefined if it is not stored. Throws `CatalogueError` if it cannot
-   * be parsed any more, and what the key-value store throws.
+   * The prices by model of the snapshot with this id, current or earlier; undefined if they are not stored. Throws
+   * `CatalogueError` if they cannot be read, and what the key-value store throws.
    */
-  byId(id: string): Promise<PriceSnapshot | undefined>;
+  byId(id: string): Promise<ReadonlyMap<string, Price> | undefined>;
+  /** The same as text, whose SHA-256 begins with the id. */
+  textOf(id: string): Promise<string | undefined>;
   /**
    * Reads the catalogue again, or joins the read in progress, so that no read overwrites a later one. Throws if it
    * fails; the earlier prices stay.
@@ -30,38 +34,40 @@ export type PriceList = {
 type CatalogueSource = { read(path: string, signal: AbortSignal): Promise<string | null> };
 
 const READ_MS = 20_000;
-const KEEP_MS = 7 * 24 * 3_600_000;
-const KEEP_AGAIN_MS = 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+/** Prices are stored again this often while they are in force. */
+const KEEP_AGAIN_MS = DAY_MS;
+/** How much longer than receipts they are kept: requests end after they begin. */
+const KEEP_LONGER_MS = 7 * DAY_MS;
 
 export function makePriceList(
-  config: Pick<GatewayConfig, "upstream">,
+  config: Pick<GatewayConfig, "upstream" | "operator">,
   environment: Pick<Environment, "clock" | "keyValue" | "log" | "timers">,
   provider: CatalogueSource,
 ): PriceList {
   const { clock, keyValue, log, timers } = environment;
   const { pricesFile, aliases } = config.upstream;
-  const shapeToday = pricesFile === null ? config.upstream.catalogueShape : "prices-file";
+  const shape = pricesFile === null ? config.upstream.catalogueShape : "prices-file";
+  const keepMs = config.operator.receiptMs + KEEP_LONGER_MS;
   let latest: PriceSnapshot | undefined;
   let keptAtMs = Number.NEGATIVE_INFINITY;
   let underWay: Promise<PriceSnapshot> | undefined;
   let triedAtMs = Number.NEGATIVE_INFINITY;
-  /** An earlier snapshot: many holds of one process have the same one. */
-  let earlier: PriceSnapshot | undefined;
+  /** The prices that were read last: many holds of one process have the same. */
+  let earlier: { id: string; prices: ReadonlyMap<string, Price> } | undefined;
 
   async function readAgain(): Promise<PriceSnapshot> {
     const atMs = clock.now();
     triedAtMs = atMs;
     const text = await read();
-    const { snapshot, shape, leftOut } = parseCatalogue(text, shapeToday, atMs, aliases);
+    const { snapshot, prices, leftOut } = parseCatalogue(text, shape, atMs, aliases);
     const { id } = snapshot;
     const isNew = id !== latest?.id;
     if (isNew) told(snapshot, leftOut.length);
     // It is stored already, so it is in force even if its time in the store cannot be extended.
     else latest = snapshot;
     if (isNew || atMs - keptAtMs >= KEEP_AGAIN_MS) {
-      // The shape too: a later process may have other settings. An earlier version stored the text only.
-      await keyValue.put(`prices-shape:${id}`, shape, { expiresAt: atMs + KEEP_MS });
-      await keyValue.put(`prices:${id}`, text, { expiresAt: atMs + KEEP_MS });
+      await keyValue.put(keyOf(id), prices, { expiresAt: atMs + keepMs });
       keptAtMs = atMs;
     }
     latest = snapshot;
@@ -90,6 +96,11 @@ export function makePriceList(
     return text;
   }
 
+  async function textOf(id: string): Promise<string | undefined> {
+    if (latest?.id === id) return priceText(latest.models.values());
+    return (await keyValue.get(keyOf(id))) ?? undefined;
+  }
+
   return {
     current() {
       if (latest === undefined || clock.now() - latest.atMs > limits.catalogueMaxAgeMs) {
@@ -99,17 +110,21 @@ export function makePriceList(
       return latest;
     },
     async byId(id) {
-      if (latest?.id === id) return latest;
-      if (earlier?.id === id) return earlier;
-      const [text, shape] = await Promise.all([keyValue.get(`prices:${id}`), keyValue.get(`prices-shape:${id}`)]);
-      if (text === null) return undefined;
-      earlier = parseCatalogue(text, (shape ?? shapeToday) as CatalogueShape, 0).snapshot;
-      return earlier;
+      if (earlier?.id === id) return earlier.prices;
+      const text = await textOf(id);
+      if (text === undefined) return undefined;
+      earlier = { id, prices: readPriceText(text) };
+      return earlier.prices;
     },
+    textOf,
     refresh,
     async modelGone() {
       if (Math.abs(clock.now() - triedAtMs) < limits.goneModelRefreshMs) return;
       await refresh().catch((error: unknown) => log("warn", "prices_failed", { error: String(error) }));
     },
   };
+}
+
+function keyOf(id: string): string {
+  return `price-list:${id}`;
 }

@@ -5,7 +5,7 @@ import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
 import type { HoldRow, ReceiptRow } from "@inference/ledger/tables";
 import { createKey, credit } from "@inference/ledger/testing/example";
-import type { Model, PriceSnapshot } from "@inference/protocol/model";
+import type { Model } from "@inference/protocol/model";
 import { type Fixture, NOW, openFixture } from "../../test/identity-fixture.ts";
 import { makePriceList } from "../catalogue/price-list.ts";
 import { limits } from "../config.ts";
@@ -23,7 +23,7 @@ const model: Model = {
   maxOutputTokens: null,
   features: {},
 } as Model;
-const snapshot = { id: "s", atMs: NOW, models: new Map([[model.id, model]]) } as unknown as PriceSnapshot;
+const pricesOfHolds = new Map([[model.id, model.price]]);
 /** Of a stream whose prompt costs 5 at most, so that what is delivered by a checkpoint is more. */
 const detail: HoldDetail = { route: "chat", model: "m", snapshot: "s", stream: true, mayBillNanoUsd: 5 };
 
@@ -35,7 +35,7 @@ async function open(): Promise<Swept> {
   fixture.gateway.environment.log = (level, event, fields) => {
     if (level === "alert") alerts.push({ event, ...fields });
   };
-  fixture.gateway.prices.byId = async (id) => (id === "s" ? snapshot : undefined);
+  fixture.gateway.prices.byId = async (id) => (id === "s" ? pricesOfHolds : undefined);
   await fixture.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000 * USD }));
   return { ...fixture, alerts, records: [] };
 }
@@ -251,19 +251,17 @@ async function openPriced(): Promise<Swept> {
   return swept;
 }
 
-const perToken = JSON.stringify({
-  data: [{ id: "m", pricing: { prompt: "0.000001", completion: "0.000001" } }],
+const prices = JSON.stringify({
+  data: [{ id: "m", type: "text", pricing: { prompt: "0.000001", completion: "0.000001" } }],
 });
 
-/** @param shape Null: an earlier version kept none. */
-function keepPrices({ keyValue }: Awaited<ReturnType<typeof openPriced>>, shape: string | null): void {
-  keyValue.set("prices:s", { value: perToken, expiresAt: undefined });
-  if (shape !== null) keyValue.set("prices-shape:s", { value: shape, expiresAt: undefined });
+function keepPrices({ keyValue }: Awaited<ReturnType<typeof openPriced>>, value: string): void {
+  keyValue.set("price-list:s", { value, expiresAt: undefined });
 }
 
-test("a record is priced as its hold was made, though the prices of today come in another shape", async () => {
+test("a record is priced as its hold was made", async () => {
   const swept = await openPriced();
-  keepPrices(swept, "per-token");
+  keepPrices(swept, prices);
   const row = await hold(swept, "cut");
   swept.time.now += limits.leaseMs + 1;
   await sweep(swept.gateway);
@@ -271,15 +269,16 @@ test("a record is priced as its hold was made, though the prices of today come i
   assert.deepEqual(swept.alerts, []);
 });
 
-for (const [what, shape] of Object.entries({
+for (const [what, kept] of Object.entries({
   "are not kept any more": undefined,
-  "cannot be read any more": null,
-  "are of another kind than is said": "prices-file",
-  "do not have the model any more": "model-spec",
+  "cannot be read": prices.slice(1),
+  "are of an unknown kind": prices.replace("text", "video"),
+  "are none": prices.replace('"0.000001"', '"a little"'),
+  "do not have the model": prices.replace('"m"', '"n"'),
 })) {
   test(`where the prices of a hold ${what}, its checkpoint decides, and the operator is told once`, async () => {
     const swept = await openPriced();
-    if (shape !== undefined) keepPrices(swept, shape);
+    if (kept !== undefined) keepPrices(swept, kept);
     const proven = await hold(swept, "cut");
     const unproven = await hold(swept, "nothing", 0);
     swept.time.now += limits.leaseMs + 1;
@@ -307,7 +306,7 @@ test("a store that does not answer is asked again, and a record counts once its 
   time.now += limits.orphanGraceMs + 1;
   for (let times = 0; times < 5; times++, time.now += 60_000) await sweep(gateway);
   assert.equal(row()?.state, "orphaned");
-  keepPrices(swept, "per-token");
+  keepPrices(swept, prices);
   gateway.environment.keyValue.get = get;
   await sweep(gateway);
   assert.deepEqual([row()?.state, row()?.chargeNanoUsd], ["settled", 3 * 1_000]);

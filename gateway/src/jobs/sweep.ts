@@ -4,7 +4,7 @@ import { send } from "@inference/ledger/saga";
 import type { HoldRow } from "@inference/ledger/tables";
 import type { AttoUsd, EmbeddingPrice, TextPrice } from "@inference/protocol/model";
 import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
-import { CatalogueError } from "../catalogue/catalogue.ts";
+import { CatalogueError } from "../catalogue/catalogue-error.ts";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
 import {
@@ -168,7 +168,7 @@ async function recordPrice(
   const { clock, log } = gateway.environment;
   let why = "they are not kept any more";
   try {
-    const price = (await gateway.prices.byId(snapshot))?.models.get(model)?.price;
+    const price = (await gateway.prices.byId(snapshot))?.get(model);
     if (price !== undefined) return price.kind === "text" || price.kind === "embedding" ? price : null;
   } catch (error) {
     why = String(error);

@@ -173,6 +173,7 @@ describe("GET /api/v1/generation", () => {
       native_tokens_completion: 30,
       native_tokens_reasoning: 5,
       native_tokens_cached: 7,
+      native_tokens_cache_write: 0,
       served_by: "protocol",
       offer: null,
       rebate: 0,

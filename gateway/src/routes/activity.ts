@@ -199,6 +199,7 @@ const receiptColumns: readonly string[] = [
   "tokens_completion",
   "native_tokens_reasoning",
   "native_tokens_cached",
+  "native_tokens_cache_write",
   "price_snapshot",
 ];
 

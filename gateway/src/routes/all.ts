@@ -32,6 +32,7 @@ import { getModelCompatibility } from "./models-compatibility-mapping.ts";
 import { getModel } from "./models-id.ts";
 import { getModelTraits } from "./models-traits.ts";
 import { getOpenApi } from "./openapi.ts";
+import { getPrices } from "./prices-snapshot.ts";
 import { listReconciliations } from "./reconciliations.ts";
 import { getReconciliation } from "./reconciliations-day.ts";
 import { createResponse } from "./responses.ts";
@@ -73,6 +74,7 @@ export const endpoints: readonly Endpoint[] = [
   deleteOffer,
   listBatches,
   getBatch,
+  getPrices,
   listReconciliations,
   getReconciliation,
   getStatus,

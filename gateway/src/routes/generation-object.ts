@@ -31,6 +31,7 @@ export function toGenerationObject(receipt: ReceiptRow) {
     native_tokens_completion: usage?.completionTokens ?? null,
     native_tokens_reasoning: usage?.reasoningTokens ?? null,
     native_tokens_cached: usage?.cacheReadTokens ?? null,
+    native_tokens_cache_write: usage?.cacheWriteTokens ?? null,
     // An older version did not say so of a key's request.
     served_by: detail.servedBy ?? (receipt.keyId === null ? null : "protocol"),
     offer,

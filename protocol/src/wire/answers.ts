@@ -132,12 +132,23 @@ const generation = z.strictObject({
   native_tokens_completion: count.nullable(),
   native_tokens_reasoning: count.nullable(),
   native_tokens_cached: count.nullable(),
+  native_tokens_cache_write: count.nullable(),
   served_by: z
     .union([z.literal("protocol"), address])
     .nullable()
     .describe("`protocol`, or the agent whose allowance paid. Null: an identity spent its own capacity."),
   offer: hash.nullable().describe("The hash of the agent's offer."),
   ...amounts("rebate"),
+});
+
+export const pricesAnswer = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      id: z.string(),
+      type: z.enum(["text", "embedding", "image", "speech"]),
+      pricing: jsonObject.describe("As in GET /api/v1/models."),
+    }),
+  ),
 });
 
 export const generationAnswer = z.strictObject({

@@ -1,7 +1,7 @@
 import type { RequestId } from "@inference/protocol/id";
 import { formatUsd, NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import { leafOf, type SettledUse, verifyUse } from "@inference/protocol/use-leaf";
-import type { Hex } from "viem";
+import { type Hex, sha256, toBytes } from "viem";
 import type { Batch, ListedReceipt } from "../spending.ts";
 import type { Evidence } from "./evidence.ts";
 import { type Found, failed, passed, skipped } from "./found.ts";
@@ -19,26 +19,48 @@ export function checkContract({ contract }: Evidence): Found {
   return passed(`${address} on chain ${chainId}, as you named it`);
 }
 
+/** A receipt names the digest of its prices: nobody can change them later. */
+export function checkPrices({ said: { prices } }: Evidence): Found {
+  const published = Object.entries(prices);
+  const kept = published.flatMap(([id, text]) => (text === null ? [] : [{ id, text }]));
+  const changed = kept.find(({ id, text }) => !sha256(toBytes(text)).startsWith(`0x${id}`));
+  if (changed !== undefined) return failed(`the published prices are not those of the snapshot ${changed.id}`);
+  if (kept.length < published.length) {
+    const gone = published.length - kept.length;
+    return skipped(`${gone} of ${published.length} snapshots that receipts name are not published`);
+  }
+  return passed(`${kept.length} snapshots`, ["the gateway, that receipts name the prices of their time"]);
+}
+
 export function checkUsage({ said: { receipts, prices } }: Evidence): Found {
-  const trusts = ["the gateway, for its prices", "the provider, for its count of tokens"];
+  const trusts = ["the provider, for its count of tokens"];
+  const pricingOf = openPrices(prices);
+  const charged = receipts.filter(({ charge_nano_usd: charge }) => charge > 0).length;
   let checked = 0;
   for (const receipt of receipts) {
-    if (receipt.basis !== "usage" || receipt.price_snapshot !== prices.snapshot) continue;
-    const pricing = prices.models[receipt.model ?? ""];
+    if (receipt.basis !== "usage") continue;
+    const pricing = pricingOf(receipt);
     const cost = pricing === undefined ? undefined : costOf(receipt, pricing);
     if (cost === undefined) continue;
-    const { leastNanoUsd, mostNanoUsd } = cost;
     const { charge_nano_usd: charge } = receipt;
-    // More than the hold is never charged.
-    const isRight = charge >= Math.min(leastNanoUsd, receipt.held_nano_usd) && charge <= mostNanoUsd;
-    if (!isRight) return failed(`${receipt.id} cost $${formatUsd(charge)}, and its usage $${formatUsd(mostNanoUsd)}`);
+    const isRight = charge === Math.min(cost, receipt.held_nano_usd);
+    if (!isRight) return failed(`${receipt.id} cost $${formatUsd(charge)}, and its usage $${formatUsd(cost)}`);
     checked += 1;
   }
-  const charged = receipts.filter(({ charge_nano_usd: charge }) => charge > 0).length;
-  if (checked === 0 && charged > 0) {
-    return skipped(`none of ${charged} charges is at the prices that the gateway publishes now`, trusts);
-  }
-  return passed(`${checked} of ${charged} charges; the others have earlier prices or no count of tokens`, trusts);
+  if (checked === 0 && charged > 0) return skipped(`none of ${charged} charges has a usage with known prices`, trusts);
+  return passed(`${checked} of ${charged} charges; the others have no count of tokens, or no known prices`, trusts);
+}
+
+/** Finds the published price of a receipt's model. Throws if a text is no list of prices. */
+function openPrices(prices: Evidence["said"]["prices"]) {
+  type Listed = { data: { id: string; pricing: Record<string, unknown> }[] };
+  const read = new Map(
+    Object.entries(prices).map(([id, text]) => {
+      const { data } = JSON.parse(text ?? '{"data":[]}') as Listed;
+      return [id, new Map(data.map(({ id, pricing }) => [id, pricing]))];
+    }),
+  );
+  return ({ price_snapshot: id, model }: ListedReceipt) => read.get(id ?? "")?.get(model ?? "");
 }
 
 export function checkReceipts({ said: { receipts, credits } }: Evidence): Found {

@@ -1,10 +1,10 @@
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Hex } from "viem";
-import { readStatus } from "../activate.ts";
 import { chainClients } from "../chain-clients.ts";
 import type { Connection } from "../connection.ts";
 import { contractOn, isPinned } from "../directory.ts";
-import { request } from "../request.ts";
+import { RefusedError } from "../errors.ts";
+import { requestText } from "../request.ts";
 import { requireAccount } from "../send.ts";
 import {
   type Batch,
@@ -42,7 +42,7 @@ export async function collectEvidence(given: Connection): Promise<Evidence> {
       credits,
       receipts: listed,
       batches: await collectBatches(connection, chain),
-      prices: await readPrices(connection),
+      prices: await readPrices(connection, listed),
     },
     chain,
     books: await collectBooks(connection),
@@ -88,16 +88,23 @@ async function collectBatches(connection: Connection, { debits, roots }: ChainEv
   return own;
 }
 
-async function readPrices(connection: Connection): Promise<Evidence["said"]["prices"]> {
-  const { data } = await request<{ data: { id: string; pricing: Record<string, unknown> }[] }>(
-    connection,
-    "/api/v1/models",
-  );
-  const { prices } = await readStatus(connection);
-  return {
-    snapshot: prices?.snapshot ?? null,
-    models: Object.fromEntries(data.map(({ id, pricing }) => [id, pricing])),
-  };
+/** The prices of all receipts that rest on a usage. */
+async function readPrices(
+  connection: Connection,
+  listed: readonly ListedReceipt[],
+): Promise<Evidence["said"]["prices"]> {
+  const ids = listed.filter(({ basis }) => basis === "usage").flatMap(({ price_snapshot: id }) => id ?? []);
+  const prices: Record<string, string | null> = {};
+  for (const id of new Set(ids)) {
+    prices[id] = await requestText(connection, `/api/v1/prices/${encodeURIComponent(id)}`).catch(nullIfUnknown);
+  }
+  return prices;
+}
+
+/** Of prices that are not kept any more. */
+function nullIfUnknown(error: unknown): null {
+  if (error instanceof RefusedError && [400, 404].includes(error.status)) return null;
+  throw error;
 }
 
 async function collectChain(connection: Connection, account: Hex): Promise<ChainEvidence> {

@@ -27,7 +27,8 @@ export type Evidence = {
     receipts: ListedReceipt[];
     /** The batches with uses of the account, and those that debited it on chain. */
     batches: Batch[];
-    prices: { snapshot: string | null; models: Readonly<Record<string, Readonly<Record<string, unknown>>>> };
+    /** By snapshot that a receipt names: the text of GET /prices/{snapshot}; null if it is not kept. */
+    prices: Readonly<Record<string, string | null>>;
   };
   chain: ChainEvidence;
   books: BooksEvidence;

@@ -1,10 +1,18 @@
-import { checkBalance, checkContract, checkDebits, checkLeaves, checkReceipts, checkUsage } from "./check-account.ts";
+import {
+  checkBalance,
+  checkContract,
+  checkDebits,
+  checkLeaves,
+  checkPrices,
+  checkReceipts,
+  checkUsage,
+} from "./check-account.ts";
 import { checkBooks } from "./check-books.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Found } from "./found.ts";
 
 export type Check = Found & {
-  id: "contract" | "usage" | "receipts" | "leaves" | "debits" | "balance" | "books";
+  id: "contract" | "prices" | "usage" | "receipts" | "leaves" | "debits" | "balance" | "books";
   /** What was to be shown. */
   title: string;
 };
@@ -21,7 +29,7 @@ export type Verdict = {
 export function judge(evidence: Evidence, options: { isBundle?: boolean } = {}): Verdict {
   const judged = checks.map(({ id, title, check }): Check => {
     const found = tried(() => check(evidence));
-    const more = options.isBundle === true && id !== "usage" ? ["whoever made this bundle"] : [];
+    const more = options.isBundle === true && !["prices", "usage"].includes(id) ? ["whoever made this bundle"] : [];
     return { id, title, ...found, trusts: [...found.trusts, ...more] };
   });
   const has = (outcome: Check["outcome"]) => judged.some((check) => check.outcome === outcome);
@@ -30,6 +38,7 @@ export function judge(evidence: Evidence, options: { isBundle?: boolean } = {}):
 
 const checks: readonly { id: Check["id"]; title: string; check: (evidence: Evidence) => Found }[] = [
   { id: "contract", title: "the settlement contract is the right one", check: checkContract },
+  { id: "prices", title: "the prices of each receipt are published as they were", check: checkPrices },
   { id: "usage", title: "each charge is the usage at the published prices", check: checkUsage },
   { id: "receipts", title: "the receipts come to what was spent, and the balance to the rest", check: checkReceipts },
   { id: "leaves", title: "each use leads to the root that the contract stores", check: checkLeaves },

@@ -34,7 +34,7 @@ after(async () => {
 
 test("an honest gateway passes every check, with one's own nodes and address", () => {
   deepEqual(outcomes(judge(honest).checks), {
-    ...{ contract: "pass", usage: "pass", receipts: "pass", leaves: "pass", debits: "pass" },
+    ...{ contract: "pass", prices: "pass", usage: "pass", receipts: "pass", leaves: "pass", debits: "pass" },
     ...{ balance: "pass", books: "pass" },
   });
   equal(judge(honest).outcome, "pass");
@@ -86,10 +86,16 @@ const lies: Record<string, Lie> = {
     },
   },
   "a lower price than it charges": {
-    caughtBy: ["usage"],
+    caughtBy: ["prices", "usage"],
     tell: (path, { data }) => {
-      if (path !== "/api/v1/models") return;
+      if (!path.startsWith("/api/v1/prices/")) return;
       for (const { id, pricing } of data) if (id === "sim-small") pricing.prompt = "0.000000001";
+    },
+  },
+  "prices that nobody sees": {
+    caughtBy: ["prices"],
+    tell: (path, answer) => {
+      if (path.startsWith("/api/v1/prices/")) answer.data = [];
     },
   },
   "more spent than the receipts come to": {
@@ -232,6 +238,13 @@ for (const [name, { caughtBy, tell }] of Object.entries(nodeLies)) {
     equal(outcomes(judge(evidence).checks)[caughtBy], "fail");
   });
 }
+
+test("prices that are not kept any more are skipped, and so are the charges at them", () => {
+  const evidence = structuredClone(honest);
+  evidence.said.prices = Object.fromEntries(Object.keys(honest.said.prices).map((id) => [id, null]));
+  const { prices, usage, receipts } = outcomes(judge(evidence).checks);
+  deepEqual([prices, usage, receipts], ["skipped", "skipped", "pass"]);
+});
 
 test("a chain that could not be read is skipped, and never passes", () => {
   const evidence = structuredClone(honest);

@@ -80,6 +80,7 @@ export const expectedRoutes: readonly DocumentedRoute[] = [
   { method: "DELETE", path: `/api/v1/agents/${someAddress}/offer`, use: "signed" },
   { method: "GET", path: "/api/v1/batches", use: "public" },
   { method: "GET", path: "/api/v1/batches/{id}", use: "own" },
+  { method: "GET", path: "/api/v1/prices/{snapshot}", use: "public" },
   { method: "GET", path: "/api/v1/reconciliations", use: "public" },
   { method: "GET", path: "/api/v1/reconciliations/{day}", use: "public" },
   { method: "GET", path: "/api/v1/status", use: "public" },

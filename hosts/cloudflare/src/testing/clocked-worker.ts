@@ -68,12 +68,12 @@ function allRows(rows: OwnRows, partition: Partition): StoredRows {
 }
 
 /** What holds are made at: with prices that are not kept, no record of an answer would count. */
-const models = [{ id: "m", type: "text", usd_per_million_tokens: { input: "1", output: "1" } }];
+const data = [{ id: "m", type: "text", pricing: { prompt: "0.000001", completion: "0.000001" } }];
 let kept: Promise<void> | undefined;
 
 export default {
   async fetch(request: Request, bindings: Bindings, event: ExecutionContext): Promise<Response> {
-    kept ??= bindings.KEY_VALUE.put("prices:kept", JSON.stringify({ models }));
+    kept ??= bindings.KEY_VALUE.put("price-list:kept", JSON.stringify({ data }));
     await kept;
     const asked = (await request.json()) as Asked;
     now = asked.at;
