@@ -17,7 +17,7 @@ test("the prices in force are published under their digest, and those that are g
 
 test("an id that is none is said to be none", async () => {
   const fixture = openFixture();
-  for (const id of ["x", "0".repeat(31), "A".repeat(32), "0".repeat(33), "%2e"]) {
+  for (const id of ["x", "0".repeat(31), "A".repeat(32), "0".repeat(33), "%20"]) {
     const { status, body } = await fixture.call("GET", `/api/v1/prices/${id}`);
     assert.deepEqual([status, body.error?.code], [400, "invalid_request"], id);
   }
