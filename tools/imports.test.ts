@@ -19,6 +19,7 @@ const mayImport: Record<string, readonly string[]> = {
   keeper: ["protocol", "chain"],
   computer: ["protocol"],
   sdk: ["protocol"],
+  cli: ["protocol", "sdk"],
   "test/devnet": ["protocol", "contracts"],
   "test/provider-simulator": [],
   "test/conformance": [],
@@ -46,6 +47,7 @@ const mayDepend: Record<string, readonly string[]> = {
   keeper: ["viem", "zod"],
   computer: ["viem"],
   sdk: ["viem"],
+  cli: ["esbuild", "viem", "zod"],
   "test/devnet": ["viem", "zod"],
   "test/conformance": [
     "@ai-sdk/openai",

@@ -12,11 +12,14 @@ export { type Directory, type DirectoryChain, readDirectory } from "./directory.
 export { ClientError, type ClientErrorCode, ContractError, RefusedError } from "./errors.ts";
 export * from "./keys.ts";
 export * from "./mint.ts";
+export * from "./models.ts";
 export type { AskedTransaction, OnProgress, Progress, Step } from "./progress.ts";
 export { resume } from "./resume.ts";
 export type { SendOptions, SignedTransaction } from "./send.ts";
 export { signIn } from "./session.ts";
+export { createSignedKey } from "./signed-key.ts";
 export * from "./spending.ts";
 export type { Evidence } from "./verify/evidence.ts";
 export { type Check, judge, type Verdict } from "./verify/judge.ts";
+export { quoteTokens } from "./verify/usage-cost.ts";
 export { verify } from "./verify/verify.ts";

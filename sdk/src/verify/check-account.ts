@@ -116,11 +116,14 @@ function useOf(batch: number, account: Hex, receipt: ListedReceipt): SettledUse 
 /** Completeness: nothing was debited on chain that the gateway does not show as uses, and the reverse. */
 export function checkDebits({ said, chain }: Evidence): Found {
   const trusts = [`a node that ${chain.node} chose, for the debits`];
-  const debited = Map.groupBy(chain.debits, ({ batch }) => batch);
+  const debited = new Map<number, bigint>();
+  for (const { batch, amountNanoUsd } of chain.debits) {
+    debited.set(batch, (debited.get(batch) ?? 0n) + BigInt(amountNanoUsd));
+  }
   const shown = new Map(said.batches.map((batch) => [batch.id, batch]));
   let open = 0;
   for (const id of new Set([...debited.keys(), ...shown.keys()])) {
-    const onChain = (debited.get(id) ?? []).reduce((sum, { amountNanoUsd }) => sum + BigInt(amountNanoUsd), 0n);
+    const onChain = debited.get(id) ?? 0n;
     const batch = shown.get(id);
     if (!debited.has(id) && batch?.status !== "final") {
       open += 1;

@@ -5,7 +5,31 @@ import type { ListedReceipt } from "../spending.ts";
 export function costOf(receipt: ListedReceipt, pricing: Readonly<Record<string, unknown>>): number | undefined {
   const { tokens_prompt: prompt, tokens_completion: completion } = receipt;
   const { native_tokens_cached: cached, native_tokens_cache_write: written } = receipt;
-  if (prompt === null || completion === null || "character" in pricing || "image" in pricing) return undefined;
+  if (prompt === null || completion === null) return undefined;
+  return costOfTokens({ prompt, completion, cached: cached ?? 0, written: written ?? 0 }, pricing);
+}
+
+/**
+ * What tokens cost at most, in nano-dollars: nothing is read from the provider's cache, and all is written to it where
+ * that is dearer. Undefined if these prices are of no tokens.
+ *
+ * @param pricing As in `GET /api/v1/models`.
+ */
+export function quoteTokens(
+  { prompt, completion }: { prompt: number; completion: number },
+  pricing: Readonly<Record<string, unknown>>,
+): number | undefined {
+  const [one, other] = [0, prompt].map((written) => costOfTokens({ prompt, completion, cached: 0, written }, pricing));
+  return one === undefined || other === undefined ? undefined : Math.max(one, other);
+}
+
+type Tokens = { prompt: number; completion: number; cached: number; written: number };
+
+function costOfTokens(
+  { prompt, completion, cached, written }: Tokens,
+  pricing: Readonly<Record<string, unknown>>,
+): number | undefined {
+  if ("character" in pricing || "image" in pricing) return undefined;
   const { extended } = pricing as { extended?: Record<string, unknown> & { above_prompt_tokens: number } };
   const rates = extended !== undefined && prompt > extended.above_prompt_tokens ? extended : pricing;
   const input = attoOf(rates.prompt);
@@ -13,7 +37,7 @@ export function costOf(receipt: ListedReceipt, pricing: Readonly<Record<string, 
   if (input === undefined || output === undefined) return undefined;
   const readRate = attoOf(rates.input_cache_read) ?? input;
   const writeRate = attoOf(rates.input_cache_write) ?? input;
-  const [reads, writes] = [BigInt(cached ?? 0), BigInt(written ?? 0)];
+  const [reads, writes] = [BigInt(cached), BigInt(written)];
   const plain = BigInt(prompt) - reads - writes;
   return attoToNanoUsdUp(plain * input + reads * readRate + writes * writeRate + BigInt(completion) * output);
 }

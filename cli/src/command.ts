@@ -1,0 +1,57 @@
+import type * as z from "zod";
+import type { Context } from "./context.ts";
+
+/** 0: done. 1: the gateway, a contract or the network refused. 2: wrong usage. 3: not verifiable. */
+export type ExitCode = 0 | 1 | 2 | 3;
+
+export type ArgumentSpec = { about: string; optional?: true };
+export type OptionSpec = {
+  type: "string" | "boolean";
+  about: string;
+  /** What its value is called in the help; for strings. */
+  value?: string;
+  /** May be given several times. */
+  multiple?: true;
+};
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+export type ArgumentSpecs = Readonly<Record<string, ArgumentSpec>>;
+
+export type OptionValues<O extends OptionSpecs> = {
+  [K in keyof O]: O[K] extends { type: "boolean" }
+    ? boolean | undefined
+    : O[K] extends { multiple: true }
+      ? string[] | undefined
+      : string | undefined;
+};
+export type ArgumentValues<A extends ArgumentSpecs> = {
+  [K in keyof A]: A[K] extends { optional: true } ? string | undefined : string;
+};
+
+/** One command: its help, what it takes, the schema of what `--json` prints, and what it does. */
+export type Command<
+  A extends ArgumentSpecs = ArgumentSpecs,
+  O extends OptionSpecs = OptionSpecs,
+  S extends z.ZodType = z.ZodType,
+> = {
+  /** Its words, such as `keys create`. */
+  name: string;
+  /** One line. */
+  about: string;
+  /** More lines of help. */
+  more?: string;
+  arguments: A;
+  options: O;
+  output: S;
+  run(context: Context, input: { arguments: ArgumentValues<A>; options: OptionValues<O> }): Promise<z.input<S>>;
+  /** The output for people. Absent: `run` has printed it. */
+  text?(output: z.input<S>): string;
+  /** Absent: 0. */
+  exitCode?(output: z.input<S>): ExitCode;
+};
+
+/** Declares a command, so that its input has the types of what it declares. The list in `commands/all.ts` has all. */
+export function command<A extends ArgumentSpecs, O extends OptionSpecs, S extends z.ZodType>(
+  declared: Command<A, O, S>,
+): Command {
+  return declared as unknown as Command;
+}

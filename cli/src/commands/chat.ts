@@ -1,0 +1,116 @@
+import { type Connection, listModels } from "@inference/sdk";
+import * as z from "zod";
+import { type ChatChunk, streamChat } from "../chat-stream.ts";
+import { command } from "../command.ts";
+import { connectWithKey } from "../connections.ts";
+import type { Context } from "../context.ts";
+import { CommandError, UsageError } from "../errors.ts";
+import { usd } from "../money.ts";
+import { gatewayOptions, keyOptions } from "../options.ts";
+
+const MAX_TOKENS = 1_024;
+
+export const chat = command({
+  name: "chat",
+  about: "ask a model, see the answer come, and what it cost",
+  more: "Without a prompt it is read from stdin. At a terminal it becomes a conversation; an empty line ends it.",
+  arguments: { prompt: { about: "what to ask", optional: true } },
+  options: {
+    ...gatewayOptions,
+    ...keyOptions,
+    model: { type: "string", value: "model", about: "else $INFERENCE_MODEL, or the cheapest that writes text" },
+    system: { type: "string", value: "text", about: "how it is to answer" },
+    "max-tokens": { type: "string", value: "tokens", about: `the most that it may write; ${MAX_TOKENS} without it` },
+  },
+  output: z.strictObject({
+    receipt: z.string(),
+    model: z.string(),
+    text: z.string().describe("The last answer."),
+    finish_reason: z.string().nullable(),
+    prompt_tokens: z.int().nullable(),
+    completion_tokens: z.int().nullable(),
+    cost_nano_usd: z.int().nullable().describe("Null: the answer did not say. The receipt does."),
+  }),
+  async run(context, { arguments: { prompt }, options }) {
+    const connection = connectWithKey(context, options);
+    const model = options.model ?? (context.environment.INFERENCE_MODEL || (await cheapest(context, connection)));
+    const maxTokens = options["max-tokens"] ?? String(MAX_TOKENS);
+    if (!/^[1-9]\d{0,6}$/.test(maxTokens)) throw new UsageError(`--max-tokens takes a number, not \`${maxTokens}\`.`);
+    const given = prompt ?? (await context.readInput());
+    const messages: Message[] = options.system === undefined ? [] : [{ role: "system", content: options.system }];
+    const ask = async (content: string) => {
+      messages.push({ role: "user", content });
+      const answer = await answerOf(context, connection, { model, messages, max_tokens: Number(maxTokens) });
+      messages.push({ role: "assistant", content: answer.text });
+      return answer;
+    };
+    if (given !== undefined) {
+      if (given.trim() === "") throw new UsageError("There is nothing to ask: `infer chat` needs a prompt.");
+      return ask(given);
+    }
+    let last = await ask(await firstLine(context));
+    for (let next = await context.ask("> "); next.trim() !== ""; next = await context.ask("> ")) last = await ask(next);
+    return last;
+  },
+});
+
+type Message = { role: "system" | "user" | "assistant"; content: string };
+
+async function firstLine(context: Context): Promise<string> {
+  const line = await context.ask("> ");
+  if (line.trim() !== "") return line;
+  throw new UsageError("There is nothing to ask: `infer chat` needs a prompt.");
+}
+
+async function answerOf(
+  context: Context,
+  connection: Connection & { apiKey: string },
+  body: { model: string; messages: readonly Message[]; max_tokens: number },
+) {
+  let [receipt, model, text, reason] = ["", body.model, "", null as string | null];
+  let usage: ChatChunk["usage"] = null;
+  for await (const chunk of streamChat(connection, body)) {
+    if ("receipt" in chunk) {
+      receipt = chunk.receipt;
+      continue;
+    }
+    if (chunk.error !== undefined) {
+      throw new CommandError(
+        `The answer broke off: ${chunk.error.message} \`infer receipt ${receipt}\` shows its cost.`,
+      );
+    }
+    const [choice] = chunk.choices ?? [];
+    const part = choice?.delta?.content ?? "";
+    context.write(part);
+    text += part;
+    model = chunk.model ?? model;
+    reason = choice?.finish_reason ?? reason;
+    usage = chunk.usage ?? usage;
+  }
+  context.write(text.endsWith("\n") ? "" : "\n");
+  const { prompt_tokens: input = null, completion_tokens: output = null, cost_nano_usd: cost = null } = usage ?? {};
+  const paid =
+    cost === null ? "its cost is in the receipt" : `${usd(cost)} for ${input} input and ${output} output tokens`;
+  const cut = reason === "length" ? " It was cut off: --max-tokens allows more." : "";
+  context.say(`${model}: ${paid}. Receipt ${receipt}.${cut}`);
+  return {
+    ...{ receipt, model, text, finish_reason: reason },
+    ...{ prompt_tokens: input, completion_tokens: output, cost_nano_usd: cost },
+  };
+}
+
+async function cheapest({ say }: Context, connection: Connection): Promise<string> {
+  const candidates = (await listModels(connection))
+    .filter(({ type, pricing, alias_of: other }) => type === "text" && other === undefined && priceOf(pricing) > 0)
+    .sort((one, other) => priceOf(one.pricing) - priceOf(other.pricing));
+  const [found] = candidates;
+  if (found === undefined)
+    throw new CommandError("This gateway lists no model that writes text: name one with --model.");
+  say(`Model ${found.id}, the cheapest; --model names another.`);
+  return found.id;
+}
+
+/** For comparing only. */
+function priceOf({ completion }: Readonly<Record<string, unknown>>): number {
+  return Number(completion ?? 0);
+}

@@ -1,0 +1,38 @@
+import { statusAnswer } from "@inference/protocol/wire/answers";
+import { readStatus } from "@inference/sdk";
+import { command } from "../command.ts";
+import { connectAsAnyone } from "../connections.ts";
+import { usd } from "../money.ts";
+import { gatewayOptions } from "../options.ts";
+import { fields } from "../table.ts";
+
+export const status = command({
+  name: "status",
+  about: "the gateway's day: the ceiling, the chains, the books",
+  arguments: {},
+  options: gatewayOptions,
+  output: statusAnswer.shape.data,
+  run: (context, { options }) => readStatus(connectAsAnyone(context, options)),
+  text: ({ base_url: url, version, ceiling, following, settler, posted, books, prices, chain_ids: chains }) =>
+    fields([
+      ["gateway", `${url}, version ${version}`],
+      [
+        "ceiling",
+        `${usd(ceiling.left_nano_usd)} of ${usd(ceiling.limit_nano_usd)} are left until ${ceiling.resets_at}`,
+      ],
+      ["chains", `${chains.join(", ")}; ${following.state}, at block ${following.block} of the first`],
+      [
+        "settler",
+        settler === null ? "none" : `${settler.state}${settler.reason === null ? "" : `: ${settler.reason}`}`,
+      ],
+      ["batches", posted === null ? "not read yet" : `${posted.batches}, of ${usd(posted.debited_nano_usd)}`],
+      ["books", books === null ? "not read yet" : addsUp[String(books.adds_up) as keyof typeof addsUp]],
+      ["prices", prices === null ? "none" : `${prices.models} models, ${prices.age_s} s old`],
+    ]),
+});
+
+const addsUp = {
+  true: "the books of all chains add up",
+  false: "THE BOOKS DO NOT ADD UP",
+  null: "what is known of the books adds up; not every chain is known",
+};

@@ -1,0 +1,65 @@
+import { type Connection, connect } from "@inference/sdk";
+import { type AccountChoice, keptAccount, namedAccount } from "./account.ts";
+import type { Context } from "./context.ts";
+import { CommandError, UsageError } from "./errors.ts";
+import { type Login, readLogin } from "./login-state.ts";
+import { chainsOf, readPins } from "./options.ts";
+
+type GatewayChoice = { gateway?: string | undefined; rpc?: string[] | undefined; contract?: string[] | undefined };
+type KeyChoice = GatewayChoice & { "api-key"?: string | undefined };
+
+/** For what anyone may ask. */
+export function connectAsAnyone(context: Context, choice: GatewayChoice): Connection {
+  const { gateway, login } = gatewayOf(context, choice);
+  return connect({ gateway, chains: chainsOf(readPins(choice, login?.chains)), pollMs: pollMs(gateway) });
+}
+
+/** For what an API key may read or spend. */
+export function connectWithKey(context: Context, choice: KeyChoice): Connection & { apiKey: string } {
+  const { gateway, login } = gatewayOf(context, choice);
+  const apiKey = choice["api-key"] ?? (context.environment.INFERENCE_API_KEY || login?.apiKey);
+  if (apiKey === undefined) throw new CommandError("This needs an API key: run `infer login`, or give --api-key.");
+  return { ...connect({ gateway, apiKey, pollMs: pollMs(gateway) }), apiKey };
+}
+
+/** For what an account signs. */
+export async function connectAsOwner(
+  context: Context,
+  choice: GatewayChoice & AccountChoice,
+): Promise<Connection & { account: NonNullable<Connection["account"]> }> {
+  const { gateway, login } = gatewayOf(context, choice);
+  const named = await namedAccount(context, choice);
+  const account = named?.account ?? (login === undefined ? undefined : await keptAccount(context, login.signer));
+  if (account === undefined) {
+    throw new CommandError("This needs an account that signs here: give --account, --keystore or --private-key.");
+  }
+  const chains = chainsOf(readPins(choice, login?.chains));
+  return { ...connect({ gateway, account, chains, pollMs: pollMs(gateway) }), account };
+}
+
+/** The gateway that is named, with the login if that is of the same one. */
+export function gatewayOf(
+  context: Context,
+  { gateway: named }: GatewayChoice,
+): { gateway: string; login: Login | undefined } {
+  const login = readLogin(context);
+  const text = named ?? (context.environment.INFERENCE_GATEWAY || login?.gateway);
+  if (text === undefined) {
+    throw new UsageError("No gateway is named: run `infer login --gateway URL`, or `infer login --devnet`.");
+  }
+  const gateway = gatewayUrl(text);
+  return { gateway, login: login?.gateway === gateway ? login : undefined };
+}
+
+/** Without a slash at its end. Throws {@link UsageError}. */
+export function gatewayUrl(text: string): string {
+  if (!/^https?:\/\/[^/]/.test(text) || !URL.canParse(text)) {
+    throw new UsageError(`A gateway is named by its http(s) URL, not \`${text}\`.`);
+  }
+  return new URL(text).href.replace(/\/+$/, "");
+}
+
+/** A gateway on this machine is asked more often: it costs nobody anything. */
+function pollMs(gateway: string): number {
+  return /^(127\.|localhost$|\[::1\]$)/.test(new URL(gateway).hostname) ? 100 : 1_000;
+}

@@ -1,0 +1,33 @@
+import { hostname } from "node:os";
+import type { KeyTermTexts } from "@inference/protocol/key-message";
+import type { OptionSpecs } from "./command.ts";
+import { UsageError } from "./errors.ts";
+
+/** The terms of a key, as options. */
+export const termOptions = {
+  limit: { type: "string", value: "dollars", about: "the most that the key may spend; none without it" },
+  reset: { type: "string", value: "window", about: "daily or monthly: when the limit begins anew; never without it" },
+  expires: { type: "string", value: "time", about: "when the key ends, such as 2027-01-01 or 2027-01-01T12:00:00Z" },
+} as const satisfies OptionSpecs;
+
+type Terms = { limit?: string | undefined; reset?: string | undefined; expires?: string | undefined };
+
+/** Throws {@link UsageError} for what no message can say; the gateway checks the rest. */
+export function readTerms({ limit, reset, expires }: Terms): Omit<KeyTermTexts, "name"> {
+  if (reset !== undefined && reset !== "daily" && reset !== "monthly") {
+    throw new UsageError(`--reset takes daily or monthly, not \`${reset}\`.`);
+  }
+  return { limit: limit?.replace(/^\$/, ""), limit_reset: reset, expires_at: timeOf(expires) };
+}
+
+/** A day is its beginning in UTC. */
+function timeOf(text: string | undefined): string | undefined {
+  if (text === undefined || text === "none") return text;
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw new UsageError(`--expires takes a day or a time, not \`${text}\`.`);
+  return new Date(time).toISOString();
+}
+
+export function ownName(): string {
+  return `infer on ${hostname()}`.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 64);
+}

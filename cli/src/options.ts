@@ -1,0 +1,74 @@
+import type { ChainOptions } from "@inference/sdk";
+import { http, isAddress } from "viem";
+import type { OptionSpecs } from "./command.ts";
+import { UsageError } from "./errors.ts";
+
+/** Which gateway, and whom to trust for the chains. */
+export const gatewayOptions = {
+  gateway: { type: "string", value: "url", about: "the gateway; else that of the login, or $INFERENCE_GATEWAY" },
+} as const satisfies OptionSpecs;
+
+export const keyOptions = {
+  "api-key": { type: "string", value: "key", about: "else $INFERENCE_API_KEY, or that of the login" },
+} as const satisfies OptionSpecs;
+
+export const chainOptions = {
+  rpc: {
+    ...{ type: "string", value: "chain-id=url", multiple: true },
+    about: "a node of your own; else the gateway's word is taken",
+  },
+  contract: {
+    ...{ type: "string", value: "chain-id:name=address", multiple: true },
+    about: "a contract's address that you trust, such as 8453:inferenceSettlement=0x...",
+  },
+} as const satisfies OptionSpecs;
+
+/** Who signs: named as Foundry names it. */
+export const accountOptions = {
+  account: { type: "string", value: "name", about: "a keystore of Foundry's; else $ETH_KEYSTORE_ACCOUNT" },
+  keystore: { type: "string", value: "file", about: "a keystore's file; else $ETH_KEYSTORE" },
+  "password-file": {
+    type: "string",
+    value: "file",
+    about: "the keystore's password; else $ETH_PASSWORD, or asked for",
+  },
+  "private-key": { type: "string", value: "key", about: "0x and 64 digits, or - to read it from stdin" },
+} as const satisfies OptionSpecs;
+
+export const signerOptions = { ...gatewayOptions, ...accountOptions, ...chainOptions } as const satisfies OptionSpecs;
+
+/** A chain's node and contracts, as they are kept with the login. */
+export type ChainPins = Record<string, { rpcUrl?: string | undefined; contracts?: Record<string, string> | undefined }>;
+
+/** What `--rpc` and `--contract` name, over what is kept. Throws {@link UsageError}. */
+export function readPins(
+  { rpc = [], contract = [] }: { rpc?: readonly string[] | undefined; contract?: readonly string[] | undefined },
+  kept: ChainPins = {},
+): ChainPins {
+  const pins: ChainPins = structuredClone(kept);
+  const of = (chainId: string) => (pins[chainId] ??= {});
+  for (const text of rpc) {
+    const [, chainId = "", rpcUrl = ""] = /^(\d+)=(https?:\/\/\S+)$/.exec(text) ?? [];
+    if (chainId === "") throw new UsageError(`--rpc takes CHAIN-ID=URL, not \`${text}\`.`);
+    of(chainId).rpcUrl = rpcUrl;
+  }
+  for (const text of contract) {
+    const [, chainId = "", name = "", address = ""] = /^(\d+):(\w+)=(0x\w+)$/.exec(text) ?? [];
+    if (!isAddress(address)) throw new UsageError(`--contract takes CHAIN-ID:NAME=ADDRESS, not \`${text}\`.`);
+    const chain = of(chainId);
+    chain.contracts = { ...chain.contracts, [name]: address };
+  }
+  return pins;
+}
+
+export function chainsOf(pins: ChainPins): Record<number, ChainOptions> {
+  return Object.fromEntries(
+    Object.entries(pins).map(([chainId, { rpcUrl, contracts }]) => [
+      Number(chainId),
+      {
+        ...(rpcUrl === undefined ? {} : { transport: http(rpcUrl) }),
+        ...(contracts === undefined ? {} : { contracts: contracts as Record<string, `0x${string}`> }),
+      },
+    ]),
+  );
+}

@@ -1,0 +1,82 @@
+import { parseArgs } from "node:util";
+import type { ArgumentSpecs, Command, OptionSpecs } from "./command.ts";
+import { UsageError } from "./errors.ts";
+
+export type Parsed = {
+  /** Undefined: no command was named. */
+  command: Command | undefined;
+  arguments: Record<string, string | undefined>;
+  options: Record<string, string | boolean | string[] | undefined>;
+  isJson: boolean;
+  isHelp: boolean;
+};
+
+/** What every command takes. */
+export const commonOptions = {
+  json: { type: "boolean", about: "print one JSON document on stdout" },
+  help: { type: "boolean", about: "print this" },
+} as const satisfies OptionSpecs;
+
+/** Finds the command and reads what it takes. Throws {@link UsageError}. */
+export function parse(argv: readonly string[], commands: readonly Command[]): Parsed {
+  const found = findCommand(argv, commands);
+  if (found === undefined) {
+    const [isHelp, isJson] = [argv.includes("--help") || argv.includes("-h"), argv.includes("--json")];
+    const words = argv.filter((word) => !/^(-h|--help|--json)$/.test(word));
+    if (words.length > 0) throw new UsageError(unknownCommand(words, commands));
+    return { command: undefined, arguments: {}, options: {}, isHelp, isJson };
+  }
+  const { command, rest } = found;
+  const { values, positionals } = readOptions(command, rest);
+  const { json, help, ...options } = values as Parsed["options"];
+  const parsed = { command, options, isJson: json === true, isHelp: help === true };
+  if (parsed.isHelp) return { ...parsed, arguments: {} };
+  return { ...parsed, arguments: readArguments(command, positionals) };
+}
+
+/** The command with the most words that the line begins with. */
+function findCommand(argv: readonly string[], commands: readonly Command[]) {
+  const matches = commands.filter(({ name }) => name.split(" ").every((word, index) => argv[index] === word));
+  const [command] = matches.sort((one, other) => other.name.length - one.name.length);
+  return command === undefined ? undefined : { command, rest: argv.slice(command.name.split(" ").length) };
+}
+
+function unknownCommand(words: readonly string[], commands: readonly Command[]): string {
+  const [first = ""] = words;
+  const below = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  if (below.length > 0) return `\`infer ${first}\` needs one more word: ${below.join(", ")}.`;
+  return `There is no command \`${first}\`. \`infer --help\` lists them.`;
+}
+
+function readOptions(command: Command, args: readonly string[]) {
+  const specs: OptionSpecs = { ...command.options, ...commonOptions };
+  const options = Object.fromEntries(
+    Object.entries(specs).map(([name, { type, multiple }]) => [
+      name,
+      { type, ...(multiple ? { multiple } : {}), ...(name === "help" ? { short: "h" } : {}) },
+    ]),
+  );
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    const reason = (error as Error).message.split(". To specify")[0];
+    throw new UsageError(`${reason?.replace(/\.?$/, ".")} See \`infer ${command.name} --help\`.`);
+  }
+}
+
+function readArguments(command: Command, positionals: readonly string[]): Record<string, string> {
+  const specs: ArgumentSpecs = command.arguments;
+  const names = Object.keys(specs);
+  const missing = names.filter((name, index) => positionals[index] === undefined && specs[name]?.optional !== true);
+  const see = `See \`infer ${command.name} --help\`.`;
+  if (missing.length > 0) throw new UsageError(`\`infer ${command.name}\` needs <${missing.join("> <")}>. ${see}`);
+  if (positionals.length > names.length) {
+    throw new UsageError(`\`infer ${command.name}\` does not take \`${positionals[names.length]}\`. ${see}`);
+  }
+  return Object.fromEntries(
+    names.flatMap((name, index) => {
+      const value = positionals[index];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}

@@ -1,0 +1,60 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { after, test } from "node:test";
+import { commands } from "./commands/all.ts";
+import { makeTerminal } from "./testing/in-process.ts";
+
+const { infer, remove } = makeTerminal();
+after(remove);
+
+test("wrong usage ends with 2, says what is wrong on stderr, and prints nothing", async () => {
+  const lines: [RegExp, ...string[]][] = [
+    [/no command `fly`/, "fly"],
+    [/needs <model>/, "quote"],
+    [/does not take `b`/, "quote", "a", "b"],
+    [/'--colour'.*infer models --help/, "models", "--colour"],
+    [/'--input <value>' argument missing/, "quote", "a", "--input"],
+    [/No gateway is named/, "models"],
+    [/http\(s\) URL, not `ftp:x`/, "models", "--gateway", "ftp:x"],
+    [/number of tokens/, "quote", "a", "--input", "many", "--gateway", "http://127.0.0.1:1"],
+    [/--by takes any of day,model,key/, "usage", "--by", "hour", "--gateway", "http://127.0.0.1:1", "--api-key", "k"],
+    [/--reset takes daily or monthly/, "login", "--reset", "weekly"],
+    [/--rpc takes CHAIN-ID=URL/, "login", "--rpc", "http://127.0.0.1"],
+    [/--private-key takes 0x/, "login", "--private-key", "0x12", "--gateway", "http://127.0.0.1:1"],
+  ];
+  for (const [reason, ...argv] of lines) {
+    const { code, stdout, stderr } = await infer(...argv);
+    match(stderr, reason);
+    deepEqual([code, stdout], [2, ""], argv.join(" "));
+  }
+});
+
+test("with --json an error is one document on stdout, and words on stderr", async () => {
+  const unreachable = await infer("models", "--json", "--gateway", "http://127.0.0.1:1");
+  equal(unreachable.code, 1);
+  equal((JSON.parse(unreachable.stdout) as { error: { code: string } }).error.code, "unreachable");
+  match(unreachable.stderr, /does not answer/);
+  const usage = await infer("quote", "--json");
+  equal(usage.code, 2);
+  equal((JSON.parse(usage.stdout) as { error: { code: string } }).error.code, "usage");
+});
+
+test("the help names every command, what it takes, and for programs the schema of its output", async () => {
+  const { stdout, code } = await infer("--help");
+  equal(code, 0);
+  for (const { name } of commands) match(stdout, new RegExp(`^  ${name} `, "m"));
+  match((await infer("quote", "--help")).stdout, /<model>.*\n.*\n.*--input TOKENS/s);
+  equal((await infer()).code, 2);
+  const { commands: described } = JSON.parse((await infer("--help", "--json")).stdout) as {
+    commands: { name: string; output: { type?: string } }[];
+  };
+  deepEqual(
+    described.map(({ name }) => name),
+    commands.map(({ name }) => name),
+  );
+  for (const { name, output } of described) ok(output.type === "object", name);
+});
+
+test("commands have different names, and each begins its help with a word in lower case", () => {
+  equal(new Set(commands.map(({ name }) => name)).size, commands.length);
+  for (const { name, about } of commands) match(about, /^[a-z][^.]*$/, name);
+});

@@ -1,0 +1,74 @@
+import { ClientError, ContractError, RefusedError } from "@inference/sdk";
+import { BaseError } from "viem";
+import type { Command, ExitCode } from "./command.ts";
+import type { Context } from "./context.ts";
+import { CommandError, UsageError } from "./errors.ts";
+import { helpAsJson, helpOf, helpOfAll } from "./help.ts";
+import { parse } from "./parse.ts";
+import { sentenceOf } from "./sentence.ts";
+
+/** The outside of {@link Context}: what the process, or a test, gives. */
+export type Outside = Omit<Context, "isJson" | "afterOutput" | "write"> & {
+  /** Prints on stdout. */
+  print(text: string): void;
+};
+
+/** One run of the command line: finds the command, runs it, prints its output, and says how it ended. */
+export async function run(argv: readonly string[], commands: readonly Command[], outside: Outside): Promise<ExitCode> {
+  const { print, say } = outside;
+  const wantsJson = argv.includes("--json");
+  const printJson = (value: unknown): void => print(`${JSON.stringify(value, null, 2)}\n`);
+  try {
+    const parsed = parse(argv, commands);
+    const { command, isHelp, isJson } = parsed;
+    if (command === undefined || isHelp) {
+      const shown = command === undefined ? commands : [command];
+      if (isJson) printJson(helpAsJson(shown));
+      else print(`${command === undefined ? helpOfAll(commands) : helpOf(command)}\n`);
+      return command === undefined && !isHelp && !isJson ? 2 : 0;
+    }
+    const context: Context = {
+      ...outside,
+      isJson,
+      write: (text) => {
+        if (!isJson) print(text);
+      },
+      afterOutput: [],
+    };
+    const output = await command.run(context, parsed as Parameters<Command["run"]>[1]);
+    if (isJson) printJson(output);
+    else if (command.text !== undefined) print(withNewline(command.text(output as never)));
+    for (const next of context.afterOutput) next();
+    return command.exitCode?.(output as never) ?? 0;
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure === undefined) throw error;
+    say(failure.message);
+    if (wantsJson) printJson({ error: failure });
+    return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+/** What `--json` prints of an error. `code` is the gateway's, the contract's error, or one of the library. */
+export type Failure = { code: string; message: string; [more: string]: unknown };
+
+/** Undefined: a bug. */
+export function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof UsageError) return { code: "usage", message: error.message };
+  if (error instanceof CommandError) return { code: "cannot", message: error.message };
+  if (error instanceof ClientError) return { code: error.code, message: error.message };
+  if (error instanceof RefusedError) {
+    const { code, message, status, param, metadata, isRetryable } = error;
+    return { code, message, status, param, metadata, is_retryable: isRetryable };
+  }
+  if (error instanceof ContractError) {
+    const { errorName, args, hash } = error;
+    return { code: errorName ?? "contract", message: sentenceOf(error), args: args.map(String), hash };
+  }
+  if (error instanceof BaseError) return { code: "chain", message: error.shortMessage };
+  return undefined;
+}
+
+function withNewline(text: string): string {
+  return text === "" || text.endsWith("\n") ? text : `${text}\n`;
+}

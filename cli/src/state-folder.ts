@@ -1,0 +1,90 @@
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import { CommandError } from "./errors.ts";
+
+/** What the command keeps between runs: the login, and transactions that are under way. For its owner's eyes only. */
+export type StateFolder = {
+  readonly path: string;
+  /** Undefined if there is no such file. */
+  readJson(name: string): unknown;
+  /** On disk when it returns, and whole or not there at all. */
+  writeJson(name: string, content: unknown): void;
+  /** Names of files in a folder inside. */
+  list(folder: string): string[];
+  remove(name: string): void;
+};
+
+/** `$XDG_STATE_HOME/infer`, or `~/.local/state/infer`. It is made when something is written. */
+export function openStateFolder(environment: Readonly<Record<string, string | undefined>>): StateFolder {
+  const home = environment.XDG_STATE_HOME ?? "";
+  const path = join(isAbsolute(home) ? home : join(environment.HOME ?? homedir(), ".local", "state"), "infer");
+  return {
+    path,
+    readJson(name) {
+      const file = join(path, name);
+      const text = textOf(file);
+      if (text === undefined) return undefined;
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        throw new CommandError(`${file} is damaged: look at it, and remove it if it is of no use.`);
+      }
+    },
+    writeJson(name, content) {
+      const file = join(path, name);
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      const draft = `${file}.${process.pid}.new`;
+      rmSync(draft, { force: true });
+      writeDurably(draft, `${JSON.stringify(content, null, 2)}\n`);
+      renameSync(draft, file);
+      syncFolder(dirname(file));
+    },
+    list(folder) {
+      try {
+        return readdirSync(join(path, folder)).filter((name) => name.endsWith(".json"));
+      } catch {
+        return [];
+      }
+    },
+    remove: (name) => rmSync(join(path, name), { force: true }),
+  };
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function writeDurably(file: string, text: string): void {
+  const handle = openSync(file, "wx", 0o600);
+  try {
+    writeSync(handle, text);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Without it, the file's name may be lost with the power. Not every system lets a folder be opened. */
+function syncFolder(folder: string): void {
+  try {
+    const handle = openSync(folder, "r");
+    fsyncSync(handle);
+    closeSync(handle);
+  } catch {}
+}

@@ -1,0 +1,11 @@
+import type { Connection } from "./connection.ts";
+import type { NewApiKey } from "./keys.ts";
+import { request } from "./request.ts";
+
+/** Makes a key of a message that was signed elsewhere, such as in a browser. A message counts once. */
+export function createSignedKey(
+  connection: Connection,
+  signed: { message: string; signature: string },
+): Promise<NewApiKey> {
+  return request(connection, "/api/v1/keys", { method: "POST", body: signed });
+}
