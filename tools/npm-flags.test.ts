@@ -11,7 +11,8 @@ const sourceOf = (file: string) => readFileSync(join(root, file), "utf8");
 
 test("a flag that npm took for its own reaches the program", () => {
   const run = (...args: string[]) =>
-    spawnSync("npm", ["run", "--silent", "deploy", ...args, "nowhere.json"], { cwd: root, encoding: "utf8" }).stderr;
+    spawnSync("npm", ["run", "--silent", "deploy:contracts", ...args, "nowhere.json"], { cwd: root, encoding: "utf8" })
+      .stderr;
   // Together they are refused before the file is looked for.
   assert.match(run(), /nowhere\.json/);
   const usage = run("--", "--send", "--verify");

@@ -114,7 +114,7 @@ test("all errors of the file are reported together, unknown fields among them", 
   equal(stderr.trimEnd(), "deployer must be an address. chains.primary.gaurdian is unknown.");
   writeFileSync(broken, JSON.stringify({ ...json, chains: others }));
   match((await run([broken])).stderr, /^Exactly one chain must have a primary/);
-  match((await run([])).stderr, /^npm run deploy -- <file>/);
+  match((await run([])).stderr, /^npm run deploy:contracts -- <file>/);
   const noUrls = await run([file], { RPC_URL_SECONDARY1: "", RPC_URL_PRIMARY: "secret" });
   equal(noUrls.stderr.trimEnd(), "Set RPC_URL_PRIMARY, RPC_URL_SECONDARY1 to the http(s) URLs of the chains' nodes.");
 });

@@ -1,5 +1,5 @@
 /**
- * `npm run deploy -- <file>`: simulates a deployment on forks of its chains and sends nothing. `--send` also sends it;
+ * `npm run deploy:contracts -- <file>`: simulates a deployment on forks of its chains and sends nothing. `--send` also sends it;
  * `--verify` checks an existing deployment. docs/deploying-contracts.md is the operator's guide.
  */
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { DeploymentError } from "./deployer.ts";
 import { type DeploymentConfig, parseDeploymentConfig } from "./deployment-config.ts";
 import { simulate } from "./simulate.ts";
 
-const USAGE = "npm run deploy -- <file> [--send | --verify]";
+const USAGE = "npm run deploy:contracts -- <file> [--send | --verify]";
 
 try {
   await main();

@@ -45,12 +45,12 @@ const chain = z.object({
   addresses: z.record(z.string().regex(/^[A-Za-z0-9]{1,64}$/), address),
 });
 
-/** The chains as `npm run deploy` prints them. Its other fields are ignored. */
+/** The chains as `npm run deploy:contracts` prints them. Its other fields are ignored. */
 export const chainList = z.string().transform((text, context): ListedChain[] => {
   const list = z.array(chain).min(1).max(16).safeParse(parseJson(text));
   const problem = list.success ? duplicateIn(list.data) : describe(list.error);
   if (list.success && problem === undefined) return list.data;
-  context.addIssue(`must be the list of chains that \`npm run deploy\` prints: ${problem}`);
+  context.addIssue(`must be the list of chains that \`npm run deploy:contracts\` prints: ${problem}`);
   return z.NEVER;
 });
 

@@ -67,7 +67,7 @@ test("the status names every contract that the settings do, and no other", async
   });
 });
 
-/** As `npm run deploy` prints it, but for most addresses. */
+/** As `npm run deploy:contracts` prints it, but for most addresses. */
 const deployed = [
   {
     name: "main",

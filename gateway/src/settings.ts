@@ -119,7 +119,7 @@ export const gatewaySettings = z.object({
   CHAINS: chainList
     .optional()
     .describe(
-      "All chains and their contracts, for `GET /api/v1/contracts` and the status page, as `npm run deploy -- <file> --send` prints them. Each chain may have an `rpcUrl`, a public node for clients.",
+      "All chains and their contracts, for `GET /api/v1/contracts` and the status page, as `npm run deploy:contracts -- <file> --send` prints them. Each chain may have an `rpcUrl`, a public node for clients.",
     ),
   SETTLEMENT_ADDRESS: address.describe("InferenceSettlement on the primary chain."),
   SETTLEMENT_START_BLOCK: whole(2 ** 48)
