@@ -25,7 +25,7 @@ const mayImport: Record<string, readonly string[]> = {
   "test/conformance": [],
   // Its HTTP side sees a URL; books without a chain and the ledger alone need what they measure.
   "test/bench": ["protocol", "ledger", "gateway", "chain", "settler", "hosts/node", "hosts/cloudflare"],
-  tools: ["hosts/node"],
+  tools: ["hosts/node", "hosts/cloudflare"],
 };
 const packages: Record<string, string> = {
   "host-node": "hosts/node",
@@ -42,7 +42,7 @@ const mayDepend: Record<string, readonly string[]> = {
   gateway: ["hono", "viem", "zod"],
   chain: ["viem"],
   "hosts/node": ["@hono/node-server", "undici", "zod"],
-  "hosts/cloudflare": ["esbuild", "viem"],
+  "hosts/cloudflare": ["esbuild", "viem", "zod"],
   settler: ["viem"],
   keeper: ["viem", "zod"],
   computer: ["viem"],

@@ -5,7 +5,7 @@ export const flags = {
   "hosts/node/src/main.ts": ["check"],
   "tools/test.ts": ["deep", "serial"],
   "contracts/script/deploy-main.ts": ["send", "verify"],
-  "hosts/cloudflare/src/deploy/main.ts": ["confirm"],
+  "hosts/cloudflare/src/local/main.ts": ["vars"],
   "test/bench/src/main.ts": ["host", "rounds", "seconds", "only", "quick"],
 };
 

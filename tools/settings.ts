@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { edgeSettings } from "@inference/host-cloudflare/settings";
 import { nodeSettings } from "@inference/host-node/settings";
 
 /** Writes the table of settings in docs/configuration.md from their schema: `node tools/run.mjs tools/settings.ts`. */
@@ -8,7 +9,7 @@ const BEGIN = "<!-- settings -->";
 const END = "<!-- /settings -->";
 
 export function configurationPage(page = readFileSync(file, "utf8")): string {
-  const rows = Object.entries(nodeSettings.shape).map(([name, schema]) => {
+  const rows = Object.entries({ ...nodeSettings.shape, ...edgeSettings.shape }).map(([name, schema]) => {
     const absent = schema.safeParse(undefined);
     const value = absent.success ? shown(absent.data) : "**required**";
     return `| \`${name}\` | ${value} | ${schema.description ?? ""} |`;

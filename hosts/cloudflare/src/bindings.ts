@@ -1,4 +1,4 @@
-import type { DurableObjectNamespace, KVNamespace } from "@cloudflare/workers-types";
+import type { DurableObjectLocationHint, DurableObjectNamespace, KVNamespace } from "@cloudflare/workers-types";
 
 /**
  * The Worker's bindings: its objects, its key-value namespace, and its settings and secrets as text. `PartitionCalls`
@@ -8,4 +8,15 @@ export type Bindings = {
   PARTITION: DurableObjectNamespace;
   CHAIN: DurableObjectNamespace;
   KEY_VALUE: KVNamespace;
+  LOCATION_HINT?: DurableObjectLocationHint | "";
 } & { readonly [setting: string]: unknown };
+
+/** A new stub of an object, which is placed where the operator wants it when it is first called. */
+export function objectOf<Calls>(
+  namespace: DurableObjectNamespace,
+  name: string,
+  { LOCATION_HINT }: Pick<Bindings, "LOCATION_HINT">,
+): Calls {
+  const options = LOCATION_HINT ? { locationHint: LOCATION_HINT } : {};
+  return namespace.get(namespace.idFromName(name), options) as unknown as Calls;
+}

@@ -7,7 +7,7 @@ import { chainPartition } from "@inference/ledger/partition";
 import type { DollarView } from "@inference/protocol/dollars";
 import type { SettlerStatus } from "@inference/protocol/settler-status";
 import { pause } from "@inference/protocol/timers";
-import type { Bindings } from "./bindings.ts";
+import { type Bindings, objectOf } from "./bindings.ts";
 import { log } from "./log.ts";
 import { timers } from "./timers.ts";
 
@@ -43,7 +43,7 @@ export const WHAT_TO_DO_AT_THE_EDGE =
   "Nothing is served, read or posted until the objects have their newest storage again; " +
   "docs/deploying-cloudflare.md says what can be done";
 
-export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain {
+export function followChain(bindings: Bindings, chainId: number): FollowedChain {
   const pending = createPending();
   let status: WatcherStatus = { state: "starting", block: null, head: null, lagBlocks: null, lastPollAt: null };
   let dollars: DollarView | null = null;
@@ -55,7 +55,7 @@ export function followChain({ CHAIN }: Bindings, chainId: number): FollowedChain
 
   async function ask(): Promise<void> {
     try {
-      const object = CHAIN.get(CHAIN.idFromName(chainPartition(chainId))) as unknown as ChainCalls;
+      const object = objectOf<ChainCalls>(bindings.CHAIN, chainPartition(chainId), bindings);
       const seen = await object.look();
       status = seen.status;
       pending.replace(seen.pending);

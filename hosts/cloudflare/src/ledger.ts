@@ -3,7 +3,7 @@ import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { AnswerOf, Query } from "@inference/ledger/reads";
 import type { Saga, Step } from "@inference/ledger/saga";
-import type { Bindings } from "./bindings.ts";
+import { type Bindings, objectOf } from "./bindings.ts";
 import type { Outcome } from "./deliveries.ts";
 import { log } from "./log.ts";
 import type { OwnRows } from "./own-rows.ts";
@@ -32,15 +32,18 @@ type Host = {
  * effect. Every command is safe to repeat, so the call is made again. The steps that undo a failed saga are tried for
  * longer, in the background.
  */
-export function makeEdgeLedger({ PARTITION }: Pick<Bindings, "PARTITION">, { background, own }: Host): EdgeLedger {
+export function makeEdgeLedger(
+  bindings: Pick<Bindings, "PARTITION" | "LOCATION_HINT">,
+  { background, own }: Host,
+): EdgeLedger {
   // Each try uses a new stub, because a stub may be broken after an error.
-  const objectOf = (partition: Partition): PartitionCalls =>
-    own?.isOwn(partition) ? own : (PARTITION.get(PARTITION.idFromName(partition)) as unknown as PartitionCalls);
+  const partitionOf = (partition: Partition): PartitionCalls =>
+    own?.isOwn(partition) ? own : objectOf<PartitionCalls>(bindings.PARTITION, partition, bindings);
 
   async function insist<T>(partition: Partition, call: (object: PartitionCalls) => Promise<T>, mostTries: number) {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await call(objectOf(partition));
+        return await call(partitionOf(partition));
       } catch (error) {
         if (tries >= mostTries || isOverloaded(error)) throw new LedgerUnavailable(String(error));
         await pause(PAUSE_MS * 2 ** tries * (0.5 + Math.random() / 2));

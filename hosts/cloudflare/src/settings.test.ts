@@ -30,6 +30,13 @@ test("an answer is read on for 25 s after its client has gone, or less: longer i
   assert.throws(() => drainMs({ DRAIN_MS: "25001" }), /DRAIN_MS: must be at most 25000 on this host/);
 });
 
+test("a variable may be JSON in place of a text, and a region must be one of Cloudflare's", () => {
+  const settings = settingsOf({ ...given, PRIMARY_CHAIN_ID: 31_337, MODEL_ALIASES: { ours: "theirs" }, PARTITION: {} });
+  assert.deepEqual([settings.PRIMARY_CHAIN_ID, settings.MODEL_ALIASES], [31_337, { ours: "theirs" }]);
+  assert.equal(settingsOf({ ...given, LOCATION_HINT: "weur" }).LOCATION_HINT, "weur");
+  assert.throws(() => settingsOf({ ...given, LOCATION_HINT: "moon" }), /LOCATION_HINT: /);
+});
+
 test("a Worker's variable has the chains as a deployment prints them, with three chains and all contracts in its 5 KB", () => {
   const addresses = Object.fromEntries(
     [...Array(17)].map((_, index) => [`aContractOfSomeLength${index}`, `0x${"a".repeat(40)}`]),

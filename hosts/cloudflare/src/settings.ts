@@ -2,6 +2,7 @@ import type { GatewayConfig } from "@inference/gateway/config";
 import { largestShare } from "@inference/gateway/limits/held-bodies";
 import { configOf, type GatewaySettings, gatewaySettings, parseSettings } from "@inference/gateway/settings";
 import { DAY_MS } from "@inference/protocol/window";
+import * as z from "zod";
 
 /**
  * The limits of a Worker. It runs for at most 30 s after its client has disconnected: up to 25 s to read the provider's
@@ -14,10 +15,22 @@ const DEFAULT_CHAT_BODY_BYTES = largestShare(WORKER_LIMITS.heldBodyBytes);
 /** The Worker's bindings, with variables and secrets. */
 type Given = Readonly<Record<string, unknown>>;
 
+/** The gateway's settings, and those of a host of objects. */
+export const edgeSettings = z.object({
+  ...gatewaySettings.shape,
+  LOCATION_HINT: z
+    .enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"])
+    .optional()
+    .describe(
+      "Region where new objects are placed (Cloudflare's location hints, such as `weur`). Without it, near who first called them.",
+    ),
+});
+export type EdgeSettings = z.infer<typeof edgeSettings>;
+
 /** Throws `SettingsError` with everything that is missing or invalid. */
-export function settingsOf(given: Given): GatewaySettings {
-  const { CHAT_BODY_BYTES, ...others } = given as Record<string, string | undefined>;
-  return parseSettings(gatewaySettings, {
+export function settingsOf(given: Given): EdgeSettings {
+  const { CHAT_BODY_BYTES, ...others } = textsOf(given);
+  return parseSettings(edgeSettings, {
     ...others,
     CHAT_BODY_BYTES: CHAT_BODY_BYTES || String(DEFAULT_CHAT_BODY_BYTES),
   });
@@ -29,8 +42,19 @@ export function edgeConfigOf(settings: GatewaySettings): GatewayConfig {
 
 /** The retention of receipts, the only setting that an object needs for its alarm. */
 export function receiptMsOf(given: Given): number {
-  const settings = parseSettings(receiptSettings, given as Record<string, string | undefined>);
+  const settings = parseSettings(receiptSettings, textsOf(given));
   return settings.RECEIPT_RETENTION_DAYS * DAY_MS;
+}
+
+/** The settings as texts: a variable of a Worker may be JSON. */
+function textsOf(given: Given): Record<string, string | undefined> {
+  const named = Object.keys(edgeSettings.shape).filter((name) => given[name] !== undefined);
+  return Object.fromEntries(
+    named.map((name) => {
+      const value = given[name];
+      return [name, typeof value === "string" ? value : JSON.stringify(value)];
+    }),
+  );
 }
 
 const receiptSettings = gatewaySettings.pick({ RECEIPT_RETENTION_DAYS: true });

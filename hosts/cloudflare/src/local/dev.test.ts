@@ -11,6 +11,7 @@ import { gatewaySettings } from "@inference/gateway/settings";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
+import { settingsOf } from "../settings.ts";
 import { readDevnet } from "./devnet.ts";
 
 let chain: PrimaryChain;
@@ -41,8 +42,8 @@ after(async () => {
   rmSync(devnet, { recursive: true });
 });
 
-function startDev(environment: Record<string, string>): { child: ChildProcess; said(): string } {
-  const child = spawn(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url))], {
+function startDev(environment: Record<string, string>, ...flags: string[]): { child: ChildProcess; said(): string } {
+  const child = spawn(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url)), ...flags], {
     env: {
       NODE_NO_WARNINGS: "1",
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
@@ -79,6 +80,13 @@ test("beside a devnet it prints a URL and a key that work, stops when told, and 
     }
     assert.deepEqual(await once(child, "exit"), [0, null], said());
   }
+});
+
+test("for wrangler it prints the devnet's settings, with all that a gateway needs", async () => {
+  const { child, said } = startDev({ DEVNET_DIR: devnet }, "--vars");
+  assert.deepEqual(await once(child, "close"), [0, null], said());
+  const settings = Object.fromEntries([...said().matchAll(/^(\w+)='(.*)'$/gm)].map(([, name, value]) => [name, value]));
+  assert.equal(settingsOf(settings).BASE_URL, "http://localhost:8789");
 });
 
 test("every contract that a devnet names and a gateway may know is among the settings", () => {

@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import { privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage, generateSiweNonce } from "viem/siwe";
-import { readSettings } from "../deploy/settings-file.ts";
+import { wranglerFile } from "../deploy/wrangler-file.ts";
 import { type DevnetSite, readDevnet } from "./devnet.ts";
+import { readSettings } from "./settings-file.ts";
 import { type RunningWorker, startWorker } from "./workerd.ts";
 
-/** `npm run dev:cloudflare`: the gateway as a Worker on this machine, on a running devnet. */
+/**
+ * `npm run dev:cloudflare`: the gateway as a Worker on this machine, on a running devnet. With `--vars` it only prints
+ * the devnet's settings, as a `.dev.vars` for `wrangler dev`.
+ */
 let worker: RunningWorker | undefined;
 let isStopping = false;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -15,7 +20,17 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 try {
+  const { values: flags } = parseArgs({ options: { vars: { type: "boolean" } } });
   const site = readDevnet(process.env.DEVNET_DIR || ".devnet", readSettings(process.env));
+  if (flags.vars) {
+    const settings = { BASE_URL: `http://localhost:${wranglerFile.dev.port}`, ...site.settings };
+    process.stdout.write(
+      Object.entries(settings)
+        .map(([name, value]) => `${name}='${value}'\n`)
+        .join(""),
+    );
+    process.exit(0);
+  }
   worker = await startWorker({ settings: site.settings, folder: site.folder, port: readPort() });
   show(worker.url, await makeKey(worker.url, site), await exampleModel(worker.url));
   await worker.ended;
@@ -27,7 +42,7 @@ try {
 }
 
 function readPort(): number {
-  const text = process.env.WORKER_PORT || "8789";
+  const text = process.env.WORKER_PORT || String(wranglerFile.dev.port);
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new Error(`WORKER_PORT must be a port number from 0 to 65535 (0 for any free one), not ${text}.`);
 }

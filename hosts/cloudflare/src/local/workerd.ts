@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { bundleWorker, WORKER } from "../deploy/bundle.ts";
-import { workerShape } from "../deploy/worker-shape.ts";
+import { wranglerFile } from "../deploy/wrangler-file.ts";
+import { bundleWorker, WORKER } from "./bundle.ts";
 
 const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
 
@@ -51,7 +51,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 const bundled = new Map<string, Promise<Uint8Array>>();
 
 function codeOf(entry: URL): Promise<Uint8Array> {
-  const code = bundled.get(entry.href) ?? bundleWorker(entry).then((bundle) => bundle.code);
+  const code = bundled.get(entry.href) ?? bundleWorker(entry);
   bundled.set(entry.href, code);
   return code;
 }
@@ -92,16 +92,16 @@ const KEY_VALUE = new URL("key-value-service.ts", import.meta.url);
 const MAX_SAID = 1_000_000;
 
 function capnp(settings: Readonly<Record<string, string>>, port: number): string {
-  const { objects, compatibilityDate, compatibilityFlags, keyValue } = workerShape;
+  const { compatibility_date, compatibility_flags, durable_objects, kv_namespaces } = wranglerFile;
   const quote = JSON.stringify;
-  const namespaces = objects.map(
-    ({ className }) => `(className = ${quote(className)}, uniqueKey = ${quote(className)}, enableSql = true)`,
+  const namespaces = durable_objects.bindings.map(
+    ({ class_name }) => `(className = ${quote(class_name)}, uniqueKey = ${quote(class_name)}, enableSql = true)`,
   );
   const bindings = [
-    ...objects.map(
-      ({ binding, className }) => `(name = ${quote(binding)}, durableObjectNamespace = ${quote(className)})`,
+    ...durable_objects.bindings.map(
+      ({ name, class_name }) => `(name = ${quote(name)}, durableObjectNamespace = ${quote(class_name)})`,
     ),
-    `(name = ${quote(keyValue)}, kvNamespace = "key-value")`,
+    ...kv_namespaces.map(({ binding }) => `(name = ${quote(binding)}, kvNamespace = "key-value")`),
     ...Object.entries(settings).map(([name, value]) => `(name = ${quote(name)}, text = ${quote(value)})`),
   ];
   return `using Workerd = import "/workerd/workerd.capnp";
@@ -116,8 +116,8 @@ const config :Workerd.Config = (
 );
 const gateway :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "worker.js")],
-  compatibilityDate = ${quote(compatibilityDate)},
-  compatibilityFlags = ${quote(compatibilityFlags)},
+  compatibilityDate = ${quote(compatibility_date)},
+  compatibilityFlags = ${quote(compatibility_flags)},
   durableObjectNamespaces = [${namespaces.join(", ")}],
   durableObjectStorage = (localDisk = "objects"),
   bindings = [
@@ -126,7 +126,7 @@ const gateway :Workerd.Worker = (
 );
 const keyValue :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "key-value.js")],
-  compatibilityDate = ${quote(compatibilityDate)},
+  compatibilityDate = ${quote(compatibility_date)},
 );
 `;
 }

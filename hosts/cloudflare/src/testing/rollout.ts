@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { bundleWorker } from "../deploy/bundle.ts";
-import { workerShape } from "../deploy/worker-shape.ts";
+import { wranglerFile } from "../deploy/wrangler-file.ts";
+import { bundleWorker } from "../local/bundle.ts";
 import { type RunningWorker, serveWorkerd, takePort, type WorkerOptions } from "../local/workerd.ts";
 
 /** Which version the objects of each namespace are of, and the Worker in front that is bound to both. */
@@ -17,7 +17,7 @@ export async function startRollout(
   mkdirSync(join(folder, "objects"), { recursive: true });
   const modules = { older: "older-worker.ts", newer: "newer-worker.ts", "key-value": "../local/key-value-service.ts" };
   for (const [name, module] of Object.entries(modules)) {
-    writeFileSync(join(folder, `${name}.js`), (await bundleWorker(new URL(module, import.meta.url))).code);
+    writeFileSync(join(folder, `${name}.js`), await bundleWorker(new URL(module, import.meta.url)));
   }
   const ports = { former: await takePort(0), latter: await takePort(0) };
   writeFileSync(join(folder, "config.capnp"), capnp(settings, versions, ports), { mode: 0o600 });
@@ -32,7 +32,7 @@ export async function startRollout(
 }
 
 function capnp(settings: WorkerOptions["settings"], versions: Versions, ports: Record<Front, number>): string {
-  const { compatibilityDate, compatibilityFlags } = workerShape;
+  const { compatibility_date, compatibility_flags } = wranglerFile;
   const quote = JSON.stringify;
   const fronts = Object.keys(versions) as Front[];
   const bindings = [
@@ -49,8 +49,8 @@ function capnp(settings: WorkerOptions["settings"], versions: Versions, ports: R
   const workers = fronts.map(
     (of) => `const ${of} :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "${versions[of]}.js")],
-  compatibilityDate = ${quote(compatibilityDate)},
-  compatibilityFlags = ${quote(compatibilityFlags)},
+  compatibilityDate = ${quote(compatibility_date)},
+  compatibilityFlags = ${quote(compatibility_flags)},
   durableObjectNamespaces = [
     (className = "PartitionObject", uniqueKey = "${of}", enableSql = true),
     (className = "ChainObject", uniqueKey = "${of}-chain", enableSql = true),
@@ -78,7 +78,7 @@ const config :Workerd.Config = (
 ${workers.join("\n")}
 const keyValue :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "key-value.js")],
-  compatibilityDate = ${quote(compatibilityDate)},
+  compatibilityDate = ${quote(compatibility_date)},
 );
 `;
 }

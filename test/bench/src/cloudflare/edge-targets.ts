@@ -1,4 +1,4 @@
-import { bundleWorker } from "@inference/host-cloudflare/deploy/bundle";
+import { bundleWorker } from "@inference/host-cloudflare/local/bundle";
 import { realDirectory } from "../real-directory.ts";
 import type { Target } from "../target.ts";
 import { completions, portkey, portkeyHeaders } from "../targets.ts";
@@ -18,7 +18,7 @@ function plainTarget(name: string, entry: string): Target {
     ours: false,
     missing: async () => undefined,
     async start(upstreamOrigin) {
-      const { code } = await bundleWorker(new URL(entry, import.meta.url));
+      const code = await bundleWorker(new URL(entry, import.meta.url));
       return {
         ...(await startPlainWorker(code, { UPSTREAM: upstreamOrigin })),
         path: completions,

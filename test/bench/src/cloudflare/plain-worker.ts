@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { workerShape } from "@inference/host-cloudflare/deploy/worker-shape";
+import { wranglerFile } from "@inference/host-cloudflare/deploy/wrangler-file";
 import { serveWorkerd } from "@inference/host-cloudflare/local/workerd";
 import { freePort } from "../process.ts";
 import type { RunningTarget } from "../target.ts";
@@ -39,8 +39,8 @@ const config :Workerd.Config = (
 );
 const worker :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "worker.js")],
-  compatibilityDate = ${quote(workerShape.compatibilityDate)},
-  compatibilityFlags = ${quote(workerShape.compatibilityFlags)},
+  compatibilityDate = ${quote(wranglerFile.compatibility_date)},
+  compatibilityFlags = ${quote(wranglerFile.compatibility_flags)},
   bindings = [${bindings.join(", ")}],
 );
 `;

@@ -1,0 +1,59 @@
+import { edgeConfigOf, edgeSettings, settingsOf } from "../settings.ts";
+import { type WranglerFile, wranglerFile } from "./wrangler-file.ts";
+
+/**
+ * The step before `wrangler deploy`: whether the gateway would start with what `wrangler.jsonc` says. Size, classes and
+ * uploaded secrets are checked by wrangler and Cloudflare.
+ */
+
+/** Uploaded separately and not shown again. URLs of nodes contain keys too. */
+export const SECRETS = [
+  "GATEWAY_SECRET",
+  "UPSTREAM_API_KEY",
+  "UPSTREAM_ADMIN_KEY",
+  "UPSTREAM_RECORD_KEY",
+  "METRICS_TOKEN",
+  "PRIMARY_RPC_URL",
+  "SECONDARY_RPC_URLS",
+  "WITNESS_RPC_URL",
+  "SETTLER_PRIVATE_KEY",
+] as const;
+
+/** Valid placeholders for secrets, to check the other settings. */
+const standIns: { readonly [secret: string]: string } = {
+  GATEWAY_SECRET: "00".repeat(32),
+  UPSTREAM_API_KEY: "uploaded",
+  UPSTREAM_RECORD_KEY: "uploaded",
+  PRIMARY_RPC_URL: "https://uploaded.invalid",
+};
+
+/** Why the Worker must not be deployed. Empty if it can be. */
+export function problemsOf({ vars, routes = [] }: WranglerFile): string[] {
+  const names = Object.keys(vars);
+  const secrets: readonly string[] = SECRETS;
+  const problems = [
+    ...names
+      .filter((name) => secrets.includes(name))
+      .map((name) => `${name} is a secret: \`npx wrangler secret put ${name}\`.`),
+    ...names.filter((name) => !(name in edgeSettings.shape)).map((name) => `${name} is not a setting.`),
+  ];
+  try {
+    const { baseUrl } = edgeConfigOf(settingsOf({ ...standIns, ...vars }));
+    const host = new URL(baseUrl).host;
+    const patterns = routes.map((route) => (typeof route === "string" ? route : route.pattern));
+    if (patterns.length > 0 && !patterns.some((pattern) => pattern.replace(/\/.*$/, "") === host)) {
+      problems.push(`No route is ${host}, the host of BASE_URL: ${patterns.join(", ")}.`);
+    }
+  } catch (error) {
+    problems.push(error instanceof Error ? error.message : String(error));
+  }
+  return problems;
+}
+
+if (import.meta.main) {
+  const problems = problemsOf(wranglerFile);
+  if (problems.length > 0) {
+    process.stderr.write(`wrangler.jsonc cannot be deployed:\n${problems.join("\n")}\n`);
+    process.exit(1);
+  }
+}

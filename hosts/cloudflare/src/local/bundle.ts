@@ -1,0 +1,20 @@
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+export const WORKER = new URL("../worker.ts", import.meta.url);
+
+/** Bundles a Worker with its imports into one module, for local workerd. wrangler bundles what is deployed. */
+export async function bundleWorker(entry: URL = WORKER): Promise<Uint8Array> {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(entry)],
+    bundle: true,
+    write: false,
+    outfile: "worker.js",
+    format: "esm",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:*", "node:*"],
+    logLevel: "silent",
+  });
+  return outputFiles[0]?.contents ?? new Uint8Array();
+}
