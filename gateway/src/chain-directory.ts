@@ -59,14 +59,14 @@ export type ListedChain = z.infer<typeof chain>;
 /**
  * The chains that the gateway knows, the primary chain first.
  *
- * @param primary The primary chain's id, and its contracts that have their own setting.
+ * @param primary The primary chain's id, and what of it has its own setting.
  * @returns `problem` if the list lacks the primary chain, or names another address for a contract than its setting.
  */
 export function knownChains(
-  primary: { chainId: number; contracts: Readonly<Record<string, Address>> },
+  primary: Pick<KnownChain, "chainId" | "startBlock" | "contracts">,
   listed: readonly ListedChain[] | undefined,
 ): { chains: readonly KnownChain[]; problem?: string } {
-  const nothing = { name: null, eid: null, rpcUrl: null, stablecoin: null, startBlock: 0 };
+  const nothing = { name: null, eid: null, rpcUrl: null, stablecoin: null };
   const alone: KnownChain = { ...nothing, ...primary, role: "primary" };
   if (listed === undefined) return { chains: [alone] };
   const own = listed.find(({ chainId }) => chainId === primary.chainId);

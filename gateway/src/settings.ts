@@ -377,7 +377,11 @@ function chainsOf(settings: GatewaySettings): readonly KnownChain[] {
   const named = Object.entries(contractSettings)
     .map(([name, setting]) => [name, settings[setting]])
     .filter((entry): entry is [string, Address] => entry[1] !== undefined);
-  const primary = { chainId: settings.PRIMARY_CHAIN_ID, contracts: Object.fromEntries(named) };
+  const primary = {
+    chainId: settings.PRIMARY_CHAIN_ID,
+    startBlock: settings.SETTLEMENT_START_BLOCK,
+    contracts: Object.fromEntries(named),
+  };
   const { chains, problem } = knownChains(primary, settings.CHAINS);
   return problem === undefined ? chains : refuse([`CHAINS: ${problem}`]);
 }

@@ -13,7 +13,7 @@ const chains: KnownChain[] = [
   {
     ...{ chainId: 1, role: "primary", name: "main", eid: 30_101, rpcUrl: "https://node.example" },
     stablecoin: { decimals: 6, symbol: "USDC" },
-    startBlock: 0,
+    startBlock: 7,
     contracts: { stablecoin: dollar, tokenMinter: minter },
   },
   {
@@ -33,10 +33,12 @@ test("each chain is told as the settings have it, the primary chain first", asyn
     {
       ...{ chain_id: 1, role: "primary", name: "main", layerzero_eid: 30_101, rpc_url: "https://node.example" },
       stablecoin: { address: dollar, decimals: 6, symbol: "USDC" },
+      start_block: 7,
       contracts: { stablecoin: dollar, tokenMinter: minter },
     },
     {
       ...{ chain_id: 10, role: "secondary", name: null, layerzero_eid: null, rpc_url: null, stablecoin: null },
+      start_block: 0,
       contracts: { tokenMinter: minter },
     },
   ]);

@@ -56,7 +56,7 @@ function documentOf(gateway: Gateway): Document {
   return document;
 }
 
-function chainObject({ chainId, role, name, eid, rpcUrl, stablecoin, contracts }: KnownChain) {
+function chainObject({ chainId, role, name, eid, rpcUrl, stablecoin, startBlock, contracts }: KnownChain) {
   return {
     chain_id: chainId,
     role,
@@ -64,6 +64,7 @@ function chainObject({ chainId, role, name, eid, rpcUrl, stablecoin, contracts }
     layerzero_eid: eid,
     rpc_url: rpcUrl,
     stablecoin: stablecoin === null ? null : { address: contracts.stablecoin ?? null, ...stablecoin },
+    start_block: startBlock,
     contracts,
   };
 }

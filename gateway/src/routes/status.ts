@@ -1,6 +1,7 @@
 import { ceilingPartition, chainPartition } from "@inference/ledger/partition";
 import type { SecondaryBooks } from "@inference/protocol/dollars";
 import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
+import { DAY_MS } from "@inference/protocol/window";
 import { statusAnswer } from "@inference/protocol/wire/answers";
 import manifest from "../../package.json" with { type: "json" };
 import { json, ok } from "../docs/operation.ts";
@@ -50,6 +51,7 @@ export const getStatus = endpoint({
         posted: await posted(gateway),
         books: await books(gateway),
         prices: prices && { snapshot: prices.id, age_s: ageS(prices, at), models: prices.models.size },
+        receipt_retention_days: Math.floor(gateway.config.operator.receiptMs / DAY_MS),
       },
     });
   },

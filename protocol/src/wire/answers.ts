@@ -301,6 +301,7 @@ export const contractsAnswer = z.strictObject({
             .strictObject({ address: address.nullable(), decimals: count, symbol: z.string().nullable() })
             .nullable()
             .describe("The dollar that the minter takes; null where the operator told nothing of it."),
+          start_block: count.describe("No event of the contracts is older. 0 where the operator did not say so."),
           contracts: contracts.describe("Addresses by name. A name that ends in digits is one of several contracts."),
         }),
       )
@@ -367,5 +368,6 @@ export const statusAnswer = z.strictObject({
       .nullable()
       .describe("The contracts' books in the primary chain's latest block; null while the chain does not tell them."),
     prices: z.strictObject({ snapshot: z.string(), age_s: count, models: count }).nullable(),
+    receipt_retention_days: count.describe("How long receipts and their prices are kept. Totals are kept forever."),
   }),
 });

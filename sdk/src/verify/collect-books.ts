@@ -3,7 +3,7 @@ import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
-import { chainClients } from "../chain-clients.ts";
+import { type ChainClients, chainClients } from "../chain-clients.ts";
 import type { Connection } from "../connection.ts";
 import { contractOn, type DirectoryChain, readDirectory } from "../directory.ts";
 import { isCovered } from "./check-books.ts";
@@ -74,13 +74,13 @@ async function readSecondary(connection: Connection, chain: DirectoryChain): Pro
 
 /** All dollars of a chain that the minter has booked, from its events. */
 async function bookedOn(
-  { reader }: Awaited<ReturnType<typeof chainClients>>,
+  { entry, reader }: ChainClients,
   address: `0x${string}`,
   eid: number,
   last: bigint,
 ): Promise<bigint> {
   const booked = { address, abi: tokenMinterAbi, eventName: "Booked", args: { eid }, strict: true } as const;
-  const events = await inRanges(last, (fromBlock, toBlock) =>
+  const events = await inRanges(entry, last, (fromBlock, toBlock) =>
     reader.getContractEvents({ ...booked, fromBlock, toBlock }),
   );
   return events.reduce((sum, { args }) => sum + args.amount, 0n);

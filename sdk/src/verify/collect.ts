@@ -1,5 +1,6 @@
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Hex } from "viem";
+import { readStatus } from "../activate.ts";
 import { chainClients } from "../chain-clients.ts";
 import type { Connection } from "../connection.ts";
 import { contractOn, isPinned } from "../directory.ts";
@@ -9,8 +10,8 @@ import { requireAccount } from "../send.ts";
 import {
   type Batch,
   batches,
-  type Credits,
   type ListedReceipt,
+  readActivity,
   readBatch,
   readCredits,
   receipts,
@@ -25,7 +26,7 @@ export async function collectEvidence(given: Connection): Promise<Evidence> {
   const connection = { ...given, apiKey: null };
   const { entry } = await chainClients(connection);
   const chainId = entry.chain_id;
-  const { credits, listed } = await readSpending(connection);
+  const { credits, listed, totals } = await readSpending(connection);
   const chain = await collectChain(connection, account);
   return {
     version: 1,
@@ -41,6 +42,8 @@ export async function collectEvidence(given: Connection): Promise<Evidence> {
     said: {
       credits,
       receipts: listed,
+      totals,
+      retentionDays: (await readStatus(connection)).receipt_retention_days,
       batches: await collectBatches(connection, chain),
       prices: await readPrices(connection, listed),
     },
@@ -49,20 +52,24 @@ export async function collectEvidence(given: Connection): Promise<Evidence> {
   };
 }
 
-/** Receipts and balance of one moment: read again if something was spent between. */
-async function readSpending(connection: Connection): Promise<{ credits: Credits; listed: ListedReceipt[] }> {
+/** Receipts, totals and balance of one moment: read again if something was spent between. */
+async function readSpending(connection: Connection) {
   for (let tries = 1; ; tries++) {
     const before = await readCredits(connection);
     const listed: ListedReceipt[] = [];
+    const totals: Record<string, number> = {};
     // The gateway's day may be one ahead of ours.
     const last = new Date(Date.now() + DAY_MS);
     for (let day = last; day.toISOString() > FIRST_DAY; day = new Date(day.getTime() - 366 * DAY_MS)) {
       const first = new Date(day.getTime() - 365 * DAY_MS).toISOString().slice(0, 10);
-      const page = receipts(connection, { from: first, to: day.toISOString().slice(0, 10) });
-      for await (const receipt of page) listed.push(receipt);
+      const days = { from: first, to: day.toISOString().slice(0, 10) };
+      for await (const receipt of receipts(connection, days)) listed.push(receipt);
+      for (const { date, usage_nano_usd: spent } of await readActivity(connection, { ...days, groupBy: ["day"] })) {
+        totals[date ?? ""] = spent;
+      }
     }
     const credits = await readCredits(connection);
-    if (credits.total_usage_nano_usd === before.total_usage_nano_usd || tries === 5) return { credits, listed };
+    if (credits.total_usage_nano_usd === before.total_usage_nano_usd || tries === 5) return { credits, listed, totals };
   }
 }
 
@@ -117,7 +124,7 @@ async function collectChain(connection: Connection, account: Hex): Promise<Chain
   const creditNanoUsd = await reader.readContract({
     ...{ ...contract, functionName: "creditNanoUsd", args: [account], blockNumber: block },
   });
-  const activated = await inRanges(block, (fromBlock, toBlock) =>
+  const activated = await inRanges(entry, block, (fromBlock, toBlock) =>
     reader.getContractEvents({
       ...contract,
       eventName: "Activated",
@@ -127,7 +134,7 @@ async function collectChain(connection: Connection, account: Hex): Promise<Chain
       strict: true,
     }),
   );
-  const debited = await inRanges(block, (fromBlock, toBlock) =>
+  const debited = await inRanges(entry, block, (fromBlock, toBlock) =>
     reader.getContractEvents({
       ...contract,
       eventName: "Debited",

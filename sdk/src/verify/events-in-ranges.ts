@@ -1,5 +1,15 @@
-/** Events of all blocks up to one. A range that the node refuses, as public nodes do with long ones, is halved. */
-export async function inRanges<E>(last: bigint, read: (from: bigint, to: bigint) => Promise<E[]>): Promise<E[]> {
+import type { DirectoryChain } from "../directory.ts";
+
+/**
+ * The events of a contract up to a block. A range that the node refuses, as public nodes do with long ones, is halved.
+ *
+ * @param chain Events before its first block are not read. The checks notice if some are missing.
+ */
+export async function inRanges<E>(
+  chain: DirectoryChain,
+  last: bigint,
+  read: (from: bigint, to: bigint) => Promise<E[]>,
+): Promise<E[]> {
   const range = async (from: bigint, to: bigint): Promise<E[]> => {
     try {
       return await read(from, to);
@@ -9,7 +19,8 @@ export async function inRanges<E>(last: bigint, read: (from: bigint, to: bigint)
       return [...(await range(from, middle)), ...(await range(middle + 1n, to))];
     }
   };
-  return range(0n, last);
+  const first = BigInt(chain.start_block);
+  return first > last ? [] : range(first, last);
 }
 
 /** Blocks. A node that refuses so few does not answer such questions. */

@@ -25,6 +25,10 @@ export type Evidence = {
   said: {
     credits: Credits;
     receipts: ListedReceipt[];
+    /** What was spent on each UTC day, in nano-dollars. Totals are kept when receipts are forgotten. */
+    totals: Readonly<Record<string, number>>;
+    /** How long it keeps receipts. */
+    retentionDays: number;
     /** The batches with uses of the account, and those that debited it on chain. */
     batches: Batch[];
     /** By snapshot that a receipt names: the text of GET /prices/{snapshot}; null if it is not kept. */
