@@ -15,11 +15,12 @@ const mayImport: Record<string, readonly string[]> = {
   chain: ["protocol", "ledger"],
   settler: ["protocol", "ledger", "chain"],
   "hosts/node": ["protocol", "ledger", "gateway", "chain", "settler"],
-  "hosts/cloudflare": ["protocol", "ledger", "gateway", "chain", "settler"],
+  "hosts/cloudflare": ["protocol", "ledger", "gateway", "chain", "settler", "dashboard"],
   keeper: ["protocol", "chain"],
   computer: ["protocol"],
   sdk: ["protocol"],
   cli: ["protocol", "sdk"],
+  dashboard: ["protocol", "sdk"],
   "test/devnet": ["protocol", "contracts"],
   "test/provider-simulator": [],
   "test/conformance": [],
@@ -48,6 +49,7 @@ const mayDepend: Record<string, readonly string[]> = {
   computer: ["viem"],
   sdk: ["viem"],
   cli: ["esbuild", "viem", "zod"],
+  dashboard: ["@tanstack/react-query", "esbuild", "react", "react-dom", "viem", "wagmi"],
   "test/devnet": ["viem", "zod"],
   "test/conformance": [
     "@ai-sdk/openai",
@@ -193,12 +195,12 @@ function sourceFiles(folder: string): string[] {
       const skipped = /^(node_modules|generated|abi|out|cache|dist|results)$/.test(entry.name);
       return skipped || folders.includes(relative(root, path)) ? [] : sourceFiles(path);
     }
-    return entry.name.endsWith(".ts") ? [path] : [];
+    return /\.tsx?$/.test(entry.name) ? [path] : [];
   });
 }
 
 function isProduction(file: string): boolean {
-  return !/(\.test\.ts$|\/testing\/|\/(gateway|contracts)\/test\/)/.test(file);
+  return !/(\.test\.tsx?$|\/testing\/|\/(gateway|contracts)\/test\/)/.test(file);
 }
 
 /** Without the examples of the documentation, which are shown and not run. */

@@ -20,11 +20,28 @@ export type Environment = {
   settler?: () => SettlerStatus | undefined;
   /** Why the ledger is behind the chain, so that nothing may be served; null if it is not, as far as is known. */
   behind?: () => string | null;
+  /** The pages for people. Absent: they were not built, and `/` answers everybody as it answers programs. */
+  dashboard?: DashboardFiles;
   upstream: UpstreamTransport;
   log: Log;
   /** Keeps work running after its answer was sent. The host waits for it before it stops. */
   background(work: Promise<unknown>): void;
   timers: Timers;
+};
+
+/** What a browser is given: one page, and the files that it names. */
+export type DashboardFiles = {
+  page: string;
+  /** By name. A name has a hash of the content in it. */
+  assets: Readonly<Record<string, DashboardAsset>>;
+};
+
+export type DashboardAsset = {
+  /** The media type. */
+  type: string;
+  text: string;
+  /** With gzip, where the host does not compress by itself. */
+  gzip?: () => Uint8Array<ArrayBuffer>;
 };
 
 export type Clock = {

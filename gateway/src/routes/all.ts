@@ -1,6 +1,7 @@
 import { getActivations } from "./activations-address.ts";
 import { getActivity } from "./activity.ts";
 import { deleteOffer, getOffer, putOffer } from "./agents-offer.ts";
+import { getAsset } from "./assets-name.ts";
 import { createSpeech } from "./audio-speech.ts";
 import { signIn, signOut } from "./auth.ts";
 import { getNonce } from "./auth-nonce.ts";
@@ -82,6 +83,7 @@ export const endpoints: readonly Endpoint[] = [
   getHealth,
   getMetrics,
   getRoot,
+  getAsset,
   getOpenApi,
   getDocs,
   getLlmsText,

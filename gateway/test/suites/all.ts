@@ -8,6 +8,7 @@ import { testActivity } from "./activity.ts";
 import { testBadInput } from "./bad-input.ts";
 import { testCatalogueReads } from "./catalogue-reads.ts";
 import { testClientBodies } from "./client-bodies.ts";
+import { testDashboard } from "./dashboard.ts";
 import { testDocuments } from "./documents.ts";
 import { testForgetting } from "./forgetting.ts";
 import { testFreeModel } from "./free-model.ts";
@@ -31,6 +32,7 @@ export function testGateway(start: StartHost): void {
   testLargeBodies(start);
   testSecrets(start);
   testDocuments(start);
+  testDashboard(start);
   testBadInput(start);
   testLimits(start);
   testFreeModel(start);

@@ -1,4 +1,5 @@
 import { createChainReader } from "@inference/chain/reader";
+import dashboard from "@inference/dashboard/site.json" with { type: "json" };
 import type { Environment } from "@inference/gateway/environment";
 import { type Gateway, makeGateway } from "@inference/gateway/gateway";
 import type { Bindings } from "./bindings.ts";
@@ -31,6 +32,7 @@ export function openEdgeGateway(
     dollars: chain.dollars,
     settler: chain.settler,
     behind: chain.behind,
+    ...(dashboard === null ? {} : { dashboard }),
     upstream,
     log,
     timers,

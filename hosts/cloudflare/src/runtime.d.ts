@@ -7,3 +7,9 @@ declare module "cloudflare:workers" {
     constructor(ctx: DurableObjectState, env: Env);
   }
 }
+
+/** What the dashboard's build has left; null if it failed. */
+declare module "@inference/dashboard/site.json" {
+  const site: import("@inference/gateway/environment").DashboardFiles | null;
+  export default site;
+}

@@ -20,6 +20,10 @@ export const nodeSettings = z.object({
     .enum(["FULL", "NORMAL"])
     .default("FULL")
     .describe("`FULL` survives a power failure, `NORMAL` a crash of the process only."),
+  DASHBOARD_SCRIPT: z
+    .string()
+    .optional()
+    .describe("JavaScript file that the dashboard loads first, for development. BASE_URL must be on this machine."),
   SETTLER_KEYSTORE: z
     .string()
     .optional()

@@ -11,6 +11,7 @@ import { configOf } from "@inference/gateway/settings";
 import { makeBackground } from "./background.ts";
 import { chainClientOf, openChain, whenCurrent } from "./chain.ts";
 import { makeSteadyClock } from "./clock.ts";
+import { readDashboard } from "./dashboard.ts";
 import { fileOf, openDatabase } from "./database.ts";
 import { keepFollowing, openDollarFollower } from "./follow-dollars.ts";
 import { openKeyValue } from "./key-value.ts";
@@ -73,6 +74,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   const dollars = openDollarFollower(settings, { keyValue, clientOf: chainClientOf });
   const upstream = openUpstream(config.upstream.baseUrl);
   const background = makeBackground();
+  const dashboard = readDashboard(settings);
   const environment: Environment = {
     clock,
     random: { bytes: randomBytes },
@@ -87,6 +89,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     }),
     ...(dollars === undefined ? {} : { dollars: dollars.view }),
     ...(settler === undefined ? {} : { settler: settler.status }),
+    ...(dashboard === undefined ? {} : { dashboard }),
     behind() {
       const standing = books.standing();
       return standing.state === "behind" ? `${standing.reason}. ${WHAT_TO_DO}` : null;

@@ -88,6 +88,7 @@ export const expectedRoutes: readonly DocumentedRoute[] = [
   { method: "GET", path: "/healthz", use: "public" },
   { method: "GET", path: "/metrics", use: "operator" },
   { method: "GET", path: "/", use: "public" },
+  { method: "GET", path: "/assets/{name}", use: "public" },
   { method: "GET", path: "/openapi.json", use: "public" },
   { method: "GET", path: "/docs", use: "public" },
   { method: "GET", path: "/llms.txt", use: "public" },

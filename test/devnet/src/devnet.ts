@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LOCAL_CHAIN_NAMES } from "@inference/contracts/local-chains";
 import type { Chain } from "./chain.ts";
@@ -12,6 +13,7 @@ import { DevnetError } from "./devnet-error.ts";
 import { clearFolder, type Folder, openFolder } from "./folder.ts";
 import { checkProvider, providerSettings, startGateway } from "./gateway.ts";
 import { startKeeper } from "./keeper.ts";
+import { pageWalletScript } from "./page-wallet.ts";
 import { choosePorts } from "./ports.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 import { setProviderTime, simulatorSettings, simulatorStaking, startProvider } from "./provider.ts";
@@ -138,6 +140,7 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
   const [wallet] = wallets;
   if (wallet === undefined) throw new DevnetError("There is no wallet.");
   const services = createServices(processes);
+  writeFileSync(folder.file("dashboard-wallet.js"), pageWalletScript(LOCAL_CHAIN_NAMES.map((name) => chains[name])));
   const gatewayUrl = `http://127.0.0.1:${ports.GATEWAY_PORT}`;
   await Promise.all([
     services.start(() =>
@@ -147,6 +150,7 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
         ...{ chains, deployment, clock },
         databaseFile: folder.file("gateway.sqlite"),
         logFile: folder.file("gateway.log"),
+        walletScript: folder.file("dashboard-wallet.js"),
         environment: { ...environment, ...gatewaySettings },
       }),
     ),

@@ -21,6 +21,7 @@ export type FileName = (typeof FILES)[number] | (typeof SAVED_FILES)[number];
 const FILES = [
   "ready.json",
   "secrets.json",
+  "dashboard-wallet.js",
   "deployment.json",
   "clock.json",
   "agents.json",

@@ -21,17 +21,19 @@ export type GatewayOptions = OwnSite & {
   logFile: string;
   /** The user's own settings and those of the upstream. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** A file with the dashboard's development wallets. */
+  walletScript: string;
 };
 
 /** Starts the gateway in a process of its own; resolves when it listens. */
 export async function startGateway(processes: Processes, options: GatewayOptions): Promise<Child> {
-  const { environment, logFile, clock } = options;
+  const { environment, logFile, clock, walletScript } = options;
   const own = ownSettings(options);
   const child = processes.start({
     name: "gateway",
     script: new URL("../../../hosts/node/src/main.ts", import.meta.url),
     environment: {
-      ...{ CHAIN_POLL_MS: "500", SETTLER_INTERVAL_MS: "10000" },
+      ...{ CHAIN_POLL_MS: "500", SETTLER_INTERVAL_MS: "10000", DASHBOARD_SCRIPT: walletScript },
       ...{ ...environment, ...own, ...clockEnvironment(clock) },
     },
     logFile,

@@ -72,10 +72,11 @@ function readFlags(): { fresh: boolean; help: boolean } {
 }
 
 function show({ ready, curl, readyFile }: Devnet): void {
-  const line = (label: string, text: string): string => `${bold(label.padEnd(9))}${text}\n`;
+  const line = (label: string, text: string): string => `${bold(label.padEnd(11))}${text}\n`;
   process.stdout.write(
     [
       "\n",
+      line("Dashboard", `${ready.gatewayUrl}/  in a browser, with a wallet that needs no extension`),
       line("Gateway", ready.gatewayUrl),
       line("Docs", `${ready.gatewayUrl}/docs`),
       line("API key", ready.apiKey),

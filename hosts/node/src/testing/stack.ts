@@ -24,6 +24,7 @@ import type { ChainReader } from "@inference/protocol/chain-reader";
 import type { NanoUsd } from "@inference/protocol/money";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { makeBackground } from "../background.ts";
+import { readDashboard } from "../dashboard.ts";
 import { openDatabase } from "../database.ts";
 import { openKeyValue } from "../key-value.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
@@ -86,6 +87,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     onFatal: (error) => log("alert", "fatal", { error: String(error) }),
   });
   const background = makeBackground();
+  const dashboard = readDashboard({ BASE_URL: "http://gateway.test", DASHBOARD_SCRIPT: undefined });
   // The start itself takes the time it takes.
   let speed = 1;
   const provider = options.provider ?? simulator.url;
@@ -96,6 +98,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ledger,
     keyValue,
     chain: { ...noChain, ...options.chain },
+    ...(dashboard === undefined ? {} : { dashboard }),
     upstream,
     log,
     background: background.add,

@@ -1,0 +1,141 @@
+import { Component, lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
+import { useStatus } from "./gateway.ts";
+import { Home } from "./home/home.tsx";
+import { Models } from "./models/models.tsx";
+import { Loading, Note } from "./parts.tsx";
+import { useRoute } from "./route.ts";
+import { Status } from "./status/status.tsx";
+
+/** What needs a wallet comes when it is asked for: the first view is small. */
+const WalletCorner = lazy(() => import("./wallet/corner.tsx"));
+
+type Place = { title: string; show: () => ReactNode; isListed?: boolean; hasGap?: boolean };
+
+const PLACES: Readonly<Record<string, Place>> = {
+  "": { title: "Overview", show: () => <Home />, isListed: true },
+  models: { title: "Models and prices", show: () => <Models />, isListed: true },
+  status: { title: "Status and books", show: () => <Status />, isListed: true, hasGap: true },
+};
+
+export function App(): ReactNode {
+  const { place, rest } = useRoute();
+  const main = useRef<HTMLElement>(null);
+  const shown = useRef(place);
+  const at = Object.hasOwn(PLACES, place) ? PLACES[place] : undefined;
+  useEffect(() => {
+    document.title = `${at?.title ?? "Not found"} · Inference`;
+    if (shown.current === place) return;
+    shown.current = place;
+    // A reader of the screen is taken to the new content, and everybody to its beginning.
+    main.current?.focus();
+    scrollTo(0, 0);
+  }, [place, at]);
+  return (
+    <div className="frame">
+      <button type="button" className="skip" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <Side place={place} />
+      <div className="body">
+        <header className="top">
+          <Suspense fallback={<Loading what="wallet" />}>
+            <WalletCorner />
+          </Suspense>
+        </header>
+        <main id="main" ref={main} tabIndex={-1}>
+          <OtherAddress />
+          <Boundary key={`${place}/${rest}`}>
+            <Suspense fallback={<Loading what="page" />}>{at?.show() ?? <NotFound />}</Suspense>
+          </Boundary>
+        </main>
+        <Foot />
+      </div>
+    </div>
+  );
+}
+
+function Side({ place }: { place: string }): ReactNode {
+  return (
+    <div className="side">
+      <a className="brand" href="#/">
+        <span aria-hidden="true" className="badge good">
+          $
+        </span>
+        Inference
+      </a>
+      <nav aria-label="Places">
+        <ul className="places">
+          {Object.entries(PLACES).map(([name, { title, isListed, hasGap }]) =>
+            isListed ? (
+              <li key={name} className={hasGap ? "gap" : undefined}>
+                <a href={`#/${name}`} aria-current={name === place ? "page" : undefined}>
+                  {title}
+                </a>
+              </li>
+            ) : null,
+          )}
+        </ul>
+      </nav>
+    </div>
+  );
+}
+
+function Foot(): ReactNode {
+  const status = useStatus();
+  return (
+    <footer>
+      <a href="/docs">Documentation of the API</a>
+      <a href="/llms.txt">For language models</a>
+      <a href="#/status">Status</a>
+      {status.data === undefined ? null : <span>Version {status.data.version}</span>}
+    </footer>
+  );
+}
+
+/** Signed messages name the gateway's own address: signed elsewhere, they would be refused. */
+function OtherAddress(): ReactNode {
+  const { data } = useStatus();
+  if (data === undefined || new URL(data.base_url).origin === location.origin) return null;
+  return (
+    <Note kind="warn">
+      <p>
+        This service's own address is <a href={data.base_url}>{data.base_url}</a>. Open it there: what you sign here
+        would be refused.
+      </p>
+    </Note>
+  );
+}
+
+function NotFound(): ReactNode {
+  return (
+    <div className="head">
+      <h1>There is no such page</h1>
+      <p>
+        Go to the <a href="#/">overview</a>.
+      </p>
+    </div>
+  );
+}
+
+/** An error of one page leaves the others. */
+class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
+  override state = { error: undefined as unknown };
+
+  static getDerivedStateFromError(error: unknown): { error: unknown } {
+    return { error };
+  }
+
+  override render(): ReactNode {
+    if (this.state.error === undefined) return this.props.children;
+    return (
+      <Note kind="bad">
+        <p>This page has failed: {String(this.state.error)}</p>
+        <p>
+          <button type="button" onClick={() => location.reload()}>
+            Load it again
+          </button>
+        </p>
+      </Note>
+    );
+  }
+}

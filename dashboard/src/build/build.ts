@@ -1,0 +1,101 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, type Metafile } from "esbuild";
+import { pageOf } from "./page.ts";
+
+/** The dashboard as a host serves it: `DashboardFiles` of the gateway, as JSON. */
+export type Site = { page: string; assets: Record<string, { type: string; text: string }> };
+
+const source = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const folder = fileURLToPath(new URL("../../dist", import.meta.url));
+/** Hosts read the first; the second are the files that it was made of. */
+const siteFile = join(folder, "site.json");
+const inputsFile = join(folder, "inputs.json");
+
+const TYPES: Readonly<Record<string, string>> = { js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
+
+/** Builds the dashboard into `dist/site.json`, unless it is there and none of its files has changed since. */
+export async function buildDashboard(): Promise<void> {
+  if (isCurrent()) return;
+  const { site, metafile } = await bundleDashboard();
+  mkdirSync(folder, { recursive: true });
+  write(inputsFile, JSON.stringify(Object.keys(metafile.inputs)));
+  write(siteFile, JSON.stringify(site));
+}
+
+/** For hosts that need the file: there is no dashboard in it, unless an earlier build left one. */
+export function withoutDashboard(): void {
+  if (existsSync(siteFile)) return;
+  mkdirSync(folder, { recursive: true });
+  write(siteFile, "null");
+}
+
+/** Bundles it in memory. `entry` and `style` are the names of the files that the page loads first. */
+export async function bundleDashboard(): Promise<{ site: Site; metafile: Metafile; entry: string; style: string }> {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ["main.tsx", "style.css", "icon.svg"].map((name) => join(source, name)),
+    bundle: true,
+    splitting: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+    jsx: "automatic",
+    outdir: "assets",
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    assetNames: "[name]-[hash]",
+    loader: { ".svg": "copy" },
+    define: { "process.env.NODE_ENV": '"production"' },
+    legalComments: "none",
+    logLevel: "error",
+  });
+  const assets = Object.fromEntries(
+    outputFiles.map(({ path, text }) => {
+      const type = TYPES[path.slice(path.lastIndexOf(".") + 1)] ?? "text/plain";
+      return [basename(path), { type, text }];
+    }),
+  );
+  const named = (pattern: RegExp): string => Object.keys(assets).find((name) => pattern.test(name)) ?? "";
+  const [entry, style, icon] = [named(/^main-.*\.js$/), named(/^style-.*\.css$/), named(/^icon-.*\.svg$/)];
+  const preloads = staticImports(metafile, entry).filter((name) => name !== entry);
+  return { site: { page: pageOf({ entry, style, icon, preloads }), assets }, metafile, entry, style };
+}
+
+/** The files that come with one, directly or not, without those that it loads later. */
+export function staticImports(metafile: Metafile, entry: string): string[] {
+  const outputs = new Map(Object.entries(metafile.outputs).map(([path, output]) => [basename(path), output]));
+  const found = new Set<string>();
+  const visit = (name: string): void => {
+    if (found.has(name)) return;
+    found.add(name);
+    for (const { path, kind } of outputs.get(name)?.imports ?? []) {
+      if (kind === "import-statement") visit(basename(path));
+    }
+  };
+  visit(entry);
+  return [...found];
+}
+
+function isCurrent(): boolean {
+  if (!existsSync(siteFile) || !existsSync(inputsFile)) return false;
+  const builtAt = statSync(siteFile).mtimeMs;
+  const inputs = JSON.parse(readFileSync(inputsFile, "utf8")) as string[];
+  const all = [...inputs, "package-lock.json", "dashboard/src/build/build.ts", "dashboard/src/build/page.ts"];
+  return all.every((path) => {
+    const file = join(root, path);
+    return existsSync(file) && statSync(file).mtimeMs <= builtAt;
+  });
+}
+
+/** A host that starts meanwhile reads the old file or the new one. */
+function write(file: string, text: string): void {
+  const temporary = `${file}.${process.pid}`;
+  writeFileSync(temporary, text);
+  renameSync(temporary, file);
+}

@@ -1,0 +1,48 @@
+import type { contractsAnswer, modelAnswer, statusAnswer } from "@inference/protocol/wire/answers";
+import type { batchesAnswer, reconciliationsAnswer } from "@inference/protocol/wire/settlement";
+import { connect } from "@inference/sdk/connection";
+import { request } from "@inference/sdk/request";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import type * as z from "zod";
+
+/** This page's gateway, without any account. */
+export const gateway = connect({ gateway: location.origin });
+
+export type Status = z.infer<typeof statusAnswer>["data"];
+export type Model = z.infer<typeof modelAnswer>;
+export type Directory = z.infer<typeof contractsAnswer>["data"];
+export type Chain = Directory["chains"][number];
+export type Batches = z.infer<typeof batchesAnswer>;
+export type Reconciliations = z.infer<typeof reconciliationsAnswer>;
+
+export const useStatus = (): UseQueryResult<Status> => useData("/api/v1/status", 15_000);
+export const useModels = (): UseQueryResult<Model[]> => useData("/api/v1/models", 300_000);
+export const useDirectory = (): UseQueryResult<Directory> => useData("/api/v1/contracts");
+
+export function useBatches(): UseQueryResult<Batches> {
+  const read = () => request<Batches>(gateway, "/api/v1/batches", { query: { limit: 20 } });
+  return useQuery({ queryKey: ["batches"], queryFn: read, refetchInterval: 30_000 });
+}
+
+export function useReconciliations(): UseQueryResult<Reconciliations> {
+  const read = () => request<Reconciliations>(gateway, "/api/v1/reconciliations", { query: { limit: 14 } });
+  return useQuery({ queryKey: ["reconciliations"], queryFn: read, refetchInterval: 60_000 });
+}
+
+/** The `data` of a public answer. @param everyMs How often it is read again; absent: not by itself. */
+function useData<T>(path: string, everyMs?: number): UseQueryResult<T> {
+  const read = async () => (await request<{ data: T }>(gateway, path)).data;
+  return useQuery({ queryKey: [path], queryFn: read, refetchInterval: everyMs ?? false });
+}
+
+/** A chain's name for people. */
+export function chainName({ chain_id: id, name }: Pick<Chain, "chain_id" | "name">): string {
+  if (name === null) return `Chain ${id}`;
+  const spaced = name.replace(/([a-z])(\d)/g, "$1 $2");
+  return spaced.slice(0, 1).toUpperCase() + spaced.slice(1);
+}
+
+/** A dollar's short name there. */
+export function dollarName({ stablecoin }: Chain): string {
+  return stablecoin?.symbol ?? "dollars";
+}

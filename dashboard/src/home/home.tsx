@@ -1,0 +1,99 @@
+import type { ReactNode } from "react";
+import { fromNow } from "../format.ts";
+import { useStatus } from "../gateway.ts";
+import { QuoteBox } from "../models/quote.tsx";
+import { Amount, Badge, Card, Figure, Read } from "../parts.tsx";
+
+/** What this is, for somebody who has never heard of it. */
+export function Home(): ReactNode {
+  return (
+    <>
+      <div className="head">
+        <h1>Pay for AI by the dollar. Check every cent.</h1>
+        <p>
+          Put in a dollar and use it with any AI model listed here, from any program that speaks the usual APIs. There
+          is no subscription, and no price but the model maker's own. What you pay is written to a public record, so the
+          bill can be checked by you and by anybody.
+        </p>
+      </div>
+      <Card title="How it works">
+        <ol className="how">
+          <li>
+            <h3>Put in dollars</h3>
+            <p className="quiet">
+              A digital wallet pays digital dollars (a stablecoin) into a contract that nobody can empty. One dollar in
+              is one dollar of AI. It cannot be paid back.
+            </p>
+          </li>
+          <li>
+            <h3>Make a key</h3>
+            <p className="quiet">
+              Your wallet signs one message, free of charge. The key that you get can have a limit a day, a month or in
+              all.
+            </p>
+          </li>
+          <li>
+            <h3>Use it anywhere</h3>
+            <p className="quiet">
+              Paste the key into a coding tool, a chat program or your own code. Each answer has a receipt, to a
+              billionth of a dollar.
+            </p>
+          </li>
+        </ol>
+      </Card>
+      <div className="two">
+        <QuoteBox />
+        <Now />
+      </div>
+    </>
+  );
+}
+
+function Now(): ReactNode {
+  const status = useStatus();
+  return (
+    <Card title="Right now" side={<a href="#/status">All of it</a>}>
+      <Read from={status} what="status">
+        {({ ceiling, books, prices }) => (
+          <>
+            <Figure
+              label="Left to spend today, all customers together"
+              about={
+                ceiling.resets_at === null ? undefined : (
+                  <>
+                    of <Amount nano={ceiling.limit_nano_usd} />. The limit protects everybody's dollars, and starts anew{" "}
+                    {fromNow(ceiling.resets_at)}.
+                  </>
+                )
+              }
+            >
+              <Amount nano={ceiling.left_nano_usd} />
+            </Figure>
+            <dl className="facts">
+              <dt>Models offered</dt>
+              <dd>{prices?.models ?? "none at the moment"}</dd>
+              <dt>The books</dt>
+              <dd>
+                {books?.adds_up === true ? (
+                  <Badge kind="good">✓ every dollar is there</Badge>
+                ) : books?.adds_up === false ? (
+                  <Badge kind="bad">do not add up</Badge>
+                ) : (
+                  <Badge kind="warn">not all known</Badge>
+                )}
+              </dd>
+              {books === null ? null : (
+                <>
+                  <dt>Dollars held</dt>
+                  <dd>
+                    <Amount nano={books.backing_nano_usd} />
+                  </dd>
+                </>
+              )}
+            </dl>
+          </>
+        )}
+      </Read>
+    </Card>
+  );
+}

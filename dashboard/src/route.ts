@@ -1,0 +1,27 @@
+import { useSyncExternalStore } from "react";
+
+/** Where the reader is: `#/receipt/abc?x=1` is the place `receipt`, its rest `abc`, and its query. */
+export type Route = { place: string; rest: string; query: URLSearchParams };
+
+export function useRoute(): Route {
+  return routeOf(useSyncExternalStore(onChange, () => location.hash));
+}
+
+export function routeOf(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [place = "", ...rest] = path.split("/");
+  return { place, rest: decoded(rest.join("/")), query: new URLSearchParams(query) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function onChange(changed: () => void): () => void {
+  addEventListener("hashchange", changed);
+  return () => removeEventListener("hashchange", changed);
+}

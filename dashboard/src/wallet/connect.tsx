@@ -1,0 +1,49 @@
+import type { ReactNode } from "react";
+import { useConnect, useConnectors } from "wagmi";
+import { Failure, Note } from "../parts.tsx";
+
+/** The wallets that this browser has. */
+export function ConnectList({ onConnected }: { onConnected?: () => void }): ReactNode {
+  const connectors = useConnectors();
+  const { mutate, error, isPending, variables } = useConnect();
+  if (connectors.length === 0) {
+    return (
+      <Note>
+        <p>
+          <strong>No wallet was found in this browser.</strong>
+        </p>
+        <p>
+          A wallet is a browser extension or app that keeps your digital dollars and signs for you. Install one from its
+          maker's own site, put some dollars into it, and load this page again.
+        </p>
+      </Note>
+    );
+  }
+  return (
+    <>
+      <ul className="wallets">
+        {connectors.map((connector) => (
+          <li key={connector.uid}>
+            <button
+              type="button"
+              disabled={isPending}
+              onClick={() => mutate({ connector }, { onSuccess: () => onConnected?.() })}
+            >
+              {connector.icon === undefined ? null : <img src={connector.icon.trim()} alt="" />}
+              {connector.name}
+              {isPending && variables?.connector === connector ? <span className="quiet">waiting …</span> : null}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {error === null ? null : (
+        <Failure error={isRejected(error) ? new Error("You declined in your wallet.") : error} />
+      )}
+    </>
+  );
+}
+
+function isRejected(error: unknown): boolean {
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  return code === 4001 || (typeof cause === "object" && cause !== null && isRejected(cause));
+}

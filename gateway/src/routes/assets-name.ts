@@ -1,0 +1,34 @@
+import { fail } from "@inference/protocol/errors";
+import { ok } from "../docs/operation.ts";
+import { endpoint } from "./endpoint.ts";
+import { commonErrors } from "./endpoint-errors.ts";
+
+export const getAsset = endpoint({
+  method: "GET",
+  path: "/assets/{name}",
+  id: "getAsset",
+  group: "Documentation",
+  title: "A file of the dashboard",
+  credentials: [],
+  pathParameters: { name: "As the page at `/` names it, with a hash of the content in it." },
+  answers: [ok("The file, which never changes.", { "text/javascript": null, "text/css": null, "image/svg+xml": null })],
+  errors: ["not_found", ...commonErrors],
+  handle(context) {
+    const { dashboard } = context.get("gateway").environment;
+    const name = context.req.param("name") ?? "";
+    const { assets = {} } = dashboard ?? {};
+    const asset = Object.hasOwn(assets, name) ? assets[name] : undefined;
+    if (asset === undefined) return fail("not_found", "The dashboard has no such file: open / again.");
+    const headers = {
+      "content-type": `${asset.type}; charset=utf-8`,
+      "cache-control": "public, max-age=31536000, immutable",
+      "x-content-type-options": "nosniff",
+      vary: "accept-encoding",
+    };
+    const takesGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(context.req.header("accept-encoding") ?? "");
+    if (asset.gzip !== undefined && takesGzip) {
+      return context.body(asset.gzip(), 200, { ...headers, "content-encoding": "gzip" });
+    }
+    return context.body(asset.text, 200, headers);
+  },
+});
