@@ -16,13 +16,23 @@ export type ReadStream = {
   leave(): void;
 };
 
-export async function openChatStream(
+export function openChatStream(
   host: HostUnderTest,
   account: Pick<TestAccount, "key">,
   body: object,
 ): Promise<ReadStream> {
+  return openStream(host, account, "/v1/chat/completions", body);
+}
+
+/** The same for any path. Its tokens cannot be counted. */
+export async function openStream(
+  host: HostUnderTest,
+  account: Pick<TestAccount, "key">,
+  path: string,
+  body: object,
+): Promise<ReadStream> {
   const abort = new AbortController();
-  const answer = await host.call("/v1/chat/completions", {
+  const answer = await host.call(path, {
     key: account.key,
     body: { ...body, stream: true },
     signal: abort.signal,

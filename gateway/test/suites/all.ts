@@ -4,10 +4,12 @@ import { testExactSettlements } from "../settlement/exact-settlements.ts";
 import { testFaultySettlements } from "../settlement/faulty-settlements.ts";
 import { testOddAnswers } from "../settlement/odd-answers.ts";
 import { testOddStreams } from "../settlement/odd-streams.ts";
+import { testOtherApis } from "../settlement/other-apis.ts";
 import { testActivity } from "./activity.ts";
 import { testBadInput } from "./bad-input.ts";
 import { testCatalogueReads } from "./catalogue-reads.ts";
 import { testClientBodies } from "./client-bodies.ts";
+import { testCodex } from "./codex.ts";
 import { testDashboard } from "./dashboard.ts";
 import { testDocuments } from "./documents.ts";
 import { testForgetting } from "./forgetting.ts";
@@ -29,6 +31,7 @@ export function testGateway(start: StartHost): void {
   testOddAnswers(start);
   testOddStreams(start);
   testDepartures(start);
+  testOtherApis(start);
   testLargeBodies(start);
   testSecrets(start);
   testDocuments(start);
@@ -40,6 +43,7 @@ export function testGateway(start: StartHost): void {
   testCatalogueReads(start);
   testOtherClients(start);
   testClientBodies(start);
+  testCodex(start);
   testResponses(start);
   testMessages(start);
   testIdempotency(start);
