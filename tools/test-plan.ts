@@ -36,7 +36,7 @@ const LONGEST: readonly RegExp[] = [
   /devnet\/.*\.test/,
   /node\/.*(crash-points|neighbours|settings|ledger\.property)\.test/,
   /deploy-main\.test/,
-  /http\.fuzz\.test/,
+  /(http|other-apis)\.fuzz\.test/,
   /cloudflare\/.*\.test/,
   /conformance\/.*\.test/,
   /contracts\/.*deploy.*\.test/,

@@ -84,15 +84,15 @@ export async function readKey(target: Target, key: string): Promise<KeyState> {
   return { usage_nano_usd: data.usage_nano_usd, reserved_nano_usd: data.reserved_nano_usd };
 }
 
-type Receipt = { outcome: string; charge_nano_usd: number; held_nano_usd: number; total_cost: number };
+type Receipt = { id: string; outcome: string; charge_nano_usd: number; held_nano_usd: number; total_cost: number };
 
 export async function readReceipt(target: Target, key: string, id: string): Promise<Receipt> {
   return ((await readJson(`${target.url}/api/v1/generation?id=${id}`, key)) as { data: Receipt }).data;
 }
 
 /** Of the requests of a key, the newest first. */
-export async function readReceipts(target: Target, key: string): Promise<Receipt[]> {
-  return ((await readJson(`${target.url}/api/v1/activity`, key)) as { data: Receipt[] }).data;
+export async function readReceipts(target: Target, key: string, limit = 100): Promise<Receipt[]> {
+  return ((await readJson(`${target.url}/api/v1/activity?limit=${limit}`, key)) as { data: Receipt[] }).data;
 }
 
 async function readJson(url: string, key?: string): Promise<unknown> {

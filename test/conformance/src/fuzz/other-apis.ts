@@ -8,7 +8,16 @@ const text = fc.oneof(
 );
 const name = fc.constantFrom("read", "write", "apply_patch");
 const id = fc.constantFrom("call_1", "call_2", "call_3");
-const model = fc.constantFrom("sim-small", "sim-small", "sim-vision", "nobody");
+const model = fc.constantFrom(
+  "sim-small",
+  "sim-small",
+  "sim-small",
+  "sim-large",
+  "sim-large",
+  "sim-cached",
+  "sim-reasoning",
+  "nobody",
+);
 const schema = fc.constant({ type: "object", properties: { path: { type: "string" } } });
 const url = "data:image/png;base64,iVBORw0KGgo=";
 

@@ -17,23 +17,26 @@ const json = { "content-type": "application/json" };
 const prefix = fc.constantFrom(...prefixes);
 const text = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value) ?? "");
 
-const paid = fc.tuple(prefix, paidRequest).map(([before, [path, body]]) => ({ path: before + path, body }));
+type Paid = fc.Arbitrary<{ path: string; body: object }>;
+const paid: Paid = fc.tuple(prefix, paidRequest).map(([before, [path, body]]) => ({ path: before + path, body }));
 const post = { method: "POST", credential: "key" as Credential, headers: json as Record<string, string> };
 
-const good: fc.Arbitrary<FuzzRequest> = paid.map(({ path, body }) => ({ ...post, path, body: text(body) }));
+const goodOf = (from: Paid): fc.Arbitrary<FuzzRequest> =>
+  from.map(({ path, body }) => ({ ...post, path, body: text(body) }));
+const good = goodOf(paid);
 
-const spoiledBody: fc.Arbitrary<FuzzRequest> = paid.chain(({ path, body }) =>
-  spoiled(body).map((value) => ({ ...post, path, body: text(value) })),
-);
+const spoiledBodyOf = (from: Paid): fc.Arbitrary<FuzzRequest> =>
+  from.chain(({ path, body }) => spoiled(body).map((value) => ({ ...post, path, body: text(value) })));
 
 /** JSON text that an editor had an accident with. */
-const brokenText: fc.Arbitrary<FuzzRequest> = fc
-  .tuple(paid, fc.nat(400), fc.nat(6), fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom(...accidents())))
-  .map(([{ path, body }, at, removed, inserted]) => {
-    const whole = JSON.stringify(body);
-    const place = at % (whole.length + 1);
-    return { ...post, path, body: Buffer.from(whole.slice(0, place) + inserted + whole.slice(place + removed)) };
-  });
+const brokenTextOf = (from: Paid): fc.Arbitrary<FuzzRequest> =>
+  fc
+    .tuple(from, fc.nat(400), fc.nat(6), fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom(...accidents())))
+    .map(([{ path, body }, at, removed, inserted]) => {
+      const whole = JSON.stringify(body);
+      const place = at % (whole.length + 1);
+      return { ...post, path, body: Buffer.from(whole.slice(0, place) + inserted + whole.slice(place + removed)) };
+    });
 
 function accidents(): string[] {
   return [
@@ -124,10 +127,20 @@ const anywhere: fc.Arbitrary<FuzzRequest> = fc
 /** Requests as clients might send them, from good ones to nonsense. */
 export const fuzzRequest: fc.Arbitrary<FuzzRequest> = fc.oneof(
   { weight: 4, arbitrary: good },
-  { weight: 7, arbitrary: spoiledBody },
-  { weight: 3, arbitrary: brokenText },
+  { weight: 7, arbitrary: spoiledBodyOf(paid) },
+  { weight: 3, arbitrary: brokenTextOf(paid) },
   { weight: 1, arbitrary: bytes },
   { weight: 2, arbitrary: oddHeaders },
   { weight: 1, arbitrary: oddCredential },
   { weight: 3, arbitrary: anywhere },
 );
+
+/** Requests for one path, from good bodies to broken ones. */
+export function requestsOf(path: string, bodies: fc.Arbitrary<object>): fc.Arbitrary<FuzzRequest> {
+  const from = fc.tuple(prefix, bodies).map(([before, body]) => ({ path: before + path, body }));
+  return fc.oneof(
+    { weight: 2, arbitrary: goodOf(from) },
+    { weight: 8, arbitrary: spoiledBodyOf(from) },
+    { weight: 3, arbitrary: brokenTextOf(from) },
+  );
+}

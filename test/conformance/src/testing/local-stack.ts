@@ -1,0 +1,74 @@
+import { type App, makeApp } from "@inference/gateway/app";
+import { limits } from "@inference/gateway/config";
+import { startStack } from "@inference/host-node/testing/stack";
+import { accountPartition } from "@inference/ledger/partition";
+import { send } from "@inference/ledger/saga";
+import type { Address, Hex } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+
+/**
+ * The Node host with the provider simulator behind it, and eight wallets with credit. In place of a chain: the credits
+ * are written down, and one agent token has an owner.
+ */
+export type LocalStack = {
+  url: string;
+  wallets: Hex[];
+  agentToken: Address;
+  /** The gateway behind the URL, to be asked without a connection. */
+  app: App;
+  /** Ends it, and tells what there was to alert an operator to. */
+  stop(): Promise<string[]>;
+};
+
+const CREDIT_NANO_USD = 10_000_000_000_000;
+const WALLETS = 8;
+const agentToken = "0x00000000000000000000000000000000000a9e47";
+
+export async function startLocalStack(): Promise<LocalStack> {
+  const wallets = Array.from(
+    { length: WALLETS },
+    (_, index) => `0x${(index + 1).toString(16).padStart(64, "0")}` as const,
+  );
+  const addresses = wallets.map((key) => privateKeyToAccount(key).address.toLowerCase() as Address);
+  let app: App | undefined;
+  const stack = await startStack({
+    ceilingNanoUsd: 1_000_000_000_000_000,
+    chain: { agentOwner: async (token) => (token.toLowerCase() === agentToken ? (addresses[0] ?? null) : null) },
+    makeApp(gateway) {
+      app = makeApp(gateway);
+      return app;
+    },
+  });
+  if (app === undefined) throw new Error("The stack made no app.");
+  // A provider that locks a key out after bad requests, or that remembers millions, is not what is looked at here.
+  await fetch(`${stack.simulator.controlUrl}/config`, {
+    method: "POST",
+    body: JSON.stringify({ errorBudget: null, record: "off" }),
+  });
+  for (const address of addresses) {
+    await stack.ledger.run(() =>
+      send(accountPartition(address), {
+        type: "credit",
+        id: `conformance:${address}`,
+        at: Date.now(),
+        amountNanoUsd: CREDIT_NANO_USD,
+        detail: "{}",
+      }),
+    );
+  }
+  // Of the host's jobs the one that a long run cannot do without: prices are refused when they are old.
+  const refreshing = setInterval(() => void stack.gateway.prices.refresh(), limits.catalogueRefreshMs).unref();
+  return {
+    url: stack.url,
+    wallets,
+    agentToken,
+    app,
+    async stop() {
+      clearInterval(refreshing);
+      await stack.stop();
+      // Whatever clients do, nobody who runs the gateway is called at night.
+      const alerts = stack.logged.filter(({ level }) => level === "alert");
+      return alerts.map(({ event, fields }) => `alert: ${event} ${JSON.stringify(fields)}`);
+    },
+  };
+}
