@@ -52,11 +52,13 @@ const mayDepend: Record<string, readonly string[]> = {
   dashboard: ["@tanstack/react-query", "esbuild", "react", "react-dom", "viem", "wagmi"],
   "test/devnet": ["viem", "zod"],
   "test/conformance": [
+    "@ai-sdk/anthropic",
     "@ai-sdk/openai",
     "@ai-sdk/openai-compatible",
     "@anthropic-ai/sdk",
     "@langchain/core",
     "@langchain/openai",
+    "@openai/agents",
     "ai",
     "ajv",
     "fast-check",

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Anthropic from "@anthropic-ai/sdk";
-import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import { Agent, OpenAIProvider, Runner, tool as toolOf } from "@openai/agents";
+import { generateText, jsonSchema, type LanguageModel, stepCountIs, streamText, tool } from "ai";
 import OpenAI from "openai";
 import { type Account, openAccount, readReceipts, spentBy } from "./account.ts";
 import { openTarget, type Target } from "./target.ts";
@@ -84,31 +87,67 @@ async function anthropicRun(key: string, stream: boolean): Promise<Run> {
   }
 }
 
-async function aiSdkRun(key: string, stream: boolean): Promise<Run> {
-  const provider = createOpenAI({ baseURL: `${target.url}/api/v1`, apiKey: key });
+type AiSdkModel = (key: string) => LanguageModel;
+
+function aiSdkRun(modelFor: AiSdkModel): (key: string, stream: boolean) => Promise<Run> {
+  return async (key, stream) => {
+    const called: string[] = [];
+    const toolNamed = (name: string) =>
+      tool({
+        inputSchema: jsonSchema<Given>(parameters as never),
+        execute: async (given) => {
+          called.push(shown(name, given));
+          return "ok";
+        },
+      });
+    const options = {
+      model: modelFor(key),
+      prompt: TASK,
+      maxOutputTokens: 200,
+      tools: { read: toolNamed("read"), write: toolNamed("write") },
+      stopWhen: stepCountIs(5),
+      providerOptions: { openai: { store: false } },
+    };
+    return { called, said: stream ? await streamText(options).text : (await generateText(options)).text };
+  };
+}
+
+async function agentsSdkRun(key: string, stream: boolean): Promise<Run> {
+  const provider = new OpenAIProvider({ apiKey: key, baseURL: `${target.url}/v1` });
+  // Traces would go to OpenAI's own host.
+  const runner = new Runner({ modelProvider: provider, tracingDisabled: true });
   const called: string[] = [];
-  const toolNamed = (name: string) =>
-    tool({
-      inputSchema: jsonSchema<Given>(parameters as never),
-      execute: async (given) => {
-        called.push(shown(name, given));
+  const tools = ["read", "write"].map((name) =>
+    toolOf({
+      name,
+      description: name,
+      strict: false,
+      parameters: { ...parameters, required: ["path"], additionalProperties: true },
+      async execute(given) {
+        called.push(shown(name, given as Given));
         return "ok";
       },
-    });
-  const options = {
-    model: provider(MODEL),
-    prompt: TASK,
-    tools: { read: toolNamed("read"), write: toolNamed("write") },
-    stopWhen: stepCountIs(5),
-    providerOptions: { openai: { store: false } },
-  };
-  return { called, said: stream ? await streamText(options).text : (await generateText(options)).text };
+    }),
+  );
+  const agent = new Agent({ name: "conformance", instructions: "Do it.", model: MODEL, tools });
+  if (!stream) return { called, said: (await runner.run(agent, TASK)).finalOutput ?? "" };
+  const result = await runner.run(agent, TASK, { stream: true });
+  await result.completed;
+  return { called, said: result.finalOutput ?? "" };
 }
+
+const openaiModel: AiSdkModel = (apiKey) => createOpenAI({ baseURL: `${target.url}/api/v1`, apiKey })(MODEL);
+const anthropicModel: AiSdkModel = (apiKey) => createAnthropic({ baseURL: `${target.url}/v1`, apiKey })(MODEL);
+const compatibleModel: AiSdkModel = (apiKey) =>
+  createOpenAICompatible({ name: "gateway", baseURL: `${target.url}/v1`, apiKey })(MODEL);
 
 const clients = {
   "openai, its Responses client": openaiRun,
   "@anthropic-ai/sdk": anthropicRun,
-  "@ai-sdk/openai, through Responses": aiSdkRun,
+  "@openai/agents": agentsSdkRun,
+  "@ai-sdk/openai, through Responses": aiSdkRun(openaiModel),
+  "@ai-sdk/anthropic": aiSdkRun(anthropicModel),
+  "@ai-sdk/openai-compatible, through chat": aiSdkRun(compatibleModel),
 };
 
 for (const [name, run] of Object.entries(clients)) {

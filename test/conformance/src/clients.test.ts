@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Account, openAccount, readKey, readReceipt, spentBy } from "./account.ts";
-import { clients } from "./clients/clients.ts";
+import { clients, otherClients } from "./clients/clients.ts";
 import { checkExchange } from "./exchange.ts";
-import { type Row, rows } from "./rows.ts";
+import { answerRows, type Row, rows } from "./rows.ts";
 import { openTarget, type Target } from "./target.ts";
 import { makeWire } from "./wire.ts";
 
-/** The table of the README: each cell is a test. Every client has a wallet, and every cell a key of its own. */
+/** The tables of the README: each cell is a test, with a key of its own. */
 let target: Target;
 before(async () => {
   target = await openTarget();
@@ -16,7 +16,11 @@ before(async () => {
 after(() => target?.close());
 
 describe("clients", { concurrency: true }, () => {
-  for (const [index, { client, missing }] of clients.entries()) {
+  const columns = [
+    ...clients.map((column) => ({ ...column, rows })),
+    ...otherClients.map((column) => ({ ...column, rows: answerRows })),
+  ];
+  for (const [index, { client, missing, rows }] of columns.entries()) {
     describe(client.name, { concurrency: 1, skip: missing ?? false }, () => {
       after(() => client.close?.());
       for (const row of rows) {
@@ -36,6 +40,7 @@ describe("clients", { concurrency: true }, () => {
         let past = 0;
         await row.run(calls, {
           exchanges,
+          waitsInside: client.waitsInside === true,
           async holdMost() {
             const done = holdASecond(baseUrl, key).then(async (id) => {
               past = (await readReceipt(target, key, id)).charge_nano_usd;

@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { clients } from "./clients/clients.ts";
-import { rows } from "./rows.ts";
+import type { Client } from "./clients/client.ts";
+import { clients, otherClients } from "./clients/clients.ts";
+import { answerRows, type Row, rows } from "./rows.ts";
 
-/** The README's table says what `clients.test.ts` runs. */
+/** The README's tables say what `clients.test.ts` runs. */
 const columns = clients.map(({ client }) => client);
 const cells = rows.flatMap((row) => columns.map((client) => ({ row: row.name, reason: client.cannot[row.name] })));
 
-test("the README's table is the one that is tested", () => {
+test("the README's tables are those that are tested", () => {
   const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-  const [, shown] = readme.split(/<!-- \/?table -->\n/);
-  assert.equal(shown?.trim(), table());
+  const [, shown, , others] = readme.split(/<!-- \/?table -->\n/);
+  assert.equal(shown?.trim(), table(rows, columns));
+  const otherColumns = otherClients.map(({ client }) => client);
+  assert.equal(others?.trim(), table(answerRows, otherColumns));
 });
 
 test("a client that cannot do something says so of a row that there is", () => {
@@ -26,7 +29,8 @@ test("at most one cell in ten is empty", () => {
   assert.ok(empty * 10 <= cells.length, `${empty} of ${cells.length}`);
 });
 
-function table(): string {
+function table(rows: readonly Row[], columns: readonly Client[]): string {
+  const cells = rows.flatMap((row) => columns.map((client) => ({ reason: client.cannot[row.name] })));
   const reasons = [...new Set(cells.flatMap(({ reason }) => reason ?? []))];
   const lines = rows.map((row) => {
     const marks = columns.map(({ cannot }) => {
@@ -39,7 +43,6 @@ function table(): string {
     `| | ${columns.map(({ name }) => name).join(" | ")} |`,
     `|---|${columns.map(() => ":-:|").join("")}`,
     ...lines,
-    "",
-    ...reasons.map((reason, index) => `${index + 1}. ${reason}`),
+    ...(reasons.length === 0 ? [] : ["", ...reasons.map((reason, index) => `${index + 1}. ${reason}`)]),
   ].join("\n");
 }

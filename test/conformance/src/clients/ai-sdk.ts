@@ -1,3 +1,4 @@
+import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import {
@@ -54,6 +55,29 @@ export const aiSdkCompatible: Client = {
     });
   },
 };
+
+export const aiSdkResponses: Client = {
+  name: "@ai-sdk/openai, through Responses",
+  cannot: {},
+  waitsInside: true,
+  async open(connection) {
+    const { baseUrl, apiKey, wire } = connection;
+    const provider = createOpenAI({ baseURL: baseUrl, apiKey, fetch: wire.fetch });
+    return callsOf(connection, { ...noOthers, chat: (id) => provider(id) });
+  },
+};
+
+export const aiSdkAnthropic: Client = {
+  name: "@ai-sdk/anthropic",
+  cannot: {},
+  async open(connection) {
+    const { baseUrl, apiKey, wire } = connection;
+    const provider = createAnthropic({ baseURL: baseUrl, apiKey, fetch: wire.fetch });
+    return callsOf(connection, { ...noOthers, chat: (id) => provider(id) });
+  },
+};
+
+const noOthers = { embedding: cannotDo, image: cannotDo, speech: cannotDo };
 
 type Models = {
   chat(id: string): LanguageModel;

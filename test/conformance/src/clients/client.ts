@@ -5,6 +5,8 @@ export type Client = {
   name: string;
   /** Rows it has no way to do, with the reason. */
   cannot: Readonly<Record<string, string>>;
+  /** Its API waits inside the gateway for a budget that only requests in flight have taken, where others have a 429. */
+  waitsInside?: true;
   open(connection: Connection): Promise<Calls>;
   /** Ends what was started for all that was opened. */
   close?(): Promise<void>;

@@ -1,11 +1,14 @@
-import { aiSdkCompatible, aiSdkOpenai } from "./ai-sdk.ts";
+import { agentsSdk } from "./agents-sdk.ts";
+import { aiSdkAnthropic, aiSdkCompatible, aiSdkOpenai, aiSdkResponses } from "./ai-sdk.ts";
+import { anthropic } from "./anthropic.ts";
 import { chromium, missingChromium } from "./chromium.ts";
 import type { Client } from "./client.ts";
 import { curl, missingCurl } from "./curl.ts";
 import { langchain } from "./langchain.ts";
 import { openai } from "./openai.ts";
+import { openaiResponses } from "./openai-responses.ts";
 
-/** The columns of the table, and why one cannot be tested on this machine. */
+/** The columns of the first table, and why one cannot be tested on this machine. */
 export const clients: readonly { client: Client; missing?: string | undefined }[] = [
   { client: openai },
   { client: aiSdkOpenai },
@@ -13,4 +16,13 @@ export const clients: readonly { client: Client; missing?: string | undefined }[
   { client: langchain },
   { client: curl, missing: missingCurl },
   { client: chromium, missing: missingChromium },
+];
+
+/** The columns of the second table: clients of the Responses API and of the Messages API. */
+export const otherClients: readonly { client: Client; missing?: string | undefined }[] = [
+  { client: openaiResponses },
+  { client: agentsSdk },
+  { client: aiSdkResponses },
+  { client: anthropic },
+  { client: aiSdkAnthropic },
 ];

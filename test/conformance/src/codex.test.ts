@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { type Account, openAccount, readReceipts, spentBy } from "./account.ts";
+import { openTarget, type Target } from "./target.ts";
+import { codexTasks, runCodex } from "./testing/codex.ts";
+import { recordingOf } from "./testing/codex-recording.ts";
+
+/**
+ * The real Codex command line. It has 404 MB, so it is no dependency: `CODEX` names the program where there is one. What
+ * it sends is recorded (`CODEX_RECORD` names the file) and replayed without it in `gateway/test/suites/codex.ts`.
+ */
+const { CODEX: program = "", CODEX_RECORD: record } = process.env;
+const skip = program === "" ? "Codex: CODEX names no program" : false;
+
+describe("Codex", { skip, timeout: 120_000 }, () => {
+  let target: Target;
+  let account: Account;
+  const recorded: Record<string, object> = {};
+  before(async () => {
+    target = await openTarget();
+    account = await openAccount(target, 5);
+  });
+  after(async () => {
+    await target?.close();
+    if (record !== undefined) writeFileSync(record, `${JSON.stringify(recorded, null, 1)}\n`);
+  });
+
+  for (const [name, task] of Object.entries(codexTasks)) {
+    test(`reads a file, applies a patch and finishes, ${name}`, async () => {
+      const { key } = await account.makeKey();
+      const { code, said, file, bodies } = await runCodex(program, { url: target.url, key }, task);
+      assert.equal(file, "one\nzwei\nthree\n", said);
+      assert.equal(code, 0, said);
+      assert.match(said, /Done: the second line is zwei\./);
+      assert.equal(bodies.length, 3);
+      const receipts = await readReceipts(target, key);
+      assert.equal(receipts.length, 3);
+      assert.equal(
+        await spentBy(target, key),
+        receipts.reduce((sum, receipt) => sum + receipt.charge_nano_usd, 0),
+      );
+      recorded[name] = recordingOf(bodies);
+    });
+  }
+
+  test("shows what we say of a budget that is spent, and ends", async () => {
+    const { key } = await account.makeKey("limit=0.000001");
+    const task = { model: "sim-small", script: [{ say: "Never." }] };
+    const { code, said, statuses } = await runCodex(program, { url: target.url, key }, task);
+    assert.notEqual(code, 0);
+    assert.match(said, /left of this key's limit/, said);
+    assert.ok(statuses.length <= 6 && statuses.every((status) => status === 402), String(statuses));
+    assert.equal(await spentBy(target, key), 0);
+  });
+});
