@@ -1,4 +1,5 @@
 export * from "./activate.ts";
+export { chainClients } from "./chain-clients.ts";
 export { type Client, createClient } from "./client.ts";
 export {
   type Account,
@@ -10,6 +11,7 @@ export {
 } from "./connection.ts";
 export { type Directory, type DirectoryChain, readDirectory } from "./directory.ts";
 export { ClientError, type ClientErrorCode, ContractError, RefusedError } from "./errors.ts";
+export { type Holdings, readHoldings } from "./holdings.ts";
 export * from "./keys.ts";
 export * from "./mint.ts";
 export * from "./models.ts";

@@ -1,12 +1,45 @@
 import type { Command } from "../command.ts";
+import { activate } from "./activate.ts";
+import { bridge } from "./bridge.ts";
 import { chat } from "./chat.ts";
 import { credits } from "./credits.ts";
+import { keysCreate } from "./keys-create.ts";
+import { keysLimit } from "./keys-limit.ts";
+import { keysList } from "./keys-list.ts";
+import { keysRevoke } from "./keys-revoke.ts";
+import { keysRoll } from "./keys-roll.ts";
+import { keysShow } from "./keys-show.ts";
 import { login } from "./login.ts";
+import { mint } from "./mint.ts";
 import { models } from "./models.ts";
 import { quote } from "./quote.ts";
 import { receipt } from "./receipt.ts";
+import { resume } from "./resume.ts";
 import { status } from "./status.ts";
 import { usage } from "./usage.ts";
+import { verify } from "./verify.ts";
+import { wallet } from "./wallet.ts";
 
 /** Every command, in the order in which the help lists them. */
-export const commands: readonly Command[] = [login, chat, credits, usage, receipt, models, quote, status];
+export const commands: readonly Command[] = [
+  login,
+  wallet,
+  mint,
+  activate,
+  bridge,
+  resume,
+  keysCreate,
+  keysList,
+  keysLimit,
+  keysRoll,
+  keysRevoke,
+  keysShow,
+  chat,
+  credits,
+  usage,
+  receipt,
+  models,
+  quote,
+  verify,
+  status,
+];

@@ -1,6 +1,7 @@
-import { type Connection, listModels } from "@inference/sdk";
+import type { Connection } from "@inference/sdk";
 import * as z from "zod";
 import { type ChatChunk, streamChat } from "../chat-stream.ts";
+import { cheapestModel } from "../cheapest-model.ts";
 import { command } from "../command.ts";
 import { connectWithKey } from "../connections.ts";
 import type { Context } from "../context.ts";
@@ -33,7 +34,7 @@ export const chat = command({
   }),
   async run(context, { arguments: { prompt }, options }) {
     const connection = connectWithKey(context, options);
-    const model = options.model ?? (context.environment.INFERENCE_MODEL || (await cheapest(context, connection)));
+    const model = options.model ?? (context.environment.INFERENCE_MODEL || (await cheapestModel(context, connection)));
     const maxTokens = options["max-tokens"] ?? String(MAX_TOKENS);
     if (!/^[1-9]\d{0,6}$/.test(maxTokens)) throw new UsageError(`--max-tokens takes a number, not \`${maxTokens}\`.`);
     const given = prompt ?? (await context.readInput());
@@ -97,20 +98,4 @@ async function answerOf(
     ...{ receipt, model, text, finish_reason: reason },
     ...{ prompt_tokens: input, completion_tokens: output, cost_nano_usd: cost },
   };
-}
-
-async function cheapest({ say }: Context, connection: Connection): Promise<string> {
-  const candidates = (await listModels(connection))
-    .filter(({ type, pricing, alias_of: other }) => type === "text" && other === undefined && priceOf(pricing) > 0)
-    .sort((one, other) => priceOf(one.pricing) - priceOf(other.pricing));
-  const [found] = candidates;
-  if (found === undefined)
-    throw new CommandError("This gateway lists no model that writes text: name one with --model.");
-  say(`Model ${found.id}, the cheapest; --model names another.`);
-  return found.id;
-}
-
-/** For comparing only. */
-function priceOf({ completion }: Readonly<Record<string, unknown>>): number {
-  return Number(completion ?? 0);
 }

@@ -11,7 +11,7 @@ export type Ran = { code: ExitCode; stdout: string; stderr: string };
 /** The command line of one person: each run is in this process, with a state folder and a home of its own. */
 export function makeTerminal(environment: Readonly<Record<string, string>> = {}, outside: Partial<Outside> = {}) {
   const home = mkdtempSync(join(tmpdir(), "infer-"));
-  const variables = { HOME: home, XDG_STATE_HOME: join(home, "state"), ...environment };
+  const variables: Record<string, string> = { HOME: home, XDG_STATE_HOME: join(home, "state"), ...environment };
   return {
     home,
     variables,

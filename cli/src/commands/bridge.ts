@@ -1,0 +1,52 @@
+import { bridge as bridgeTokens } from "@inference/sdk";
+import { isAddress } from "viem";
+import * as z from "zod";
+import { findChain } from "../chain-names.ts";
+import { command } from "../command.ts";
+import { connectAsOwner } from "../connections.ts";
+import { UsageError } from "../errors.ts";
+import { dollars, readDollars } from "../money.ts";
+import { signerOptions } from "../options.ts";
+import { paidOutput } from "../paid-output.ts";
+import { payOnce } from "../pending.ts";
+
+export const bridge = command({
+  name: "bridge",
+  about: "move tokens to another chain",
+  more: "It ends when they have left for good. They arrive minutes later: `infer wallet` shows them.",
+  arguments: { amount: { about: "in dollars, such as 5 or 0.25" } },
+  options: {
+    ...signerOptions,
+    from: { type: "string", value: "chain", about: "its id or name" },
+    to: { type: "string", value: "chain", about: "its id or name; one of the two is the primary chain" },
+    recipient: { type: "string", value: "address", about: "who gets them; the account without it" },
+  },
+  output: z.strictObject({
+    ...paidOutput,
+    to_chain_id: z.int(),
+    amount_token: z.string().describe("Units of 1e-6 token."),
+  }),
+  async run(context, { arguments: { amount }, options }) {
+    const amountToken = readDollars(amount);
+    const { from, to, recipient } = options;
+    if (from === undefined || to === undefined) throw new UsageError("`infer bridge` needs --from and --to.");
+    if (recipient !== undefined && !isAddress(recipient)) throw new UsageError("--recipient takes an address.");
+    const connection = await connectAsOwner(context, options);
+    const { chain_id: fromChainId } = await findChain(connection, from);
+    const { chain_id: toChainId } = await findChain(connection, to);
+    if (fromChainId === toChainId) throw new UsageError("--from and --to name the same chain.");
+    const whom = recipient === undefined ? "" : ` --recipient ${recipient}`;
+    const { hash, isResumed } = await payOnce(context, connection, {
+      intent: `bridge ${dollars(amountToken)} --from ${fromChainId} --to ${toChainId}${whom}`,
+      act: (send) =>
+        bridgeTokens(connection, {
+          ...{ ...send, amountToken, fromChainId, toChainId },
+          ...(recipient === undefined ? {} : { to: recipient }),
+        }),
+    });
+    const paid = { chain_id: fromChainId, hash, is_resumed: isResumed };
+    return { ...paid, to_chain_id: toChainId, amount_token: String(amountToken) };
+  },
+  text: ({ amount_token: amount, chain_id: from, to_chain_id: to, hash }) =>
+    `${dollars(BigInt(amount))} left chain ${from} for chain ${to}: ${hash}`,
+});

@@ -1,0 +1,21 @@
+import { newKeyAnswer } from "@inference/protocol/wire/answers";
+import { createKey } from "@inference/sdk";
+import { command } from "../command.ts";
+import { connectAsOwner } from "../connections.ts";
+import { ownName, readTerms, termOptions } from "../key-terms.ts";
+import { allowanceOf } from "../key-text.ts";
+import { signerOptions } from "../options.ts";
+
+export const keysCreate = command({
+  name: "keys create",
+  about: "sign for a new API key",
+  more: "The key is printed this once. It is not that of the login, which stays.",
+  arguments: { name: { about: "1 to 64 characters", optional: true } },
+  options: { ...signerOptions, ...termOptions },
+  output: newKeyAnswer,
+  async run(context, { arguments: { name = ownName() }, options }) {
+    const terms = { name, ...readTerms(options) };
+    return createKey(await connectAsOwner(context, options), terms);
+  },
+  text: ({ key, data }) => `${key}\n${data.name}, ${data.id}: ${allowanceOf(data)}`,
+});

@@ -1,0 +1,25 @@
+import { newKeyAnswer } from "@inference/protocol/wire/answers";
+import { rollKey } from "@inference/sdk";
+import { command } from "../command.ts";
+import { connectAsOwner } from "../connections.ts";
+import { UsageError } from "../errors.ts";
+import { keepLogin, readLogin } from "../login-state.ts";
+import { signerOptions } from "../options.ts";
+
+export const keysRoll = command({
+  name: "keys roll",
+  about: "sign for another secret of an API key; the old one is void at once",
+  more: "The key is printed this once. If it is that of the login, the login has the new one.",
+  arguments: { key: { about: "its id; that of the login without it", optional: true } },
+  options: signerOptions,
+  output: newKeyAnswer,
+  async run(context, { arguments: { key }, options }) {
+    const login = readLogin(context);
+    const id = key ?? login?.keyId;
+    if (id === undefined) throw new UsageError("Name the key: `infer keys list` shows them.");
+    const rolled = await rollKey(await connectAsOwner(context, options), id);
+    if (login?.keyId === id) keepLogin(context, { ...login, apiKey: rolled.key, keyId: rolled.data.id });
+    return rolled;
+  },
+  text: ({ key, data }) => `${key}\n${data.name}, ${data.id}`,
+});

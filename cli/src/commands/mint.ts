@@ -1,0 +1,38 @@
+import { mint as mintTokens } from "@inference/sdk";
+import * as z from "zod";
+import { chainName, findChain } from "../chain-names.ts";
+import { command } from "../command.ts";
+import { connectAsOwner } from "../connections.ts";
+import { dollars, readDollars } from "../money.ts";
+import { signerOptions } from "../options.ts";
+import { paidOutput } from "../paid-output.ts";
+import { payOnce } from "../pending.ts";
+
+export const mint = command({
+  name: "mint",
+  about: "pay dollars of a chain for as many tokens",
+  arguments: { amount: { about: "in dollars, such as 5 or 0.25" } },
+  options: {
+    ...signerOptions,
+    chain: { type: "string", value: "chain", about: "its id or name; the primary chain without it" },
+    approve: { type: "boolean", about: "pay by an approval, also where the dollar has a permit" },
+  },
+  output: z.strictObject({ ...paidOutput, amount_token: z.string().describe("Units of 1e-6 token.") }),
+  async run(context, { arguments: { amount }, options }) {
+    const amountToken = readDollars(amount);
+    const connection = await connectAsOwner(context, options);
+    const chain = await findChain(connection, options.chain);
+    const { hash, isResumed } = await payOnce(context, connection, {
+      intent: `mint ${dollars(amountToken)} --chain ${chain.chain_id}`,
+      act: (send) =>
+        mintTokens(connection, {
+          ...{ ...send, amountToken, chainId: chain.chain_id },
+          ...(options.approve === true ? { pay: "approve" as const } : {}),
+        }),
+    });
+    context.say(`There are ${dollars(amountToken)} more in tokens on ${chainName(chain)}.`);
+    return { chain_id: chain.chain_id, hash, is_resumed: isResumed, amount_token: String(amountToken) };
+  },
+  text: ({ amount_token: amount, chain_id: chain, hash }) =>
+    `Minted ${dollars(BigInt(amount))} on chain ${chain}: ${hash}\nNext: \`infer activate\` makes balance of it.`,
+});

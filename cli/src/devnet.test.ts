@@ -1,0 +1,283 @@
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { type Devnet, startDevnet } from "@inference/devnet/devnet";
+import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
+import { eventually } from "@inference/protocol/testing/eventually";
+import * as Keystore from "ox/Keystore";
+import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
+import * as z from "zod";
+import { commands } from "./commands/all.ts";
+import { makeTerminal } from "./testing/in-process.ts";
+import { runAndKill } from "./testing/killed.ts";
+import { startSlowNode } from "./testing/slow-node.ts";
+
+/** Every command against three chains and a gateway, as a person types it, with `--json` against its schema. */
+const folder = deployedFolder();
+let devnet: Devnet;
+let slow: { url: string; close(): void };
+const terminals: { remove(): void }[] = [];
+
+before(async () => {
+  devnet = await startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } });
+  slow = await startSlowNode(devnet.ready.chains[0]?.rpcUrl ?? "", 25);
+});
+after(async () => {
+  slow?.close();
+  await devnet?.stop();
+  for (const terminal of terminals) terminal.remove();
+  folder.remove();
+});
+
+type Json = Record<string, unknown>;
+
+function openTerminal(environment: Record<string, string> = {}) {
+  const terminal = makeTerminal({ DEVNET_DIR: folder.path, ...environment });
+  terminals.push(terminal);
+  const { infer } = terminal;
+  return {
+    ...terminal,
+    /** Runs it with `--json`, checks the output with the command's schema, and returns that. */
+    async json(...argv: string[]): Promise<Json> {
+      const { code, stdout, stderr } = await infer(...argv, "--json");
+      ok(code === 0 || argv[0] === "verify", `${argv.join(" ")}: ${stderr}`);
+      const named = commands.filter(({ name }) => name.split(" ").every((word, index) => argv[index] === word));
+      const [command] = named.sort((one, other) => other.name.length - one.name.length);
+      return z.parse(command?.output ?? z.never(), JSON.parse(stdout)) as Json;
+    },
+  };
+}
+
+test("two commands in a terminal lead from a devnet to an answer and its cost", { timeout: 60_000 }, async () => {
+  const { infer, json, home } = openTerminal();
+  const login = await json("login", "--devnet");
+  deepEqual([login.is_new, login.signer, login.gateway], [true, "devnet", devnet.ready.gatewayUrl]);
+  const { code, stdout, stderr } = await infer("chat", "Hello", "--model", "sim-small", "--max-tokens", "9");
+  equal(code, 0);
+  ok(stdout.trim().length > 0);
+  match(stderr, /^sim-small: \$0\.0\d+ for \d+ input and \d+ output tokens\. Receipt req_\w+\./);
+  equal(statSync(join(home, "state/infer/login.json")).mode & 0o777, 0o600);
+  // The key is kept: it is not made again.
+  deepEqual(await json("login", "--devnet"), {
+    ...login,
+    is_new: false,
+    available_nano_usd: (await json("credits")).available_nano_usd,
+  });
+  const chat = await json("chat", "Hello", "--system", "Be brief.", "--max-tokens", "9");
+  const receipt = await json("receipt", String(chat.receipt));
+  equal(receipt.charge_nano_usd, chat.cost_nano_usd);
+  equal((await json("receipt")).id, receipt.id);
+  const { totals } = (await json("usage", "--by", "day,model")) as { totals: { usage_nano_usd: number }[] };
+  equal(
+    totals.reduce((sum, { usage_nano_usd: usage }) => sum + usage, 0),
+    (await json("credits")).total_usage_nano_usd,
+  );
+});
+
+test("what anybody may ask needs no login", async () => {
+  const { infer, json } = openTerminal({ INFERENCE_GATEWAY: devnet.ready.gatewayUrl });
+  const { models } = (await json("models", "--type", "text")) as { models: { id: string }[] };
+  ok(models.some(({ id }) => id === "sim-small"));
+  equal((await json("quote", "sim-small", "--input", "1000000", "--output", "0")).cost_nano_usd, 150_000_000);
+  const { stderr, code } = await infer("quote", "no-such-model");
+  deepEqual([code, /no model `no-such-model`/.test(stderr)], [1, true]);
+  equal((await json("status")).primary_chain_id, 31_337);
+  match((await infer("models")).stdout, /^sim-small +text +131072 +0.15 +0.6$/m);
+  match((await infer("credits")).stderr, /needs an API key/);
+  match((await infer("mint", "1")).stderr, /needs an account that signs/);
+});
+
+test("dollars become balance on each chain, and tokens move between them", { timeout: 60_000 }, async () => {
+  const { infer, json } = openTerminal();
+  await json("login", "--devnet", "--wallet", "1");
+  const holdings = async () => {
+    const { chains } = (await json("wallet")) as { chains: { dollars: string; amount_token: string }[] };
+    return chains.map(({ dollars, amount_token: tokens }) => [Number(dollars), Number(tokens)]);
+  };
+  const before = await holdings();
+  for (const chain of ["primary", "31338", "secondary2"]) {
+    equal((await json("mint", "2.5", "--chain", chain)).amount_token, "2500000");
+    const { code, stderr } = await infer("activate", "1.5", "--chain", chain);
+    equal(code, 0, stderr);
+    match(
+      stderr,
+      /: signed, 0x\w+ on chain \d+\n.*: sent\n.*: confirmed in block \d+\n.*: final\n(.*\n)*.*: credited\n$/,
+    );
+  }
+  equal((await json("credits")).total_credits_nano_usd, 4_500_000_000);
+  deepEqual(
+    await holdings(),
+    before.map(([dollars = 0]) => [dollars - 2.5, 1_000_000]),
+  );
+  await json("bridge", "1", "--from", "primary", "--to", "secondary1");
+  await eventually(async () => (await holdings())[1]?.[1] === 2_000_000, 20_000);
+});
+
+test("a contract's refusal is a sentence, its name is the code, and nothing is kept or sent", async () => {
+  const { infer } = openTerminal();
+  await infer("login", "--devnet", "--wallet", "4");
+  const { code, stdout, stderr } = await infer("activate", "9999999", "--json");
+  equal(code, 1);
+  match(stderr, /^The account has too little to pay with: \d+ of 9999999000000/);
+  const { error } = JSON.parse(stdout) as { error: Json };
+  deepEqual([error.code, error.hash], ["ERC20InsufficientBalance", null]);
+  match((await infer("resume")).stdout, /Nothing was interrupted/);
+  match((await infer("mint", "1", "--chain", "77")).stderr, /no chain `77`.*31337 \(primary\)/);
+});
+
+/** Each step of each way to pay, and the line after which the process dies. */
+const ways: Readonly<Record<string, { argv: string[]; at: string[]; token: number; dollar: number; credit: number }>> =
+  {
+    "mint by permit": {
+      argv: ["mint", "1"],
+      at: ["mint: signed", "mint: sent", "mint: confirmed"],
+      token: 1,
+      dollar: -1,
+      credit: 0,
+    },
+    "mint by approval": {
+      argv: ["mint", "1", "--approve"],
+      at: ["approve: signed", "approve: sent", "approve: confirmed", "mint: signed", "mint: sent", "mint: confirmed"],
+      ...{ token: 1, dollar: -1, credit: 0 },
+    },
+    activate: {
+      argv: ["activate", "1"],
+      at: ["signed", "sent", "confirmed", "final", "credited"].map((stage) => `activate: ${stage}`),
+      ...{ token: -1, dollar: 0, credit: 1 },
+    },
+    bridge: {
+      argv: ["bridge", "1", "--from", "primary", "--to", "secondary2"],
+      at: ["bridge: signed", "bridge: confirmed", "bridge: final"],
+      ...{ token: -1, dollar: 0, credit: 0 },
+    },
+  };
+
+for (const [way, { argv, at, token, dollar, credit }] of Object.entries(ways)) {
+  test(`${way}: killed at any step and run again, it is paid once`, { timeout: 120_000 }, async () => {
+    const { infer, json, variables } = openTerminal();
+    await json("login", "--devnet", "--wallet", "2", "--rpc", `31337=${slow.url}`);
+    await json("mint", "20");
+    for (const line of at) {
+      const before = await books(json);
+      const { wasKilled, stdout, stderr } = await runAndKill(argv, { at: new RegExp(line), environment: variables });
+      const isDone = stdout !== "";
+      ok(wasKilled || isDone, `${line}: ${stderr}`);
+      // After the last step nothing is left to wait for: it may have said that it is done before it died.
+      if (!isDone) {
+        const again = await infer(...argv);
+        equal(again.code, 0, `${line}: ${again.stderr}`);
+        match(again.stderr, /Going on with `infer .*`, which was interrupted/, line);
+      } else equal(line, at.at(-1));
+      const paid = { token: before.token + token, dollar: before.dollar + dollar, credit: before.credit + credit };
+      deepEqual(await books(json), paid, line);
+      match((await infer("resume")).stdout, /Nothing was interrupted/, line);
+    }
+  });
+}
+
+test("another amount is another intent: what was interrupted is finished first, and both are paid", async () => {
+  const { infer, json, variables } = openTerminal();
+  await json("login", "--devnet", "--wallet", "3", "--rpc", `31337=${slow.url}`);
+  const before = await books(json);
+  ok((await runAndKill(["mint", "1"], { at: /mint: signed/, environment: variables })).wasKilled);
+  const { stderr } = await infer("mint", "2");
+  match(stderr, /Going on with `infer mint \$1 --chain 31337`[\s\S]*mint: confirmed[\s\S]*mint: confirmed/);
+  equal((await books(json)).token, before.token + 3);
+  // A signed transaction whose place another one took is dropped: it can never happen.
+  ok((await runAndKill(["mint", "4"], { at: /mint: signed/, environment: variables })).wasKilled);
+  const other = openTerminal();
+  await other.json("login", "--devnet", "--wallet", "3");
+  await other.json("mint", "1");
+  match((await infer("mint", "4")).stderr, /Another transaction took its place[\s\S]*mint: confirmed/);
+  equal((await books(json)).token, before.token + 8);
+  ok((await runAndKill(["mint", "1"], { at: /mint: signed/, environment: variables })).wasKilled);
+  const { finished } = (await json("resume", "--forget")) as { finished: Json[] };
+  deepEqual([finished[0]?.command, finished[0]?.outcome], ["infer mint $1 --chain 31337", "forgotten"]);
+  equal((await books(json)).token, before.token + 8);
+});
+
+async function books(json: (...argv: string[]) => Promise<Json>) {
+  const { chains } = (await json("wallet")) as {
+    chains: { chain_id: number; dollars: string; amount_token: string }[];
+  };
+  const primary = chains.find(({ chain_id: id }) => id === 31_337);
+  const { total_credits_nano_usd: credits } = (await json("credits")) as { total_credits_nano_usd: number };
+  const [token, dollar] = [Number(primary?.amount_token) / 1e6, Number(primary?.dollars)];
+  return { token, dollar, credit: credits / 1e9 };
+}
+
+test("keys are made, listed, raised, given another secret and revoked", async () => {
+  const { infer, json } = openTerminal();
+  await json("login", "--devnet");
+  const made = (await json("keys", "create", "büro", "--limit", "1.50", "--reset", "daily")) as {
+    key: string;
+    data: Json;
+  };
+  deepEqual([made.data.limit, made.data.limit_reset, made.data.name], [1.5, "daily", "büro"]);
+  const id = String(made.data.id);
+  const listed = (await json("keys", "list")) as { keys: Json[] };
+  ok(listed.keys.some((key) => key.id === id));
+  equal((await json("keys", "limit", id, "4")).limit, 4);
+  equal((await json("keys", "limit", id, "none")).limit, null);
+  const rolled = (await json("keys", "roll", id)) as { key: string };
+  notEqual(rolled.key, made.key);
+  equal((await infer("credits", "--api-key", made.key)).code, 1);
+  equal((await infer("credits", "--api-key", rolled.key)).code, 0);
+  await json("keys", "revoke", id);
+  equal((await infer("credits", "--api-key", rolled.key)).code, 1);
+  // That of the login goes on with its new secret.
+  const { key } = (await json("keys", "show")) as { key: string };
+  await json("keys", "roll");
+  notEqual((await json("keys", "show")).key, key);
+  equal((await infer("credits")).code, 0);
+});
+
+test("a keystore of Foundry's opens by its name, with the password of a file", async () => {
+  const password = join(folder.path, "password");
+  writeFileSync(password, "correct horse\n");
+  const { infer, json, home, variables } = openTerminal({ ETH_PASSWORD: password });
+  const key = generatePrivateKey();
+  const keystore = join(home, ".foundry/keystores/mine");
+  mkdirSync(dirname(keystore), { recursive: true });
+  const [derived, options] = Keystore.scrypt({ password: "correct horse", n: 1_024 });
+  writeFileSync(keystore, JSON.stringify(Keystore.encrypt(key, derived, options)));
+  const login = await json("login", "--gateway", devnet.ready.gatewayUrl, "--account", "mine");
+  deepEqual([login.address, login.signer], [privateKeyToAddress(key), "keystore"]);
+  // Later commands open the same one.
+  equal(((await json("keys", "list")) as { keys: Json[] }).keys.length, 1);
+  variables.ETH_PASSWORD = join(folder.path, "ready.json");
+  match((await infer("keys", "list")).stderr, /does not open with the password/);
+  const named = openTerminal({ ETH_PASSWORD: password, ETH_KEYSTORE: keystore });
+  equal((await named.json("login", "--gateway", devnet.ready.gatewayUrl)).address, privateKeyToAddress(key));
+});
+
+test("verify prints a line for each check, and ends with 0 only if all passed", { timeout: 60_000 }, async () => {
+  const { infer, json, home } = openTerminal();
+  await json("login", "--devnet");
+  await json("chat", "Hello", "--model", "sim-small", "--max-tokens", "9");
+  await eventually(async () => {
+    const { settlement } = (await json("receipt")) as { settlement: { status: string } | null };
+    return settlement?.status === "final";
+  }, 30_000);
+  const { code, stdout, stderr } = await infer("verify", "--save", "bill.json");
+  equal(code, 0, stdout + stderr);
+  match(stdout, /^pass +contract +.*\n(.*\n)*pass +leaves .*\n +trusts: .*node that the client chose/);
+  match(stdout, /Not proved:\n- That the provider counted tokens rightly/);
+  const offline = openTerminal();
+  const bundle = join(home, "bill.json");
+  deepEqual([(await offline.infer("verify", "--bundle", bundle)).code], [0]);
+  const evidence = JSON.parse(readFileSync(bundle, "utf8")) as { chain: { creditNanoUsd: string } };
+  evidence.chain.creditNanoUsd = "1";
+  writeFileSync(bundle, JSON.stringify(evidence));
+  const { outcome, checks } = (await offline.json("verify", "--bundle", bundle)) as { outcome: string; checks: Json[] };
+  deepEqual([outcome, checks.find(({ id }) => id === "balance")?.outcome], ["fail", "fail"]);
+  equal((await offline.infer("verify", "--bundle", bundle)).code, 3);
+  writeFileSync(bundle, "{}");
+  equal((await offline.infer("verify", "--bundle", bundle)).code, 1);
+  // An account that spent nothing has nothing to check yet.
+  await offline.json("login", "--devnet", "--wallet", "4");
+  const { code: none, stdout: skipped } = await offline.infer("verify");
+  equal(none, 3);
+  match(skipped, /^skipped +leaves .*no use is in a batch yet/m);
+});

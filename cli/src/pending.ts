@@ -1,0 +1,146 @@
+import {
+  type Connection,
+  ContractError,
+  chainClients,
+  type OnProgress,
+  type Progress,
+  resume,
+  type SendOptions,
+  type SignedTransaction,
+  type Step,
+} from "@inference/sdk";
+import { type Hash, type Hex, parseTransaction } from "viem";
+import * as z from "zod";
+import type { Context } from "./context.ts";
+import { CommandError } from "./errors.ts";
+import { sentenceOf } from "./sentence.ts";
+
+/**
+ * Transactions that are under way. Each is kept before it is sent and until the command has printed what became of it,
+ * so that the next run of the command finds and finishes it: nothing is paid twice, and nothing is lost.
+ */
+const FOLDER = "pending";
+
+const schema = z.strictObject({
+  gateway: z.string(),
+  account: z.string(),
+  /** The command with all that matters, as a person would type it. The same intent is paid once. */
+  intent: z.string(),
+  madeAt: z.iso.datetime(),
+  signed: z.strictObject({
+    step: z.string().transform((step) => step as Step),
+    chainId: z.int(),
+    hash: z.string().transform((hash) => hash as Hash),
+    serialized: z.string().transform((serialized) => serialized as Hex),
+  }),
+});
+export type Pending = z.infer<typeof schema>;
+
+type Owner = Connection & { account: { address: string } };
+export type Paid = { hash: Hash; isResumed: boolean };
+
+/**
+ * Pays for an intent once. First it finishes what earlier runs of this account left; if that was the same intent, it is
+ * done. Else `act` sends, with options that keep each transaction before it is sent.
+ */
+export async function payOnce(
+  context: Context,
+  connection: Owner,
+  { intent, act }: { intent: string; act(options: SendOptions): Promise<{ hash: Hash }> },
+): Promise<Paid> {
+  for (const left of pendingOf(context, connection)) {
+    const hash = await finish(context, connection, left);
+    if (hash !== undefined && left.intent === intent && left.signed.step !== "approve") {
+      context.afterOutput.push(() => forget(context, left));
+      return { hash, isResumed: true };
+    }
+    forget(context, left);
+  }
+  const { keeper, kept } = keeperOf(context, connection, intent);
+  try {
+    const { hash } = await act({ onProgress: keeper });
+    context.afterOutput.push(() => kept.forEach((each) => void forget(context, each)));
+    return { hash, isResumed: false };
+  } catch (error) {
+    // It is in a block and did nothing: there is nothing left to finish.
+    if (error instanceof ContractError && error.hash !== null) for (const each of kept) forget(context, each);
+    throw error;
+  }
+}
+
+/** Of the account at the gateway, the oldest first. */
+export function pendingOf({ folder }: Context, { gateway, account }: Owner): Pending[] {
+  return folder
+    .list(FOLDER)
+    .map((name) => {
+      const read = schema.safeParse(folder.readJson(`${FOLDER}/${name}`));
+      if (read.success) return read.data;
+      throw new CommandError(
+        `${folder.path}/${FOLDER}/${name} is of another version: its transaction may be under way.`,
+      );
+    })
+    .filter((each) => each.gateway === gateway && each.account === account.address)
+    .sort((one, other) => nonceOf(one) - nonceOf(other) || (one.madeAt < other.madeAt ? -1 : 1));
+}
+
+/** Sends it, again if need be, and waits for its end. Undefined: it did not happen, and never will. */
+export async function finish(context: Context, connection: Owner, left: Pending): Promise<Hash | undefined> {
+  const { intent, signed } = left;
+  context.say(`Going on with \`infer ${intent}\`, which was interrupted (${signed.step}, ${signed.hash}).`);
+  try {
+    return (await resume(connection, signed, { onProgress: (progress) => context.say(lineOf(progress)) })).hash;
+  } catch (error) {
+    if (!(error instanceof ContractError)) throw error;
+    if (error.hash !== null) context.say(sentenceOf(error));
+    else if (await isReplaced(connection, signed)) context.say("Another transaction took its place: it paid nothing.");
+    else throw error;
+    return undefined;
+  }
+}
+
+export function forget({ folder }: Context, { signed }: Pending): void {
+  folder.remove(fileOf(signed));
+}
+
+/** Keeps each transaction as it is signed. Throws if it cannot, and then nothing is sent. */
+function keeperOf(context: Context, { gateway, account }: Owner, intent: string) {
+  const kept: Pending[] = [];
+  const keeper: OnProgress = (progress) => {
+    if (progress.stage === "signed") {
+      const { step, chainId, hash, serialized } = progress;
+      const signed: SignedTransaction = { step, chainId, hash, serialized };
+      const pending = { gateway, account: account.address, intent, madeAt: new Date().toISOString(), signed };
+      context.folder.writeJson(fileOf(signed), pending);
+      kept.push(pending);
+    }
+    context.say(lineOf(progress));
+  };
+  return { keeper, kept };
+}
+
+function fileOf({ chainId, hash }: SignedTransaction): string {
+  return `${FOLDER}/${chainId}-${hash}.json`;
+}
+
+function nonceOf({ signed }: Pending): number {
+  return parseTransaction(signed.serialized).nonce ?? 0;
+}
+
+/** Whether its nonce is used by another transaction, so that no block can have it any more. */
+async function isReplaced(connection: Owner, signed: SignedTransaction): Promise<boolean> {
+  const { reader } = await chainClients(connection, signed.chainId);
+  const address = connection.account.address as Hex;
+  const receipt = await reader.getTransactionReceipt({ hash: signed.hash }).catch(() => null);
+  const next = await reader.getTransactionCount({ address });
+  return receipt === null && next > (parseTransaction(signed.serialized).nonce ?? 0);
+}
+
+/** A line for each step of the way. */
+function lineOf(progress: Progress): string {
+  const { step, stage } = progress;
+  if (stage === "signed") return `${step}: signed, ${progress.hash} on chain ${progress.chainId}`;
+  if (stage === "confirmed") return `${step}: confirmed in block ${progress.block}`;
+  if (stage !== "waiting") return `${step}: ${stage}`;
+  const { at, waitsFor, dueAt } = progress;
+  return `${step}: waiting, ${waitsFor ?? at}${dueAt === null ? "" : ` Until ${dueAt} at the latest.`}`;
+}
