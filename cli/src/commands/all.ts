@@ -15,6 +15,7 @@ import { models } from "./models.ts";
 import { quote } from "./quote.ts";
 import { receipt } from "./receipt.ts";
 import { resume } from "./resume.ts";
+import { setup } from "./setup.ts";
 import { status } from "./status.ts";
 import { usage } from "./usage.ts";
 import { verify } from "./verify.ts";
@@ -42,4 +43,5 @@ export const commands: readonly Command[] = [
   quote,
   verify,
   status,
+  setup,
 ];

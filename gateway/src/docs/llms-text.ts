@@ -1,9 +1,9 @@
 import { errorMeanings } from "@inference/protocol/error-meanings";
 import { type ErrorCode, errorTable } from "@inference/protocol/errors";
+import { otherTools, toolSetups } from "@inference/protocol/tool-setups";
 import type { DocumentedGateway, Operation } from "./operation.ts";
 import { exampleMessage, messageRules } from "./signed-message.ts";
 import { snippets } from "./snippets.ts";
-import { otherTools, toolSetups } from "./tool-setups.ts";
 import { mintAndActivate, walletSteps } from "./wallet-program.ts";
 
 /** /llms.txt: the API for language models that write programs, as one short page of Markdown. */

@@ -1,5 +1,6 @@
 import { errorMeanings } from "@inference/protocol/error-meanings";
 import { type ErrorCode, errorTable } from "@inference/protocol/errors";
+import { otherTools, type ToolSetup, toolSetups } from "@inference/protocol/tool-setups";
 import { html, raw } from "hono/html";
 import { apiInfo, jsonSchema, parametersOf } from "./openapi.ts";
 import { type DocumentedGateway, type Operation, operationGroups } from "./operation.ts";
@@ -7,7 +8,6 @@ import { style } from "./page-style.ts";
 import { type Field, fieldsOf, typeText } from "./schema-text.ts";
 import { exampleMessage, messageRules } from "./signed-message.ts";
 import { type Snippet, snippets } from "./snippets.ts";
-import { otherTools, type ToolSetup, toolSetups } from "./tool-setups.ts";
 import { mintAndActivate, type WalletStep, walletSteps } from "./wallet-program.ts";
 
 /** HTML in which all text is escaped. */

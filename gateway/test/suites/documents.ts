@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { errorMeanings } from "@inference/protocol/error-meanings";
+import { toolSetups } from "@inference/protocol/tool-setups";
 import * as answers from "@inference/protocol/wire/answers";
 import type * as z from "zod";
 import { prose } from "../../src/docs/page.ts";
 import { messageRules } from "../../src/docs/signed-message.ts";
 import { snippets } from "../../src/docs/snippets.ts";
-import { toolSetups } from "../../src/docs/tool-setups.ts";
 import type { TestAccount } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { toolSetups } from "./tool-setups.ts";
 
 test("docs/clients.md has each tool's setup as the reference has it", () => {
-  const page = readFileSync(new URL("../../../docs/clients.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../../docs/clients.md", import.meta.url), "utf8");
   for (const { title, language, code } of toolSetups({ baseUrl: "{base_url}", model: "MODEL" })) {
     assert.ok(page.includes(`\`\`\`${language}\n${code}\n\`\`\``), title);
   }

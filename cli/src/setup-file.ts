@@ -1,0 +1,70 @@
+import { CommandError } from "./errors.ts";
+
+/** Marks what `infer setup` has written into a file of somebody else's. */
+const BEGIN = "# infer setup: begin";
+const END = "# infer setup: end";
+
+/**
+ * A tool's own file with the setup in it; all else stays. Run again, it replaces what it wrote before. Throws
+ * `CommandError` where the file already says something else about the same.
+ */
+export function withSetup(
+  existing: string | undefined,
+  { format, content }: { format: "toml" | "json" | "yaml"; content: string },
+): string {
+  if (format === "json")
+    return `${JSON.stringify(merge(parseObject(existing ?? "{}"), JSON.parse(content)), null, 2)}\n`;
+  const rest = withoutBlocks(existing ?? "").trim();
+  const [head, tables] = format === "toml" ? splitToml(content) : ["", content];
+  const [restHead, restTables] = format === "toml" ? splitToml(rest) : [rest, ""];
+  const isTaken = (line: string): boolean => {
+    const name = /^([\w.-]+)\s*[=:]/.exec(line)?.[1];
+    if (name !== undefined) return new RegExp(`^${name.replaceAll(".", "\\.")}\\s*[=:]`, "m").test(restHead);
+    return line.startsWith("[") && restTables.includes(line);
+  };
+  const ownHead = format === "toml" ? head.split("\n") : content.split("\n");
+  const taken = [...ownHead, ...tables.split("\n").filter((line) => line.startsWith("["))].find(isTaken);
+  if (taken !== undefined) {
+    throw new CommandError(
+      `The file has \`${taken.split(/[=:]/)[0]?.trim()}\` already: merge it yourself, from --dry-run.`,
+    );
+  }
+  return `${[block(head), rest, block(tables)].filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+/** The keys before the first table, and the tables: a key after a table would be of that. */
+function splitToml(text: string): [string, string] {
+  const at = text.search(/^\s*\[/m);
+  return at === -1 ? [text.trim(), ""] : [text.slice(0, at).trim(), text.slice(at).trim()];
+}
+
+function block(text: string): string {
+  return text === "" ? "" : [BEGIN, text, END].join("\n");
+}
+
+function withoutBlocks(text: string): string {
+  return text.replaceAll(new RegExp(`^${BEGIN}\\n[\\s\\S]*?^${END}\\n?`, "gm"), "");
+}
+
+type Json = Record<string, unknown>;
+
+function parseObject(text: string): Json {
+  try {
+    const value = JSON.parse(text.trim() === "" ? "{}" : text) as unknown;
+    if (isObject(value)) return value;
+  } catch {}
+  throw new CommandError("The file is not a JSON object, perhaps for its comments: merge it yourself, from --dry-run.");
+}
+
+function merge(existing: Json, added: Json): Json {
+  const merged = { ...existing };
+  for (const [name, value] of Object.entries(added)) {
+    const old = merged[name];
+    merged[name] = isObject(old) && isObject(value) ? merge(old, value) : value;
+  }
+  return merged;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

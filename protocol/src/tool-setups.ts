@@ -1,0 +1,136 @@
+/** How a tool is set up for a gateway. Its reference and the command line show the same. */
+export type ToolSetup = {
+  id: "codex" | "claude-code" | "opencode" | "aider" | "openwebui";
+  title: string;
+  about: string;
+  language: "toml" | "json" | "yaml" | "sh";
+  /** To copy. The key is in the environment, as `INFERENCE_API_KEY`. */
+  code: string;
+  /** The tool's own file, if it has one that can hold this. It never has the key. */
+  file: SetupFile | null;
+  /** The variable of the environment in which the tool looks for the key. */
+  keyVariable: string;
+};
+
+export type SetupFile = {
+  /** In the home folder. */
+  path: string;
+  /** Names another folder for it, if it is set. */
+  folderVariable: string | null;
+  format: "toml" | "json" | "yaml";
+  content: string;
+};
+
+/**
+ * `docs/clients.md` has the same code, with `{base_url}` and `MODEL`. A test compares them.
+ *
+ * @param at The gateway's URL, a chat model, and what that one reads at most; absent: 100,000 tokens.
+ */
+export function toolSetups(at: { baseUrl: string; model: string; contextLength?: number }): ToolSetup[] {
+  return [codex(at), claudeCode(at), opencode(at), aider(at), openWebUi(at)];
+}
+
+/** Tools that need a base URL, a key and a model only. */
+export const otherTools =
+  "LibreChat, Cline, Continue, Goose and Cursor take the base URL with `/v1` as that of an OpenAI-compatible provider.";
+
+type At = Parameters<typeof toolSetups>[0];
+
+function codex({ baseUrl, model, contextLength = 100_000 }: At): ToolSetup {
+  const code = `model = "${model}"
+model_provider = "gateway"
+model_context_window = ${contextLength}
+
+[model_providers.gateway]
+name = "gateway"
+base_url = "${baseUrl}/v1"
+env_key = "INFERENCE_API_KEY"
+wire_api = "responses"`;
+  return {
+    id: "codex",
+    title: "Codex",
+    about:
+      "In `~/.codex/config.toml`. `model_context_window` is the model's `context_length`. The warning about fallback " +
+      "metadata does no harm.",
+    language: "toml",
+    code,
+    file: { path: ".codex/config.toml", folderVariable: "CODEX_HOME", format: "toml", content: code },
+    keyVariable: "INFERENCE_API_KEY",
+  };
+}
+
+function claudeCode({ baseUrl, model }: At): ToolSetup {
+  const env = {
+    ANTHROPIC_BASE_URL: baseUrl,
+    ANTHROPIC_API_KEY: "",
+    ANTHROPIC_MODEL: model,
+    ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+    ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+    ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+  };
+  return {
+    id: "claude-code",
+    title: "Claude Code",
+    about: "It also asks for models of its own by name, so each of them is named here.",
+    language: "sh",
+    code: `export ANTHROPIC_BASE_URL=${baseUrl}
+export ANTHROPIC_AUTH_TOKEN=$INFERENCE_API_KEY
+export ANTHROPIC_API_KEY=""
+export ANTHROPIC_MODEL=${model}
+export ANTHROPIC_DEFAULT_OPUS_MODEL=${model} ANTHROPIC_DEFAULT_SONNET_MODEL=${model} ANTHROPIC_DEFAULT_HAIKU_MODEL=${model}`,
+    file: {
+      path: ".claude/settings.json",
+      folderVariable: "CLAUDE_CONFIG_DIR",
+      format: "json",
+      content: JSON.stringify({ env }, null, 2),
+    },
+    keyVariable: "ANTHROPIC_AUTH_TOKEN",
+  };
+}
+
+function opencode({ baseUrl, model }: At): ToolSetup {
+  const gateway = {
+    npm: "@ai-sdk/openai-compatible",
+    name: "gateway",
+    options: { baseURL: `${baseUrl}/v1`, apiKey: "{env:INFERENCE_API_KEY}" },
+    models: { [model]: {} },
+  };
+  const config = { $schema: "https://opencode.ai/config.json", provider: { gateway }, model: `gateway/${model}` };
+  const code = JSON.stringify(config, null, 2);
+  return {
+    id: "opencode",
+    title: "opencode",
+    about: "In `~/.config/opencode/opencode.json`.",
+    language: "json",
+    code,
+    file: { path: ".config/opencode/opencode.json", folderVariable: null, format: "json", content: code },
+    keyVariable: "INFERENCE_API_KEY",
+  };
+}
+
+function aider({ baseUrl, model }: At): ToolSetup {
+  const code = `openai-api-base: ${baseUrl}/v1
+model: openai/${model}`;
+  return {
+    id: "aider",
+    title: "Aider",
+    about: "In `~/.aider.conf.yml`. It reads the key from `OPENAI_API_KEY`.",
+    language: "yaml",
+    code,
+    file: { path: ".aider.conf.yml", folderVariable: null, format: "yaml", content: code },
+    keyVariable: "OPENAI_API_KEY",
+  };
+}
+
+function openWebUi({ baseUrl }: At): ToolSetup {
+  return {
+    id: "openwebui",
+    title: "Open WebUI",
+    about: "For its first start (`open-webui serve`, or `-e` of its container). Later its page of settings has them.",
+    language: "sh",
+    code: `export OPENAI_API_BASE_URL=${baseUrl}/v1
+export OPENAI_API_KEY=$INFERENCE_API_KEY`,
+    file: null,
+    keyVariable: "OPENAI_API_KEY",
+  };
+}
