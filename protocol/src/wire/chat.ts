@@ -44,20 +44,24 @@ const name = z.string().min(1).max(256).optional();
 const text = z.union([z.string(), list(textPart, MAX_PARTS).min(1)]);
 const parts = z.discriminatedUnion("type", [textPart, imagePart, audioPart, videoPart]);
 
-const toolCall = z.strictObject({
+/** A provider may want it back, for instance Gemini its signatures of thoughts. */
+const extraContent = jsonObject.nullish();
+const toolCall = z.object({
   id: z.string(),
   type: z.literal("function"),
-  function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
+  function: z.object({ name: z.string().min(1), arguments: z.string() }),
   index: z.int().optional(),
+  extra_content: extraContent,
 });
 
 /** Some clients set it on the message, where it has no effect. The endpoint drops it. */
-const messageCacheControl = cacheControl.nullable();
+const messageCacheControl = z.unknown().optional();
 
 /**
  * Clients send an answer back unchanged. Fields that only answers have are accepted here, and dropped by the endpoint.
+ * So are members of messages that are not here, because clients keep data of their own in them.
  */
-const assistant = z.strictObject({
+const assistant = z.object({
   role: z.literal("assistant"),
   content: text.nullish(),
   name: name.nullable(),
@@ -65,6 +69,7 @@ const assistant = z.strictObject({
   refusal: z.string().nullish(),
   reasoning_content: z.string().nullish(),
   reasoning_details: list(jsonObject, MAX_DETAILS).nullish(),
+  extra_content: extraContent,
   reasoning: z.string().nullish(),
   annotations: list(z.unknown(), MAX_DETAILS).nullish(),
   audio: z.null().optional(),
@@ -74,11 +79,11 @@ const assistant = z.strictObject({
 
 const others = { name, cache_control: messageCacheControl };
 const message = z.discriminatedUnion("role", [
-  z.strictObject({ role: z.literal("system"), content: text, ...others }),
-  z.strictObject({ role: z.literal("developer"), content: text, ...others }),
-  z.strictObject({ role: z.literal("user"), content: z.union([z.string(), list(parts, MAX_PARTS).min(1)]), ...others }),
+  z.object({ role: z.literal("system"), content: text, ...others }),
+  z.object({ role: z.literal("developer"), content: text, ...others }),
+  z.object({ role: z.literal("user"), content: z.union([z.string(), list(parts, MAX_PARTS).min(1)]), ...others }),
   assistant,
-  z.strictObject({ role: z.literal("tool"), content: text, tool_call_id: z.string().min(1), ...others }),
+  z.object({ role: z.literal("tool"), content: text, tool_call_id: z.string().min(1), ...others }),
 ]);
 
 const functionName = z.strictObject({ name: z.string().min(1).max(256) });

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../json-object.ts";
+import { asObject, isJsonObject } from "../../json-object.ts";
 import { dropped, type FieldRule, oneOf, unpriced, unsupported } from "./sort-fields.ts";
 import type { FieldRefusal } from "./validate.ts";
 
@@ -17,6 +17,15 @@ export const chatRules: ReadonlyMap<string, FieldRule> = new Map([
   ["session_id", dropped()],
   ["id", dropped()],
   ["prompt_cache_retention", dropped()],
+  ["prompt_cache_options", dropped()],
+  ["cache_control", dropped()],
+  ["client_metadata", dropped()],
+  ["trace", dropped()],
+  ["include_reasoning", dropped()],
+  [
+    "thinking",
+    unsupported("Send `reasoning_effort`, for instance `none`.", (value) => asObject(value)?.type === "enabled"),
+  ],
   ["store", unsupported("Nothing is stored: send `false` or leave it out.", oneOf(false))],
   ["service_tier", unpriced("Send `auto` or `default`, or leave it out.", oneOf("auto", "default"))],
   ["modalities", unsupported("Answers are text: leave it out.", (value) => JSON.stringify(value) === '["text"]')],

@@ -1,6 +1,7 @@
 import { fail } from "@inference/protocol/errors";
 import type { Model } from "@inference/protocol/model";
 import type { ChatMessage } from "@inference/protocol/wire/chat";
+import { asObject } from "../../json-object.ts";
 
 type Assistant = Extract<ChatMessage, { role: "assistant" }>;
 type ChatMessages = {
@@ -36,6 +37,7 @@ export function readMessages(messages: readonly ChatMessage[], model: Model, fie
 /** Drops fields that only answers have, and nulls, except for the content of a message that only calls tools. */
 function assistantMessage(message: Assistant, index: number, ignored: Set<string>): object {
   const { role, content, name, tool_calls: calls, reasoning_content, reasoning_details, refusal } = message;
+  const { extra_content } = message;
   if ((content ?? null) === null && (calls ?? []).length === 0) {
     const param = `messages[${index}].content`;
     fail("invalid_request", `\`${param}\` is missing: an assistant's message needs \`content\` or \`tool_calls\`.`, {
@@ -49,10 +51,51 @@ function assistantMessage(message: Assistant, index: number, ignored: Set<string
     role,
     content: content ?? null,
     ...(name == null ? {} : { name }),
-    ...(calls == null || calls.length === 0 ? {} : { tool_calls: calls.map(({ index: _, ...call }) => call) }),
+    ...(calls == null || calls.length === 0 ? {} : { tool_calls: calls.map(sentCall) }),
     ...(reasoning_content == null ? {} : { reasoning_content }),
     ...(reasoning_details == null ? {} : { reasoning_details }),
+    ...(extra_content == null ? {} : { extra_content }),
   };
+}
+
+type Call = NonNullable<Assistant["tool_calls"]>[number];
+
+function sentCall({ index: _, extra_content, ...call }: Call): object {
+  return extra_content == null ? call : { ...call, extra_content };
+}
+
+/** Members of messages that hold a part of what is said, in the shape of other APIs. */
+const CONTENT = new Set(["attachments", "audio", "documents", "files", "function_call", "images", "videos"]);
+
+/**
+ * The members of messages and calls that the schema has not. They are dropped, because clients keep data of their own
+ * in them. Throws for one that holds content.
+ */
+export function unknownMembers(given: unknown, messages: readonly ChatMessage[]): string[] {
+  const names = new Set<string>();
+  for (const [index, message] of messages.entries()) {
+    const sent = asObject(listOf(given)[index]) ?? {};
+    for (const name of Object.keys(sent)) {
+      if (Object.hasOwn(message, name) || sent[name] == null) continue;
+      if (CONTENT.has(name) && !isEmpty(sent[name])) refuseContent(`messages[${index}].${name.slice(0, MAX_NAME)}`);
+      names.add(`messages.${name.slice(0, MAX_NAME)}`);
+    }
+    for (const call of listOf(sent.tool_calls)) {
+      for (const name of Object.keys(asObject(call) ?? {})) {
+        if (!CALL_MEMBERS.has(name)) names.add(`messages.tool_calls.${name.slice(0, MAX_NAME)}`);
+      }
+    }
+  }
+  return [...names];
+}
+
+const MAX_NAME = 64;
+const CALL_MEMBERS = new Set(["id", "type", "function", "index", "extra_content"]);
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
+function refuseContent(param: string): never {
+  fail("unsupported_parameter", `\`${param}\` is not read. Send it as a part of \`content\`, or as text.`, { param });
 }
 
 type Parts = Exclude<Extract<ChatMessage, { role: "user" }>["content"], string>;

@@ -184,13 +184,45 @@ test("a wrong value is refused with its path", () => {
     [{ tool_choice: "some" }, "tool_choice"],
   ];
   for (const [fields, param] of wrong) refused(() => order(fields), "invalid_request", param);
-  refused(
-    () => order({ messages: [{ role: "user", content: "x", foo: 1 }] }),
-    "unsupported_parameter",
-    "messages[0].foo",
-  );
   refused(() => order({ reasoning: { budget: 5 } }), "unsupported_parameter", "reasoning.budget");
   refused(() => parseChatOrder([], context), "invalid_request", null);
+});
+
+test("members of messages that nobody knows are dropped and named, unless they hold content", () => {
+  const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" }, provider_specific_fields: {} };
+  const sent = [
+    { role: "user", content: "x", id: "m1", createdAt: 5, cache_control: { type: "ephemeral", ttl: "1h" }, images: [] },
+    { role: "assistant", content: null, thinking_blocks: [{}], tool_calls: [call], reasoning: null, extra: null },
+    { role: "tool", tool_call_id: "c", content: "5", is_error: false },
+  ];
+  const { ignored, upstreamBody } = order({ messages: sent });
+  const { provider_specific_fields: _, ...kept } = call;
+  assert.deepEqual(JSON.parse(upstreamBody).messages, [
+    { role: "user", content: "x" },
+    { role: "assistant", content: null, tool_calls: [kept] },
+    { role: "tool", tool_call_id: "c", content: "5" },
+  ]);
+  const names = ["id", "createdAt", "images", "thinking_blocks", "tool_calls.provider_specific_fields", "is_error"];
+  assert.deepEqual(
+    ignored,
+    [...names, "cache_control"].map((name) => `messages.${name}`),
+  );
+  for (const member of ["images", "attachments", "files"]) {
+    const message = { role: "user", content: "x", [member]: ["data"] };
+    refused(() => order({ messages: [message] }), "unsupported_parameter", `messages[0].${member}`);
+  }
+});
+
+test("what a provider gave with a call goes back to it", () => {
+  const extra_content = { google: { thought_signature: "abc" } };
+  const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" }, extra_content };
+  const sent = [
+    { role: "user", content: "x" },
+    { role: "assistant", content: "", tool_calls: [call], extra_content },
+    { role: "tool", tool_call_id: "c", content: "5" },
+  ];
+  const { ignored, upstreamBody } = order({ messages: sent });
+  assert.deepEqual([JSON.parse(upstreamBody).messages, ignored], [sent, []]);
 });
 
 test("an answer that is sent back as a message loses what only answers have", () => {

@@ -1,5 +1,6 @@
 import { chatRequest } from "@inference/protocol/wire/chat";
 import { chatRefusals, chatRules } from "./chat-fields.ts";
+import { unknownMembers } from "./chat-messages.ts";
 import { type TokenOrder, writeChatOrder } from "./chat-order.ts";
 import { findModel } from "./find-model.ts";
 import { readMaxTokens } from "./max-tokens.ts";
@@ -17,6 +18,7 @@ export function* parseChatOrder(body: unknown, context: OrderContext): Generator
   const model = findModel(known.model, "text", context);
   const limit = readMaxTokens(known, model);
   const request = validate(known);
+  ignored.push(...unknownMembers(known.messages, request.messages));
   if (request.stream !== true && request.stream_options !== undefined) ignored.push("stream_options");
   return yield* writeChatOrder(request, { model, limit, ignored }, context);
 }
