@@ -235,13 +235,15 @@ export const STORED_SCHEMA = `SELECT entry.name, part.name AS part FROM sqlite_m
  *
  * @param stored The result of `STORED_SCHEMA`.
  * @param without Indexes that this database does not need.
+ * @param tables The tables that it needs.
  */
 export function missingStatements(
   stored: readonly Readonly<Record<string, unknown>>[],
   without: readonly (keyof typeof indexes)[] = [],
+  tables: readonly TableName[] = tableNames,
 ): string[] {
   const parts = Map.groupBy(stored, ({ name }) => name);
-  const missing = tableNames.flatMap((table) => {
+  const missing = tables.flatMap((table) => {
     const has = parts.get(sqlName(table))?.map(({ part }) => part);
     if (has === undefined) return [createTable(table)];
     return columnsOf(table)
@@ -250,6 +252,7 @@ export function missingStatements(
   });
   for (const [name, on] of Object.entries(indexes)) {
     if (parts.has(name) || without.some((one) => one === name)) continue;
+    if (!tables.some((table) => on.startsWith(`${sqlName(table)} `))) continue;
     missing.push(`CREATE INDEX ${name} ON ${on}`);
   }
   return missing;

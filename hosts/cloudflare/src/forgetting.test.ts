@@ -15,6 +15,7 @@ import {
   type ClockedHost,
   type ClockedObjects,
   fund,
+  type Storage,
   type StoredRows,
   startClockedObjects,
 } from "./testing/clocked-objects.ts";
@@ -85,6 +86,23 @@ test("an account that was used once wakes for its lease, its holds and its recei
   assert.deepEqual([hold.length, receipt.length, nonce.length, total.length], [0, 0, 0, 1]);
 });
 
+async function storageOf(host: ClockedHost, partition: Partition): Promise<Storage> {
+  const [storage = assert.fail()] = await host.call<Storage>("storage", [partition]);
+  return storage;
+}
+
+test("an account that was used a lot and is idle keeps a log of one row, or none", async () => {
+  const { host, clock } = await open();
+  for (let n = 0; n < 30; n += 1) await pay(host, `req_${n}`, START);
+  const busy = await storageOf(host, account);
+  assert.equal(busy.rows.log, 3);
+  await ringAll(host, clock, START + 20 * 60_000);
+  const idle = await storageOf(host, account);
+  assert.ok((idle.rows.log ?? 0) <= 1 && idle.bytes <= busy.bytes, JSON.stringify(idle));
+  await pay(host, "req_again", clock.time);
+  assert.equal((await rowsOf(host, account)).receipt.length, 31);
+});
+
 test("a delivery that was made, and is made again once the ceiling has forgotten its hold, alarms nobody", async () => {
   const { host, clock } = await open();
   await pay(host, "req_1", START);
@@ -152,6 +170,10 @@ test("an account that nobody ever credits wakes twice, and then there is nothing
   const rung = await ringAll(host, clock);
   assert.deepEqual(rung.get(stranger), [48 + 24, (7 + 2 + 1) * 24]);
   assert.deepEqual(Object.values(await rowsOf(host, stranger)).flat(), []);
+  assert.deepEqual((await storageOf(host, stranger)).rows, {}, "it was deleted");
+  // It can begin again.
+  await host.apply(stranger, { ...key("key3"), nonce: "another" } as never);
+  assert.equal((await rowsOf(host, stranger)).key.length, 1);
 });
 
 test("a key that was there before the first credit is looked at once, and one that expires in an age not before", async () => {
@@ -190,4 +212,5 @@ test("an identity that was asked after once keeps nothing of that day's capacity
   }
   assert.deepEqual((await ringAll(host, clock)).get(wallet), [48 + 24, (1 + 2 + 1) * 24]);
   assert.deepEqual(Object.values(await rowsOf(host, wallet)).flat(), []);
+  assert.deepEqual((await storageOf(host, wallet)).rows, {});
 });

@@ -25,6 +25,7 @@ const operation = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ does: fc.constant("acknowledge" as const), id }) },
   { weight: 2, arbitrary: fc.record({ does: fc.constant("reopen" as const) }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant("shorten" as const), after: fc.nat({ max: 6 }) }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -41,6 +42,8 @@ const look = fc.record({
   at: fc.nat({ max: 70 }),
 });
 const plan = fc.record({
+  /** Begins with rows in all tables, or without a table. */
+  isFull: fc.boolean(),
   bounds: fc.record({ slots: fc.integer({ min: 1, max: 8 }), characters: fc.constantFrom(0, 500, 2_000, 100_000) }),
   steps: fc.array(fc.tuple(operation, look), { minLength: 5, maxLength: 40 }),
 });
@@ -58,11 +61,13 @@ test("what is read of an object's rows is what a map of them says, whatever happ
   assert.ok(count.failedWrites > 0, JSON.stringify(count));
 });
 
-function play({ bounds, steps }: typeof plan extends fc.Arbitrary<infer P> ? P : never): void {
+function play({ isFull, bounds, steps }: typeof plan extends fc.Arbitrary<infer P> ? P : never): void {
   const storage = openNodeStorage();
   let rows = openOwnRows(storage, { slots: 1, characters: 0 });
   // All there is, in its tables: so much more is to be found behind what goes.
-  const first = written.flatMap((table) => ids.map((id, seed) => toChange({ table, id, seed, isGone: false })));
+  const first = (isFull ? written : []).flatMap((table) =>
+    ids.map((id, seed) => toChange({ table, id, seed, isGone: false })),
+  );
   rows.write(partition, first);
   rows.commit();
   let stored = lay(new Map(), first);
@@ -79,6 +84,18 @@ function play({ bounds, steps }: typeof plan extends fc.Arbitrary<infer P> ? P :
       reopened += 1;
       rows = openOwnRows(storage, reopened % 2 === 0 ? bounds : { ...bounds, slots: Math.ceil(bounds.slots / 2) });
       model = new Map(stored);
+    } else if (step.does === "shorten") {
+      // Only what is committed can be written anew.
+      rows = openOwnRows(storage, bounds);
+      model = new Map(stored);
+      assert.equal(rows.isEmpty(), model.size === 0);
+      storage.failAfter(step.after);
+      try {
+        rows.shorten();
+      } catch (error) {
+        assert.match(String(error), /disk full/);
+      }
+      storage.failAfter(Number.POSITIVE_INFINITY);
     } else {
       const changes = step.changes.map(toChange);
       if (step.does === "fail") {

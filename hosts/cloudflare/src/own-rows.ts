@@ -3,9 +3,9 @@ import { isUnresolved } from "@inference/ledger/hold";
 import { byId, type LayeredRows, overlay, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
-import type { Change, HoldRow, OutboxRow, ReadRows } from "@inference/ledger/tables";
+import type { Change, HoldRow, OutboxRow, ReadRows, TableName } from "@inference/ledger/tables";
 import { LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
-import { openSchema } from "./own-schema.ts";
+import { type OwnSchema, openSchema } from "./own-schema.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
 import { type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.ts";
 
@@ -23,6 +23,12 @@ export type OwnRows = {
   undelivered(): number;
   /** Whether there are acknowledgements that are not committed. */
   hasAcknowledged(): boolean;
+  /** Whether the object has no row at all, and could be deleted. */
+  isEmpty(): boolean;
+  /** Writes a long log anew, for an object that will be idle. */
+  shorten(): void;
+  /** Reads everything again, after the storage was changed. */
+  reopen(): void;
   lapsedHolds(at: number, limit: number): LapsedHold[];
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   /** When the first lease of an unresolved hold lapses. */
@@ -38,14 +44,33 @@ export type OwnRows = {
  */
 export const MOST_UNDELIVERED = 10_000;
 
-/** Opens the rows, and adds missing tables and columns of the schema. */
+/** Opens the rows, and adds columns that the object's tables lack. */
 export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBounds): OwnRows {
-  const later = storage.transactionSync(() => openSchema(storage.sql));
-  let opened: RowMemory | undefined = openRowMemory(storage, later, bounds);
+  let opened: { schema: OwnSchema; rows: RowMemory } | undefined = open();
+
+  function open(): { schema: OwnSchema; rows: RowMemory } {
+    const schema = storage.transactionSync(() => openSchema(storage.sql));
+    return { schema, rows: openRowMemory(storage, schema, bounds) };
+  }
 
   function memory(): RowMemory {
-    opened ??= openRowMemory(storage, later, bounds);
-    return opened;
+    opened ??= open();
+    return opened.rows;
+  }
+
+  function has(table: TableName): boolean {
+    opened ??= open();
+    return opened.schema.has(table);
+  }
+
+  function store(work: (rows: RowMemory) => void): void {
+    try {
+      work(memory());
+    } catch (error) {
+      // Memory is ahead of the storage, so it is read again.
+      opened = undefined;
+      throw error;
+    }
   }
 
   function own(partition: Partition): RowMemory {
@@ -53,13 +78,13 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
     return memory();
   }
 
-  function select(statement: string, ...values: (string | number)[]): Stored[] {
-    return storage.sql.exec(statement, ...values).toArray();
+  function select(table: TableName, statement: string, ...values: (string | number)[]): Stored[] {
+    return has(table) ? storage.sql.exec(statement, ...values).toArray() : [];
   }
 
   /** Selects rows before the partition is known, and learns its name from them. */
-  function selectAny(statement: string, ...values: (string | number)[]): Stored[] {
-    const stored = select(statement, ...values);
+  function selectAny(table: TableName, statement: string, ...values: (string | number)[]): Stored[] {
+    const stored = select(table, statement, ...values);
     for (const { partition } of stored.slice(0, 1)) own(String(partition));
     return stored;
   }
@@ -67,7 +92,7 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
   /** Unresolved holds whose lease lapses before a time, the first ones first. */
   function lapsedHolds(at: number, limit: number): LapsedHold[] {
     const changed = memory().unfolded("hold");
-    const stored = selectAny(LAPSED_HOLDS, at, limit + changed.length).map(tableSql.hold.toRow);
+    const stored = selectAny("hold", LAPSED_HOLDS, at, limit + changed.length).map(tableSql.hold.toRow);
     const holds = (overlay(stored, changed) as HoldRow[]).filter((hold) => isUnresolved(hold) && hold.leaseUntil < at);
     holds.sort((one, other) => one.leaseUntil - other.leaseUntil);
     return holds.slice(0, limit).map((hold) => ({ partition: memory().partition(), hold }));
@@ -76,34 +101,31 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
   const layers: LayeredRows<RowMemory> = {
     get: (rows, table, id) => rows.get(table, id),
     changed: (rows, table) => rows.unfolded(table),
-    select: (rows, table, order, id, limit) => select(tableSql[table][order], rows.partition(), id, limit),
-    liveKeys: (rows) => select(LIVE_KEYS, rows.partition()),
-    unresolvedHolds: (rows) => select(UNRESOLVED_HOLDS, rows.partition()),
+    select: (rows, table, order, id, limit) => select(table, tableSql[table][order], rows.partition(), id, limit),
+    liveKeys: (rows) => select("key", LIVE_KEYS, rows.partition()),
+    unresolvedHolds: (rows) => select("hold", UNRESOLVED_HOLDS, rows.partition()),
   };
 
   return {
     of: (partition) => readRows(layers, own(partition)),
     write: (partition, changes) => own(partition).write(changes),
-    commit() {
-      try {
-        memory().commit();
-      } catch (error) {
-        // Memory is ahead of the storage, so it is read again.
-        opened = undefined;
-        throw error;
-      }
-    },
+    commit: () => store((rows) => rows.commit()),
     acknowledge: (ids) => memory().write(ids.map((id) => ({ table: "outbox", id, row: null }))),
     outbox: () => memory().outbox(),
     undelivered: () => memory().undelivered(),
     hasAcknowledged: () => memory().hasAcknowledged(),
+    isEmpty: () => memory().isEmpty(),
+    shorten: () => store((rows) => rows.shorten()),
+    reopen() {
+      opened = undefined;
+    },
     lapsedHolds,
     overdue(table, before, page) {
       const { select: statement, bind, atOf, toPage } = overdueWalks[table];
       const changed = memory()
         .unfolded(table)
         .filter(({ id }) => id > (page.after?.id ?? ""));
-      const stored = selectAny(statement, ...bind({ ...page, limit: page.limit + changed.length }));
+      const stored = selectAny(table, statement, ...bind({ ...page, limit: page.limit + changed.length }));
       const rows = overlay(
         stored.map(({ id, at }) => ({ id: String(id), at })),
         changed,
@@ -120,7 +142,7 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
     firstKept(table) {
       const { first, atOf } = overdueWalks[table];
       const changed = memory().unfolded(table);
-      const [stored] = select(first, JSON.stringify(changed.map(({ id }) => id)));
+      const [stored] = select(table, first, JSON.stringify(changed.map(({ id }) => id)));
       const times = [stored?.at ?? null, ...changed.map(({ row }) => (row === null ? null : atOf(row)))];
       const known = times.filter((at) => at !== null).map(Number);
       return known.length === 0 ? undefined : Math.min(...known);

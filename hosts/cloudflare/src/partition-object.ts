@@ -48,6 +48,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   #gateway: Gateway | undefined;
   /** When rows were last forgotten; 0 if unknown. Rows that had to stay are checked again after the same time. */
   #forgotAt = 0;
+  /** When a command last wrote something; 0 if unknown. */
+  #writtenAt = 0;
   /** The time of the alarm; null if it is not set. */
   #alarmAt: number | null = null;
   /** Whether the alarm is running. It sets the next one at its end. */
@@ -127,8 +129,14 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     this.#alarmAt = null;
     this.#isAtWork = true;
     try {
-      const works = [() => this.#deliver(), () => this.#sweep(), () => this.#forget(), () => this.#commits.join()];
-      // The last one commits acknowledgements, so that an object that now sleeps repeats no delivery.
+      const works = [
+        () => this.#deliver(),
+        () => this.#sweep(),
+        () => this.#forget(),
+        // Commits acknowledgements, so that an object that now sleeps repeats no delivery.
+        () => this.#commits.join(),
+        () => this.#tidy(),
+      ];
       for (const work of works) {
         await work().catch((error: unknown) => log("alert", "job_failed", { error: String(error) }));
       }
@@ -212,11 +220,24 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     });
   }
 
+  /** Leaves nothing of an object without rows, and little of the log of one that nobody uses. */
+  async #tidy(): Promise<void> {
+    if (this.#gathered.length > 0) return;
+    if (!this.ownRows.isEmpty()) {
+      if (Date.now() - this.#writtenAt >= IDLE_MS && !this.#hasUndelivered()) this.ownRows.shorten();
+      return;
+    }
+    const deleted = this.ctx.storage.deleteAll();
+    this.ownRows.reopen();
+    await deleted;
+  }
+
   /** Commits the gathered changes together with the alarm that they need. */
   #write(): Promise<void> | undefined {
     const written = this.#gathered;
     this.#gathered = [];
     this.ownRows.commit();
+    if (written.length > 0 && !this.#isAtWork) this.#writtenAt = Date.now();
     return written.length > 0 ? this.#ring(this.#firstDue(written, Date.now())) : undefined;
   }
 
@@ -253,6 +274,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 const FULL = `${MOST_UNDELIVERED} deliveries are left: nothing new is admitted until some are made`;
 const DELIVER_AGAIN_MS = 2_000;
 const SWEEP_AGAIN_MS = 5_000;
+/** Less than the lease of a hold, at whose end the alarm of an object that is used rings. */
+const IDLE_MS = 10 * 60_000;
 /** Keeping rows for another day costs less than an alarm every hour. */
 const FORGET_EVERY_MS = 24 * 3_600_000;
 /** The one ceiling has a row for every prepaid request, and the size of an object is limited. */

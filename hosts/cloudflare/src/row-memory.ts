@@ -5,7 +5,7 @@ import type { Partition } from "@inference/ledger/partition";
 import { columnsOf, sqlName, tableNames, timeOrderedTables } from "@inference/ledger/schema";
 import { type SqlValue, tableSql } from "@inference/ledger/sql";
 import type { Change, CounterRow, HoldRow, OutboxRow, Row, TableName } from "@inference/ledger/tables";
-import type { LaterColumns } from "./own-schema.ts";
+import type { OwnSchema } from "./own-schema.ts";
 import { changesText, type LogBounds, readLog, writeLog } from "./row-log.ts";
 
 export type ObjectStorage = Pick<DurableObjectStorage, "sql" | "transactionSync">;
@@ -34,6 +34,10 @@ export type RowMemory = {
   undelivered(): number;
   /** Whether any were acknowledged since the last `commit`. */
   hasAcknowledged(): boolean;
+  /** Whether the object has no row at all. */
+  isEmpty(): boolean;
+  /** Writes a log of an eighth of its slots or more anew, as one row: that costs three, and what it had is removed. */
+  shorten(): void;
 };
 
 /** One row in memory; null: known not to exist. */
@@ -45,7 +49,7 @@ export type Entry = {
   isStored: boolean | undefined;
 };
 
-export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bounds: LogBounds): RowMemory {
+export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds: LogBounds): RowMemory {
   const { sql } = storage;
   const tables = new Map<TableName, Map<string, Entry>>(tableNames.map((table) => [table, new Map()]));
   let remembered = 0;
@@ -56,10 +60,10 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
   const unwritten = new Set<Entry>();
   /** The last id of each table in order of time. */
   const newest = new Map<TableName, string>();
-  const log = readLog((statement) => sql.exec(statement).toArray());
+  const log = readLog((statement) => (schema.hasLog() ? sql.exec(statement).toArray() : []));
   let partition = log.partition;
 
-  for (const stored of sql.exec("SELECT * FROM outbox_row").toArray()) {
+  for (const stored of schema.has("outbox") ? sql.exec("SELECT * FROM outbox_row").toArray() : []) {
     partition ??= String(stored.partition);
     const row = tableSql.outbox.toRow(stored);
     remember({ table: "outbox", id: row.id, row, isStored: true });
@@ -99,8 +103,8 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     const isStored = isNew(table, id) ? false : undefined;
     const entry = find(table, id) ?? remember({ table, id, row: null, isStored });
     if (table === "outbox") undelivered += Number(row !== null) - Number(entry.row !== null);
-    // Keeps the columns of a later version.
-    entry.row = row !== null && later.has(table) ? { ...entry.row, ...row } : row;
+    // What the row does not name stays, as in the log: it may be a later version's.
+    entry.row = row !== null && entry.row !== null ? { ...entry.row, ...row } : row;
     unfolded.add(entry);
     return entry;
   }
@@ -110,11 +114,12 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     const changes = changesText(unwritten);
     const characters = log.characters + changes.length;
     if (log.slots >= bounds.slots || characters > bounds.characters) storage.transactionSync(fold);
-    else {
-      log.slots += 1;
-      log.characters = characters;
-      writeLog(sql, named(), log, changes);
-    }
+    else if (schema.hasLog()) append(changes);
+    else
+      storage.transactionSync(() => {
+        schema.makeLog();
+        append(changes);
+      });
     unwritten.clear();
   }
 
@@ -123,7 +128,41 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     return false;
   }
 
+  function append(changes: string): void {
+    log.slots += 1;
+    log.characters += changes.length;
+    writeLog(sql, named(), log, changes);
+  }
+
+  function shorten(): void {
+    if (!schema.hasLog()) return;
+    const slots = Number(sql.exec("SELECT max(slot) AS slots FROM log").one().slots);
+    if (slots < bounds.slots / 8 || unwritten.size > 0) return;
+    storage.transactionSync(() => {
+      schema.dropLog();
+      log.slots = 0;
+      log.characters = 0;
+      if (unfolded.size === 0) return;
+      schema.makeLog();
+      append(changesText(unfolded));
+    });
+  }
+
+  function isEmpty(): boolean {
+    if (unwritten.size > 0) return false;
+    const gone = Map.groupBy(unfolded, ({ table }) => table);
+    return tableNames.every((table) => {
+      const removed = gone.get(table) ?? [];
+      if (removed.some(({ row }) => row !== null)) return false;
+      if (!schema.has(table)) return true;
+      const ids = new Set(removed.map(({ id }) => id));
+      const stored = sql.exec(`SELECT id FROM ${sqlName(table)} LIMIT ?`, ids.size + 1).toArray();
+      return stored.every(({ id }) => ids.has(String(id)));
+    });
+  }
+
   function fold(): void {
+    if (!schema.hasLog()) schema.makeLog();
     const moving = [...unfolded].filter(isMoving);
     const text = changesText(moving);
     const kept = new Set(text.length <= bounds.characters / 2 ? moving : []);
@@ -139,15 +178,16 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
   function store(entry: Entry): void {
     const { table, id, row } = entry;
     if (row !== null) upsert(table, row);
-    else if (entry.isStored !== false) sql.exec(tableSql[table].remove, named(), id);
+    else if (entry.isStored !== false && schema.has(table)) sql.exec(tableSql[table].remove, named(), id);
     entry.isStored = row !== null;
     if (row === null ? table === "outbox" : !staysInMemory(table, row)) tables.get(table)?.delete(id);
   }
 
   function upsert(table: TableName, row: Row): void {
+    schema.makeFor(table, row);
     sql.exec(tableSql[table].upsert, ...tableSql[table].toColumns(named(), row));
     if ((newest.get(table) ?? row.id) < row.id) newest.set(table, row.id);
-    for (const { property, column } of later.get(table) ?? []) {
+    for (const { property, column } of schema.later(table)) {
       const value = (row as unknown as Record<string, SqlValue | undefined>)[property];
       if (value === undefined) continue;
       sql.exec(`UPDATE ${sqlName(table)} SET ${column} = ? WHERE partition = ? AND id = ?`, value, named(), row.id);
@@ -155,13 +195,14 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
   }
 
   function read(table: TableName, id: string): Row | undefined {
+    if (!schema.has(table)) return undefined;
     const [stored] = sql.exec(tableSql[table].select, named(), id).toArray();
     return stored === undefined ? undefined : tableSql[table].toRow(stored);
   }
 
   /** Whether a row is certainly not in its table: the whole outbox is in memory, and ids in order of time only grow. */
   function isNew(table: TableName, id: string): boolean {
-    if (table === "outbox") return true;
+    if (table === "outbox" || !schema.has(table)) return true;
     if (!timeOrderedTables.includes(table)) return false;
     let last = newest.get(table);
     if (last === undefined) {
@@ -206,6 +247,8 @@ export function openRowMemory(storage: ObjectStorage, later: LaterColumns, bound
     outbox: () => [...(tables.get("outbox")?.values() ?? [])].flatMap(({ row }) => (row as OutboxRow | null) ?? []),
     undelivered: () => undelivered,
     hasAcknowledged,
+    isEmpty,
+    shorten,
   };
 }
 

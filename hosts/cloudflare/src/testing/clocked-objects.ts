@@ -12,11 +12,13 @@ import type { WorldHost } from "@inference/ledger/testing/world";
 import { type RunningWorker, startWorker } from "../local/workerd.ts";
 
 /** What only tests ask of an object: its rows, and that its alarm rings, that it forgets what it has not stored, or all. */
-export type Call = "rows" | "alarmAt" | "ring" | "evict" | "erase";
+export type Call = "rows" | "storage" | "alarmAt" | "ring" | "evict" | "erase";
 /** At a time: a command for one object, or a call to many. */
 export type Asked =
   | { at: number; partition: Partition; command: Command }
   | { at: number; partitions: Partition[]; call: Call };
+/** What an object's storage has: the rows of each of its SQL tables. */
+export type Storage = { bytes: number; rows: Record<string, number> };
 export type StoredRows = { [T in TableName]: Tables[T][] };
 
 /** The ledger's objects on local workerd, under a clock that is given to them. */

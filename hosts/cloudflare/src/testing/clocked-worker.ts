@@ -6,7 +6,7 @@ import type { Bindings } from "../bindings.ts";
 import { makeEdgeLedger } from "../ledger.ts";
 import { type OwnRows, openOwnRows } from "../own-rows.ts";
 import { PartitionObject as RealPartitionObject } from "../partition-object.ts";
-import type { Asked, StoredRows } from "./clocked-objects.ts";
+import type { Asked, Storage, StoredRows } from "./clocked-objects.ts";
 
 export { ChainObject } from "../chain-object.ts";
 
@@ -42,6 +42,13 @@ export class PartitionObject extends RealPartitionObject {
       throw new Error(`in memory ${JSON.stringify(own)}, stored ${JSON.stringify(stored)}`);
     }
     return stored;
+  }
+
+  async storage(): Promise<Storage> {
+    const { sql } = this.ctx.storage;
+    const tables = sql.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_cf_*'").toArray();
+    const count = (name: unknown) => Number(sql.exec(`SELECT count(*) AS rows FROM ${name}`).one().rows);
+    return { bytes: sql.databaseSize, rows: Object.fromEntries(tables.map(({ name }) => [name, count(name)])) };
   }
 
   async alarmAt(): Promise<number | null> {

@@ -29,12 +29,17 @@ export function mergeBooks(objects: string): DatabaseSync {
 
 function addBooks(merged: DatabaseSync, file: string): void {
   merged.prepare("ATTACH ? AS object").run(file);
-  // One that died before its first commit has no tables.
-  const isWritten = merged.prepare("SELECT 1 FROM object.sqlite_master WHERE name = 'hold_row'").get() !== undefined;
-  for (const table of isWritten ? tableNames : []) {
+  // An object has the tables that it needs, and none before its first commit.
+  const names = new Set(
+    merged
+      .prepare("SELECT name FROM object.sqlite_master")
+      .all()
+      .map(({ name }) => name),
+  );
+  for (const table of tableNames.filter((table) => names.has(sqlName(table)))) {
     merged.exec(`INSERT INTO main.${sqlName(table)} SELECT * FROM object.${sqlName(table)}`);
   }
-  const log = isWritten ? readLog((statement) => merged.prepare(statement).all()) : undefined;
+  const log = names.has("log") ? readLog((statement) => merged.prepare(statement).all()) : undefined;
   for (const { table, id, row } of log?.changes ?? []) {
     const { remove, upsert, toColumns } = tableSql[table];
     if (row === null) merged.prepare(remove).run(String(log?.partition), id);

@@ -2,7 +2,6 @@ import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-t
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { Bindings } from "../bindings.ts";
-import { openSchema } from "../own-schema.ts";
 import { readLog } from "../row-log.ts";
 import type { ObjectStorage } from "../row-memory.ts";
 import { briefLog, routed } from "./routed-bindings.ts";
@@ -58,14 +57,12 @@ export class PartitionObject extends TestedPartitionObject {
   }
 }
 
-/** Nor are holds without a column more. */
-function addColumn(storage: ObjectStorage): void {
-  const { sql } = storage;
-  storage.transactionSync(() => {
-    openSchema(sql);
-    const [found] = sql.exec("SELECT 1 FROM pragma_table_info('hold_row') WHERE name = 'version'").toArray();
-    if (found === undefined) sql.exec("ALTER TABLE hold_row ADD COLUMN version INTEGER");
-  });
+/** Holds have a column more. */
+function addColumn({ sql }: ObjectStorage): void {
+  const columns = sql.exec("SELECT name FROM pragma_table_info('hold_row')").toArray();
+  if (columns.length > 0 && !columns.some(({ name }) => name === "version")) {
+    sql.exec("ALTER TABLE hold_row ADD COLUMN version INTEGER");
+  }
 }
 
 export default {
