@@ -59,7 +59,7 @@ export function makeEdgeLedger(
   async function undo(steps: Saga<unknown>, failure: unknown): Promise<void> {
     try {
       let step = steps.throw(failure);
-      while (!step.done) step = steps.next(await send(step.value, UNDO_TRIES));
+      while (!step.done) step = steps.next(await send(step.value, LASTING_TRIES));
     } catch (error) {
       if (error !== failure) log("warn", "undo_failed", { error: String(error) });
     }
@@ -68,7 +68,7 @@ export function makeEdgeLedger(
   return {
     writable: true,
     async run<T>(saga: () => Saga<T>, { untilDurable = false, insist: insists = false } = {}): Promise<T> {
-      const mostTries = untilDurable || insists ? DURABLE_TRIES : USUAL_TRIES;
+      const mostTries = untilDurable ? LASTING_TRIES : insists ? INSISTING_TRIES : USUAL_TRIES;
       const steps = saga();
       let step = steps.next();
       while (!step.done) {
@@ -95,10 +95,13 @@ export function makeEdgeLedger(
 }
 
 const USUAL_TRIES = 2;
-/** 1.5 to 3 s in all, which fits into the time after draining. The sweeper ends what still fails. */
-const DURABLE_TRIES = 6;
-/** 13 to 25 s in all: a Worker may run for 30 s after its answer. */
-const UNDO_TRIES = 9;
+/** 1.5 to 3 s in all, for callers that wait. */
+const INSISTING_TRIES = 6;
+/**
+ * 13 to 25 s in all, for the end of a request and for an undo, whose callers wait for a second or two: a Worker may run
+ * for 30 s after its answer or its client's departure. The sweeper ends what still fails.
+ */
+const LASTING_TRIES = 9;
 /** How long the caller waits for the undo, so that an immediate retry usually finds no old hold. */
 const UNDO_WAIT_MS = 1_000;
 const PAUSE_MS = 50;

@@ -55,10 +55,6 @@ export class PartitionObject extends ObjectUnderTest {
     this.ctx.abort("evicted");
     throw new Error("evicted");
   }
-
-  async evict(): Promise<void> {
-    this.ctx.abort("evicted");
-  }
 }
 
 export default {

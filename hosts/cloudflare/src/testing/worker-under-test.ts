@@ -1,9 +1,12 @@
 import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-types";
 import type { Command, CommandType } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
+import type { AnswerOf, Query } from "@inference/ledger/reads";
 import { send } from "@inference/ledger/saga";
 import type { Change, TableName } from "@inference/ledger/tables";
 import type { Bindings } from "../bindings.ts";
+import type { ChainLook } from "../chain-look.ts";
+import { ChainObject as RealChainObject } from "../chain-object.ts";
 import type { Outcome } from "../deliveries.ts";
 import { makeEdgeLedger } from "../ledger.ts";
 import { openOwnRows } from "../own-rows.ts";
@@ -11,15 +14,27 @@ import { PartitionObject as RealPartitionObject } from "../partition-object.ts";
 import type { LogBounds } from "../row-log.ts";
 import worker from "../worker.ts";
 
-export { ChainObject } from "../chain-object.ts";
-
-/** What a test has set: the clock that everything here goes by, how much shorter timers are, and the provider. */
-const turned = { aheadMs: 0, hurry: 1, provider: "" };
+/**
+ * What a test has set: the clock that everything here goes by, how much shorter timers are, the provider, and the kind
+ * of objects that are out of service.
+ */
+const turned = { aheadMs: 0, hurry: 1, provider: "", out: "" };
 const { fetch: realFetch, setTimeout: realSetTimeout } = globalThis;
 const realNow = Date.now;
 Date.now = () => realNow() + turned.aheadMs;
 globalThis.setTimeout = ((callback: () => void, ms = 0) =>
   realSetTimeout(callback, ms / turned.hurry)) as typeof setTimeout;
+
+function assertInService(name: string): void {
+  if (turned.out !== "" && name.startsWith(turned.out)) throw new Error("out of service");
+}
+
+export class ChainObject extends RealChainObject {
+  override async look(): Promise<ChainLook> {
+    assertInService("chain");
+    return super.look();
+  }
+}
 
 /** The object as it is, whose alarms ring by that clock, and what may happen to it. */
 export class PartitionObject extends RealPartitionObject {
@@ -38,6 +53,7 @@ export class PartitionObject extends RealPartitionObject {
 
   override async executeAll(partition: Partition, commands: readonly Command[]): Promise<Outcome[]> {
     if (this.#isOut) throw new Error("out of service");
+    assertInService(partition);
     const refused = new Set(commands.filter(({ type }) => type === this.#refused).slice(0, this.#refusals));
     this.#refusals -= refused.size;
     const others = commands.filter((command) => !refused.has(command));
@@ -47,6 +63,11 @@ export class PartitionObject extends RealPartitionObject {
       throw new Error("the reply is lost");
     }
     return commands.map((command) => (refused.has(command) ? outOfOrder : (outcomes.next().value ?? outOfOrder)));
+  }
+
+  override async read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>> {
+    assertInService(partition);
+    return super.read(partition, query);
   }
 
   /** The next commands of a type fail: deliveries to the ceiling, if it is not said otherwise. */
@@ -88,6 +109,10 @@ export class PartitionObject extends RealPartitionObject {
   async loseAlarm(): Promise<void> {
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.sync();
+    this.ctx.abort("evicted");
+  }
+
+  async evict(): Promise<void> {
     this.ctx.abort("evicted");
   }
 

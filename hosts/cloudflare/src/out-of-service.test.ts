@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { grantCapacity } from "@inference/gateway/test/host";
+import { billed, checkSums, providerRecords, sum } from "@inference/gateway/test/settlement/audit";
+import { openChatStream, type ReadStream } from "@inference/gateway/test/settlement/chat-stream";
+import { chatBody, makeTag, USD } from "@inference/gateway/test/settlement/pay";
+import { accountPartition, ceilingPartition, identityPartition } from "@inference/ledger/partition";
+import type { Address } from "@inference/protocol/credential";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { type Edge, startEdge } from "./testing/edge.ts";
+
+/**
+ * All objects of a kind out of service for ten seconds, at every step of requests in flight: those requests get a 503 or
+ * their whole answer, and nothing else is different afterwards. Nobody is locked out, nothing stays held, and what was
+ * served is charged as it was billed.
+ */
+const OUT_MS = 10_000;
+const PAYERS = 6;
+const STREAMS_EACH = 5;
+/** Streams begin before the outage, and end during it and after it. */
+const STREAMED_TOKENS = [2, 10, 30, 60, 110];
+const DRIP_MS = 100;
+
+let edge: Edge;
+before(async () => {
+  edge = await startEdge({}, { ceilingNanoUsd: 1_000_000 * USD });
+});
+after(() => edge?.stop());
+
+/** A key of an account, or a session of a wallet. */
+type Payer = { address: Address; key: string };
+let wallets = 0;
+
+async function openAccount(): Promise<Payer> {
+  return edge.account(1_000 * USD);
+}
+
+async function openWallet(): Promise<Payer> {
+  wallets += 1;
+  const address: Address = `0x${(0xf000 + wallets).toString(16).padStart(40, "0")}`;
+  await grantCapacity(edge, address, 1_000 * USD);
+  return { address, key: await edge.openSession(address) };
+}
+
+type Asked = { status: number; text: string };
+
+async function ask({ key }: Payer, tag: string): Promise<Asked> {
+  const response = await edge.call("/v1/chat/completions", { key, body: chatBody("sim-small", "[[tokens=5]]")(tag) });
+  return { status: response.status, text: await response.text() };
+}
+
+/** Asks again and again until it is told to stop. */
+function keepAsking(payer: Payer, tag: string): () => Promise<Asked[]> {
+  let isOver = false;
+  async function loop(): Promise<Asked[]> {
+    const asked: Asked[] = [];
+    while (!isOver) {
+      asked.push(await ask(payer, tag));
+      await sleep(250);
+    }
+    return asked;
+  }
+  const asking = loop();
+  return () => {
+    isOver = true;
+    return asking;
+  };
+}
+
+async function openStreams(payer: Payer, tag: string): Promise<ReadStream[]> {
+  const streams = await Promise.all(
+    STREAMED_TOKENS.map((tokens) =>
+      openChatStream(edge, payer, chatBody("sim-small", `[[tokens=${tokens}]][[drip=${DRIP_MS}]]`)(tag)),
+    ),
+  );
+  for (const stream of streams) assert.ok(await stream.readUntil(() => stream.tokens() > 0));
+  return streams;
+}
+
+async function assertNothingHeld(payers: readonly Payer[], isIdentity: boolean): Promise<void> {
+  const at = edge.now();
+  for (const { address } of payers) {
+    const partition = isIdentity ? identityPartition(address) : accountPartition(address);
+    const holds = await edge.rows("hold", partition);
+    assert.deepEqual(
+      holds.filter(({ state }) => state === "open" || state === "orphaned"),
+      [],
+      partition,
+    );
+  }
+  assert.equal((await edge.read(ceilingPartition, { type: "ceiling", at })).heldNanoUsd, 0, "the ceiling");
+}
+
+const kinds = ["account:", "ceiling", "journal:", "identity:", "chain"];
+for (const kind of kinds) {
+  test(`ten seconds without ${kind.replace(":", "")} objects cost the requests of that time a 503 at most`, async () => {
+    const isIdentity = kind === "identity:";
+    const payers = await Promise.all(Array.from({ length: PAYERS }, isIdentity ? openWallet : openAccount));
+    const tags = payers.map(() => makeTag());
+    const tagOf = (index: number): string => tags[index] ?? assert.fail();
+    for (const [index, payer] of payers.entries()) assert.equal((await ask(payer, tagOf(index))).status, 200);
+    const streams = (await Promise.all(payers.map((payer, index) => openStreams(payer, tagOf(index))))).flat();
+    assert.equal(streams.length, PAYERS * STREAMS_EACH);
+    const stops = payers.map((payer, index) => keepAsking(payer, tagOf(index)));
+    await sleep(300);
+
+    await edge.set({ out: kind });
+    await sleep(OUT_MS);
+    await edge.set({ out: "" });
+    const backAt = performance.now();
+    const asked = (await Promise.all(stops.map((stop) => stop()))).flat();
+    const late = await Promise.all(payers.map((payer, index) => ask(payer, tagOf(index))));
+    const waitedMs = performance.now() - backAt;
+
+    for (const { status, text } of asked) {
+      if (status === 200) continue;
+      const { error } = JSON.parse(text) as { error: { code: string } };
+      assert.deepEqual([status, error.code], [503, "ledger_unavailable"]);
+    }
+    const refused = asked.filter(({ status }) => status !== 200).length;
+    if (kind === "chain" || kind === "journal:") assert.equal(refused, 0);
+    else assert.ok(refused > 0, "nobody noticed");
+    assert.deepEqual(new Set(late.map(({ status }) => status)), new Set([200]), "somebody is kept out");
+    for (const stream of streams) {
+      assert.ok((await stream.readAll()) && stream.text().endsWith("data: [DONE]\n\n"), stream.text().slice(-300));
+    }
+    await eventually(() => assertNothingHeld(payers, isIdentity), 30_000);
+    const heldMs = performance.now() - backAt;
+    for (const [index, { address }] of payers.entries()) {
+      const partition = isIdentity ? identityPartition(address) : accountPartition(address);
+      const receipts = await edge.rows("receipt", partition);
+      const charged = receipts.map(({ chargeNanoUsd }) => chargeNanoUsd).filter((charge) => charge > 0);
+      const bills = providerRecords(edge, tagOf(index)).map(billed);
+      assert.deepEqual([charged.length, sum(charged)], [bills.length, sum(bills)], "it is charged as it was billed");
+    }
+    await eventually(() => checkSums(edge), 30_000);
+    console.log(
+      `${kind} ${asked.length} asked, ${refused} refused, served ${Math.round(waitedMs)} ms after, free after ${Math.round(heldMs)} ms`,
+    );
+  });
+}
