@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { TestAccount } from "@inference/gateway/test/fund";
-import { checkSums, providerRecords, settledOf } from "@inference/gateway/test/settlement/audit";
+import { billed, checkSums, providerRecords, settledOf, sum } from "@inference/gateway/test/settlement/audit";
+import { openChatStream } from "@inference/gateway/test/settlement/chat-stream";
 import { assertBilledExactly, chatBody, makeTag, pay, USD } from "@inference/gateway/test/settlement/pay";
-import { accountPartition, ceilingPartition, type Partition } from "@inference/ledger/partition";
+import { accountPartition, ceilingPartition, journalPartition, type Partition } from "@inference/ledger/partition";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { utcDay } from "@inference/protocol/window";
 import { type Edge, startEdge } from "./testing/edge.ts";
 import { type Front, startRollout, type Versions } from "./testing/rollout.ts";
 
@@ -92,6 +95,42 @@ for (const [name, next] of phases) {
     open = await leaveHolds();
   });
 }
+
+const ACCOUNTS = 10;
+const STREAMS_EACH = 20;
+
+test("a deploy amid 200 streams loses none of them, and keeps nobody out", async () => {
+  front = "former";
+  const tag = makeTag();
+  const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => edge.account(1_000 * USD)));
+  const body = chatBody("sim-small", "[[tokens=25]][[drip=200]]")(tag);
+  const streams = await Promise.all(
+    accounts.flatMap((account) => Array.from({ length: STREAMS_EACH }, () => openChatStream(edge, account, body))),
+  );
+  for (const stream of streams) assert.ok(await stream.readUntil(() => stream.tokens() > 0), stream.text());
+  const read = Promise.all(streams.map((stream) => stream.readAll()));
+  // From now on requests come to the other version's Worker. This one still has its streams, and all objects end.
+  front = "latter";
+  const day = journalPartition(utcDay(edge.now()));
+  const objects = [...accounts.map(({ address }) => accountPartition(address)), ceilingPartition, day];
+  for (let times = 0; times < 3; times += 1) {
+    await Promise.all(objects.map((partition) => assert.rejects(edge.object(partition, "evict"))));
+    const answers = await Promise.all(
+      accounts.map(({ key }) => edge.call("/v1/chat/completions", { key, body: chatBody("sim-small", "")(tag) })),
+    );
+    for (const answer of answers) assert.equal(answer.status, 200, await answer.text());
+  }
+  assert.deepEqual(new Set(await read), new Set([true]));
+  for (const stream of streams) assert.ok(stream.text().endsWith("data: [DONE]\n\n"), stream.text().slice(-300));
+  const settled = (await Promise.all(accounts.map(({ address }) => settledOf(edge, address, 30_000)))).flat();
+  const bills = providerRecords(edge, tag).map(billed);
+  assert.equal(settled.length, ACCOUNTS * (STREAMS_EACH + 3));
+  assert.equal(sum(settled.map(({ receipt }) => receipt.chargeNanoUsd)), sum(bills));
+  for (const { id, account } of open) await settle({ id, account });
+  open = [];
+  await eventually(() => checkSums(edge));
+  open = await leaveHolds();
+});
 
 test("what the newer version keeps in a row outlives the older one's writing it", async () => {
   front = "former";
