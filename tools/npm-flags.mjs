@@ -6,6 +6,7 @@ export const flags = {
   "tools/test.ts": ["deep", "serial"],
   "contracts/script/deploy-main.ts": ["send", "verify"],
   "hosts/cloudflare/src/local/main.ts": ["vars"],
+  "test/conformance/src/deployment/main.ts": ["model", "deploy"],
   "test/bench/src/main.ts": ["host", "rounds", "seconds", "only", "quick"],
 };
 

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { privateKeyToAddress } from "viem/accounts";
+import { type Edge, startEdge } from "./testing/edge.ts";
+
+/** The check that an operator runs against a staging deployment, here against local workerd. */
+const program = fileURLToPath(new URL("../../../test/conformance/src/deployment/main.ts", import.meta.url));
+const privateKey = `0x${"5".padStart(64, "0")}` as const;
+const account = accountPartition(privateKeyToAddress(privateKey));
+
+let edge: Edge;
+before(async () => {
+  edge = await startEdge();
+  const credit = { type: "credit", id: "check", amountNanoUsd: 10_000_000_000, detail: "{}", at: Date.now() } as const;
+  await edge.put(account, credit);
+});
+after(() => edge?.stop());
+
+async function check(...args: string[]): Promise<{ code: number | null; said: string }> {
+  const child = spawn(process.execPath, [program, edge.url, "--model", "sim-small", ...args], {
+    env: { PATH: process.env.PATH, NODE_NO_WARNINGS: "1", CHECK_PRIVATE_KEY: privateKey },
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => (said += data.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, said };
+}
+
+/** What a deployment does to objects: each is evicted. */
+function evictAll(): string {
+  const calls = [account, ceilingPartition].map(
+    (partition) =>
+      `fetch("${edge.url}/__ledger", { method: "POST", body: ${JSON.stringify(JSON.stringify({ partition, call: ["evict"] }))} })`,
+  );
+  return `${process.execPath} -e '${calls.join(";")}'`;
+}
+
+test("the check makes 42 calls, survives a deployment, and finds the books right", async () => {
+  const { code, said } = await check("--deploy", evictAll());
+  assert.equal(code, 0, said);
+  assert.match(said, /^42 calls of sim-small$/m);
+  assert.match(said, /^stream, first text +p50 \d+ ms, p90 \d+ ms, most \d+ ms \(10\)$/m);
+  assert.match(said, /^while deployed: 20 of 20 streams whole/m);
+  assert.match(said, /Nothing is wrong/);
+});
+
+test("the check says what is wrong", async () => {
+  await edge.object(ceilingPartition, "outOfService", true);
+  const { code, said } = await check();
+  await edge.object(ceilingPartition, "outOfService", false);
+  assert.equal(code, 1, said);
+  assert.match(said, /^WRONG {2}chat: .*503/m);
+});
