@@ -1,6 +1,6 @@
 /** How a tool is set up for a gateway. Its reference and the command line show the same. */
 export type ToolSetup = {
-  id: "codex" | "claude-code" | "opencode" | "aider" | "openwebui";
+  id: "codex" | "claude-code" | "opencode" | "aider" | "openwebui" | "librechat" | "continue" | "goose";
   title: string;
   about: string;
   language: "toml" | "json" | "yaml" | "sh";
@@ -27,12 +27,13 @@ export type SetupFile = {
  * @param at The gateway's URL, a chat model, and what that one reads at most; absent: 100,000 tokens.
  */
 export function toolSetups(at: { baseUrl: string; model: string; contextLength?: number }): ToolSetup[] {
-  return [codex(at), claudeCode(at), opencode(at), aider(at), openWebUi(at)];
+  return [codex(at), claudeCode(at), opencode(at), aider(at), openWebUi(at), librechat(at), continueDev(at), goose(at)];
 }
 
-/** Tools that need a base URL, a key and a model only. */
+/** Tools that are set up in a window. */
 export const otherTools =
-  "LibreChat, Cline, Continue, Goose and Cursor take the base URL with `/v1` as that of an OpenAI-compatible provider.";
+  "Cline: choose the provider `OpenAI Compatible`. Cursor: under Settings, Models, give the key as that of OpenAI, and " +
+  "override OpenAI's base URL. Both take the base URL with `/v1`.";
 
 type At = Parameters<typeof toolSetups>[0];
 
@@ -129,6 +130,62 @@ function openWebUi({ baseUrl }: At): ToolSetup {
     about: "For its first start (`open-webui serve`, or `-e` of its container). Later its page of settings has them.",
     language: "sh",
     code: `export OPENAI_API_BASE_URL=${baseUrl}/v1
+export OPENAI_API_KEY=$INFERENCE_API_KEY`,
+    file: null,
+    keyVariable: "OPENAI_API_KEY",
+  };
+}
+
+function librechat({ baseUrl, model }: At): ToolSetup {
+  return {
+    id: "librechat",
+    title: "LibreChat",
+    about: "In `librechat.yaml`.",
+    language: "yaml",
+    code: `version: 1.2.1
+endpoints:
+  custom:
+    - name: gateway
+      apiKey: "\${INFERENCE_API_KEY}"
+      baseURL: ${baseUrl}/v1
+      models:
+        default: ["${model}"]
+        fetch: true`,
+    file: null,
+    keyVariable: "INFERENCE_API_KEY",
+  };
+}
+
+function continueDev({ baseUrl, model }: At): ToolSetup {
+  return {
+    id: "continue",
+    title: "Continue",
+    about:
+      "In `~/.continue/config.yaml`. To complete what you type it needs another provider: there is no `/completions` here.",
+    language: "yaml",
+    code: `name: gateway
+version: 1.0.0
+schema: v1
+models:
+  - name: ${model}
+    provider: openai
+    model: ${model}
+    apiBase: ${baseUrl}/v1
+    apiKey: \${{ secrets.INFERENCE_API_KEY }}
+    roles: [chat, edit, apply]`,
+    file: null,
+    keyVariable: "INFERENCE_API_KEY",
+  };
+}
+
+function goose({ baseUrl, model }: At): ToolSetup {
+  return {
+    id: "goose",
+    title: "Goose",
+    about: "The address is without `/v1`, which is in the path.",
+    language: "sh",
+    code: `export GOOSE_PROVIDER=openai GOOSE_MODEL=${model}
+export OPENAI_HOST=${baseUrl} OPENAI_BASE_PATH=v1/chat/completions
 export OPENAI_API_KEY=$INFERENCE_API_KEY`,
     file: null,
     keyVariable: "OPENAI_API_KEY",

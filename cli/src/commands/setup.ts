@@ -16,7 +16,7 @@ const tools = toolSetups({ baseUrl: "", model: "" }).map(({ id }) => id);
 
 export const setup = command({
   name: "setup",
-  about: "write the configuration of Codex, Claude Code, opencode, Aider or Open WebUI",
+  about: "write the configuration of Codex, Claude Code, opencode or Aider, or show that of another tool",
   more:
     `The tools are ${tools.join(", ")}.\n` +
     "What the tool's own file has besides stays. The key is written nowhere: the tool takes it from the environment.",

@@ -80,6 +80,67 @@ const { text } = await generateText({
 console.log(text);`,
     },
     {
+      id: "openai-responses",
+      title: "OpenAI for Node, its Responses client",
+      language: "js",
+      install: "npm install openai",
+      code: `import OpenAI from "openai";
+
+const client = new OpenAI({
+  baseURL: "${url}",
+  apiKey: process.env.INFERENCE_API_KEY,
+});
+
+const answer = await client.responses.create({
+  model: "${model}",
+  max_output_tokens: 50,
+  store: false,
+  input: "Hello",
+});
+console.log(answer.output_text);`,
+    },
+    {
+      id: "agents",
+      title: "OpenAI Agents SDK",
+      language: "js",
+      install: "npm install @openai/agents zod",
+      code: `import { Agent, OpenAIProvider, Runner } from "@openai/agents";
+
+const modelProvider = new OpenAIProvider({
+  baseURL: "${url}",
+  apiKey: process.env.INFERENCE_API_KEY,
+});
+// Traces would go to OpenAI.
+const runner = new Runner({ modelProvider, tracingDisabled: true });
+const agent = new Agent({
+  name: "Greeter",
+  model: "${model}",
+  modelSettings: { maxTokens: 50, store: false },
+});
+
+const result = await runner.run(agent, "Hello");
+console.log(result.finalOutput);`,
+    },
+    {
+      id: "anthropic",
+      title: "Anthropic for Node",
+      language: "js",
+      install: "npm install @anthropic-ai/sdk",
+      code: `import Anthropic from "@anthropic-ai/sdk";
+
+const client = new Anthropic({
+  baseURL: "${baseUrl}/api",
+  apiKey: process.env.INFERENCE_API_KEY,
+});
+
+const message = await client.messages.create({
+  model: "${model}",
+  max_tokens: 50,
+  messages: [{ role: "user", content: "Hello" }],
+});
+console.log(message.content[0].text);`,
+    },
+    {
       id: "langchain",
       title: "LangChain for JavaScript",
       language: "js",

@@ -39,7 +39,16 @@ before(async () => {
 after(() => stack.stop());
 
 describe("each example, as it is printed, on a key of its own", () => {
-  for (const id of ["curl", "openai", "ai-sdk", "ai-sdk-openai", "langchain"]) {
+  for (const id of [
+    "curl",
+    "openai",
+    "ai-sdk",
+    "ai-sdk-openai",
+    "openai-responses",
+    "agents",
+    "anthropic",
+    "langchain",
+  ]) {
     test(`${id} answers, and is charged once`, async () => {
       const own = await stack.account(USD);
       const { code, language } =
