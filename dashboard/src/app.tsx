@@ -1,4 +1,4 @@
-import { Component, lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
+import { Component, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { useStatus } from "./gateway.ts";
 import { Home } from "./home/home.tsx";
 import { Models } from "./models/models.tsx";
@@ -8,13 +8,25 @@ import { Status } from "./status/status.tsx";
 
 /** What needs a wallet comes when it is asked for: the first view is small. */
 const WalletCorner = lazy(() => import("./wallet/corner.tsx"));
+const Dollars = lazy(() => import("./dollars/dollars.tsx"));
+const Keys = lazy(() => import("./keys/keys.tsx"));
+const Login = lazy(() => import("./login/login.tsx"));
 
-type Place = { title: string; show: () => ReactNode; isListed?: boolean; hasGap?: boolean };
+type Place = {
+  title: string;
+  show: () => ReactNode;
+  isListed?: boolean;
+  hasGap?: boolean;
+  needsWallet?: boolean;
+};
 
 const PLACES: Readonly<Record<string, Place>> = {
   "": { title: "Overview", show: () => <Home />, isListed: true },
   models: { title: "Models and prices", show: () => <Models />, isListed: true },
+  dollars: { title: "Add dollars", show: () => <Dollars />, isListed: true, hasGap: true, needsWallet: true },
+  keys: { title: "Keys", show: () => <Keys />, isListed: true, needsWallet: true },
   status: { title: "Status and books", show: () => <Status />, isListed: true, hasGap: true },
+  login: { title: "Log in a program", show: () => <Login />, needsWallet: true },
 };
 
 export function App(): ReactNode {
@@ -38,9 +50,7 @@ export function App(): ReactNode {
       <Side place={place} />
       <div className="body">
         <header className="top">
-          <Suspense fallback={<Loading what="wallet" />}>
-            <WalletCorner />
-          </Suspense>
+          <Corner isNeeded={at?.needsWallet === true} />
         </header>
         <main id="main" ref={main} tabIndex={-1}>
           <OtherAddress />
@@ -54,29 +64,47 @@ export function App(): ReactNode {
   );
 }
 
+/** A wallet that was connected before is there again. Without one, its code waits until somebody wants it. */
+function Corner({ isNeeded }: { isNeeded: boolean }): ReactNode {
+  const [isAsked, ask] = useState(false);
+  const [wasUsed, use] = useState(() => localStorage.getItem("wallet.recentConnectorId") !== null);
+  useEffect(() => {
+    if (isNeeded) use(true);
+  }, [isNeeded]);
+  const button = (
+    <button type="button" onClick={() => ask(true)}>
+      Connect a wallet
+    </button>
+  );
+  if (!isAsked && !wasUsed && !isNeeded) return button;
+  return (
+    <Suspense fallback={button}>
+      <WalletCorner opensAtOnce={isAsked} />
+    </Suspense>
+  );
+}
+
 function Side({ place }: { place: string }): ReactNode {
   return (
-    <div className="side">
+    <nav className="side" aria-label="Places">
       <a className="brand" href="#/">
         <span aria-hidden="true" className="badge good">
           $
         </span>
         Inference
       </a>
-      <nav aria-label="Places">
-        <ul className="places">
-          {Object.entries(PLACES).map(([name, { title, isListed, hasGap }]) =>
-            isListed ? (
-              <li key={name} className={hasGap ? "gap" : undefined}>
-                <a href={`#/${name}`} aria-current={name === place ? "page" : undefined}>
-                  {title}
-                </a>
-              </li>
-            ) : null,
-          )}
-        </ul>
-      </nav>
-    </div>
+      <ul className="places">
+        {Object.entries(PLACES).map(([name, { title, isListed, hasGap }]) =>
+          isListed ? (
+            <li key={name} className={hasGap ? "gap" : undefined}>
+              <a href={`#/${name}`} aria-current={name === place ? "page" : undefined}>
+                {title}
+              </a>
+            </li>
+          ) : null,
+        )}
+      </ul>
+    </nav>
   );
 }
 

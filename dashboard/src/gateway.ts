@@ -1,12 +1,16 @@
 import type { contractsAnswer, modelAnswer, statusAnswer } from "@inference/protocol/wire/answers";
 import type { batchesAnswer, reconciliationsAnswer } from "@inference/protocol/wire/settlement";
 import { connect } from "@inference/sdk/connection";
-import { request } from "@inference/sdk/request";
+import { type RequestOptions, request } from "@inference/sdk/request";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import type * as z from "zod";
 
 /** This page's gateway, without any account. */
 export const gateway = connect({ gateway: location.origin });
+
+export function gatewayRequest<T>(path: string, options?: RequestOptions): Promise<T> {
+  return request(gateway, path, options);
+}
 
 export type Status = z.infer<typeof statusAnswer>["data"];
 export type Model = z.infer<typeof modelAnswer>;

@@ -15,6 +15,14 @@ export function Home(): ReactNode {
           is no subscription, and no price but the model maker's own. What you pay is written to a public record, so the
           bill can be checked by you and by anybody.
         </p>
+        <div className="row">
+          <a className="button first" href="#/dollars">
+            Add dollars
+          </a>
+          <a className="button" href="#/keys">
+            Get a key
+          </a>
+        </div>
       </div>
       <Card title="How it works">
         <ol className="how">

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { count } from "../format.ts";
 import { type Model, useModels } from "../gateway.ts";
-import { Card, Field, Head, Read } from "../parts.tsx";
+import { Card, Field, Head, Read, Scroll } from "../parts.tsx";
 import { shownPrice, unitOf } from "./cost.ts";
 import { QuoteBox } from "./quote.tsx";
 
@@ -51,7 +51,7 @@ function Group({ title, models }: { title: string; models: readonly Model[] }): 
   const columns = COLUMNS[unit];
   return (
     <Card title={title}>
-      <div className="scroll">
+      <Scroll label={`Table of ${title}`}>
         <table>
           <caption>{columns.caption}</caption>
           <thead>
@@ -88,7 +88,7 @@ function Group({ title, models }: { title: string; models: readonly Model[] }): 
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </Card>
   );
 }

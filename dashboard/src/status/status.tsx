@@ -8,17 +8,14 @@ import {
   useReconciliations,
   useStatus,
 } from "../gateway.ts";
-import { Amount, Badge, Card, Figure, Head, type Kind, Meter, Note, Read } from "../parts.tsx";
+import { Amount, Badge, Card, Figure, Head, type Kind, Meter, Note, Read, Scroll } from "../parts.tsx";
 
 /** What anybody may know of the service. */
 export function Status(): ReactNode {
   const status = useStatus();
   return (
     <>
-      <Head title="Status and books">
-        What this service has, owes and has settled. It says so itself here; <a href="#/verify">check a bill</a> asks
-        the public record instead.
-      </Head>
+      <Head title="Status and books">What this service has, owes and has settled.</Head>
       <Read from={status} what="status">
         {(data) => (
           <>
@@ -135,7 +132,7 @@ function Books({ books, primary_chain_id: primary }: StatusData): ReactNode {
         </dl>
       </div>
       <h3>Other chains</h3>
-      <div className="scroll">
+      <Scroll label="Table of other chains">
         <table>
           <caption>Their dollars travel to {nameOf(primary ?? 0)} in batches</caption>
           <thead>
@@ -175,7 +172,7 @@ function Books({ books, primary_chain_id: primary }: StatusData): ReactNode {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </Card>
   );
 }
@@ -201,7 +198,7 @@ function BatchTable(): ReactNode {
           data.length === 0 ? (
             <p>None yet: the first one comes minutes after the first paid request.</p>
           ) : (
-            <div className="scroll">
+            <Scroll label="Table of batches">
               <table>
                 <thead>
                   <tr>
@@ -239,7 +236,7 @@ function BatchTable(): ReactNode {
                   })}
                 </tbody>
               </table>
-            </div>
+            </Scroll>
           )
         }
       </Read>
@@ -260,7 +257,7 @@ function ReconciliationTable(): ReactNode {
           data.length === 0 ? (
             <p>None yet: the first one comes with the first day on which something was used.</p>
           ) : (
-            <div className="scroll">
+            <Scroll label="Table of days">
               <table>
                 <thead>
                   <tr>
@@ -301,7 +298,7 @@ function ReconciliationTable(): ReactNode {
                   ))}
                 </tbody>
               </table>
-            </div>
+            </Scroll>
           )
         }
       </Read>

@@ -1,4 +1,4 @@
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { useConnection, useDisconnect } from "wagmi";
 import { shortHex } from "../format.ts";
 import { chainName, useDirectory } from "../gateway.ts";
@@ -8,19 +8,22 @@ import { WithWallet } from "./provider.tsx";
 import { keepSession } from "./session.ts";
 
 /** At the top of every page: which wallet is connected. */
-export default function WalletCorner(): ReactNode {
+export default function WalletCorner({ opensAtOnce }: { opensAtOnce: boolean }): ReactNode {
   return (
     <WithWallet>
-      <Corner />
+      <Corner opensAtOnce={opensAtOnce} />
     </WithWallet>
   );
 }
 
-function Corner(): ReactNode {
+function Corner({ opensAtOnce }: { opensAtOnce: boolean }): ReactNode {
   const { address, chainId, status } = useConnection();
   const { mutate: disconnect } = useDisconnect();
   const { data } = useDirectory();
   const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (opensAtOnce) dialog.current?.showModal();
+  }, [opensAtOnce]);
   const close = (): void => dialog.current?.close();
   const chain = data?.chains.find(({ chain_id: id }) => id === chainId);
   const leave = (): void => {

@@ -1,0 +1,37 @@
+import type { ReactNode } from "react";
+import { Head } from "../parts.tsx";
+import { NeedsWallet } from "../wallet/gate.tsx";
+import type { Wallet } from "../wallet/wallet.ts";
+import { OnTheirWay } from "./on-their-way.tsx";
+import { PayForm } from "./pay-form.tsx";
+import { Progress } from "./progress.tsx";
+import { usePlan } from "./use-plan.ts";
+
+/** From dollars in a wallet to a balance. */
+export default function Dollars(): ReactNode {
+  return (
+    <>
+      <Head title="Add dollars">
+        One dollar in is one dollar of AI, with nothing taken. What is activated cannot be paid back: begin with a
+        little.
+      </Head>
+      <NeedsWallet why="Your wallet pays the dollars, and the balance belongs to its address.">
+        {(wallet) => <Own key={wallet.address} wallet={wallet} />}
+      </NeedsWallet>
+    </>
+  );
+}
+
+function Own({ wallet }: { wallet: Wallet }): ReactNode {
+  const state = usePlan(wallet);
+  return (
+    <>
+      {state.plan === null ? (
+        <PayForm wallet={wallet} begin={state.run} />
+      ) : (
+        <Progress wallet={wallet} plan={state.plan} state={state} />
+      )}
+      <OnTheirWay wallet={wallet} />
+    </>
+  );
+}

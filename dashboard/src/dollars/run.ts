@@ -1,0 +1,40 @@
+import { activateFrom } from "@inference/sdk/activate";
+import type { Connection } from "@inference/sdk/connection";
+import { mint } from "@inference/sdk/mint";
+import type { Progress } from "@inference/sdk/progress";
+import { resume } from "@inference/sdk/resume";
+import { advanced, type Plan } from "./plan.ts";
+
+export type RunOptions = {
+  /** Keeps the plan, before anything else happens. */
+  keep(plan: Plan): void;
+  /** Whether the wallet may be asked now. A page that was loaded again asks only when its reader wants to go on. */
+  mayAsk: boolean;
+  signal: AbortSignal;
+};
+
+/** Goes on with a plan as far as it can: to its end, or to where the wallet would have to be asked. */
+export async function runPlan(connection: Connection, given: Plan, options: RunOptions): Promise<Plan> {
+  const { keep, mayAsk, signal } = options;
+  let plan = given;
+  const set = (next: Plan): void => {
+    plan = next;
+    keep(next);
+  };
+  const onProgress = (progress: Progress): void => set(advanced(plan, progress));
+  const step = { amountToken: BigInt(plan.amountToken), chainId: plan.chainId, onProgress, signal };
+  if (plan.kept !== null) {
+    // An approval that counts is used by the next try, whether or not we know of it.
+    if (plan.kept.step === "approve" && plan.kept.hash === undefined) set({ ...plan, kept: null });
+    else await resume(connection, plan.kept, { onProgress, signal });
+  }
+  if (!plan.isMinted) {
+    if (!mayAsk) return plan;
+    await mint(connection, { ...step, ...(plan.pay === "approve" ? { pay: "approve" as const } : {}) });
+  }
+  if (!plan.isCredited) {
+    if (!mayAsk) return plan;
+    await activateFrom(connection, step);
+  }
+  return plan;
+}

@@ -1,0 +1,67 @@
+import { otherTools, toolSetups } from "@inference/protocol/tool-setups";
+import type { NewApiKey } from "@inference/sdk/keys";
+import { type ReactNode, useState } from "react";
+import { useModels } from "../gateway.ts";
+import { Card, Code, Field, Note } from "../parts.tsx";
+import { TryKey } from "./try-key.tsx";
+
+/** The key, which is never shown again, and how programs are given it. */
+export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: () => void }): ReactNode {
+  const models = useModels();
+  const texts = models.data?.filter(({ type }) => type === "text") ?? [];
+  const [chosen, choose] = useState<string>();
+  const model = texts.find(({ id }) => id === chosen) ?? texts[0];
+  const at = {
+    baseUrl: location.origin,
+    model: model?.id ?? "MODEL",
+    ...(model?.context_length == null ? {} : { contextLength: model.context_length }),
+  };
+  return (
+    <Card title={`Your key${data.name === "" ? "" : ` for ${data.name}`}`} className="keep">
+      <Note kind="warn">
+        <p>
+          <strong>Copy it now: it is shown this once.</strong> Whoever has it can spend what it may. If it is lost,
+          replace it below.
+        </p>
+      </Note>
+      <Code label="API key" text={key} />
+      <TryKey apiKey={key} model={model?.id} />
+      <h3>Set up a program</h3>
+      <div className="fields">
+        <Field label="Model">
+          {(props) => (
+            <select {...props} value={model?.id} onChange={({ target }) => choose(target.value)}>
+              {texts.map(({ id, display_name: name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      <Code label="First, in the terminal" text={`export INFERENCE_API_KEY=${key}`} />
+      {toolSetups(at).map(({ id, title, about, code }) => (
+        <details key={id}>
+          <summary>{title}</summary>
+          <div className="stack tight">
+            <p className="quiet">{about.replaceAll("`", "")}</p>
+            <Code label={title} text={code} />
+          </div>
+        </details>
+      ))}
+      <details>
+        <summary>Another program</summary>
+        <div className="stack tight">
+          <p className="quiet">{otherTools.replaceAll("`", "")}</p>
+          <Code label="Base URL" text={`${location.origin}/v1`} />
+        </div>
+      </details>
+      <p>
+        <button type="button" className="first" onClick={done}>
+          I have copied it
+        </button>
+      </p>
+    </Card>
+  );
+}

@@ -1,0 +1,29 @@
+import type { PreparedKeyRequest } from "@inference/sdk/keys";
+import { useMutation } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Failure } from "../parts.tsx";
+
+/** The exact text, and the button that has the wallet sign it. */
+export function SignedText<T>({ prepared, done, again }: SignedTextParts<T>): ReactNode {
+  const signing = useMutation({
+    mutationFn: () => prepared.sign(),
+    onSuccess: done,
+    // A message counts once.
+    onError: again,
+  });
+  return (
+    <>
+      <p className="quiet">Your wallet must show the same text. Signing is free, and good for ten minutes.</p>
+      <pre>
+        <code>{prepared.message}</code>
+      </pre>
+      <p>
+        <button type="button" className="first" disabled={signing.isPending} onClick={() => signing.mutate()}>
+          {signing.isPending ? "Look at your wallet …" : "Sign"}
+        </button>
+      </p>
+      {signing.error === null ? null : <Failure error={signing.error} />}
+    </>
+  );
+}
+type SignedTextParts<T> = { prepared: PreparedKeyRequest<T>; done: (made: T) => void; again: () => void };

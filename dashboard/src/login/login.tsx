@@ -1,0 +1,96 @@
+import type { KeyTermTexts } from "@inference/protocol/key-message";
+import { fromWallet } from "@inference/sdk/errors";
+import { prepareKeyRequest } from "@inference/sdk/keys";
+import { requireAccount } from "@inference/sdk/send";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Card, Code, Failure, Head, Note } from "../parts.tsx";
+import { useRoute } from "../route.ts";
+import { NeedsWallet } from "../wallet/gate.tsx";
+import type { Wallet } from "../wallet/wallet.ts";
+import { codeOf, readLogin } from "./code.ts";
+
+/** A program in a terminal asks for a key: the wallet signs for it here. `cli/README.md` has the contract. */
+export default function Login(): ReactNode {
+  const { query } = useRoute();
+  const asked = readLogin(query);
+  return (
+    <>
+      <Head title="Log in a program">
+        A program on your computer asks for a key to your balance. Go on only if you have just started it yourself.
+      </Head>
+      {asked === null ? (
+        <Note kind="bad">
+          <p>This address is not of a login that can be trusted: it must lead back to this computer. Start it again.</p>
+        </Note>
+      ) : (
+        <NeedsWallet why="The wallet that added dollars signs for the key. Signing is free.">
+          {(wallet) => <Own key={wallet.address} wallet={wallet} {...asked} />}
+        </NeedsWallet>
+      )}
+    </>
+  );
+}
+
+function Own({ wallet, callback, state, terms }: OwnParts): ReactNode {
+  const prepared = useQuery({
+    queryKey: ["login-message", wallet.address, state],
+    queryFn: () => prepareKeyRequest(wallet.acting, { type: "create", terms }),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  const message = prepared.data?.message;
+  const signing = useMutation({
+    mutationFn: async (message: string) => {
+      // The program makes the key of it, so the key is never on this page.
+      const signature = await fromWallet(requireAccount(wallet.acting).signMessage({ message }));
+      return codeOf({ state, message, signature });
+    },
+    onError: () => void prepared.refetch(),
+  });
+  if (signing.data !== undefined) {
+    const code = signing.data;
+    return (
+      <Card title="Signed" className="keep">
+        <p>Hand it to the program. It goes to this computer only ({new URL(callback).host}).</p>
+        <p>
+          <button type="button" className="first" onClick={() => location.assign(`${callback}?code=${code}`)}>
+            Go on to the program
+          </button>
+        </p>
+        <details>
+          <summary>The program is on another computer</summary>
+          <Code label="Paste this code there" text={code} />
+        </details>
+      </Card>
+    );
+  }
+  return (
+    <Card title="This is what you sign">
+      <p className="quiet">
+        Your wallet must show the same text. The key that it asks for can spend your balance up to its limit; you can
+        switch it off under <a href="#/keys">Keys</a>.
+      </p>
+      {prepared.error === null ? null : <Failure error={prepared.error} again={() => void prepared.refetch()} />}
+      {message === undefined ? null : (
+        <>
+          <pre>
+            <code>{message}</code>
+          </pre>
+          <p>
+            <button
+              type="button"
+              className="first"
+              disabled={signing.isPending}
+              onClick={() => signing.mutate(message)}
+            >
+              {signing.isPending ? "Look at your wallet …" : "Sign"}
+            </button>
+          </p>
+        </>
+      )}
+      {signing.error === null ? null : <Failure error={signing.error} />}
+    </Card>
+  );
+}
+type OwnParts = { wallet: Wallet; callback: string; state: string; terms: KeyTermTexts };
