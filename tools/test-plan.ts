@@ -34,6 +34,7 @@ const LONGEST: readonly RegExp[] = [
   /(node|cloudflare)\/src\/gateway\.test/,
   /cloudflare\/.*(departure|rollout|eviction|ceiling)[-\w]*\.test/,
   /devnet\/.*\.test/,
+  /cli\/.*devnet\.test/,
   /node\/.*(crash-points|neighbours|settings|ledger\.property)\.test/,
   /deploy-main\.test/,
   /(http|other-apis)\.fuzz\.test/,

@@ -37,6 +37,11 @@ export async function namedAccount(context: Context, choice: AccountChoice): Pro
   return { account, signer: { type: "keystore", file } };
 }
 
+/** Whether the options name an account, whatever the environment says. */
+export function isAccountNamed(choice: AccountChoice): boolean {
+  return [choice.account, choice.keystore, choice["private-key"]].some((text) => text !== undefined);
+}
+
 /** The account that the login names. Undefined if its key is elsewhere. */
 export async function keptAccount(context: Context, signer: Signer): Promise<LocalAccount | undefined> {
   if (signer.type === "keystore") return openKeystoreFile(context, signer.file, undefined);
@@ -49,7 +54,9 @@ export async function keptAccount(context: Context, signer: Signer): Promise<Loc
 /** The private key of a file, or of stdin for `-`. */
 export async function accountOfKey(context: Context, given: string): Promise<LocalAccount> {
   const key =
-    given === "-" ? ((await context.readInput()) ?? (await context.ask("Private key: ", { hidden: true }))) : given;
+    given === "-"
+      ? ((await context.readInput()) ?? (await context.ask("Private key: ", { hidden: true })) ?? "")
+      : given;
   const trimmed = key.trim();
   if (isPrivateKey(trimmed)) return privateKeyToAccount(trimmed);
   throw new UsageError("--private-key takes 0x and 64 hexadecimal digits, or - to read them from stdin.");
@@ -71,18 +78,18 @@ export async function openKeystoreFile(
   passwordFile: string | undefined,
 ): Promise<LocalAccount> {
   const { environment, workingFolder } = context;
-  const text = readText(file, "The keystore");
+  const text = readSecret(file, "The keystore");
   const from = passwordFile ?? environment.ETH_PASSWORD;
   const password =
     from === undefined || from === ""
-      ? await context.ask(`Password of ${file}: `, { hidden: true })
-      : readText(resolve(workingFolder, from), "The password's file").replace(/\r?\n$/, "");
+      ? ((await context.ask(`Password of ${file}: `, { hidden: true })) ?? "")
+      : readSecret(resolve(workingFolder, from), "The password's file").replace(/\r?\n$/, "");
   const key = await openKeystore(text, password);
   if (key !== undefined) return privateKeyToAccount(key);
   throw new CommandError(`${file} does not open with the password, or is not a keystore.`);
 }
 
-function readText(file: string, what: string): string {
+export function readSecret(file: string, what: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

@@ -49,7 +49,7 @@ function openTerminal(environment: Record<string, string> = {}) {
   };
 }
 
-test("two commands in a terminal lead from a devnet to an answer and its cost", { timeout: 60_000 }, async () => {
+test("two commands in a terminal lead from a devnet to an answer and its cost", { timeout: 180_000 }, async () => {
   const { infer, json, home } = openTerminal();
   const login = await json("login", "--devnet");
   deepEqual([login.is_new, login.signer, login.gateway], [true, "devnet", devnet.ready.gatewayUrl]);
@@ -88,7 +88,7 @@ test("what anybody may ask needs no login", async () => {
   match((await infer("mint", "1")).stderr, /needs an account that signs/);
 });
 
-test("dollars become balance on each chain, and tokens move between them", { timeout: 60_000 }, async () => {
+test("dollars become balance on each chain, and tokens move between them", { timeout: 180_000 }, async () => {
   const { infer, json } = openTerminal();
   await json("login", "--devnet", "--wallet", "1");
   const holdings = async () => {
@@ -154,7 +154,7 @@ const ways: Readonly<Record<string, { argv: string[]; at: string[]; token: numbe
   };
 
 for (const [way, { argv, at, token, dollar, credit }] of Object.entries(ways)) {
-  test(`${way}: killed at any step and run again, it is paid once`, { timeout: 120_000 }, async () => {
+  test(`${way}: killed at any step and run again, it is paid once`, { timeout: 300_000 }, async () => {
     const { infer, json, variables } = openTerminal();
     await json("login", "--devnet", "--wallet", "2", "--rpc", `31337=${slow.url}`);
     await json("mint", "20");
@@ -252,7 +252,7 @@ test("a keystore of Foundry's opens by its name, with the password of a file", a
   equal((await named.json("login", "--gateway", devnet.ready.gatewayUrl)).address, privateKeyToAddress(key));
 });
 
-test("verify prints a line for each check, and ends with 0 only if all passed", { timeout: 60_000 }, async () => {
+test("verify prints a line for each check, and ends with 0 only if all passed", { timeout: 180_000 }, async () => {
   const { infer, json, home } = openTerminal();
   await json("login", "--devnet");
   await json("chat", "Hello", "--model", "sim-small", "--max-tokens", "9");

@@ -37,7 +37,7 @@ const schema = z.strictObject({
 export type Pending = z.infer<typeof schema>;
 
 type Owner = Connection & { account: { address: string } };
-export type Paid = { hash: Hash; isResumed: boolean };
+export type Paid = { hash: Hash; chainId: number; isResumed: boolean };
 
 /**
  * Pays for an intent once. First it finishes what earlier runs of this account left; if that was the same intent, it is
@@ -52,7 +52,7 @@ export async function payOnce(
     const hash = await finish(context, connection, left);
     if (hash !== undefined && left.intent === intent && left.signed.step !== "approve") {
       context.afterOutput.push(() => forget(context, left));
-      return { hash, isResumed: true };
+      return { hash, chainId: left.signed.chainId, isResumed: true };
     }
     forget(context, left);
   }
@@ -60,7 +60,7 @@ export async function payOnce(
   try {
     const { hash } = await act({ onProgress: keeper });
     context.afterOutput.push(() => kept.forEach((each) => void forget(context, each)));
-    return { hash, isResumed: false };
+    return { hash, chainId: kept.at(-1)?.signed.chainId ?? 0, isResumed: false };
   } catch (error) {
     // It is in a block and did nothing: there is nothing left to finish.
     if (error instanceof ContractError && error.hash !== null) for (const each of kept) forget(context, each);
@@ -137,10 +137,17 @@ async function isReplaced(connection: Owner, signed: SignedTransaction): Promise
 
 /** A line for each step of the way. */
 function lineOf(progress: Progress): string {
-  const { step, stage } = progress;
+  const { stage } = progress;
+  const step = words[progress.step];
   if (stage === "signed") return `${step}: signed, ${progress.hash} on chain ${progress.chainId}`;
   if (stage === "confirmed") return `${step}: confirmed in block ${progress.block}`;
   if (stage !== "waiting") return `${step}: ${stage}`;
   const { at, waitsFor, dueAt } = progress;
   return `${step}: waiting, ${waitsFor ?? at}${dueAt === null ? "" : ` Until ${dueAt} at the latest.`}`;
 }
+
+/** Steps as the commands are called. */
+const words: Readonly<Record<Step, string>> = {
+  ...{ approve: "approve", mint: "mint", activate: "activate", activateFrom: "activate", bridge: "bridge" },
+  ...{ createAgent: "create", setComputer: "computer", stake: "stake", reserve: "reserve" },
+};

@@ -1,4 +1,15 @@
 export * from "./activate.ts";
+export {
+  type AgentAddresses,
+  type AgentBooks,
+  createAgent,
+  createdAgent,
+  readAgent,
+  type StakeOptions,
+  setComputer,
+  setReserve,
+  stake,
+} from "./agents.ts";
 export { chainClients } from "./chain-clients.ts";
 export { type Client, createClient } from "./client.ts";
 export {
@@ -15,6 +26,7 @@ export { type Holdings, readHoldings } from "./holdings.ts";
 export * from "./keys.ts";
 export * from "./mint.ts";
 export * from "./models.ts";
+export { type OfferState, putOffer, readOffer } from "./offers.ts";
 export type { AskedTransaction, OnProgress, Progress, Step } from "./progress.ts";
 export { resume } from "./resume.ts";
 export type { SendOptions, SignedTransaction } from "./send.ts";

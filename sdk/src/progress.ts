@@ -1,5 +1,14 @@
 /** What a transaction does. */
-export type Step = "approve" | "mint" | "activate" | "activateFrom" | "bridge";
+export type Step =
+  | "approve"
+  | "mint"
+  | "activate"
+  | "activateFrom"
+  | "bridge"
+  | "createAgent"
+  | "setComputer"
+  | "stake"
+  | "reserve";
 
 /** What a wallet was asked to send, as JSON. */
 export type AskedTransaction = {

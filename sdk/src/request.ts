@@ -3,7 +3,7 @@ import type { Connection } from "./connection.ts";
 import { ClientError, RefusedError } from "./errors.ts";
 
 export type RequestOptions = {
-  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Undefined values are left out. */
   query?: Readonly<Record<string, string | number | undefined>>;
   body?: unknown;

@@ -1,5 +1,11 @@
 import type { Command } from "../command.ts";
 import { activate } from "./activate.ts";
+import { agentComputer } from "./agent-computer.ts";
+import { agentCreate } from "./agent-create.ts";
+import { agentEarnings } from "./agent-earnings.ts";
+import { agentOffer } from "./agent-offer.ts";
+import { agentReserve } from "./agent-reserve.ts";
+import { agentStake } from "./agent-stake.ts";
 import { bridge } from "./bridge.ts";
 import { chat } from "./chat.ts";
 import { credits } from "./credits.ts";
@@ -44,4 +50,10 @@ export const commands: readonly Command[] = [
   verify,
   status,
   setup,
+  agentCreate,
+  agentStake,
+  agentReserve,
+  agentComputer,
+  agentOffer,
+  agentEarnings,
 ];

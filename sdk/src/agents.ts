@@ -1,0 +1,196 @@
+import { agentRegistryAbi } from "@inference/protocol/abi/agent-registry";
+import { agentTokenAbi } from "@inference/protocol/abi/agent-token";
+import { backerVaultAbi } from "@inference/protocol/abi/backer-vault";
+import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
+import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
+import {
+  type Address,
+  encodeFunctionData,
+  erc20Abi,
+  type Hash,
+  type LocalAccount,
+  maxUint256,
+  parseEventLogs,
+} from "viem";
+import { chainClients } from "./chain-clients.ts";
+import type { Connection } from "./connection.ts";
+import { contractOn } from "./directory.ts";
+import { ContractError } from "./errors.ts";
+import { requireAccount, type SendOptions, sendCall } from "./send.ts";
+
+/** Agents are created on the primary chain. Stake and agent tokens have 18 decimals: amounts are in 1e-18 units. */
+export type AgentAddresses = { token: Address; owner: Address; safe: Address; treasury: Address };
+
+/** Creates an agent: its token, whose supply and ownership the account gets, a Safe and a treasury. */
+export async function createAgent(
+  connection: Connection,
+  { name, symbol, supply, ...options }: SendOptions & { name: string; symbol: string; supply: bigint },
+): Promise<{ hash: Hash; agent: AgentAddresses }> {
+  const { address } = requireAccount(connection);
+  const { entry } = await chainClients(connection);
+  const abi = agentRegistryAbi;
+  const data = encodeFunctionData({ abi, functionName: "create", args: [name, symbol, supply, address] });
+  const call = { to: contractOn(connection, entry, "agentRegistry"), data, abi };
+  const { hash } = await sendCall(connection, { chainId: entry.chain_id, step: "createAgent", call }, options);
+  return { hash, agent: await createdAgent(connection, hash) };
+}
+
+/** What a transaction has created. */
+export async function createdAgent(connection: Connection, hash: Hash): Promise<AgentAddresses> {
+  const { reader } = await chainClients(connection);
+  const { logs } = await reader.getTransactionReceipt({ hash });
+  const [created] = parseEventLogs({ abi: agentRegistryAbi, eventName: "AgentCreated", logs });
+  if (created === undefined) throw new ContractError(`The transaction ${hash} created no agent.`, { hash });
+  const { agentToken: token, owner, safe, treasury } = created.args;
+  return { token, owner, safe, treasury };
+}
+
+/** Names the key that signs the agent's offers. It proves that it belongs to the agent. Null: no key. */
+export async function setComputer(
+  connection: Connection,
+  { agentToken, computer, ...options }: SendOptions & { agentToken: Address; computer: LocalAccount | null },
+): Promise<{ hash: Hash }> {
+  const { address: owner } = requireAccount(connection);
+  const { entry, reader } = await chainClients(connection);
+  const registry = { address: contractOn(connection, entry, "agentRegistry"), abi: agentRegistryAbi } as const;
+  const named = computer?.address ?? "0x0000000000000000000000000000000000000000";
+  const claim = [agentToken, owner, named] as const;
+  const digest = await reader.readContract({ ...registry, functionName: "computerDigest", args: claim });
+  const proof = computer === null ? "0x" : await signDigest(computer, digest);
+  const args = [agentToken, named, proof] as const;
+  const data = encodeFunctionData({ abi: registry.abi, functionName: "setComputer", args });
+  const call = { to: registry.address, data, abi: registry.abi };
+  return sendCall(connection, { chainId: entry.chain_id, step: "setComputer", call }, options);
+}
+
+function signDigest(computer: LocalAccount, hash: Hash) {
+  if (computer.sign !== undefined) return computer.sign({ hash });
+  throw new TypeError("The computer's account must be able to sign a digest.");
+}
+
+export type StakeOptions = SendOptions & {
+  agentToken: Address;
+  /** Of the staking token, in 1e-18. */
+  amount: bigint;
+  /**
+   * `back`: through the vault; the account can withdraw it and gets a share of what the agent's fees mint. `gift`: for
+   * good, and without a share.
+   */
+  as: "back" | "gift";
+};
+
+/** Stakes under an agent: each whole unit is a dollar of capacity a day, from the next UTC day on. */
+export async function stake(connection: Connection, options: StakeOptions): Promise<{ hash: Hash }> {
+  const { agentToken, amount, as } = options;
+  const { entry, reader } = await chainClients(connection);
+  const pool = contractOn(connection, entry, "inferencePool");
+  const args = [agentToken, amount] as const;
+  const call =
+    as === "gift"
+      ? {
+          to: pool,
+          abi: inferencePoolAbi,
+          data: encodeFunctionData({ abi: inferencePoolAbi, functionName: "enterFor", args }),
+        }
+      : {
+          to: contractOn(connection, entry, "backerVault"),
+          abi: backerVaultAbi,
+          data: encodeFunctionData({ abi: backerVaultAbi, functionName: "back", args }),
+        };
+  const token = await reader.readContract({ address: pool, abi: inferencePoolAbi, functionName: "STAKING_TOKEN" });
+  await allow(connection, { token, spender: call.to, amount }, options);
+  return sendCall(connection, { chainId: entry.chain_id, step: "stake", call }, options);
+}
+
+/** Allows the amount, unless it is allowed already: an interrupted stake approves once. */
+async function allow(
+  connection: Connection,
+  { token, spender, amount }: { token: Address; spender: Address; amount: bigint },
+  options: SendOptions,
+): Promise<void> {
+  const { address } = requireAccount(connection);
+  const { entry, reader } = await chainClients(connection);
+  const contract = { address: token, abi: erc20Abi } as const;
+  const allowed = await reader.readContract({ ...contract, functionName: "allowance", args: [address, spender] });
+  if (allowed >= amount) return;
+  const data = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [spender, amount] });
+  const call = { to: token, data, abi: erc20Abi };
+  await sendCall(connection, { chainId: entry.chain_id, step: "approve", call }, options);
+}
+
+/**
+ * Caps how much of the agent's stake is its capacity, from the next UTC day on.
+ *
+ * @param options.amount In 1e-18 of the staking token; null: no cap.
+ */
+export async function setReserve(
+  connection: Connection,
+  { agentToken, amount, ...options }: SendOptions & { agentToken: Address; amount: bigint | null },
+): Promise<{ hash: Hash }> {
+  const { entry } = await chainClients(connection);
+  const abi = agentTokenAbi;
+  const data = encodeFunctionData({ abi, functionName: "setReserve", args: [amount ?? maxUint256] });
+  const call = { to: agentToken, data, abi };
+  return sendCall(connection, { chainId: entry.chain_id, step: "reserve", call }, options);
+}
+
+/** What the primary chain says of an agent, at its latest block. */
+export type AgentBooks = AgentAddresses & {
+  /** The zero address: none. */
+  computer: Address;
+  capacityTodayNanoUsd: bigint;
+  /** In 1e-18 of the staking token; with what counts from the next day on. */
+  stake: bigint;
+  /** The cap; null: none. */
+  reserve: bigint | null;
+  backing: bigint;
+  /** Not paid out yet. */
+  owedSafeNanoUsd: bigint;
+  owedTreasuryNanoUsd: bigint;
+  /** What the two have, in the stablecoin's own units and in token units. */
+  safeDollars: bigint;
+  safeToken: bigint;
+  treasuryDollars: bigint;
+  dollarDecimals: number;
+};
+
+/** Throws `ContractError` if the registry has created no such agent. */
+export async function readAgent(connection: Connection, agentToken: Address): Promise<AgentBooks> {
+  const { entry, reader } = await chainClients(connection);
+  const at = (name: string): Address => contractOn(connection, entry, name);
+  const registry = { address: at("agentRegistry"), abi: agentRegistryAbi, args: [agentToken] } as const;
+  if (!(await reader.readContract({ ...registry, functionName: "isAgent" }))) {
+    throw new ContractError(`The registry has created no agent ${agentToken}.`, {
+      ...{ errorName: "UnknownAgent", args: [agentToken] },
+    });
+  }
+  const pool = { address: at("inferencePool"), abi: inferencePoolAbi, args: [agentToken] } as const;
+  const settlement = { address: at("inferenceSettlement"), abi: inferenceSettlementAbi, args: [agentToken] } as const;
+  const vault = { address: at("backerVault"), abi: backerVaultAbi, args: [agentToken] } as const;
+  const dollar = { address: at("stablecoin"), abi: erc20Abi } as const;
+  const [safe, treasury, computer, owner, capacity, staked, cap, backing, owed, dollarDecimals] = await Promise.all([
+    reader.readContract({ ...registry, functionName: "safeOf" }),
+    reader.readContract({ ...registry, functionName: "treasuryOf" }),
+    reader.readContract({ ...registry, functionName: "computerOf" }),
+    reader.readContract({ address: agentToken, abi: agentTokenAbi, functionName: "owner" }),
+    reader.readContract({ ...pool, functionName: "capacityToday" }),
+    reader.readContract({ ...pool, functionName: "totalStakeOf" }),
+    reader.readContract({ ...pool, functionName: "reservationOf" }),
+    reader.readContract({ ...vault, functionName: "totalBacking" }),
+    reader.readContract({ ...settlement, functionName: "owedAgentNanoUsd" }),
+    reader.readContract({ ...dollar, functionName: "decimals" }),
+  ]);
+  const balance = (address: Address, of: Address) =>
+    reader.readContract({ address, abi: erc20Abi, functionName: "balanceOf", args: [of] });
+  const [safeDollars, safeToken, treasuryDollars] = await Promise.all([
+    balance(dollar.address, safe),
+    balance(at("inferenceToken"), safe),
+    balance(dollar.address, treasury),
+  ]);
+  const [owedSafeNanoUsd, owedTreasuryNanoUsd] = owed;
+  return {
+    ...{ token: agentToken, owner, safe, treasury, computer, capacityTodayNanoUsd: capacity, stake: staked },
+    ...{ reserve: cap === maxUint256 ? null : cap, backing, owedSafeNanoUsd, owedTreasuryNanoUsd },
+    ...{ safeDollars, safeToken, treasuryDollars, dollarDecimals },
+  };
+}

@@ -1,0 +1,38 @@
+import { type Offer, offerTypedData } from "@inference/protocol/offer";
+import type { offerAnswer } from "@inference/protocol/wire/offer";
+import type { Address, LocalAccount } from "viem";
+import type * as z from "zod";
+import type { Connection } from "./connection.ts";
+import { contractOn, readChain } from "./directory.ts";
+import { request } from "./request.ts";
+
+export type OfferState = z.infer<typeof offerAnswer>["data"];
+
+/** What an agent sells of its capacity, and the day's numbers. */
+export async function readOffer(connection: Connection, agentToken: Address): Promise<OfferState> {
+  return (await request<{ data: OfferState }>(connection, pathOf(agentToken))).data;
+}
+
+/**
+ * Signs an offer with the agent's computer and puts it; with a share of 0, withdraws the offer. It replaces the one
+ * before.
+ *
+ * @param offer.day In days since 1970; 0: every day, until it is withdrawn.
+ */
+export async function putOffer(
+  connection: Connection,
+  { computer, ...terms }: { computer: LocalAccount } & Omit<Offer, "nonce">,
+): Promise<OfferState> {
+  const { next_nonce: nonce } = await readOffer(connection, terms.agentToken);
+  const primary = await readChain(connection);
+  const address = contractOn(connection, primary, "inferenceSettlement");
+  const offer = { ...terms, nonce };
+  const signature = await computer.signTypedData(offerTypedData({ chainId: primary.chain_id, address }, offer));
+  const body = { day: offer.day, share_bps: offer.shareBps, nonce, signature };
+  const method = offer.shareBps === 0 ? "DELETE" : "PUT";
+  return (await request<{ data: OfferState }>(connection, pathOf(terms.agentToken), { method, body })).data;
+}
+
+function pathOf(agentToken: Address): string {
+  return `/api/v1/agents/${agentToken.toLowerCase()}/offer`;
+}
