@@ -1,5 +1,5 @@
 import { type Connection, connect } from "@inference/sdk";
-import { type AccountChoice, keptAccount, namedAccount } from "./account.ts";
+import { type AccountChoice, isAccountNamed, keptAccount, namedAccount } from "./account.ts";
 import type { Context } from "./context.ts";
 import { CommandError, UsageError } from "./errors.ts";
 import { type Login, readLogin } from "./login-state.ts";
@@ -22,16 +22,19 @@ export function connectWithKey(context: Context, choice: KeyChoice): Connection 
   return { ...connect({ gateway, apiKey, pollMs: pollMs(gateway) }), apiKey };
 }
 
-/** For what an account signs. */
+/** For what an account signs: the one that the options name, else that of the login, else that of the environment. */
 export async function connectAsOwner(
   context: Context,
   choice: GatewayChoice & AccountChoice,
 ): Promise<Connection & { account: NonNullable<Connection["account"]> }> {
   const { gateway, login } = gatewayOf(context, choice);
-  const named = await namedAccount(context, choice);
-  const account = named?.account ?? (login === undefined ? undefined : await keptAccount(context, login.signer));
+  const kept = login === undefined || isAccountNamed(choice) ? undefined : await keptAccount(context, login.signer);
+  const account = kept ?? (await namedAccount(context, choice))?.account;
   if (account === undefined) {
     throw new CommandError("This needs an account that signs here: give --account, --keystore or --private-key.");
+  }
+  if (login !== undefined && login.address.toLowerCase() !== account.address.toLowerCase()) {
+    context.say(`The account is ${account.address}; the login is of ${login.address}.`);
   }
   const chains = chainsOf(readPins(choice, login?.chains));
   return { ...connect({ gateway, account, chains, pollMs: pollMs(gateway) }), account };

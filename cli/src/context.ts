@@ -11,8 +11,8 @@ export type Context = {
   say(line: string): void;
   /** Prints data as it comes, on stdout. Not with `--json`. */
   write(text: string): void;
-  /** Asks at the terminal. Throws `UsageError` where there is none. */
-  ask(question: string, options?: { hidden?: boolean; signal?: AbortSignal }): Promise<string>;
+  /** Asks at the terminal. Undefined: its input has ended. Throws `UsageError` where there is none. */
+  ask(question: string, options?: { hidden?: boolean; signal?: AbortSignal }): Promise<string | undefined>;
   /** All of stdin; undefined if it is a terminal. */
   readInput(): Promise<string | undefined>;
   /** Whether somebody sits there. */

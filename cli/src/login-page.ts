@@ -57,6 +57,8 @@ async function typedCode(
 ): Promise<SignedMessage> {
   for (;;) {
     const text = await ask("Waiting. If the browser is on another machine, paste the code that it shows: ", { signal });
+    // The page can still bring it.
+    if (text === undefined) return new Promise<never>(() => {});
     try {
       return check(text.trim());
     } catch (error) {

@@ -37,7 +37,10 @@ process.exitCode = await run(process.argv.slice(2), commands, {
 });
 
 /** A question at the terminal, on stderr. What is typed to a hidden one is not shown. */
-function ask(question: string, { hidden, signal }: { hidden?: boolean; signal?: AbortSignal } = {}): Promise<string> {
+function ask(
+  question: string,
+  { hidden, signal }: { hidden?: boolean; signal?: AbortSignal } = {},
+): Promise<string | undefined> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     return Promise.reject(new UsageError(`There is no terminal to ask at: ${question.trim()}`));
   }
@@ -52,13 +55,14 @@ function ask(question: string, { hidden, signal }: { hidden?: boolean; signal?: 
   process.stderr.write(question);
   return new Promise((resolve, reject) => {
     signal?.addEventListener("abort", () => {
-      reader.close();
       reject(signal.reason as Error);
+      reader.close();
     });
+    reader.once("close", () => resolve(undefined));
     reader.question("", (answer) => {
+      resolve(answer);
       reader.close();
       if (hidden) process.stderr.write("\n");
-      resolve(answer);
     });
   });
 }

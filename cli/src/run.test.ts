@@ -1,9 +1,11 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { commands } from "./commands/all.ts";
 import { makeTerminal } from "./testing/in-process.ts";
 
-const { infer, remove } = makeTerminal();
+const { infer, remove, home } = makeTerminal();
 after(remove);
 
 test("wrong usage ends with 2, says what is wrong on stderr, and prints nothing", async () => {
@@ -57,4 +59,28 @@ test("the help names every command, what it takes, and for programs the schema o
 test("commands have different names, and each begins its help with a word in lower case", () => {
   equal(new Set(commands.map(({ name }) => name)).size, commands.length);
   for (const { name, about } of commands) match(about, /^[a-z][^.]*$/, name);
+});
+
+test("a bill that cannot be verified ends with 3, and what is no bill with 1", async () => {
+  writeFileSync(join(home, "empty.json"), '{"version":1}');
+  writeFileSync(join(home, "other.json"), '{"version":7}');
+  const { code, stdout } = await infer("verify", "--bundle", "empty.json");
+  equal(code, 3);
+  match(stdout, /^fail +balance .*cannot be read[\s\S]*NOT VERIFIED[\s\S]*Not proved:\n- /m);
+  equal((await infer("verify", "--bundle", "other.json")).code, 1);
+  equal((await infer("verify", "--bundle", "none.json")).code, 1);
+});
+
+test("a login that is damaged or of another version is named, and what is kept is for its owner's eyes", async () => {
+  const login = join(home, "state/infer/login.json");
+  mkdirSync(join(home, "state/infer"), { recursive: true });
+  for (const [text, reason] of [
+    ["{", /login.json is damaged/],
+    ["{}", /login.json is of another version: run `infer login`/],
+  ] as const) {
+    writeFileSync(login, text);
+    const { code, stderr } = await infer("credits");
+    equal(code, 1);
+    match(stderr, reason);
+  }
 });

@@ -18,7 +18,7 @@ export type StateFolder = {
   readonly path: string;
   /** Undefined if there is no such file. */
   readJson(name: string): unknown;
-  /** On disk when it returns, and whole or not there at all. */
+  /** On disk when it returns, and whole or not there at all. Throws `CommandError`. */
   writeJson(name: string, content: unknown): void;
   /** Names of files in a folder inside. */
   list(folder: string): string[];
@@ -43,12 +43,16 @@ export function openStateFolder(environment: Readonly<Record<string, string | un
     },
     writeJson(name, content) {
       const file = join(path, name);
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      const draft = `${file}.${process.pid}.new`;
-      rmSync(draft, { force: true });
-      writeDurably(draft, `${JSON.stringify(content, null, 2)}\n`);
-      renameSync(draft, file);
-      syncFolder(dirname(file));
+      try {
+        mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+        const draft = `${file}.${process.pid}.new`;
+        rmSync(draft, { force: true });
+        writeDurably(draft, `${JSON.stringify(content, null, 2)}\n`);
+        renameSync(draft, file);
+        syncFolder(dirname(file));
+      } catch (error) {
+        throw new CommandError(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
+      }
     },
     list(folder) {
       try {
@@ -65,7 +69,7 @@ function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
     throw error;
   }
 }

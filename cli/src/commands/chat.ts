@@ -49,19 +49,16 @@ export const chat = command({
       if (given.trim() === "") throw new UsageError("There is nothing to ask: `infer chat` needs a prompt.");
       return ask(given);
     }
-    let last = await ask(await firstLine(context));
-    for (let next = await context.ask("> "); next.trim() !== ""; next = await context.ask("> ")) last = await ask(next);
+    const next = async (): Promise<string> => ((await context.ask("> ")) ?? "").trim();
+    const first = await next();
+    if (first === "") throw new UsageError("There is nothing to ask: `infer chat` needs a prompt.");
+    let last = await ask(first);
+    for (let line = await next(); line !== ""; line = await next()) last = await ask(line);
     return last;
   },
 });
 
 type Message = { role: "system" | "user" | "assistant"; content: string };
-
-async function firstLine(context: Context): Promise<string> {
-  const line = await context.ask("> ");
-  if (line.trim() !== "") return line;
-  throw new UsageError("There is nothing to ask: `infer chat` needs a prompt.");
-}
 
 async function answerOf(
   context: Context,

@@ -2,6 +2,7 @@ import { formatDecimal } from "@inference/protocol/money";
 import { readHoldings } from "@inference/sdk";
 import { isAddress } from "viem";
 import * as z from "zod";
+import { isAccountNamed } from "../account.ts";
 import { command } from "../command.ts";
 import { connectAsAnyone, connectAsOwner, gatewayOf } from "../connections.ts";
 import { UsageError } from "../errors.ts";
@@ -31,7 +32,8 @@ export const wallet = command({
   }),
   async run(context, { arguments: { address: named }, options }) {
     if (named !== undefined && !isAddress(named)) throw new UsageError(`\`${named}\` is not an address.`);
-    const address = named ?? gatewayOf(context, options).login?.address;
+    const kept = isAccountNamed(options) ? undefined : gatewayOf(context, options).login?.address;
+    const address = named ?? kept;
     const connection =
       address === undefined ? await connectAsOwner(context, options) : connectAsAnyone(context, options);
     const whose = (address ?? connection.account?.address) as `0x${string}`;
