@@ -1,7 +1,12 @@
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { ask } from "@inference/devnet/ask";
 import { type Devnet, startDevnet } from "@inference/devnet/devnet";
 import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
 import { eventually } from "@inference/protocol/testing/eventually";
@@ -169,6 +174,8 @@ for (const [way, { argv, at, token, dollar, credit }] of Object.entries(ways)) {
         equal(again.code, 0, `${line}: ${again.stderr}`);
         match(again.stderr, /Going on with `infer .*`, which was interrupted/, line);
       } else equal(line, at.at(-1));
+      // It may also have died between saying so and forgetting it.
+      if (isDone) await infer("resume");
       const paid = { token: before.token + token, dollar: before.dollar + dollar, credit: before.credit + credit };
       deepEqual(await books(json), paid, line);
       match((await infer("resume")).stdout, /Nothing was interrupted/, line);
@@ -195,6 +202,17 @@ test("another amount is another intent: what was interrupted is finished first, 
   const { finished } = (await json("resume", "--forget")) as { finished: Json[] };
   deepEqual([finished[0]?.command, finished[0]?.outcome], ["infer mint $1 --chain 31337", "forgotten"]);
   equal((await books(json)).token, before.token + 8);
+});
+
+test("where nothing can be kept, nothing is sent", async () => {
+  const { infer, json } = openTerminal({ XDG_STATE_HOME: "/dev/null" });
+  const { privateKey = "" } = devnet.ready.wallets[4] ?? {};
+  const own = ["--gateway", devnet.ready.gatewayUrl, "--private-key", privateKey];
+  const before = await json("wallet", ...own);
+  const { code, stderr } = await infer("mint", "1", ...own);
+  equal(code, 1);
+  match(stderr, /pending\/31337-0x\w+\.json cannot be written/);
+  deepEqual(await json("wallet", ...own), before);
 });
 
 async function books(json: (...argv: string[]) => Promise<Json>) {
@@ -280,4 +298,104 @@ test("verify prints a line for each check, and ends with 0 only if all passed", 
   const { code: none, stdout: skipped } = await offline.infer("verify");
   equal(none, 3);
   match(skipped, /^skipped +leaves .*no use is in a batch yet/m);
+});
+
+test("an agent is created, staked under, capped, given a computer, and sells", { timeout: 180_000 }, async () => {
+  const { infer, json, home, variables } = openTerminal();
+  await json("login", "--devnet", "--wallet", "3", "--rpc", `31337=${slow.url}`);
+  const { address } = (await json("wallet")) as { address: string };
+  await devnetCommand("faucet", address);
+  const create = ["agent", "create", "Miss Bo", "BO"];
+  ok((await runAndKill(create, { at: /create: sent/, environment: variables })).wasKilled);
+  const agent = await json(...create);
+  deepEqual([agent.is_resumed, agent.owner], [true, address]);
+  const token = String(agent.agent_token);
+
+  const stake = ["agent", "stake", token, "100"];
+  for (const at of [/approve: confirmed/, /stake: signed/]) {
+    ok((await runAndKill(stake, { at, environment: variables })).wasKilled);
+  }
+  equal((await json(...stake)).is_resumed, true);
+  await json("agent", "stake", token, "20.5", "--gift");
+  await json("agent", "reserve", token, "110");
+  const computer = await json("agent", "computer", token, "--computer-key-file", "computer.key");
+  equal(statSync(join(home, "computer.key")).mode & 0o777, 0o600);
+
+  const books = await json("agent", "earnings", token);
+  deepEqual(
+    [books.stake, books.backing, books.reserve, books.capacity_today, books.computer],
+    ["120.5", "100", "110", "0", computer.computer],
+  );
+  const offered = (await json(
+    "agent",
+    "offer",
+    token,
+    "--share",
+    "80",
+    "--computer-key-file",
+    "computer.key",
+  )) as Offered;
+  equal(offered.offer?.share_bps, 8_000);
+  match((await infer("agent", "offer", token)).stdout, /^offer +80 % of /);
+  const standing = ["agent", "offer", token, "--share", "12.5%", "--standing", "--computer-key-file", "computer.key"];
+  equal(((await json(...standing)) as Offered).offer?.day, 0);
+  const withdrawn = await json("agent", "offer", token, "--withdraw", "--computer-key-file", "computer.key");
+  equal(withdrawn.offer, null);
+  match((await infer("agent", "offer", token, "--share", "80")).stderr, /Name the computer/);
+  equal((await json("agent", "computer", token, "--remove")).computer, null);
+
+  const other = openTerminal();
+  await other.json("login", "--devnet", "--wallet", "4");
+  const refused = await other.infer("agent", "reserve", token, "1");
+  deepEqual([refused.code, /Only the agent's owner/.test(refused.stderr)], [1, true]);
+  match((await infer("agent", "earnings", address)).stderr, /created no agent/);
+  equal((await infer("agent", "earnings", "bo")).code, 2);
+});
+
+type Offered = { offer: { share_bps: number; day: number } | null };
+
+async function devnetCommand(command: string, ...args: string[]): Promise<void> {
+  await ask(folder.path, { command, args, say: () => {} });
+}
+
+test("a tool's configuration is shown, then written, and leads it to the gateway", async () => {
+  const { infer, json, home } = openTerminal();
+  await json("login", "--devnet");
+  for (const tool of ["codex", "claude-code", "opencode", "aider", "openwebui"]) {
+    const shown = await json("setup", tool, "--model", "sim-small", "--dry-run");
+    const written = await json("setup", tool, "--model", "sim-small");
+    deepEqual([shown.is_written, written.is_written, shown.content], [false, tool !== "openwebui", written.content]);
+    match(String(written.content), new RegExp(devnet.ready.gatewayUrl));
+    if (written.file !== null) equal(readFileSync(String(written.file), "utf8"), written.content);
+  }
+  const codex = readFileSync(join(home, ".codex/config.toml"), "utf8");
+  match(codex, /model_context_window = 131072/);
+  const { stdout: key } = await infer("keys", "show");
+  ok(!codex.includes(key.trim()));
+  equal((await infer("setup", "emacs")).code, 2);
+});
+
+test("the package installs in an empty folder without a network, and works", { timeout: 180_000 }, async () => {
+  const empty = mkdtempSync(join(tmpdir(), "infer-package-"));
+  const run = promisify(execFile);
+  const env = { ...process.env, npm_config_offline: "true", npm_config_cache: join(empty, ".npm") };
+  try {
+    await run("npm", ["pack", "--pack-destination", empty], {
+      cwd: fileURLToPath(new URL("..", import.meta.url)),
+      env,
+    });
+    const [tarball = ""] = readdirSync(empty).filter((name) => name.endsWith(".tgz"));
+    await run("npm", ["install", "--no-audit", "--no-fund", `./${tarball}`], { cwd: empty, env });
+    deepEqual(
+      readdirSync(join(empty, "node_modules")).filter((name) => !name.startsWith(".")),
+      ["@inference"],
+    );
+    const infer = (...argv: string[]) =>
+      run(join(empty, "node_modules/.bin/infer"), argv, { cwd: empty, env: { ...env, XDG_STATE_HOME: empty } });
+    const models = await infer("models", "--json", "--gateway", devnet.ready.gatewayUrl);
+    ok((JSON.parse(models.stdout) as { models: unknown[] }).models.length > 0);
+    equal((await infer("--help")).stdout.includes("infer: from dollars"), true);
+  } finally {
+    rmSync(empty, { recursive: true, force: true });
+  }
 });
