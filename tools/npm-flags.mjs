@@ -5,7 +5,7 @@ export const flags = {
   "hosts/node/src/main.ts": ["check"],
   "tools/test.ts": ["deep", "serial"],
   "contracts/script/deploy-main.ts": ["send", "verify"],
-  "hosts/cloudflare/src/local/main.ts": ["vars"],
+  "hosts/cloudflare/src/local/main.ts": ["wrangler"],
   "test/conformance/src/deployment/main.ts": ["model", "deploy"],
   "test/bench/src/main.ts": ["host", "rounds", "seconds", "only", "quick"],
 };

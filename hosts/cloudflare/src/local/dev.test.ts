@@ -11,6 +11,7 @@ import { gatewaySettings } from "@inference/gateway/settings";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
+import { wranglerFile } from "../deploy/wrangler-file.ts";
 import { settingsOf } from "../settings.ts";
 import { readDevnet } from "./devnet.ts";
 
@@ -82,11 +83,15 @@ test("beside a devnet it prints a URL and a key that work, stops when told, and 
   }
 });
 
-test("for wrangler it prints the devnet's settings, with all that a gateway needs", async () => {
-  const { child, said } = startDev({ DEVNET_DIR: devnet }, "--vars");
+test("for wrangler dev it writes a configuration with all of the devnet's settings", async () => {
+  const { child, said } = startDev({ DEVNET_DIR: devnet }, "--wrangler");
   assert.deepEqual(await once(child, "close"), [0, null], said());
-  const settings = Object.fromEntries([...said().matchAll(/^(\w+)='(.*)'$/gm)].map(([, name, value]) => [name, value]));
-  assert.equal(settingsOf(settings).BASE_URL, "http://localhost:8789");
+  const [, file = ""] = /^npx wrangler dev --config (\S+)\n$/.exec(said()) ?? [];
+  const { vars, durable_objects } = JSON.parse(readFileSync(file, "utf8")) as typeof wranglerFile;
+  const { settings } = readDevnet(devnet, {});
+  assert.deepEqual(vars, { BASE_URL: "http://localhost:8789", ...settings });
+  assert.equal(settingsOf(vars).UPSTREAM_CHAT_EXTRAS.venice_parameters !== undefined, true);
+  assert.deepEqual(durable_objects, wranglerFile.durable_objects);
 });
 
 test("every contract that a devnet names and a gateway may know is among the settings", () => {

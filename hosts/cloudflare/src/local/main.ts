@@ -1,15 +1,20 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage, generateSiweNonce } from "viem/siwe";
 import { wranglerFile } from "../deploy/wrangler-file.ts";
+import { WORKER } from "./bundle.ts";
 import { type DevnetSite, readDevnet } from "./devnet.ts";
 import { readSettings } from "./settings-file.ts";
 import { type RunningWorker, startWorker } from "./workerd.ts";
 
 /**
- * `npm run dev:cloudflare`: the gateway as a Worker on this machine, on a running devnet. With `--vars` it only prints
- * the devnet's settings, as a `.dev.vars` for `wrangler dev`.
+ * `npm run dev:cloudflare`: the gateway as a Worker on this machine, on a running devnet. With `--wrangler` it only
+ * writes a configuration for `wrangler dev`, with the devnet's settings: from `.dev.vars` wrangler takes none but the
+ * variables and the required secrets that `wrangler.jsonc` names.
  */
 let worker: RunningWorker | undefined;
 let isStopping = false;
@@ -20,15 +25,11 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 try {
-  const { values: flags } = parseArgs({ options: { vars: { type: "boolean" } } });
-  const site = readDevnet(process.env.DEVNET_DIR || ".devnet", readSettings(process.env));
-  if (flags.vars) {
-    const settings = { BASE_URL: `http://localhost:${wranglerFile.dev.port}`, ...site.settings };
-    process.stdout.write(
-      Object.entries(settings)
-        .map(([name, value]) => `${name}='${value}'\n`)
-        .join(""),
-    );
+  const { values: flags } = parseArgs({ options: { wrangler: { type: "boolean" } } });
+  const devnet = process.env.DEVNET_DIR || ".devnet";
+  const site = readDevnet(devnet, readSettings(process.env));
+  if (flags.wrangler) {
+    process.stdout.write(`npx wrangler dev --config ${writeWranglerFile(join(devnet, "wrangler.json"), site)}\n`);
     process.exit(0);
   }
   worker = await startWorker({ settings: site.settings, folder: site.folder, port: readPort() });
@@ -39,6 +40,15 @@ try {
   if (isStopping) process.exit(0);
   await worker?.stop();
   fail(error instanceof Error ? error.message : String(error));
+}
+
+function writeWranglerFile(file: string, { settings }: DevnetSite): string {
+  const { secrets: _, ...configuration } = wranglerFile;
+  const main = fileURLToPath(WORKER);
+  const vars = { BASE_URL: `http://localhost:${wranglerFile.dev.port}`, ...settings };
+  // It contains secrets.
+  writeFileSync(file, JSON.stringify({ ...configuration, main, vars }, null, 2), { mode: 0o600 });
+  return file;
 }
 
 function readPort(): number {
