@@ -10,6 +10,7 @@ export {
   setReserve,
   stake,
 } from "./agents.ts";
+export { type ArrivalOptions, untilArrived } from "./arrival.ts";
 export { chainClients } from "./chain-clients.ts";
 export { type Client, createClient } from "./client.ts";
 export {

@@ -1,4 +1,4 @@
-import { bridge as bridgeTokens } from "@inference/sdk";
+import { bridge as bridgeTokens, untilArrived } from "@inference/sdk";
 import { isAddress } from "viem";
 import * as z from "zod";
 import { findChain } from "../chain-names.ts";
@@ -13,17 +13,19 @@ import { payOnce } from "../pending.ts";
 export const bridge = command({
   name: "bridge",
   about: "move tokens to another chain",
-  more: "It ends when they have left for good. They arrive minutes later: `infer wallet` shows them.",
+  more: "It waits until they are there, which takes minutes. Ctrl-C stops the waiting only.",
   arguments: { amount: { about: "in dollars, such as 5 or 0.25" } },
   options: {
     ...signerOptions,
     from: { type: "string", value: "chain", about: "its id or name" },
     to: { type: "string", value: "chain", about: "its id or name; one of the two is the primary chain" },
+    "no-wait": { type: "boolean", about: "end when they have left for good; they arrive all the same" },
     recipient: { type: "string", value: "address", about: "who gets them; the account without it" },
   },
   output: z.strictObject({
     ...paidOutput,
     to_chain_id: z.int(),
+    arrived: z.string().nullable().describe("The transaction on the other chain; null with --no-wait."),
     amount_token: z.string().describe("Units of 1e-6 token."),
   }),
   async run(context, { arguments: { amount }, options }) {
@@ -45,8 +47,16 @@ export const bridge = command({
         }),
     });
     const paid = { chain_id: fromChainId, hash, is_resumed: isResumed };
-    return { ...paid, to_chain_id: toChainId, amount_token: String(amountToken) };
+    const output = { ...paid, to_chain_id: toChainId, amount_token: String(amountToken) };
+    if (options["no-wait"] === true) return { ...output, arrived: null };
+    context.say(`bridge: on its way to chain ${toChainId}`);
+    const onWaiting = (): void => context.say("bridge: there, and waits for what covers it, which can take a day");
+    const arrived = await untilArrived(connection, { fromChainId, toChainId, hash }, { onWaiting });
+    context.say("bridge: arrived");
+    return { ...output, arrived: arrived.hash };
   },
-  text: ({ amount_token: amount, chain_id: from, to_chain_id: to, hash }) =>
-    `${dollars(BigInt(amount))} left chain ${from} for chain ${to}: ${hash}`,
+  text: ({ amount_token: amount, chain_id: from, to_chain_id: to, hash, arrived }) =>
+    arrived === null
+      ? `${dollars(BigInt(amount))} left chain ${from} for chain ${to}: ${hash}`
+      : `${dollars(BigInt(amount))} arrived on chain ${to}: ${arrived}`,
 });
