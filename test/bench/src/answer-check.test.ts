@@ -9,9 +9,10 @@ const stream = Buffer.from(
 test("a stream is whole wherever it was split", () => {
   for (let at = 0; at <= stream.length; at += 1) {
     let events = 0;
-    const check = streamCheck(3, (more) => {
+    const count = (more: number): void => {
       events += more;
-    });
+    };
+    const check = streamCheck(3, count, "data: [DONE]\n\n");
     check.take(stream.subarray(0, at));
     check.take(stream.subarray(at));
     assert.equal(check.finish(200), undefined, `split at ${at}`);
@@ -20,10 +21,10 @@ test("a stream is whole wherever it was split", () => {
 });
 
 test("a stream that was cut anywhere, or lost an event, or was refused, is not whole", () => {
-  const check = streamCheck(3, () => {});
+  const check = streamCheck(3, () => {}, "data: [DONE]\n\n");
   for (let at = 0; at < stream.length; at += 1) {
     check.take(stream.subarray(0, at));
-    assert.equal(check.finish(200), "stream without [DONE]");
+    assert.equal(check.finish(200), "stream without its end");
   }
   check.take(stream.subarray(stream.indexOf("event:")));
   assert.equal(check.finish(200), "stream of 2 events");

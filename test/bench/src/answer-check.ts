@@ -6,13 +6,11 @@ export interface AnswerCheck {
 }
 
 /**
- * A stream: exactly this many `data:` lines, the last of them `[DONE]`. `seen` is called with each number of new
- * ones.
+ * A stream: exactly this many `data:` lines, and this ending. `seen` is called with each number of new ones.
  */
-export function streamCheck(expectedEvents: number, seen: (events: number) => void): AnswerCheck {
+export function streamCheck(expectedEvents: number, seen: (events: number) => void, ending: string): AnswerCheck {
   const LF = 0x0a;
   const D = 0x64; // of the fields an event stream may have, only `data` begins so
-  const ending = "data: [DONE]\n\n";
   let events = 0;
   let lineStart = true;
   let tail = "";
@@ -35,7 +33,7 @@ export function streamCheck(expectedEvents: number, seen: (events: number) => vo
       lineStart = true;
       tail = "";
       if (status !== 200) return `status ${status}`;
-      if (ended !== ending) return "stream without [DONE]";
+      if (ended !== ending) return "stream without its end";
       return counted === expectedEvents ? undefined : `stream of ${counted} events`;
     },
   };

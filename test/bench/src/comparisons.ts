@@ -1,4 +1,5 @@
 import { bareWorker, edgeTargets } from "./cloudflare/edge-targets.ts";
+import { translationTargets } from "./gateway-target.ts";
 import { edgeGoals, nodeGoals, type RateGoal } from "./goals.ts";
 import { type Scenario, scenarios } from "./http-bench.ts";
 import { type LedgerScenario, ledgerScenarios } from "./ledger-bench.ts";
@@ -33,6 +34,8 @@ interface Pace {
   readonly costAccounts: number;
 }
 
+const [chatTarget = bare] = translationTargets;
+
 export const comparisons: { readonly [host: string]: Comparison } = {
   node: {
     bare,
@@ -46,6 +49,20 @@ export const comparisons: { readonly [host: string]: Comparison } = {
     usual: { rounds: 5, seconds: 5, costAccounts: 0 },
     quick: { rounds: 3, seconds: 2, costAccounts: 0 },
     file: "latest.json",
+  },
+  // What the translation of other APIs costs: the same stream, asked for by each.
+  translation: {
+    bare: chatTarget,
+    targets: translationTargets,
+    scenarios: scenarios.filter(({ answer }) => answer !== "buffered"),
+    ledgerTargets: [],
+    ledgerScenarios: [],
+    cost: false,
+    against: [chatTarget.name],
+    rateGoals: [],
+    usual: { rounds: 7, seconds: 5, costAccounts: 0 },
+    quick: { rounds: 2, seconds: 2, costAccounts: 0 },
+    file: "translation.json",
   },
   cloudflare: {
     bare: bareWorker,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openBooks } from "./books.ts";
 import type { Synchronous } from "./ledger-target.ts";
+import { type Api, apis } from "./load-plan.ts";
 import { firstLine, freePort, start } from "./process.ts";
 import { realDirectory } from "./real-directory.ts";
 import type { Target } from "./target.ts";
@@ -13,8 +14,19 @@ const accounts = 16;
 
 /** This gateway with all that it does: key check, reserve, settle, and its ledger on a real file. */
 export function gatewayTarget(synchronous: Synchronous): Target {
+  return gatewayAskedBy(apis.chat, `gateway ${synchronous}`, synchronous);
+}
+
+/** The gateway three times, each asked by another API for the same: what the translation costs. */
+export const translationTargets: readonly Target[] = [
+  gatewayAskedBy(apis.chat, "gateway, chat"),
+  gatewayAskedBy(apis.responses, "gateway, Responses"),
+  gatewayAskedBy(apis.messages, "gateway, Messages"),
+];
+
+function gatewayAskedBy(api: Api, name: string, synchronous: Synchronous = "FULL"): Target {
   return {
-    name: `gateway ${synchronous}`,
+    name,
     ours: true,
     missing: async () => undefined,
     async start(upstreamOrigin) {
@@ -57,7 +69,8 @@ export function gatewayTarget(synchronous: Synchronous): Target {
       }
       return {
         origin: `http://127.0.0.1:${port}`,
-        path: "/api/v1/chat/completions",
+        path: `/api/v1${api.path}`,
+        api,
         headers: books.keys.map((key) => ({ authorization: `Bearer ${key}` })),
         pids: [server.pid],
         stop,

@@ -1,5 +1,5 @@
 import { cpuMs } from "./cpu.ts";
-import { type Answer, type LoadPlan, type LoadResult, paceMs, requestBody, streamEvents } from "./load-plan.ts";
+import { type Answer, apis, type LoadPlan, type LoadResult, paceMs, requestBody, streamEvents } from "./load-plan.ts";
 import { firstLine, type Started, startScript } from "./process.ts";
 import type { RunningTarget, Target } from "./target.ts";
 
@@ -83,15 +83,17 @@ interface Measurement extends Pick<HttpBenchOptions, "warmupSeconds" | "seconds"
 
 async function measure(options: Measurement): Promise<HttpReading> {
   const { scenario, server, upstream } = options;
+  const { api = apis.chat } = server;
   const plan: LoadPlan = {
     url: `${server.origin}${server.path}`,
     headers: server.headers,
-    body: requestBody(scenario.answer),
+    body: requestBody(scenario.answer, api),
     connections: scenario.connections,
     warmupSeconds: options.warmupSeconds,
     // A paced stream takes four seconds however fast the target is: a shorter window would see none end.
     seconds: scenario.answer === "paced" ? Math.max(5, options.seconds) : options.seconds,
-    events: scenario.answer === "buffered" ? null : streamEvents,
+    events: scenario.answer === "buffered" ? null : api.events,
+    ending: api.ending,
   };
   const targetBefore = await cpuMs(server.pids);
   const upstreamBefore = await cpuMs([upstream.pid]);
@@ -99,7 +101,8 @@ async function measure(options: Measurement): Promise<HttpReading> {
   const targetMs = difference(await cpuMs(server.pids), targetBefore);
   const upstreamMs = difference(await cpuMs([upstream.pid]), upstreamBefore);
   const buffered = scenario.answer === "buffered";
-  const units = buffered ? load.allAnswers : load.allEvents;
+  // Of the upstream's events, whatever they become.
+  const units = buffered ? load.allAnswers : load.allEvents * (streamEvents / api.events);
   return {
     scenario: scenario.name,
     target: options.target.name,

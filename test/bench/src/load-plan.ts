@@ -11,6 +11,8 @@ export interface LoadPlan {
   readonly seconds: number;
   /** The `data:` lines of a whole stream; null if the answer is buffered. */
   readonly events: number | null;
+  /** How the last event of a whole stream ends. */
+  readonly ending: string;
 }
 
 /**
@@ -52,9 +54,44 @@ const messages = [{ role: "user", content: "Say something short about tides, the
 
 export type Answer = "buffered" | "flood" | "paced";
 
-export function requestBody(answer: Answer): string {
-  const body = { model: answer === "paced" ? pacedModel : floodModel, messages, max_tokens: 256 };
-  return JSON.stringify(
-    answer === "buffered" ? body : { ...body, stream: true, stream_options: { include_usage: true } },
-  );
+/** How a target is asked for the same conversation, and how it answers. */
+export interface Api {
+  /** Below the path of the target's API. */
+  readonly path: string;
+  body(model: string, stream: boolean): object;
+  /** The `data:` lines of a whole stream, and how the last ends. */
+  readonly events: number;
+  readonly ending: string;
+}
+
+const chat: Api = {
+  path: "/chat/completions",
+  body: (model, stream) => {
+    const body = { model, messages, max_tokens: 256 };
+    return stream ? { ...body, stream, stream_options: { include_usage: true } } : body;
+  },
+  events: streamEvents,
+  ending: "data: [DONE]\n\n",
+};
+
+export const apis = {
+  chat,
+  responses: {
+    path: "/responses",
+    body: (model, stream) => ({ model, input: messages, max_output_tokens: 256, store: false, stream }),
+    // Eight are not deltas: of the response three, of the message five.
+    events: streamContentEvents + 8,
+    ending: "}}\n\n",
+  },
+  messages: {
+    path: "/messages",
+    body: (model, stream) => ({ model, messages, max_tokens: 256, stream }),
+    // Five are not deltas: of the message three, of the block two.
+    events: streamContentEvents + 5,
+    ending: 'data: {"type":"message_stop"}\n\n',
+  },
+} satisfies Record<string, Api>;
+
+export function requestBody(answer: Answer, api: Api = chat): string {
+  return JSON.stringify(api.body(answer === "paced" ? pacedModel : floodModel, answer !== "buffered"));
 }

@@ -36,10 +36,14 @@ export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
         check:
           plan.events === null
             ? bufferedCheck()
-            : streamCheck(plan.events, (more) => {
-                allEvents += more;
-                if (counting(performance.now())) events += more;
-              }),
+            : streamCheck(
+                plan.events,
+                (more) => {
+                  allEvents += more;
+                  if (counting(performance.now())) events += more;
+                },
+                plan.ending,
+              ),
         running: () => performance.now() < end,
         answered(startedMs, firstByteMs) {
           allAnswers += 1;

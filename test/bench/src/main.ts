@@ -11,9 +11,10 @@ import { httpRows, ledgerRows } from "./summary.ts";
 import type { Target } from "./target.ts";
 
 const usage = `npm run bench -- [options]
-  --host <name>    node, or cloudflare: on local workerd, and what a million requests cost there (node)
-  --rounds <n>     rounds, each with every target once in every scenario (node 5, cloudflare 3)
-  --seconds <n>    measured seconds of each run (node 5, cloudflare 3)
+  --host <name>    node; cloudflare: on local workerd, and what a million requests cost there; or translation: the
+                   gateway on Node, asked for the same streams by each of its APIs (node)
+  --rounds <n>     rounds, each with every target once in every scenario (node 5, cloudflare 3, translation 7)
+  --seconds <n>    measured seconds of each run (5, cloudflare 3)
   --only <words>   only scenarios and targets whose name holds one of these, comma-separated: buffered, streaming,
                    ledger, sqlite, nginx, portkey, gateway, cost, ... The bare one always runs: ratios are against it
   --quick          few and short rounds: to see that it works, not to quote`;
