@@ -84,3 +84,10 @@ test("a login that is damaged or of another version is named, and what is kept i
     match(stderr, reason);
   }
 });
+
+test("words name commands as they are typed where they run", async () => {
+  const inRepository = makeTerminal({ npm_command: "exec" });
+  after(inRepository.remove);
+  match((await inRepository.infer("models")).stderr, /run `npm exec infer -- login --gateway URL`/);
+  match((await infer("fly")).stderr, /`infer --help` lists them/);
+});

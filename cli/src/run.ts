@@ -15,7 +15,9 @@ export type Outside = Omit<Context, "isJson" | "afterOutput" | "write"> & {
 
 /** One run of the command line: finds the command, runs it, prints its output, and says how it ended. */
 export async function run(argv: readonly string[], commands: readonly Command[], outside: Outside): Promise<ExitCode> {
-  const { print, say } = outside;
+  const named = (words: string): string => asCalled(words, outside.environment);
+  const { print } = outside;
+  const say = (line: string): void => outside.say(named(line));
   const wantsJson = argv.includes("--json");
   const printJson = (value: unknown): void => print(`${JSON.stringify(value, null, 2)}\n`);
   try {
@@ -24,12 +26,12 @@ export async function run(argv: readonly string[], commands: readonly Command[],
     if (command === undefined || isHelp) {
       const shown = command === undefined ? commands : [command];
       if (isJson) printJson(helpAsJson(shown));
-      else print(`${command === undefined ? helpOfAll(commands) : helpOf(command)}\n`);
+      else print(named(`${command === undefined ? helpOfAll(commands) : helpOf(command)}\n`));
       return command === undefined && !isHelp && !isJson ? 2 : 0;
     }
     const context: Context = {
       ...outside,
-      isJson,
+      ...{ isJson, say },
       write: (text) => {
         if (!isJson) print(text);
       },
@@ -37,7 +39,7 @@ export async function run(argv: readonly string[], commands: readonly Command[],
     };
     const output = await command.run(context, parsed as Parameters<Command["run"]>[1]);
     if (isJson) printJson(output);
-    else if (command.text !== undefined) print(withNewline(command.text(output as never)));
+    else if (command.text !== undefined) print(named(withNewline(command.text(output as never))));
     for (const next of context.afterOutput) next();
     return command.exitCode?.(output as never) ?? 0;
   } catch (error) {
@@ -67,6 +69,12 @@ export function failureOf(error: unknown): Failure | undefined {
   }
   if (error instanceof BaseError) return { code: "chain", message: error.shortMessage };
   return undefined;
+}
+
+/** Commands in words as the user has to type them: `npm exec` is how they are called in the repository. */
+function asCalled(words: string, environment: Context["environment"]): string {
+  if (environment.npm_command !== "exec") return words;
+  return words.replaceAll(/(`|\$\()infer /g, "$1npm exec infer -- ");
 }
 
 function withNewline(text: string): string {
