@@ -1,6 +1,6 @@
 import { isUnresolved } from "./hold.ts";
 import { tableSql } from "./sql.ts";
-import type { HoldRow, KeyRow, ReadRows, Row, TableName } from "./tables.ts";
+import type { HoldRow, KeyRow, ReadRows, Row, TableName, Tables } from "./tables.ts";
 
 /** A row that differs from its table; null: it was removed. */
 export type ChangedRow = { readonly id: string; readonly row: Row | null };
@@ -20,23 +20,42 @@ export type LayeredRows<P> = {
 
 /** The reads of a partition over both layers, the same for every host. */
 export function readRows<P>(layers: LayeredRows<P>, partition: P): ReadRows {
-  return {
-    get: (table, id) => layers.get(partition, table, id) as never,
-    list: (table, { after = "", limit }) =>
-      page(layers, partition, { table, order: "list", from: after, limit }) as never,
-    newest: (table, { before, limit }) =>
-      page(layers, partition, { table, order: "newest", from: before, limit }) as never,
-    liveKeys() {
-      const stored = layers.liveKeys(partition).map(tableSql.key.toRow);
-      const keys = overlay(stored, layers.changed(partition, "key")) as KeyRow[];
-      return keys.filter(({ revokedAt }) => revokedAt === null).sort(byId);
-    },
-    unresolvedHolds() {
-      const stored = layers.unresolvedHolds(partition).map(tableSql.hold.toRow);
-      const holds = overlay(stored, layers.changed(partition, "hold")) as HoldRow[];
-      return holds.filter(isUnresolved).sort(byId);
-    },
-  };
+  return new PartitionRows(layers, partition);
+}
+
+/** A class, because a host keeps one for every account, and a class makes its methods once. */
+class PartitionRows<P> implements ReadRows {
+  readonly #layers: LayeredRows<P>;
+  readonly #partition: P;
+
+  constructor(layers: LayeredRows<P>, partition: P) {
+    this.#layers = layers;
+    this.#partition = partition;
+  }
+
+  get<T extends TableName>(table: T, id: string): Tables[T] | undefined {
+    return this.#layers.get(this.#partition, table, id) as Tables[T] | undefined;
+  }
+
+  list<T extends TableName>(table: T, { after = "", limit }: { after?: string; limit: number }): Tables[T][] {
+    return page(this.#layers, this.#partition, { table, order: "list", from: after, limit }) as Tables[T][];
+  }
+
+  newest<T extends TableName>(table: T, { before, limit }: { before: string; limit: number }): Tables[T][] {
+    return page(this.#layers, this.#partition, { table, order: "newest", from: before, limit }) as Tables[T][];
+  }
+
+  liveKeys(): KeyRow[] {
+    const stored = this.#layers.liveKeys(this.#partition).map(tableSql.key.toRow);
+    const keys = overlay(stored, this.#layers.changed(this.#partition, "key")) as KeyRow[];
+    return keys.filter(({ revokedAt }) => revokedAt === null).sort(byId);
+  }
+
+  unresolvedHolds(): HoldRow[] {
+    const stored = this.#layers.unresolvedHolds(this.#partition).map(tableSql.hold.toRow);
+    const holds = overlay(stored, this.#layers.changed(this.#partition, "hold")) as HoldRow[];
+    return holds.filter(isUnresolved).sort(byId);
+  }
 }
 
 function page<P>(

@@ -5,18 +5,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
+import { serialize } from "node:v8";
 import { SCHEMA_VERSION } from "@inference/ledger/schema";
 import { fileOf, isDiskFull, openDatabase } from "./database.ts";
+import { foldedUntil } from "./fold.ts";
+import { openLogFiles } from "./log-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "database-"));
 after(() => rmSync(folder, { recursive: true }));
 let files = 0;
 const newFile = (): string => join(folder, `${++files}.sqlite`);
 
+/** An older gateway, with its log in a table, refuses it. */
+const VERSION = 1_000 + SCHEMA_VERSION;
+
 const pragma = (database: DatabaseSync, name: string): unknown =>
   Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
 
-test("the file is a WAL, kept to one process, and FULL unless it is told otherwise", () => {
+test("the file is a WAL, and FULL unless it is told otherwise", () => {
   for (const [synchronous, level] of [
     [undefined, 2],
     ["FULL", 2],
@@ -24,9 +30,8 @@ test("the file is a WAL, kept to one process, and FULL unless it is told otherwi
   ] as const) {
     const database = openDatabase(newFile(), synchronous);
     assert.equal(pragma(database, "journal_mode"), "wal");
-    assert.equal(pragma(database, "locking_mode"), "exclusive");
     assert.equal(pragma(database, "synchronous"), level);
-    assert.equal(pragma(database, "user_version"), SCHEMA_VERSION);
+    assert.equal(pragma(database, "user_version"), VERSION);
     database.close();
   }
 });
@@ -50,28 +55,90 @@ function oneLineAbout(file: string): RegExp {
   return new RegExp(`^Another gateway is using ${file}: [^\\n]+$`);
 }
 
-test("a file of version 1, which knew no log, becomes one of this version and keeps its rows", () => {
+test("a file of an older version becomes one of this version, with its rows and what was in its log's table", () => {
+  // Tables and columns have the numbers of their places: written by hand, as they were when there was first a log.
+  const logs = [
+    [...[1 * 3, 3, "account:a", "c", 5, 6, 7], ...[6 * 3, 1, "account:a", "gone", 1]],
+    [...[1 * 3 + 1, 0b101, "account:a", "c", 8, 9], ...[6 * 3 + 2, "account:a", "gone"]],
+    [8 * 3, 4, "account:a", "s", "0xaddress", null, 1, 2],
+  ];
+  for (const [version, left] of [[1, []] as const, [5, []] as const, [5, logs] as const]) {
+    const file = newFile();
+    const former = openDatabase(file);
+    former.exec("INSERT INTO nonce_row (partition, id, expires_at) VALUES ('account:a', 'n', 1)");
+    former.exec("DROP TABLE folded");
+    former.exec(`PRAGMA user_version = ${version}`);
+    if (version > 1) {
+      former.exec("CREATE TABLE log (number INTEGER PRIMARY KEY, rows BLOB NOT NULL) STRICT");
+      const insert = former.prepare("INSERT INTO log VALUES (?, ?)");
+      for (const [index, rows] of left.entries()) insert.run(index + 7, serialize(rows));
+    }
+    former.close();
+    const database = openDatabase(file);
+    assert.equal(pragma(database, "user_version"), VERSION);
+    assert.equal(database.prepare("SELECT COUNT(*) AS count FROM nonce_row").get()?.count, 1);
+    assert.equal(database.prepare("SELECT * FROM sqlite_master WHERE name = 'log'").get(), undefined);
+    const counter = { partition: "account:a", id: "c", settled_nano_usd: 8, held_nano_usd: 6, open_holds: 9 };
+    assert.deepEqual(
+      database
+        .prepare("SELECT * FROM counter_row")
+        .all()
+        .map((row) => ({ ...row })),
+      left.length === 0 ? [] : [counter],
+    );
+    const session = database.prepare("SELECT address, expires_at, revoked_at FROM session_row").get();
+    assert.deepEqual(
+      { ...session },
+      left.length === 0 ? {} : { address: "0xaddress", expires_at: 2, revoked_at: null },
+    );
+    database.close();
+  }
+});
+
+test("a log in a table that dies while it is folded is folded by the next start, once", () => {
   const file = newFile();
   const former = openDatabase(file);
-  former.exec("INSERT INTO nonce_row (partition, id, expires_at) VALUES ('account:a', 'n', 1)");
-  former.exec("DROP TABLE log; PRAGMA user_version = 1");
+  former.exec("CREATE TABLE log (number INTEGER PRIMARY KEY, rows BLOB NOT NULL) STRICT");
+  former.exec("PRAGMA user_version = 5; DROP TABLE folded");
+  former.prepare("INSERT INTO log VALUES (1, ?)").run(serialize([1 * 3, 3, "account:a", "c", 5, 6, 7]));
+  former.exec("CREATE TRIGGER refuse BEFORE INSERT ON counter_row BEGIN SELECT RAISE(ABORT, 'refused'); END");
   former.close();
+  assert.throws(() => openDatabase(file), /refused/);
+  const repaired = new DatabaseSync(file);
+  assert.equal(pragma(repaired, "user_version"), 5);
+  repaired.exec("DROP TRIGGER refuse");
+  repaired.close();
   const database = openDatabase(file);
-  assert.equal(pragma(database, "user_version"), SCHEMA_VERSION);
-  assert.equal(database.prepare("SELECT COUNT(*) AS count FROM nonce_row").get()?.count, 1);
-  assert.equal(database.prepare("SELECT COUNT(*) AS count FROM log").get()?.count, 0);
+  assert.equal(database.prepare("SELECT COUNT(*) AS count FROM counter_row").get()?.count, 1);
   database.close();
+});
+
+test("a log of a later version, with a table or a column more, is refused with what to do, and left alone", async () => {
+  for (const rows of [
+    [1 * 3, 4, "account:a", "c", 5, 6, 7, 8],
+    [1 * 3 + 1, 0b1000, "account:a", "c", 8],
+    [99 * 3 + 2, "account:a", "c"],
+  ]) {
+    const file = newFile();
+    const database = openDatabase(file);
+    const log = openLogFiles(file, foldedUntil(database), "FULL");
+    database.close();
+    await log.append(serialize(rows));
+    log.close();
+    assert.throws(() => openDatabase(file), /a later version wrote it. Start that one again/);
+    assert.throws(() => openDatabase(file), /a later version wrote it/, "it is still there");
+  }
 });
 
 test("a file of another schema is refused, and left as it is", () => {
   const file = newFile();
   openDatabase(file).close();
   const other = new DatabaseSync(file);
-  other.exec(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
+  other.exec(`PRAGMA user_version = ${VERSION + 1}`);
   other.close();
   assert.throws(() => openDatabase(file), /has schema \d+, and this gateway wants \d+/);
   const again = new DatabaseSync(file);
-  assert.equal(pragma(again, "user_version"), SCHEMA_VERSION + 1);
+  assert.equal(pragma(again, "user_version"), VERSION + 1);
   again.close();
 });
 
@@ -97,7 +164,7 @@ test("a start that died while it made the tables begins again", () => {
   half.exec("CREATE TABLE budget_row (partition TEXT)");
   half.close();
   const database = openDatabase(file);
-  assert.equal(pragma(database, "user_version"), SCHEMA_VERSION);
+  assert.equal(pragma(database, "user_version"), VERSION);
   assert.equal(pragma(database, "integrity_check"), "ok");
   database.close();
 });

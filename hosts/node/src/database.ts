@@ -1,32 +1,54 @@
 import { closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { isReadableSchema, missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
-import { CREATE_LOG, openRowLog } from "./row-log.ts";
-
-export type Synchronous = "FULL" | "NORMAL";
+import { CREATE_FOLDED, foldedUntil, openFold, writeRecords } from "./fold.ts";
+import { readLog, type Synchronous } from "./log-files.ts";
 
 /**
- * Opens the ledger's file with an exclusive lock. If another process has it, this throws an error of one line. With
- * `FULL` every commit survives a power cut, with `NORMAL` only the end of the process.
+ * Opens the ledger's file, and folds what an earlier process left in its log. If another process has the file, this
+ * throws an error of one line. With `FULL` every commit survives a power cut, with `NORMAL` only the end of the process.
  */
 export function openDatabase(file: string, synchronous: Synchronous = "FULL"): DatabaseSync {
-  const database = connect(file);
+  const lock = connect(`${file}-lock`);
   try {
-    database.exec("PRAGMA locking_mode = EXCLUSIVE");
-    database.exec("PRAGMA journal_mode = WAL");
-    database.exec("PRAGMA cache_size = -16384");
-    // 16 MB: pages of the log and of busy accounts are then copied back once for many commits.
-    database.exec("PRAGMA wal_autocheckpoint = 4000");
-    database.exec("PRAGMA temp_store = MEMORY");
-    migrate(database, file);
-    database.exec(`PRAGMA synchronous = ${synchronous}`);
-    // The file is locked. Rows that an earlier process left in the log are folded here.
-    openRowLog(database).foldAll();
-    return database;
+    // Held until the connection is closed, or the process ends.
+    lock.exec("BEGIN EXCLUSIVE");
+    return openTables(file, synchronous, lock);
   } catch (error) {
-    database.close();
+    lock.close();
     throw refusal(file, error);
   }
+}
+
+function openTables(file: string, synchronous: Synchronous, lock: DatabaseSync): DatabaseSync {
+  const database = connectTables(file, synchronous);
+  const close = database.close.bind(database);
+  try {
+    migrate(database, file);
+    const folded = foldedUntil(database);
+    const left = readLog(file, folded, synchronous);
+    if (left.length > 0) openFold(database)(left, folded.last + 1);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  database.close = () => {
+    close();
+    lock.close();
+  };
+  return database;
+}
+
+/** A connection to the tables. Each thread has its own. */
+export function connectTables(file: string, synchronous: Synchronous): DatabaseSync {
+  const database = connect(file);
+  database.exec("PRAGMA journal_mode = WAL");
+  database.exec(`PRAGMA synchronous = ${synchronous}`);
+  database.exec("PRAGMA cache_size = -16384");
+  // 16 MB: busy pages are then copied back once for many folds.
+  database.exec("PRAGMA wal_autocheckpoint = 4000");
+  database.exec("PRAGMA temp_store = MEMORY");
+  return database;
 }
 
 /**
@@ -76,9 +98,22 @@ function sqliteCode(error: unknown): number | undefined {
 
 /** Whether an operation failed because the disk is full. It may succeed later. */
 export function isDiskFull(error: unknown): boolean {
-  return sqliteCode(error) === SQLITE_FULL;
+  const code = (error as { code?: unknown } | null)?.code;
+  return error instanceof DiskFull || sqliteCode(error) === SQLITE_FULL || code === "ENOSPC" || code === "EDQUOT";
 }
 
+/** The durability that a connection was opened with. */
+export function synchronousOf(database: DatabaseSync): Synchronous {
+  return database.prepare("PRAGMA synchronous").get()?.synchronous === SYNCHRONOUS_FULL ? "FULL" : "NORMAL";
+}
+
+/** In another thread. */
+export class DiskFull extends Error {
+  override name = "DiskFull";
+}
+
+/** SQLite's number for `FULL`. */
+const SYNCHRONOUS_FULL = 2;
 const SQLITE_FULL = 13;
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
@@ -88,15 +123,26 @@ function isBusy(error: unknown): boolean {
   return code === SQLITE_BUSY || code === SQLITE_LOCKED;
 }
 
+/** Of a file whose log is in files beside it. A gateway that does not know them must not open it. */
+const LOG_FILES = 1_000;
+
+/** In one transaction. */
 function migrate(database: DatabaseSync, file: string): void {
-  // Of two processes that start at once, one creates the tables. In EXCLUSIVE mode the lock is kept from here on.
   database.exec("BEGIN IMMEDIATE");
   const stored = Number(database.prepare("PRAGMA user_version").get()?.user_version);
-  if (stored !== 0 && !isReadableSchema(stored)) {
-    throw new Error(`${file} has schema ${stored}, and this gateway wants ${SCHEMA_VERSION}.`);
+  if (stored !== 0 && !isReadableSchema(stored % LOG_FILES)) {
+    throw new Error(`${file} has schema ${stored}, and this gateway wants ${LOG_FILES + SCHEMA_VERSION}.`);
   }
   for (const statement of missingStatements(database.prepare(STORED_SCHEMA).all())) database.exec(statement);
-  if (stored !== SCHEMA_VERSION) database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
-  database.exec(CREATE_LOG);
+  database.exec(CREATE_FOLDED);
+  // An older gateway has its log in a table.
+  database.exec("CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, rows BLOB NOT NULL) STRICT");
+  const left = database.prepare("SELECT rows FROM log ORDER BY number").all();
+  writeRecords(
+    database,
+    left.map(({ rows }) => rows as Uint8Array),
+  );
+  database.exec("DROP TABLE log");
+  database.exec(`PRAGMA user_version = ${LOG_FILES + SCHEMA_VERSION}`);
   database.exec("COMMIT");
 }

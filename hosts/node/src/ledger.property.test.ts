@@ -68,6 +68,7 @@ function openWorld(clock: { now(): number }): WorldHost {
         .map((stored) => ({ partition: String(stored.partition), row: tableSql[table].toRow(stored) as never })),
     async crash() {
       crashes += 1;
+      await ledger.close();
       ledger = begin();
     },
   };

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { serialize } from "node:v8";
 import { apply } from "@inference/ledger/apply";
 import { type LapsedHold, type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
@@ -9,10 +10,11 @@ import type { Saga } from "@inference/ledger/saga";
 import type { HoldRow } from "@inference/ledger/tables";
 import type { NanoUsd } from "@inference/protocol/money";
 import { openCharges } from "./charges.ts";
-import { isDiskFull } from "./database.ts";
-import { foldInBetween } from "./fold-in-between.ts";
+import { isDiskFull, synchronousOf } from "./database.ts";
+import { foldedUntil } from "./fold.ts";
+import { openFolding } from "./folding.ts";
+import { openLogFiles } from "./log-files.ts";
 import { openRowCache } from "./row-cache.ts";
-import { openRowLog } from "./row-log.ts";
 
 /**
  * The ledger on one machine: all partitions are in one SQLite file, with a cache of their rows in memory. A saga runs
@@ -64,10 +66,12 @@ const REDELIVER_MS = 600_000;
 
 export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOptions): NodeLedger {
   const rows = openRowCache(database);
-  const log = openRowLog(database);
-  const folding = foldInBetween(log, { onFolded: rows.folded, onFailed: (error) => stop(error) });
+  const place = { file: database.location() ?? "", synchronous: synchronousOf(database) };
+  const log = openLogFiles(place.file, foldedUntil(database), place.synchronous);
+  const folding = openFolding(place, log, { onFolded: rows.folded, onFailed: (error) => stop(error) });
   let waiting: Waiting[] = [];
   let gathering = false;
+  let committing = false;
   let writable = true;
   let dead = false;
   let redelivers = false;
@@ -192,35 +196,37 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     else setImmediate(gather, waiting.length, since);
   }
 
-  /** Commits all waiting sagas, and resolves them. */
+  /** Commits all waiting sagas, and resolves them. The end of a commit begins the next. */
   function begin(): void {
     gathering = false;
-    // Scheduled before the disk was full. The waiting sagas are no longer in memory, and the retry runs them again.
-    if (!writable && !dead) return;
+    // Not writable: scheduled before the disk was full. The waiting sagas are no longer in memory, and are run again.
+    if (committing || (!writable && !dead)) return;
     const group = waiting;
     waiting = [];
-    if (dead) {
-      failed(group, new LedgerUnavailable("the ledger has stopped"));
-      return;
-    }
-    try {
-      commit();
-    } catch (error) {
-      failed(group, error);
-      return;
-    }
-    for (const entry of group) entry.resolve(entry.result);
+    if (dead) failed(group, new LedgerUnavailable("the ledger has stopped"));
+    else if (rows.pendingRows() === 0) resolveAll(group);
+    else void commit(group);
   }
 
-  function commit(): void {
-    const count = rows.pendingRows();
-    if (count === 0) return;
-    options.onCommit?.("before", count);
-    folding.keepUp();
-    const batch = rows.take();
-    rows.logged(batch, log.append(batch.rows));
-    folding.soon();
-    options.onCommit?.("after", count);
+  async function commit(group: Waiting[]): Promise<void> {
+    committing = true;
+    try {
+      const count = rows.pendingRows();
+      options.onCommit?.("before", count);
+      const batch = rows.take();
+      await folding.keepUp();
+      rows.logged(batch, await log.append(serialize(batch.rows)));
+      folding.soon();
+      options.onCommit?.("after", count);
+    } catch (error) {
+      committing = false;
+      // Those that ran meanwhile have seen what was not written.
+      failed([...group, ...waiting.splice(0)], error);
+      return;
+    }
+    committing = false;
+    resolveAll(group);
+    if (waiting.length > 0 || rows.pendingRows() > 0) begin();
   }
 
   /**
@@ -228,7 +234,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
    * the question is answered again.
    */
   async function ask<T>(question: () => T): Promise<T> {
-    if (rows.pendingRows() === 0 || !isWritable()) return question();
+    if ((rows.pendingRows() === 0 && !committing) || !isWritable()) return question();
     const result = question();
     return new Promise<T>((resolve) => {
       waiting.push({
@@ -254,7 +260,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   }
 
   async function flush(): Promise<void> {
-    begin();
+    await ask(nothing);
     // Rows that cannot be folded now are still durable.
     await folding.all().catch(nothing);
   }
@@ -272,7 +278,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       rejectAll(group);
       if (!dead) options.onFatal(error);
       dead = true;
-      folding.stop();
+      void folding.stop();
       return;
     }
     if (writable) options.onAlert("the disk is full: nothing new is admitted until there is room");
@@ -294,7 +300,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     flush,
     async close() {
       await flush();
-      folding.stop();
+      await folding.stop();
+      log.close();
     },
     get writable() {
       return isWritable();
@@ -334,6 +341,10 @@ function readNothing(): Saga<undefined> {
 }
 
 function nothing(): void {}
+
+function resolveAll(group: Waiting[]): void {
+  for (const entry of group) entry.resolve(entry.result);
+}
 
 function rejectAll(group: Waiting[]): void {
   for (const entry of group) entry.reject(new LedgerUnavailable("the ledger could not write"));

@@ -1,10 +1,18 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { test } from "node:test";
+import { after, test } from "node:test";
+import { serialize } from "node:v8";
 import type { Change, CounterRow, HoldRow, KeyRow, NonceRow, OutboxRow, ReceiptRow } from "@inference/ledger/tables";
 import { openDatabase } from "./database.ts";
+import { foldedUntil, openFold } from "./fold.ts";
 import { openRowCache, type RowCache } from "./row-cache.ts";
-import { openRowLog } from "./row-log.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "row-cache-"));
+after(() => rmSync(folder, { recursive: true }));
+let files = 0;
 
 type Opened = {
   database: DatabaseSync;
@@ -15,17 +23,19 @@ type Opened = {
 };
 
 function open(): Opened {
-  const database = openDatabase(":memory:");
+  const database = openDatabase(join(folder, `${++files}.sqlite`), "NORMAL");
   const cache = openRowCache(database);
-  const log = openRowLog(database);
+  const fold = openFold(database);
   return {
     database,
     cache,
     commit() {
       const batch = cache.take();
-      cache.logged(batch, log.append(batch.rows));
-      log.foldAll();
-      cache.folded(log.folded);
+      const number = foldedUntil(database).last + 1;
+      const record = serialize(batch.rows);
+      fold([record], number);
+      cache.logged(batch, number);
+      cache.folded(number);
     },
     count: (table) => Number(database.prepare(`SELECT COUNT(*) AS count FROM ${table}_row`).get()?.count),
   };
@@ -154,7 +164,7 @@ test("a commit that fails leaves nothing of itself on disk, and discarding makes
   cache.write("account:a", [put(counter("c", 1))]);
   commit();
   cache.write("account:a", [put(counter("c", 2)), put(counter("d", 1))]);
-  database.exec("CREATE TRIGGER refuse BEFORE INSERT ON log BEGIN SELECT RAISE(ABORT, 'refused'); END");
+  database.exec("CREATE TRIGGER refuse BEFORE UPDATE ON counter_row BEGIN SELECT RAISE(ABORT, 'refused'); END");
   assert.throws(() => commit(), /refused/);
   database.exec("DROP TRIGGER refuse");
   assert.equal(count("counter"), 1);

@@ -3,11 +3,12 @@ import type { ForgettableTable, OverduePage, OverdueQuery } from "@inference/led
 import { staysInMemory } from "@inference/ledger/lasting";
 import { type LayeredRows, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
+import { sqlName, timeOrderedTables } from "@inference/ledger/schema";
 import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
 import type { Change, HoldRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 import { type EncodedRows, encodeRow } from "./encoded-rows.ts";
-import { prepareStatements } from "./statements.ts";
+import { prepareReads } from "./statements.ts";
 
 /**
  * A cache of the rows of all partitions. It has the rows that were read or written recently. A changed row is pending
@@ -60,7 +61,7 @@ const MAX_KNOWN_GONE = 50_000;
 const MAX_CACHED_PARTITIONS = 120_000;
 
 export function openRowCache(database: DatabaseSync): RowCache {
-  const statements = prepareStatements(database);
+  const statements = prepareReads(database);
   const lapsed = database.prepare(LAPSED_HOLDS);
   const liveKeys = database.prepare(LIVE_KEYS);
   const unresolved = database.prepare(UNRESOLVED_HOLDS);
@@ -75,6 +76,8 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const overdue = Object.fromEntries(
     forgettableTables.map((table) => [table, database.prepare(overdueWalks[table].select)]),
   ) as Record<ForgettableTable, StatementSync>;
+  /** The last id in each table in order of time. A new request is after it, and is not looked for. */
+  const newest = new Map(timeOrderedTables.map((table) => [table, lastId(database, table)]));
   const partitions = new Map<Partition, CachedPartition>();
   /** Entries without a row, in the order of their removal. */
   const gone = new Set<Entry>();
@@ -99,8 +102,14 @@ export function openRowCache(database: DatabaseSync): RowCache {
   function get<T extends TableName>(partition: CachedPartition, table: T, id: string): Tables[T] | undefined {
     const known = partition.tables[table]?.get(id);
     if (known !== undefined) return (known.row ?? undefined) as Tables[T] | undefined;
+    const last = newest.get(table);
+    if (last !== undefined && id > last) return undefined;
     const stored = statements[table].select.get(partition.name, id);
-    if (stored === undefined) return undefined;
+    if (stored === undefined) {
+      // The only row of its table, such as `gathering`, is asked for again and again.
+      if (id === table) keepGone(remember(partition, table, id, null));
+      return undefined;
+    }
     const row = tableSql[table].toRow(stored);
     if (staysInMemory(table, row)) remember(partition, table, id, row).stored = row;
     return row as Tables[T];
@@ -155,6 +164,8 @@ export function openRowCache(database: DatabaseSync): RowCache {
   }
 
   function logged(batch: Batch, number: number): void {
+    // They are in the log now.
+    batch.rows = [];
     unfolded.push({ batch, number });
     folded(foldedUntil);
   }
@@ -194,6 +205,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
     for (const entry of entries) {
       entry.beingWritten -= 1;
       entry.partition.pending -= 1;
+      if (entry.id > (newest.get(entry.table) ?? entry.id)) newest.set(entry.table, entry.id);
       if (!isAtRest(entry)) continue;
       if (entry.row === null) keepGone(entry);
       else if (!staysInMemory(entry.table, entry.row)) forget(entry);
@@ -219,6 +231,10 @@ export function openRowCache(database: DatabaseSync): RowCache {
         row: tableSql.outbox.toRow(stored) as OutboxRow,
       })),
   };
+}
+
+function lastId(database: DatabaseSync, table: TableName): string {
+  return String(database.prepare(`SELECT coalesce(max(id), '') AS id FROM ${sqlName(table)}`).get()?.id);
 }
 
 /** The entries whose rows differ from their tables. */

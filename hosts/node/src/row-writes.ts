@@ -1,7 +1,7 @@
 import { columnsOf, tableNames } from "@inference/ledger/schema";
 import type { SqlValue } from "@inference/ledger/sql";
 import { type EncodedRows, KINDS, REMOVED, WHOLE } from "./encoded-rows.ts";
-import type { Statements } from "./statements.ts";
+import type { WriteStatements } from "./statements.ts";
 
 /** A row after all its gathered changes. */
 export type RowWrite = {
@@ -40,12 +40,8 @@ export class RowWrites {
   }
 
   /** All that was gathered, each row once. */
-  take(): RowWrite[] {
-    return this.#rows.flatMap((rows) => {
-      const writes = [...rows.values()];
-      rows.clear();
-      return writes;
-    });
+  all(): RowWrite[] {
+    return this.#rows.flatMap((rows) => [...rows.values()]);
   }
 
   #put(write: RowWrite): void {
@@ -73,7 +69,7 @@ export class RowWrites {
   }
 }
 
-export function writeRow(statements: Statements, { table, partition, id, kind, bits, values }: RowWrite): void {
+export function writeRow(statements: WriteStatements, { table, partition, id, kind, bits, values }: RowWrite): void {
   const name = tableNames[table] as (typeof tableNames)[number];
   const of = statements[name];
   if (kind === REMOVED) of.remove.run(partition, id);

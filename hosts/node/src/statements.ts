@@ -1,24 +1,33 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { columnsOf, tableNames } from "@inference/ledger/schema";
-import { tableSql } from "@inference/ledger/sql";
+import { type TableSql, tableSql } from "@inference/ledger/sql";
 import type { TableName } from "@inference/ledger/tables";
 
-/** The prepared statements of one ledger table. */
-type TableStatements = Record<"select" | "upsert" | "remove" | "list" | "newest", StatementSync> & {
-  /** Changes some columns: a bit for each, the lowest for the first column. Few combinations occur. */
-  update(bits: number): StatementSync;
-};
+/** Prepared statements of every ledger table. */
+export type ReadStatements = Record<TableName, Record<"select" | "list" | "newest", StatementSync>>;
+export type WriteStatements = Record<
+  TableName,
+  Record<"upsert" | "remove", StatementSync> & {
+    /** Changes some columns: a bit for each, the lowest for the first column. Few combinations occur. */
+    update(bits: number): StatementSync;
+  }
+>;
 
-export type Statements = Record<TableName, TableStatements>;
+export function prepareReads(database: DatabaseSync): ReadStatements {
+  return ofTables(({ select, list, newest }) => ({
+    select: database.prepare(select),
+    list: database.prepare(list),
+    newest: database.prepare(newest),
+  }));
+}
 
-export function prepareStatements(database: DatabaseSync): Statements {
-  const prepare = (table: TableName): TableStatements => {
-    const { select, upsert, update, remove, list, newest } = tableSql[table];
+export function prepareWrites(database: DatabaseSync): WriteStatements {
+  return ofTables(({ upsert, remove, update }, table) => {
     const numbers = columnsOf(table).map((_column, number) => number);
     const updates = new Map<number, StatementSync>();
     return {
-      select: database.prepare(select),
       upsert: database.prepare(upsert),
+      remove: database.prepare(remove),
       update(bits) {
         let known = updates.get(bits);
         if (known === undefined) {
@@ -27,26 +36,13 @@ export function prepareStatements(database: DatabaseSync): Statements {
         }
         return known;
       },
-      remove: database.prepare(remove),
-      list: database.prepare(list),
-      newest: database.prepare(newest),
     };
-  };
-  return Object.fromEntries(tableNames.map((table) => [table, prepare(table)])) as Statements;
+  });
 }
 
-/** Runs work in one transaction. */
-export function prepareTransaction(database: DatabaseSync): (work: () => void) => void {
-  const begin = database.prepare("BEGIN IMMEDIATE");
-  const end = database.prepare("COMMIT");
-  return function transact(work) {
-    begin.run();
-    try {
-      work();
-      end.run();
-    } catch (error) {
-      if (database.isTransaction) database.exec("ROLLBACK");
-      throw error;
-    }
-  };
+function ofTables<S>(prepare: (sql: TableSql, table: TableName) => S): Record<TableName, S> {
+  return Object.fromEntries(tableNames.map((table) => [table, prepare(tableSql[table], table)])) as Record<
+    TableName,
+    S
+  >;
 }

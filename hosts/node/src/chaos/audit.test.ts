@@ -1,14 +1,21 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { auditDatabase } from "@inference/gateway/test/chaos/audit";
 import { openDatabase } from "../database.ts";
 import { openNodeLedger } from "../ledger.ts";
 import { runScript, steps } from "./script.ts";
 
+const folder = mkdtempSync(join(tmpdir(), "audit-"));
+after(() => rmSync(folder, { recursive: true }));
+let files = 0;
+
 /** Books in which everything is: receipts of accounts and identities, a journal, and holds that are still open. */
 async function makeBooks(): Promise<DatabaseSync> {
-  const database = openDatabase(":memory:");
+  const database = openDatabase(join(folder, `${++files}.sqlite`), "NORMAL");
   const clock = { time: 0 };
   const ledger = openNodeLedger(database, {
     now: () => clock.time,

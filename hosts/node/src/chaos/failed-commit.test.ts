@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
 import { auditBooks, withBooks } from "./books.ts";
@@ -10,7 +9,7 @@ import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processe
 
 const SECRET = "c7".repeat(32);
 
-/** A state of a hold that the file's log will not take, and so at which of a request's commits it fails. */
+/** A state of a hold that the disk will not take, and so at which of a request's commits it fails. */
 const failures = [
   ["reserve", "open"],
   ["settle", "settled"],
@@ -27,12 +26,9 @@ for (const [commit, state] of failures) {
         await setCeiling(ledger, 1_000_000_000_000);
         return bookAccount(ledger, SECRET, 1, { balanceNanoUsd: 1_000_000_000 });
       });
-      const database = new DatabaseSync(file);
-      database.exec(`CREATE TRIGGER refuse BEFORE INSERT ON log WHEN instr(NEW.rows, CAST('${state}' AS BLOB)) > 0
-        BEGIN SELECT RAISE(ABORT, 'refused'); END`);
-      database.close();
       const env = gatewayEnvironment({ databaseFile: file, secret: SECRET, provider });
-      const gateway = await start({ script: "../main.ts", env });
+      const broken = { NODE_OPTIONS: `--import=${import.meta.resolve("./failing-writes.ts")}`, REFUSED_WRITE: state };
+      const gateway = await start({ script: "../main.ts", env: { ...env, ...broken } });
       running.add(gateway);
       const answers = await Promise.all(
         Array.from({ length: 5 }, async () => {
@@ -55,9 +51,6 @@ for (const [commit, state] of failures) {
       assert.deepEqual(books.problems, []);
       assert.equal(books.settledNanoUsd, 0);
 
-      const repaired = new DatabaseSync(file);
-      repaired.exec("DROP TRIGGER refuse");
-      repaired.close();
       const next = await start({ script: "./victim.ts", env });
       running.add(next);
       await new Promise((resolve) => setTimeout(resolve, 800));

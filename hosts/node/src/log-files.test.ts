@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import fc from "fast-check";
+import { type LogFiles, openLogFiles, readLog, readPiece } from "./log-files.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "log-files-"));
+after(() => rmSync(folder, { recursive: true }));
+let files = 0;
+const newDatabase = (): string => join(folder, `${++files}.sqlite`);
+
+const isDeep = process.env.DEEP === "1";
+const ends = ["-log1", "-log2"];
+const text = (records: readonly Uint8Array[]): string[] => records.map((record) => Buffer.from(record).toString());
+const append = (log: LogFiles, record: string): Promise<number> => log.append(Buffer.from(record));
+const HEAD = 36;
+const LEDGER = 2 ** 48 - 1;
+const found = (database: string, last = 0): string[] => text(readLog(database, { ledger: LEDGER, last }, "FULL"));
+
+/** A log of one file, with where each record begins, and where the last one ends. */
+async function writeLog(records: readonly string[]): Promise<{ database: string; file: string; places: number[] }> {
+  const database = newDatabase();
+  const log = openLogFiles(database, { ledger: LEDGER, last: 0 }, "NORMAL");
+  const places: number[] = [];
+  for (const record of records) {
+    await append(log, record);
+    places.push(log.unfolded().at(-1)?.to ?? 0);
+  }
+  log.close();
+  return { database, file: `${database}-log2`, places: [HEAD, ...places] };
+}
+
+test("cut at any byte, the log ends with the last record that is whole", async () => {
+  const records = ["one", "the second", "x".repeat(300)];
+  const { database, file, places } = await writeLog(records);
+  const whole = readFileSync(file);
+  assert.equal(places.at(-1), whole.length);
+  for (let length = 0; length <= whole.length; length++) {
+    const left = places.findLastIndex((place) => place <= length);
+    writeFileSync(file, whole.subarray(0, length));
+    assert.deepEqual(found(database), records.slice(0, Math.max(0, left)), `cut at ${length}`);
+    // The file was made longer, and what is cut was not written.
+    writeFileSync(file, Buffer.concat([whole.subarray(0, length), Buffer.alloc(whole.length - length)]));
+    if (length === 0 || length >= HEAD) assert.deepEqual(found(database), records.slice(0, Math.max(0, left)));
+  }
+});
+
+test("a record that is damaged stops the start with its place; nothing is skipped, unless it was written last", async () => {
+  const records = ["one", "the second", "x".repeat(30)];
+  const { database, file, places } = await writeLog(records);
+  const whole = readFileSync(file);
+  for (let at = 0; at < whole.length; at++) {
+    const broken = Buffer.from(whole);
+    broken[at] = (broken[at] ?? 0) ^ 0x10;
+    writeFileSync(file, broken);
+    const record = places.findLastIndex((place) => place <= at);
+    if (record === 2) {
+      assert.deepEqual(found(database), records.slice(0, 2), `byte ${at}`);
+      continue;
+    }
+    const place = record === -1 ? 0 : places[record];
+    const expected = at < 16 ? /is no log of this version/ : new RegExp(`-log2 is damaged at byte ${place}\\.`);
+    assert.throws(() => found(database), expected, `byte ${at}`);
+    assert.ok(readFileSync(file).equals(broken), "it is as it was");
+    if (record === -1) continue;
+    assert.deepEqual(
+      text(readLog(database, { ledger: LEDGER, last: 0 }, "NORMAL")),
+      records.slice(0, record),
+      "with NORMAL it ends there",
+    );
+  }
+});
+
+test("a file that is missing, or has become shorter, stops the start", async () => {
+  const database = newDatabase();
+  const log = openLogFiles(database, { ledger: LEDGER, last: 0 }, "NORMAL", 100);
+  for (const record of ["a", "b", "c", "d"]) await append(log, record.repeat(60));
+  assert.equal(log.unfolded().length, 2, "both files");
+  log.close();
+  const [first = ""] = log.unfolded().map(({ file }) => file);
+  const whole = readFileSync(first);
+  writeFileSync(first, whole.subarray(0, whole.length - 1));
+  assert.throws(() => found(database), new RegExp(`${first} is damaged at byte ${HEAD}. Record 1 cannot be read`));
+  rmSync(first);
+  assert.throws(() => found(database), /Record 1 cannot be read/);
+});
+
+test("a log that another version wrote is refused with what to do", async () => {
+  const { database, file } = await writeLog(["one"]);
+  const other = readFileSync(file);
+  other.write("ledger log, v. 2");
+  writeFileSync(file, other);
+  assert.throws(() => found(database), /is no log of this version. Start the version that wrote it/);
+});
+
+test("a log of another database is refused, so that nothing of a ledger that was removed comes back", async () => {
+  const { database, file } = await writeLog(["one"]);
+  assert.throws(() => readLog(database, { ledger: 7, last: 0 }, "FULL"), /is the log of another database/);
+  assert.ok(existsSync(file));
+});
+
+test("whatever is appended and folded, who reads the log after any of it finds what is not folded, and only that", async () => {
+  // A record's length, or, as false, a fold of all.
+  const life = fc.array(fc.oneof({ weight: 4, arbitrary: fc.integer({ min: 1, max: 90 }) }, fc.constant(false)), {
+    maxLength: 30,
+  });
+  let turns = 0;
+  await fc.assert(
+    fc.asyncProperty(life, async (moves) => {
+      const database = newDatabase();
+      let folded = 0;
+      let log = openLogFiles(database, { ledger: LEDGER, last: 0 }, "NORMAL", 150);
+      const model: string[] = [];
+      for (const [index, move] of moves.entries()) {
+        if (move === false) {
+          assert.deepEqual(text(log.unfolded().flatMap(readPiece)), model.slice(folded));
+          folded = log.last;
+          log.folded(folded);
+          // A death, and the next start.
+          if (index % 2 === 0) {
+            log.close();
+            log = openLogFiles(database, { ledger: LEDGER, last: folded }, "NORMAL", 150);
+            turns += 1;
+          }
+        } else {
+          model.push(`${index} `.padEnd(move, "x"));
+          await append(log, model.at(-1) ?? "");
+        }
+        assert.deepEqual(found(database, folded), model.slice(folded));
+        tearLast(database, folded, model);
+      }
+      log.close();
+      for (const end of ends) rmSync(database + end, { force: true });
+    }),
+    { numRuns: isDeep ? 2_000 : 100, endOnFailure: true },
+  );
+  assert.ok(turns > 8, `${turns} starts`);
+});
+
+/** The last record was not written, over what an earlier use of the file has left. */
+function tearLast(database: string, folded: number, model: readonly string[]): void {
+  if (folded === model.length) return;
+  const copy = newDatabase();
+  for (const end of ends) if (existsSync(database + end)) copyFileSync(database + end, copy + end);
+  const last = Buffer.from(model.at(-1) ?? "");
+  for (const end of ends) {
+    const bytes = readFileSync(copy + end);
+    const at = bytes.indexOf(last);
+    if (at < HEAD + 12) continue;
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    writeFileSync(copy + end, bytes);
+    assert.deepEqual(found(copy, folded), model.slice(folded, -1));
+  }
+  for (const end of ends) rmSync(copy + end, { force: true });
+}
+
+test("two files take turns, and neither grows while folding keeps up", async () => {
+  const database = newDatabase();
+  const log = openLogFiles(database, { ledger: LEDGER, last: 0 }, "NORMAL", 1_000);
+  for (let number = 1; number <= 200; number++) {
+    assert.equal(await append(log, "x".repeat(90)), number);
+    if (number % 5 === 0) {
+      log.unfolded();
+      log.folded(number);
+    }
+  }
+  for (const end of ends) assert.ok(statSync(database + end).size < 1_200, `${statSync(database + end).size} bytes`);
+  assert.equal(log.unfoldedBytes, 0);
+  for (let number = 0; number < 30; number++) await append(log, "x".repeat(90));
+  assert.equal(log.unfoldedBytes > 3_000, true, "without folding the last one grows");
+  log.close();
+});

@@ -1,0 +1,266 @@
+import { randomBytes } from "node:crypto";
+import fs from "node:fs";
+import { dirname } from "node:path";
+import { crc32 } from "node:zlib";
+
+/**
+ * The ledger's log: commits that are durable and not in the tables yet. A commit is one record, written at once. Two
+ * files take turns. One is written from its start again when all its records are in the tables, because a disk is
+ * faster where a file does not grow.
+ *
+ * A file begins with a head: `MARK`, the ledger, the salt of this use of the file, its first record, and a checksum.
+ * Records follow: `RECORD`, the length, a checksum under the salt, the commit's rows. What an earlier use has left
+ * behind the last record has another salt, so its checksums are wrong.
+ */
+export type LogFiles = {
+  /**
+   * Writes a record, and resolves with its number once it is durable. One at a time. After an error nothing is in the
+   * log, or the same record may be there: another one may be appended in its place.
+   */
+  append(rows: Uint8Array): Promise<number>;
+  /** All records that are not folded, in their order. */
+  unfolded(): Piece[];
+  /** The records up to this number are in the tables, durably. */
+  folded(number: number): void;
+  /** The number of the last record. */
+  readonly last: number;
+  /** Bytes that are not folded. */
+  readonly unfoldedBytes: number;
+  close(): void;
+};
+
+export type Synchronous = "FULL" | "NORMAL";
+
+/** A ledger's own number, and the last record that is in its log, or in its tables. */
+export type LogPlace = { ledger: number; last: number };
+
+/** Records of one file that follow each other. */
+export type Piece = { file: string; from: number; to: number; salt: number; first: number; last: number };
+
+const MARK = Buffer.from("ledger log, v. 1");
+const HEAD_BYTES = MARK.length + 20;
+/** Where the head has what, after the mark. */
+const [LEDGER_AT, SALT_AT, FIRST_AT] = [16, 22, 26];
+const RECORD = 0x636f6d6d;
+const RECORD_BYTES = 12;
+/** A file with more than this is left for the other one, as soon as that is free. */
+const FULL_BYTES = 16 * 2 ** 20;
+
+/** @param synchronous With `FULL` a record survives a power cut, with `NORMAL` only the end of the process. */
+export function openLogFiles(
+  database: string,
+  { ledger, last }: LogPlace,
+  synchronous: Synchronous,
+  fullBytes = FULL_BYTES,
+): LogFiles {
+  const flags = fs.constants.O_RDWR | fs.constants.O_CREAT | (synchronous === "FULL" ? fs.constants.O_DSYNC : 0);
+  const files = logNames(database).map((name) => ({ name, descriptor: fs.openSync(name, flags) }));
+  syncFolder(database);
+  let current = 0;
+  let salt = 0;
+  let end = fullBytes;
+  let unfolded: Piece[] = [];
+  /** Whether the last piece grows no more, because it is being folded. */
+  let isCut = false;
+
+  async function append(rows: Uint8Array): Promise<number> {
+    const other = 1 - current;
+    const isNext = end >= fullBytes && unfolded.every(({ file }) => file !== files[other]?.name);
+    const file = files[isNext ? other : current] as { name: string; descriptor: number };
+    const head = isNext ? makeHead(ledger, last + 1) : undefined;
+    const start = head?.bytes.length ?? end;
+    const bytes = Buffer.concat([head?.bytes ?? empty, makeRecordHead(rows, head?.salt ?? salt), rows]);
+    await writeAll(file.descriptor, bytes, isNext ? 0 : end);
+    last += 1;
+    if (head !== undefined) {
+      current = other;
+      salt = head.salt;
+      end = 0;
+    }
+    end += bytes.length;
+    const piece = unfolded.at(-1);
+    if (piece !== undefined && !isCut && head === undefined) Object.assign(piece, { to: end, last });
+    else unfolded.push({ file: file.name, from: start, to: end, salt, first: last, last });
+    isCut = false;
+    return last;
+  }
+
+  return {
+    append,
+    unfolded() {
+      isCut = true;
+      return unfolded;
+    },
+    folded(number) {
+      unfolded = unfolded.filter((piece) => piece.last > number);
+    },
+    get last() {
+      return last;
+    },
+    get unfoldedBytes() {
+      return unfolded.reduce((sum, { from, to }) => sum + to - from, 0);
+    },
+    close() {
+      for (const { descriptor } of files) fs.closeSync(descriptor);
+    },
+  };
+}
+
+/** The records of a piece, as they were appended. */
+export function readPiece({ file, from, to, salt, first }: Piece): Uint8Array[] {
+  const bytes = Buffer.allocUnsafe(to - from);
+  const descriptor = fs.openSync(file, "r");
+  try {
+    if (fs.readSync(descriptor, bytes, 0, bytes.length, from) < bytes.length) throw damaged(file, from, first);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+  const { records, end } = recordsOf(bytes, 0, salt);
+  if (end < bytes.length) throw damaged(file, from + end, first + records.length);
+  return records;
+}
+
+/**
+ * The records that an earlier process left after this number, in their order. A last record that is not whole was not
+ * answered, and is left out.
+ *
+ * @param synchronous As the log was written. With `NORMAL` a power cut may have lost any record, and the first one that is
+ *   not whole ends the log.
+ * @throws If a record is damaged, or of another version. Nothing is skipped.
+ */
+export function readLog(database: string, folded: LogPlace, synchronous: Synchronous): Uint8Array[] {
+  const uses = logNames(database).flatMap((file) => readFile(file, folded.ledger, synchronous) ?? []);
+  uses.sort((one, other) => one.first - other.first);
+  const found: Uint8Array[] = [];
+  let next = folded.last + 1;
+  // What is before the last use that begins with a folded record is folded.
+  const left = uses.slice(
+    Math.max(
+      0,
+      uses.findLastIndex(({ first }) => first <= next),
+    ),
+  );
+  for (const [index, { file, first, records, end, isFollowed }] of left.entries()) {
+    const isNext = first <= next;
+    if (isNext) {
+      found.push(...records.slice(next - first));
+      next = Math.max(next, first + records.length);
+    }
+    // Whatever comes later was written when this was durable.
+    const isMissing = isFollowed || (left[index + 1]?.first ?? next) > next;
+    if (isNext && !isMissing) continue;
+    if (synchronous === "NORMAL") break;
+    throw damaged(file, isNext ? end : 0, next);
+  }
+  return found;
+}
+
+/** What the last use of a file has written. */
+type Use = {
+  file: string;
+  first: number;
+  records: Uint8Array[];
+  /** Where they end. */
+  end: number;
+  /** Whether another record of this use follows later: the one at the end is damaged. */
+  isFollowed: boolean;
+};
+
+function readFile(file: string, ledger: number, synchronous: Synchronous): Use | undefined {
+  if (!fs.existsSync(file)) return undefined;
+  const bytes = fs.readFileSync(file);
+  // The first record was being written.
+  if (bytes.length < HEAD_BYTES || bytes.subarray(0, HEAD_BYTES).every((byte) => byte === 0)) return undefined;
+  if (!bytes.subarray(0, MARK.length).equals(MARK)) throw new Error(`${file} is no log of this version. ${WHAT_TO_DO}`);
+  const checked = HEAD_BYTES - 4;
+  if (crc32(bytes.subarray(0, checked)) !== bytes.readUInt32LE(checked)) {
+    if (synchronous === "NORMAL") return undefined;
+    throw damaged(file, 0, undefined);
+  }
+  if (bytes.readUIntLE(LEDGER_AT, 6) !== ledger) {
+    throw new Error(`${file} is the log of another database. Put that one back, or move this file away.`);
+  }
+  const salt = bytes.readUInt32LE(SALT_AT);
+  const first = bytes.readUIntLE(FIRST_AT, 6);
+  const { records, end } = recordsOf(bytes, HEAD_BYTES, salt);
+  return { file, first, records, end, isFollowed: hasRecord(bytes, end + 1, salt) };
+}
+
+function recordsOf(bytes: Buffer, from: number, salt: number): { records: Uint8Array[]; end: number } {
+  const records: Uint8Array[] = [];
+  let end = from;
+  for (let record = recordAt(bytes, end, salt); record !== undefined; record = recordAt(bytes, end, salt)) {
+    records.push(record);
+    end += RECORD_BYTES + record.length;
+  }
+  return { records, end };
+}
+
+function recordAt(bytes: Buffer, at: number, salt: number): Uint8Array | undefined {
+  if (at + RECORD_BYTES > bytes.length || bytes.readUInt32LE(at) !== RECORD) return undefined;
+  const end = at + RECORD_BYTES + bytes.readUInt32LE(at + 4);
+  if (end > bytes.length) return undefined;
+  const rows = bytes.subarray(at + RECORD_BYTES, end);
+  return bytes.readUInt32LE(at + 8) === crc32(rows, salt) ? rows : undefined;
+}
+
+function hasRecord(bytes: Buffer, from: number, salt: number): boolean {
+  const mark = Buffer.alloc(4);
+  mark.writeUInt32LE(RECORD);
+  for (let at = bytes.indexOf(mark, from); at !== -1; at = bytes.indexOf(mark, at + 1)) {
+    if (recordAt(bytes, at, salt) !== undefined) return true;
+  }
+  return false;
+}
+
+function makeHead(ledger: number, first: number): { salt: number; bytes: Buffer } {
+  const bytes = Buffer.alloc(HEAD_BYTES);
+  MARK.copy(bytes);
+  const salt = randomBytes(4).readUInt32LE();
+  bytes.writeUIntLE(ledger, LEDGER_AT, 6);
+  bytes.writeUInt32LE(salt, SALT_AT);
+  bytes.writeUIntLE(first, FIRST_AT, 6);
+  const checked = HEAD_BYTES - 4;
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, checked)), checked);
+  return { salt, bytes };
+}
+
+function makeRecordHead(rows: Uint8Array, salt: number): Buffer {
+  const bytes = Buffer.alloc(RECORD_BYTES);
+  bytes.writeUInt32LE(RECORD);
+  bytes.writeUInt32LE(rows.length, 4);
+  bytes.writeUInt32LE(crc32(rows, salt), 8);
+  return bytes;
+}
+
+async function writeAll(descriptor: number, bytes: Buffer, at: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    written += await new Promise<number>((resolve, reject) => {
+      fs.write(descriptor, bytes, written, bytes.length - written, at + written, (error, count) =>
+        error === null ? resolve(count) : reject(error),
+      );
+    });
+  }
+}
+
+/** A new file survives a power cut once its folder is on disk. */
+function syncFolder(file: string): void {
+  const folder = fs.openSync(dirname(file), "r");
+  fs.fsyncSync(folder);
+  fs.closeSync(folder);
+}
+
+function logNames(database: string): string[] {
+  return [`${database}-log1`, `${database}-log2`];
+}
+
+const empty = Buffer.alloc(0);
+const WHAT_TO_DO = "Start the version that wrote it and stop it, then start this one.";
+
+function damaged(file: string, at: number, record: number | undefined): Error {
+  const what = record === undefined ? "Its head" : `Record ${record}`;
+  return new Error(
+    `The ledger's log ${file} is damaged at byte ${at}. ${what} cannot be read, and nothing was changed. ` +
+      "Restore the file. If it is lost, the books are lost from there on: see docs/operating.md.",
+  );
+}
