@@ -10,6 +10,10 @@ import { Status } from "./status/status.tsx";
 const WalletCorner = lazy(() => import("./wallet/corner.tsx"));
 const Dollars = lazy(() => import("./dollars/dollars.tsx"));
 const Keys = lazy(() => import("./keys/keys.tsx"));
+const Spending = lazy(() => import("./spending/spending.tsx"));
+const Receipt = lazy(() => import("./spending/receipt.tsx"));
+const Agents = lazy(() => import("./agents/agents.tsx"));
+const Verify = lazy(() => import("./verify/verify.tsx"));
 const Login = lazy(() => import("./login/login.tsx"));
 
 type Place = {
@@ -25,7 +29,11 @@ const PLACES: Readonly<Record<string, Place>> = {
   models: { title: "Models and prices", show: () => <Models />, isListed: true },
   dollars: { title: "Add dollars", show: () => <Dollars />, isListed: true, hasGap: true, needsWallet: true },
   keys: { title: "Keys", show: () => <Keys />, isListed: true, needsWallet: true },
+  spending: { title: "Spending", show: () => <Spending />, isListed: true, needsWallet: true },
+  agents: { title: "Agents", show: () => <Agents />, isListed: true, needsWallet: true },
   status: { title: "Status and books", show: () => <Status />, isListed: true, hasGap: true },
+  verify: { title: "Check a bill", show: () => <Verify />, isListed: true, needsWallet: true },
+  receipt: { title: "Receipt", show: () => <Receipt />, needsWallet: true },
   login: { title: "Log in a program", show: () => <Login />, needsWallet: true },
 };
 

@@ -1,4 +1,5 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { type Devnet, startDevnet } from "@inference/devnet/devnet";
 import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
@@ -40,6 +41,18 @@ describe("the dashboard in Chromium", { skip: missingChromium, timeout: 240_000 
     await page.getByLabel(CHAINS[chainId]).check();
     await page.getByRole("textbox", { name: "Dollars" }).fill(dollars);
     await click(page, /^Add \$/);
+  }
+
+  /** A request of the key that the devnet gives. Its account is that of the wallet with a balance. */
+  async function ask(): Promise<string> {
+    const body = { model: "sim-small", max_tokens: 20, messages: [{ role: "user", content: "Hello" }] };
+    const answer = await fetch(`${url}/api/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${devnet.ready.apiKey}` },
+      body: JSON.stringify(body),
+    });
+    equal(answer.status, 200, await answer.text());
+    return answer.headers.get("x-request-id") ?? "";
   }
 
   const added = (page: Page) => page.getByRole("heading", { name: /added$/ }).waitFor({ timeout: 60_000 });
@@ -202,8 +215,61 @@ describe("the dashboard in Chromium", { skip: missingChromium, timeout: 240_000 
     await close();
   });
 
+  test("what was spent is shown, downloaded, and followed to the public record", async () => {
+    const { page, problems, close } = await openPage(browser);
+    const receipt = await ask();
+    await go(page, "spending");
+    await click(page, "Development wallet with a balance");
+    await click(page, "Sign in");
+    await page.getByRole("heading", { name: "By model" }).waitFor();
+    await page.getByLabel("Find").fill(receipt.slice(-8));
+    await page.getByRole("link", { name: receipt.slice(-8) }).waitFor();
+    const download = page.waitForEvent("download");
+    await click(page, "Download as CSV");
+    match(readFileSync(await (await download).path(), "utf8"), new RegExp(`^id,.*\\r\\n(.*\\r\\n)*.*${receipt}`));
+    await page.getByRole("link", { name: receipt.slice(-8) }).click();
+    await page.getByText("in the public record for good").waitFor({ timeout: 60_000 });
+    await page.getByRole("link", { name: "Check it yourself" }).click();
+    await page.getByLabel("My wallet").first().check();
+    await click(page, "Check this receipt");
+    await page.getByText("In the public record: right").waitFor();
+    await page.getByText("the node that you chose").waitFor();
+    await click(page, "Check everything");
+    await page.getByText("What no check shows").waitFor({ timeout: 60_000 });
+    equal(await page.getByText(/: wrong$/).count(), 0);
+    deepEqual(problems, []);
+    await close();
+  });
+
+  test("without a wallet a key and a node of one's own are enough to check a receipt", async () => {
+    const { page, problems, close } = await openPage(browser);
+    const receipt = await ask();
+    const node = new URL(devnet.ready.chains[0]?.rpcUrl ?? "");
+    // Under another name it is no node that the gateway has named.
+    node.hostname = "localhost";
+    await go(page, `verify?receipt=${receipt}`);
+    await page.getByLabel("API key that made it").fill(devnet.ready.apiKey);
+    await page.getByLabel("My own node").check();
+    await page.getByLabel("Address of the node").fill(node.href);
+    await click(page, "Open it so");
+    await page.getByLabel("API key that made it").fill(devnet.ready.apiKey);
+    for (;;) {
+      await click(page, "Check this receipt");
+      const isFinal = page.getByText("In the public record: right");
+      await isFinal.or(page.getByText("In the public record: not checked")).waitFor();
+      if (await isFinal.isVisible()) break;
+      await page.waitForTimeout(2_000);
+    }
+    deepEqual(
+      problems.filter((problem) => !problem.startsWith(node.href)),
+      [],
+    );
+    await close();
+  });
+
   test("nothing is wrong for a screen reader, a keyboard or a small screen, in light and in dark", async () => {
     const findings: string[] = [];
+    const receipt = await ask();
     for (const colorScheme of ["light", "dark"] as const) {
       const { page, problems, close } = await openPage(browser, {
         colorScheme,
@@ -213,7 +279,8 @@ describe("the dashboard in Chromium", { skip: missingChromium, timeout: 240_000 
       await click(page, "Development wallet with a balance");
       await click(page, "Sign in");
       await page.getByRole("heading", { name: "Your keys" }).waitFor();
-      for (const place of PLACES) {
+      const login = "login?callback=http://127.0.0.1:1/&state=abc&name=terminal";
+      for (const place of [...PLACES, `receipt/${receipt}`, login]) {
         await go(page, place);
         await page.waitForLoadState("networkidle");
         await main(page).getByRole("heading", { level: 1 }).waitFor();
@@ -237,5 +304,5 @@ describe("the dashboard in Chromium", { skip: missingChromium, timeout: 240_000 
   });
 });
 
-/** Every screen. */
-const PLACES = ["", "models", "dollars", "keys", "status", "login?callback=http://127.0.0.1:1/&state=abc", "nowhere"];
+/** Every screen, without those whose address names something. */
+const PLACES = ["", "models", "dollars", "keys", "spending", "agents", "status", "verify", "nowhere"];

@@ -15,7 +15,10 @@ export function Status(): ReactNode {
   const status = useStatus();
   return (
     <>
-      <Head title="Status and books">What this service has, owes and has settled.</Head>
+      <Head title="Status and books">
+        What this service has, owes and has settled. It says so itself here; <a href="#/verify">check a bill</a> asks
+        the public record instead.
+      </Head>
       <Read from={status} what="status">
         {(data) => (
           <>

@@ -1,0 +1,121 @@
+import { type Receipt as ReceiptData, readReceipt } from "@inference/sdk/spending";
+import type { ReactNode } from "react";
+import { count, when } from "../format.ts";
+import { Amount, Badge, Card, Code, Figure, Head, type Kind, Read } from "../parts.tsx";
+import { useRoute } from "../route.ts";
+import { NeedsSession } from "../wallet/gate.tsx";
+import { type SignedIn, useOwn } from "../wallet/wallet.ts";
+import { ServedBy } from "./receipt-list.tsx";
+
+/** Everything that is known of one request. */
+export default function Receipt(): ReactNode {
+  const { rest: id } = useRoute();
+  return (
+    <>
+      <Head title="Receipt">
+        <a href="#/spending">All receipts</a>
+      </Head>
+      <NeedsSession why="To show a receipt of your wallet's.">
+        {(wallet) => <Own key={id} wallet={wallet} id={id} />}
+      </NeedsSession>
+    </>
+  );
+}
+
+function Own({ wallet, id }: { wallet: SignedIn; id: string }): ReactNode {
+  const receipt = useOwn(wallet, ["receipt", id], (reading) => readReceipt(reading, id), 10_000);
+  return (
+    <Read from={receipt} what="receipt">
+      {(data) => (
+        <div className="two">
+          <Card title={data.model ?? "A request"}>
+            <Figure label="It cost" about={BASIS[data.basis]}>
+              <Amount nano={data.charge_nano_usd} isExact />
+            </Figure>
+            <dl className="facts">
+              <dt>Number</dt>
+              <dd className="mono">{data.id}</dd>
+              <dt>When</dt>
+              <dd>{when(data.created_at)}</dd>
+              <dt>Took</dt>
+              <dd>{count(data.generation_time)} ms</dd>
+              <dt>Tokens sent</dt>
+              <dd>{data.tokens_prompt === null ? "–" : count(data.tokens_prompt)}</dd>
+              <dt>Tokens answered</dt>
+              <dd>{data.tokens_completion === null ? "–" : count(data.tokens_completion)}</dd>
+              <dt>Served by</dt>
+              <dd>
+                <ServedBy by={data.served_by} />
+              </dd>
+              <dt>Held at most</dt>
+              <dd>
+                <Amount nano={data.held_nano_usd} isExact />
+              </dd>
+              {data.rebate_nano_usd === 0 ? null : (
+                <>
+                  <dt>Comes back</dt>
+                  <dd>
+                    <Amount nano={data.rebate_nano_usd} isExact /> in tokens
+                  </dd>
+                </>
+              )}
+            </dl>
+          </Card>
+          <Settlement receipt={data} />
+        </div>
+      )}
+    </Read>
+  );
+}
+
+const BASIS: Readonly<Record<ReceiptData["basis"], string>> = {
+  nothing: "Nothing was charged.",
+  usage: "What the provider counted, times the price.",
+  flat: "The price of what came.",
+  delivered: "The answer broke off: what had come by then.",
+  hold: "The most that it could have cost.",
+  record: "What the provider's own record says.",
+  checkpoint: "What had been delivered when it was interrupted.",
+};
+
+const STATES: Readonly<Record<string, [Kind, string]>> = {
+  pending: ["plain", "waits for its batch"],
+  posted: ["warn", "sent to the public record"],
+  final: ["good", "in the public record for good"],
+  refused: ["bad", "set aside"],
+};
+
+function Settlement({ receipt: { id, settlement } }: { receipt: ReceiptData }): ReactNode {
+  if (settlement === null) {
+    return (
+      <Card title="In the public record">
+        <p className="quiet">Nothing was charged to your balance, so there is nothing to settle.</p>
+      </Card>
+    );
+  }
+  const [kind, words] = STATES[settlement.status] ?? ["plain", settlement.status];
+  const { leaf, proof } = settlement;
+  return (
+    <Card title="In the public record" side={<Badge kind={kind}>{words}</Badge>}>
+      <dl className="facts">
+        <dt>Batch</dt>
+        <dd>{settlement.batch ?? "none yet"}</dd>
+        <dt>Transaction</dt>
+        <dd className="mono">{settlement.transaction ?? "none yet"}</dd>
+      </dl>
+      {leaf === null || proof === null ? null : (
+        <>
+          <p>
+            <a className="button" href={`#/verify?receipt=${encodeURIComponent(id)}`}>
+              Check it yourself
+            </a>
+          </p>
+          <details>
+            <summary>The proof</summary>
+            <Code label="For programs" text={JSON.stringify({ leaf, proof }, null, 2)} />
+          </details>
+        </>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,157 @@
+import { listKeys } from "@inference/sdk/keys";
+import { readActivity, readCredits } from "@inference/sdk/spending";
+import type { ReactNode } from "react";
+import { count, shortUsd } from "../format.ts";
+import { Amount, Card, Figure, Head, Note, Read, Scroll } from "../parts.tsx";
+import { NeedsSession } from "../wallet/gate.tsx";
+import { type SignedIn, useOwn } from "../wallet/wallet.ts";
+import { ReceiptList } from "./receipt-list.tsx";
+import { by, byDay, daysLeft, type Sum } from "./totals.ts";
+
+const DAYS = 30;
+/** The balance is low when it lasts for fewer days of the last seven. */
+const FEW_DAYS = 3;
+
+export default function Spending(): ReactNode {
+  return (
+    <>
+      <Head title="Spending">What your keys used, by day, model and key, and the receipt of each request.</Head>
+      <NeedsSession why="To show what your wallet's keys spent.">{(wallet) => <Own wallet={wallet} />}</NeedsSession>
+    </>
+  );
+}
+
+function Own({ wallet }: { wallet: SignedIn }): ReactNode {
+  const groupBy = ["day", "model", "key"] as const;
+  const totals = useOwn(wallet, ["activity"], (reading) => readActivity(reading, { groupBy }), 30_000);
+  const credits = useOwn(wallet, ["credits"], readCredits, 30_000);
+  const keys = useOwn(wallet, ["keys"], listKeys);
+  const names = new Map(keys.data?.map(({ id, name, label }) => [id, name || label]));
+  const nameOf = (id: string | null | undefined): string =>
+    id == null ? "sessions" : (names.get(id) ?? `a deleted key (${id.slice(0, 6)}…)`);
+  return (
+    <>
+      <Read from={totals} what="spending">
+        {(data) => {
+          const days = byDay(data, DAYS);
+          const lasts = credits.data === undefined ? null : daysLeft(days, credits.data.available_nano_usd);
+          const sum = days.reduce((all, { nanoUsd }) => all + nanoUsd, 0);
+          return (
+            <>
+              {lasts !== null && lasts < FEW_DAYS ? (
+                <Note kind="warn">
+                  <p>
+                    <strong>Your balance is nearly used up.</strong> At the pace of the last seven days it lasts for{" "}
+                    {lasts === 0 ? "less than a day" : `about ${lasts} ${lasts === 1 ? "day" : "days"}`}.{" "}
+                    <a href="#/dollars">Add dollars</a>
+                  </p>
+                </Note>
+              ) : null}
+              <Card title="The last 30 days">
+                <div className="grid">
+                  <Figure label="Spent">
+                    <Amount nano={sum} />
+                  </Figure>
+                  <Figure label="Left to spend">
+                    {credits.data === undefined ? "…" : <Amount nano={credits.data.available_nano_usd} />}
+                  </Figure>
+                  <Figure label="Requests">{count(days.reduce((all, { requests }) => all + requests, 0))}</Figure>
+                </div>
+                <Days days={days} />
+              </Card>
+              <div className="grid">
+                <Sums title="By model" first="Model" sums={by(data, ({ model }) => model ?? "unknown")} />
+                <Sums title="By key" first="Key" sums={by(data, ({ key_id: id }) => nameOf(id))} />
+              </div>
+            </>
+          );
+        }}
+      </Read>
+      <ReceiptList wallet={wallet} nameOf={nameOf} />
+    </>
+  );
+}
+
+function Days({ days }: { days: readonly Sum[] }): ReactNode {
+  const most = Math.max(1, ...days.map(({ nanoUsd }) => nanoUsd));
+  return (
+    <>
+      <div className="bars" aria-hidden="true">
+        {days.map(({ name, nanoUsd }) => (
+          <div key={name} title={`${name}: ${shortUsd(nanoUsd)}`} style={{ height: `${(nanoUsd / most) * 100}%` }} />
+        ))}
+      </div>
+      <div className="row apart small quiet" aria-hidden="true">
+        <span>{days[0]?.name}</span>
+        <span>{days.at(-1)?.name}</span>
+      </div>
+      <details>
+        <summary>As a table</summary>
+        <SumTable label="Days" first="Day (UTC)" sums={days.filter(({ requests }) => requests > 0).toReversed()} />
+      </details>
+    </>
+  );
+}
+
+function Sums({ title, first, sums }: { title: string; first: string; sums: readonly Sum[] }): ReactNode {
+  const most = sums[0]?.nanoUsd ?? 0;
+  if (sums.length === 0) {
+    return (
+      <Card title={title}>
+        <p className="quiet">Nothing was spent yet.</p>
+      </Card>
+    );
+  }
+  return (
+    <Card title={title}>
+      <ul className="lines">
+        {sums.slice(0, 6).map(({ name, nanoUsd }) => (
+          <li key={name}>
+            <div className="row apart">
+              <span className="wrap">{name}</span>
+              <Amount nano={nanoUsd} />
+            </div>
+            <div className="meter" aria-hidden="true">
+              <div style={{ width: `${most === 0 ? 0 : (nanoUsd / most) * 100}%` }} />
+            </div>
+          </li>
+        ))}
+      </ul>
+      <details>
+        <summary>As a table</summary>
+        <SumTable label={title} first={first} sums={sums} />
+      </details>
+    </Card>
+  );
+}
+
+function SumTable({ label, first, sums }: { label: string; first: string; sums: readonly Sum[] }): ReactNode {
+  return (
+    <Scroll label={`Table: ${label}`}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{first}</th>
+            <th scope="col" className="number">
+              Requests
+            </th>
+            <th scope="col" className="number">
+              Spent
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {sums.map(({ name, nanoUsd, requests }) => (
+            <tr key={name}>
+              <td className="wrap">{name}</td>
+              <td className="number">{count(requests)}</td>
+              <td className="number">
+                <Amount nano={nanoUsd} isExact />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}

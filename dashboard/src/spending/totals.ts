@@ -1,0 +1,38 @@
+import type { ActivityTotal } from "@inference/sdk/spending";
+
+/** What was spent under one name. */
+export type Sum = { name: string; nanoUsd: number; requests: number };
+
+const DAY_MS = 86_400_000;
+
+/** The days from the first to the last of them, those on which nothing was spent too. */
+export function byDay(totals: readonly ActivityTotal[], days: number, now = Date.now()): Sum[] {
+  const names = Array.from({ length: days }, (_, index) =>
+    new Date(now - (days - 1 - index) * DAY_MS).toISOString().slice(0, 10),
+  );
+  const sums = by(totals, ({ date }) => date ?? "");
+  return names.map((name) => sums.find((sum) => sum.name === name) ?? { name, nanoUsd: 0, requests: 0 });
+}
+
+/** What is named, the most expensive first. */
+export function by(totals: readonly ActivityTotal[], nameOf: (total: ActivityTotal) => string): Sum[] {
+  const sums = new Map<string, Sum>();
+  for (const total of totals) {
+    const name = nameOf(total);
+    const sum = sums.get(name) ?? { name, nanoUsd: 0, requests: 0 };
+    sums.set(name, {
+      name,
+      nanoUsd: sum.nanoUsd + total.usage_nano_usd,
+      requests: sum.requests + total.requests,
+    });
+  }
+  return [...sums.values()].sort((one, other) => other.nanoUsd - one.nanoUsd);
+}
+
+/**
+ * For how many days the balance lasts if the days go on as the last seven were; null if nothing was spent in them.
+ */
+export function daysLeft(days: readonly Sum[], availableNanoUsd: number): number | null {
+  const week = days.slice(-7).reduce((sum, { nanoUsd }) => sum + nanoUsd, 0);
+  return week === 0 ? null : Math.floor((availableNanoUsd * 7) / week);
+}

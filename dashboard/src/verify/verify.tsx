@@ -1,0 +1,213 @@
+import { parseCredential } from "@inference/protocol/credential";
+import { type ChainOptions, connect } from "@inference/sdk/connection";
+import { ClientError } from "@inference/sdk/errors";
+import { type Check, judge } from "@inference/sdk/verify/judge";
+import { verify } from "@inference/sdk/verify/verify";
+import { useMutation } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { http } from "viem";
+import { useConfig } from "wagmi";
+import type { Directory } from "../gateway.ts";
+import { useDirectory } from "../gateway.ts";
+import { Card, Failure, Field, Head, Note } from "../parts.tsx";
+import { useRoute } from "../route.ts";
+import { save } from "../spending/download.ts";
+import { walletAccount, walletTransport } from "../wallet/account.ts";
+import { NeedsSession } from "../wallet/gate.tsx";
+import { WithWallet } from "../wallet/provider.tsx";
+import { type SignedIn, useSignedIn, useWallet } from "../wallet/wallet.ts";
+import { checkReceipt } from "./check-receipt.ts";
+import { Findings } from "./findings.tsx";
+import { type NodeChoice, NodeChooser, ownNode } from "./node-choice.tsx";
+
+/** Bills, checked in the browser against the public record. */
+export default function Verify(): ReactNode {
+  return (
+    <>
+      <Head title="Check a bill">
+        Every charge leads to a public record that nobody can change. This page computes the way itself, and says at
+        each step whom you have to believe.
+      </Head>
+      <WithWallet>
+        <OneReceipt />
+      </WithWallet>
+      <NeedsSession why="To check all that your wallet was ever charged.">
+        {(wallet) => <WholeAccount wallet={wallet} />}
+      </NeedsSession>
+      <KeptEvidence />
+    </>
+  );
+}
+
+function useChains(choice: NodeChoice): Record<number, ChainOptions> {
+  const config = useConfig();
+  const { data } = useDirectory();
+  const chains = (data as Directory | undefined)?.chains ?? [];
+  if (choice.kind === "service") return {};
+  return Object.fromEntries(
+    chains.flatMap((chain): [number, ChainOptions][] => {
+      if (choice.kind === "wallet") return [[chain.chain_id, { transport: walletTransport(config, chain) }]];
+      return chain.role === "primary" && choice.url !== "" ? [[chain.chain_id, { transport: http(choice.url) }]] : [];
+    }),
+  );
+}
+
+function useNode() {
+  const [choice, choose] = useState<NodeChoice>(ownNode === null ? { kind: "service" } : { kind: "own", url: ownNode });
+  return { choice, choose, chains: useChains(choice) };
+}
+
+function OneReceipt(): ReactNode {
+  const { query } = useRoute();
+  const wallet = useWallet();
+  const signed = useSignedIn(wallet);
+  const [id, setId] = useState(query.get("receipt") ?? "");
+  const [apiKey, setApiKey] = useState("");
+  const { choice, choose, chains } = useNode();
+  const checking = useMutation({
+    mutationFn: () => {
+      const credential = parseCredential(apiKey.trim());
+      if (credential !== undefined) {
+        const reading = connect({ gateway: location.origin, apiKey: apiKey.trim(), chains });
+        return checkReceipt(reading, credential.subject, id.trim());
+      }
+      if (signed === null) throw new ClientError("no_credential", "Enter the API key that made the request.");
+      const reading = connect({ gateway: location.origin, session: signed.token, chains });
+      return checkReceipt(reading, signed.address, id.trim());
+    },
+  });
+  return (
+    <Card title="One receipt">
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          checking.mutate();
+        }}
+      >
+        <div className="fields">
+          <Field label="Number of the receipt" about="In the answer as x-request-id, and in the list of receipts.">
+            {(props) => (
+              <input {...props} value={id} placeholder="req_…" onChange={({ target }) => setId(target.value)} />
+            )}
+          </Field>
+          <Field
+            label="API key that made it"
+            about={signed === null ? "It stays in this page." : "Not needed: your wallet has signed in."}
+          >
+            {(props) => (
+              <input
+                {...props}
+                type="password"
+                autoComplete="off"
+                value={apiKey}
+                onChange={({ target }) => setApiKey(target.value)}
+              />
+            )}
+          </Field>
+        </div>
+        <NodeChooser choice={choice} choose={choose} hasWallet={wallet !== null} />
+        <p>
+          <button type="submit" className="first" disabled={checking.isPending || id.trim() === ""}>
+            {checking.isPending ? "Checking …" : "Check this receipt"}
+          </button>
+        </p>
+      </form>
+      <div aria-live="polite">{checking.data === undefined ? null : <Findings findings={checking.data} />}</div>
+      {checking.error === null ? null : <Failure error={checking.error} />}
+    </Card>
+  );
+}
+
+function WholeAccount({ wallet }: { wallet: SignedIn }): ReactNode {
+  const config = useConfig();
+  const { choice, choose, chains } = useNode();
+  const checking = useMutation({
+    mutationFn: () =>
+      verify(
+        connect({
+          gateway: location.origin,
+          account: walletAccount(config, wallet.address),
+          session: wallet.token,
+          chains,
+        }),
+      ),
+  });
+  const { data } = checking;
+  return (
+    <Card title="All that you were charged">
+      <p className="quiet">
+        Every receipt, every batch and every dollar of your account, and the books of all chains. It can take a minute.
+      </p>
+      <NodeChooser choice={choice} choose={choose} hasWallet />
+      <div className="row">
+        <button type="button" className="first" disabled={checking.isPending} onClick={() => checking.mutate()}>
+          {checking.isPending ? "Checking …" : "Check everything"}
+        </button>
+        {data === undefined ? null : (
+          <button
+            type="button"
+            onClick={() => save("evidence.json", "application/json", JSON.stringify(data.evidence))}
+          >
+            Keep the evidence
+          </button>
+        )}
+      </div>
+      <div aria-live="polite">{data === undefined ? null : <Judged checks={data.checks} not={data.notProven} />}</div>
+      {checking.error === null ? null : <Failure error={checking.error} />}
+    </Card>
+  );
+}
+
+/** Evidence that somebody kept is judged again, without a network. */
+function KeptEvidence(): ReactNode {
+  const judging = useMutation({
+    mutationFn: async (file: File) => judge(JSON.parse(await file.text()), { isBundle: true }),
+  });
+  return (
+    <Card title="Evidence that was kept">
+      <p className="quiet">
+        A file from “Keep the evidence”, or of the command line. It is judged here and sent nowhere; whoever made it is
+        believed for what it says of the public record.
+      </p>
+      <Field label="The file">
+        {(props) => (
+          <input
+            {...props}
+            type="file"
+            accept="application/json,.json"
+            onChange={({ target }) => {
+              const [file] = target.files ?? [];
+              if (file !== undefined) judging.mutate(file);
+            }}
+          />
+        )}
+      </Field>
+      <div aria-live="polite">
+        {judging.data === undefined ? null : <Judged checks={judging.data.checks} not={judging.data.notProven} />}
+      </div>
+      {judging.error === null ? null : <Failure error={new Error("This file is no evidence.")} />}
+    </Card>
+  );
+}
+
+function Judged({ checks, not }: { checks: readonly Check[]; not: readonly string[] }): ReactNode {
+  return (
+    <div className="stack">
+      <Findings
+        findings={checks.map(({ title, outcome, detail, trusts }) => ({
+          ...{ outcome, detail, trusts },
+          title: title.slice(0, 1).toUpperCase() + title.slice(1),
+        }))}
+      />
+      <Note>
+        <strong>What no check shows</strong>
+        <ul>
+          {not.map((each) => (
+            <li key={each}>{each}</li>
+          ))}
+        </ul>
+      </Note>
+    </div>
+  );
+}
