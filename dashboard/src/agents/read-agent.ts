@@ -22,7 +22,7 @@ export type Agent = {
   treasury: Address;
   computer: Address;
   capacityNanoUsd: bigint;
-  /** The most that its owner lets it use, in staked units of 18 decimals; above all stakes if there is no such limit. */
+  /** The most that its owner lets it use, in staked units of 18 decimals; above all stakes if there is no limit. */
   reservation: bigint;
   /** Staked units of 18 decimals: all, and what backers have put in. */
   stake: bigint;

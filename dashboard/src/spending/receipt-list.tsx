@@ -73,7 +73,7 @@ export function ReceiptList({ wallet, nameOf }: ReceiptListParts): ReactNode {
             <tbody>
               {found.map((receipt) => (
                 <tr key={receipt.id}>
-                  <td className="number">{when(receipt.created_at)}</td>
+                  <td className="whole">{when(receipt.created_at)}</td>
                   <td className="wrap">{receipt.model ?? "–"}</td>
                   <td>{nameOf(receipt.key_id)}</td>
                   <td>

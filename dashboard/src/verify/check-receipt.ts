@@ -14,8 +14,8 @@ export type Finding = { title: string; outcome: Outcome; detail: string; trusts:
 const DAY_MS = 86_400_000;
 
 /**
- * Follows one receipt to the public record, by our own computation: its text to a leaf, the leaf to a root, and the root
- * to what the contract stores in a final block.
+ * Follows one receipt to the public record, by our own computation: its text to a leaf, the leaf to a root, and the
+ * root to what the contract stores in a final block.
  *
  * @param reading Reads the receipt; its `chains` name the node.
  */
