@@ -4,7 +4,7 @@ import { type CountedBudget, counted, counterId, counterOf, holdIn, refusalOf, r
 import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { beginFollowing, follow, mayBeForgotten } from "./follower.ts";
-import { tombstone } from "./hold.ts";
+import { tombstone } from "./hold-row.ts";
 import { CEILING_SHARE_PERCENT } from "./limits.ts";
 import { ceilingPartition } from "./partition.ts";
 import { nothingRead } from "./posted.ts";

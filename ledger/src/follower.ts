@@ -1,7 +1,8 @@
 import { resolveIn } from "./budget.ts";
 import type { Commands, ReserveReply, ResolveReply } from "./commands.ts";
 import type { Draft } from "./draft.ts";
-import { isUnresolved, openHold, repeatedReserve, repeatedResolve, tombstone, words } from "./hold.ts";
+import { repeatedReserve, repeatedResolve } from "./hold.ts";
+import { isUnresolved, openHold, tombstone, words } from "./hold-row.ts";
 import { MAX_CLOCK_SKEW_MS, OUTCOME_RETENTION_MS } from "./limits.ts";
 import type { Partition } from "./partition.ts";
 import { type Saga, send } from "./saga.ts";

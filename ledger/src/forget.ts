@@ -3,7 +3,7 @@ import type { Commands, ReplyOf } from "./commands.ts";
 import { deliveryId } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
 import { forgetCapacities, forgetCounter, isCapacityInUse } from "./forget-counters.ts";
-import { isUnresolved, words } from "./hold.ts";
+import { isUnresolved, words } from "./hold-row.ts";
 import { forgetKey, isKeyOver, keepPaidKey } from "./key.ts";
 import { MAX_CLOCK_SKEW_MS, OUTCOME_RETENTION_MS } from "./limits.ts";
 

@@ -15,6 +15,7 @@ import { earlierClaim, makeClaim } from "./claim.ts";
 import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply, Tally } from "./commands.ts";
 import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
+import { isUnresolved, openHold, tombstone, words } from "./hold-row.ts";
 import { keepUsedKey } from "./key.ts";
 import { MAX_CLOCK_SKEW_MS, MAX_FLIGHT_MS, MAX_IN_FLIGHT } from "./limits.ts";
 import { agentPartition, journalPartition, type Partition, partitionAddress } from "./partition.ts";
@@ -159,14 +160,6 @@ export function inquire(
   return { state: "released", chargeNanoUsd: 0 };
 }
 
-export function isUnresolved(hold: HoldRow): boolean {
-  return hold.state === "open" || hold.state === "orphaned";
-}
-
-export function words(text: string): string[] {
-  return text === "" ? [] : text.split(" ");
-}
-
 /** A repeated resolution. The same one has the same reply. Another one changes nothing, and alerts the operator. */
 export function repeatedResolve(
   draft: Draft,
@@ -266,35 +259,4 @@ function tellFollower(
   chargeNanoUsd: NanoUsd | null,
 ): void {
   deliver(draft, id, follower, { type: "follow", id, chargeNanoUsd, admittedAt });
-}
-
-/** Takes the id of an unknown hold, so that a reserve that arrives late is refused. */
-export function tombstone(id: string, partition: Partition, at: number): HoldRow {
-  return { ...openHold({ id, at, amountNanoUsd: 0, leaseMs: 0 }, partition, "tombstone"), state: "released" };
-}
-
-/** A new hold that counts nowhere. */
-export function openHold(
-  { id, at, amountNanoUsd, leaseMs }: { id: string; at: number; amountNanoUsd: NanoUsd; leaseMs: number },
-  owner: Partition,
-  fingerprint: string,
-): HoldRow {
-  return {
-    id,
-    state: "open",
-    owner,
-    amountNanoUsd,
-    chargeNanoUsd: 0,
-    counters: "",
-    followers: "",
-    admittedAt: at,
-    leaseUntil: at + leaseMs,
-    deliveredNanoUsd: 0,
-    upstreamId: null,
-    keyId: null,
-    fingerprint,
-    detail: "",
-    server: null,
-    offer: null,
-  };
 }

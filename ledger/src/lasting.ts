@@ -1,4 +1,4 @@
-import { isUnresolved } from "./hold.ts";
+import { isUnresolved } from "./hold-row.ts";
 import type { HoldRow, KeyRow, Row, TableName } from "./tables.ts";
 
 const WRITTEN_ONCE: ReadonlySet<TableName> = new Set([

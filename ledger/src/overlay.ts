@@ -1,4 +1,4 @@
-import { isUnresolved } from "./hold.ts";
+import { isUnresolved } from "./hold-row.ts";
 import { tableSql } from "./sql.ts";
 import type { HoldRow, KeyRow, ReadRows, Row, TableName, Tables } from "./tables.ts";
 

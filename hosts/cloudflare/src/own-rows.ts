@@ -1,5 +1,5 @@
 import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@inference/ledger/client";
-import { isUnresolved } from "@inference/ledger/hold";
+import { isUnresolved } from "@inference/ledger/hold-row";
 import { byId, type LayeredRows, overlay, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";

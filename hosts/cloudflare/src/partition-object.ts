@@ -6,7 +6,7 @@ import { sweep } from "@inference/gateway/jobs/sweep";
 import { apply } from "@inference/ledger/apply";
 import type { Command, Reply } from "@inference/ledger/commands";
 import { outboxChange } from "@inference/ledger/delivery";
-import { isUnresolved } from "@inference/ledger/hold";
+import { isUnresolved } from "@inference/ledger/hold-row";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
 import { ceilingPartition, type Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";

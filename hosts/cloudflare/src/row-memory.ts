@@ -1,5 +1,5 @@
 import type { DurableObjectStorage } from "@cloudflare/workers-types";
-import { isUnresolved } from "@inference/ledger/hold";
+import { isUnresolved } from "@inference/ledger/hold-row";
 import { staysInMemory } from "@inference/ledger/lasting";
 import type { Partition } from "@inference/ledger/partition";
 import { columnsOf, sqlName, tableNames, timeOrderedTables } from "@inference/ledger/schema";

@@ -3,7 +3,7 @@ import { apply } from "../apply.ts";
 import type { ForgettableTable, LapsedHold, LedgerClient } from "../client.ts";
 import type { Command, Reply, ReplyOf } from "../commands.ts";
 import { outboxChange } from "../delivery.ts";
-import { isUnresolved } from "../hold.ts";
+import { isUnresolved } from "../hold-row.ts";
 import { keyEnd } from "../key.ts";
 import type { Partition } from "../partition.ts";
 import { answer } from "../reads.ts";

@@ -3,7 +3,7 @@ import { DAY_MS, windowEnd } from "@inference/protocol/window";
 import type { Claim, Command, Payer } from "../commands.ts";
 import { deliveryId } from "../delivery.ts";
 import { askOwner } from "../follower.ts";
-import { isUnresolved } from "../hold.ts";
+import { isUnresolved } from "../hold-row.ts";
 import { agentPartition, ceilingPartition, type Partition } from "../partition.ts";
 import { type Reservation, reserveRequest } from "../reservation.ts";
 import type { Saga, Step } from "../saga.ts";

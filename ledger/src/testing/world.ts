@@ -3,7 +3,7 @@ import type { Address } from "@inference/protocol/credential";
 import { DAY_MS } from "@inference/protocol/window";
 import type { Command, Commands, Reply, ReplyOf } from "../commands.ts";
 import type { Delivery } from "../delivery.ts";
-import { isUnresolved } from "../hold.ts";
+import { isUnresolved } from "../hold-row.ts";
 import { accountPartition, agentPartition, ceilingPartition, identityPartition, type Partition } from "../partition.ts";
 import type { ReadRows, TableName, Tables } from "../tables.ts";
 import { makeAuditor } from "./invariants.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command, Reply, ReplyOf } from "@inference/ledger/commands";
-import { isUnresolved } from "@inference/ledger/hold";
+import { isUnresolved } from "@inference/ledger/hold-row";
 import type { Partition } from "@inference/ledger/partition";
 import { tableNames } from "@inference/ledger/schema";
 import type { ReadRows, TableName, Tables } from "@inference/ledger/tables";
