@@ -2,7 +2,7 @@ import type { NanoUsd } from "@inference/protocol/money";
 import type { Claim, OfferName, Payer, Refusal, ReserveReply } from "./commands.ts";
 import { MAX_AGENTS_TRIED } from "./limits.ts";
 import { agentPartition, ceilingPartition, type Partition } from "./partition.ts";
-import { type Saga, send } from "./saga.ts";
+import { attempt, type Saga, send } from "./saga.ts";
 
 /**
  * The sagas that reserve and resolve a request's hold. The owner, account or identity, reserves before the ceiling and
@@ -69,7 +69,7 @@ type Following = { id: string; at: number; amountNanoUsd: NanoUsd; leaseMs: numb
 function* reserveOffer(offers: readonly OfferName[], following: Following): Saga<OfferName | null> {
   for (const { agent, offer } of offers) {
     try {
-      const reply = yield* send(agentPartition(agent), { type: "reserveOffer", ...following, offer });
+      const reply = yield* attempt(agentPartition(agent), { type: "reserveOffer", ...following, offer });
       if (reply.status === "reserved") return { agent, offer };
     } catch {
       // It may hold all the same. Its lease ends that: the owner does not name it.
@@ -82,7 +82,7 @@ function* reserveOffer(offers: readonly OfferName[], following: Following): Saga
 function* releaseOffer(server: OfferName | null, { id, at }: Following): Saga<void> {
   if (server === null) return;
   try {
-    yield* send(agentPartition(server.agent), { type: "follow", id, chargeNanoUsd: null, admittedAt: at });
+    yield* attempt(agentPartition(server.agent), { type: "follow", id, chargeNanoUsd: null, admittedAt: at });
   } catch {
     // Its lease ends it, as above.
   }

@@ -55,11 +55,23 @@ export function makeEdgeLedger(
     return insist(partition, (object) => object.execute(partition, command), mostTries);
   }
 
+  /** Throws the error of a step that the saga cannot do without. */
+  async function take<T>(steps: Saga<T>, step: Step, mostTries: number): Promise<IteratorResult<Step, T>> {
+    let reply: Reply;
+    try {
+      reply = await send(step, mostTries);
+    } catch (error) {
+      if (step.isOptional !== true) throw error;
+      return steps.throw(error);
+    }
+    return steps.next(reply);
+  }
+
   /** Never throws. The sweeper ends what cannot be undone. */
   async function undo(steps: Saga<unknown>, failure: unknown): Promise<void> {
     try {
       let step = steps.throw(failure);
-      while (!step.done) step = steps.next(await send(step.value, LASTING_TRIES));
+      while (!step.done) step = await take(steps, step.value, LASTING_TRIES);
     } catch (error) {
       if (error !== failure) log("warn", "undo_failed", { error: String(error) });
     }
@@ -72,16 +84,14 @@ export function makeEdgeLedger(
       const steps = saga();
       let step = steps.next();
       while (!step.done) {
-        let reply: Reply;
         try {
-          reply = await send(step.value, mostTries);
+          step = await take(steps, step.value, mostTries);
         } catch (error) {
           const undone = undo(steps, error);
           background(undone);
           await overWithin(undone, UNDO_WAIT_MS);
           throw error;
         }
-        step = steps.next(reply);
       }
       return step.value;
     },
