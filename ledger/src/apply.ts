@@ -1,5 +1,6 @@
 import { assertNanoUsd } from "@inference/protocol/money";
 import { buildBatch, dropBatch, openBatch, rejectBatch, settleBatch, signBatch } from "./batch.ts";
+import { closeBlock, openBlock } from "./block.ts";
 import { carry, followCeiling, reserveCeiling, setCeiling } from "./ceiling.ts";
 import type { Command, Reply, ReplyOf } from "./commands.ts";
 import { advance, credit } from "./credit.ts";
@@ -50,11 +51,15 @@ type Place = { partition: Partition; rows: ReadRows; clockMs: number };
 function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Command): Reply {
   switch (command.type) {
     case "reserve":
-      return reserve(draft, partition, command, clockMs);
+      return reserve(draft, rows, partition, command, clockMs);
     case "reserveCeiling":
       return reserveCeiling(draft, command, clockMs);
     case "reserveOffer":
       return reserveOffer(draft, command, clockMs);
+    case "openBlock":
+      return openBlock(draft, partition, command, clockMs);
+    case "closeBlock":
+      return closeBlock(draft, rows, partition, command, clockMs);
     case "reassign":
       return reassign(draft, command);
     case "setOffer":
@@ -64,13 +69,13 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
     case "checkpoint":
       return checkpoint(draft, command);
     case "settle":
-      return settle(draft, partition, command);
+      return settle(draft, partition, command, clockMs);
     case "release":
-      return release(draft, command);
+      return release(draft, command, clockMs);
     case "orphan":
       return orphan(draft, command);
     case "inquire":
-      return inquire(draft, partition, command);
+      return inquire(draft, rows, partition, command, clockMs);
     case "follow":
       return partition === ceilingPartition
         ? followCeiling(draft, command, clockMs)
@@ -102,7 +107,7 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
     case "carry":
       return carry(draft, command, clockMs);
     case "setCeiling":
-      return setCeiling(draft, command);
+      return setCeiling(draft, rows, command);
     case "setCapacity":
       return setCapacity(draft, rows, command);
     case "credit":

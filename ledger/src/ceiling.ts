@@ -1,14 +1,15 @@
-import { assertNanoUsd } from "@inference/protocol/money";
+import { assertNanoUsd, type NanoUsd } from "@inference/protocol/money";
 import { DAY_MS } from "@inference/protocol/window";
 import { type CountedBudget, counted, counterId, counterOf, holdIn, refusalOf, resolveIn, shareOf } from "./budget.ts";
-import type { Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
+import type { CeilingTerms, Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
+import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
 import { beginFollowing, follow, mayBeForgotten } from "./follower.ts";
 import { tombstone } from "./hold-row.ts";
-import { CEILING_SHARE_PERCENT } from "./limits.ts";
+import { BLOCK_LEAST_LEFT_PERCENT, BLOCK_MS, BLOCK_PERCENT, BLOCKS_PERCENT, CEILING_SHARE_PERCENT } from "./limits.ts";
 import { ceilingPartition } from "./partition.ts";
 import { nothingRead } from "./posted.ts";
-import type { BudgetRow, CounterRow, HoldRow } from "./tables.ts";
+import type { BudgetRow, CounterRow, HoldRow, ReadRows } from "./tables.ts";
 
 /**
  * The day's ceiling: a follower. It holds what an account has reserved, and ends a hold only when the owner reports how
@@ -18,11 +19,14 @@ type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
 export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling">, clockMs: number): ReserveReply {
   const begun = beginFollowing(draft, command, clockMs);
-  if ("status" in begun) return begun;
+  if ("status" in begun) {
+    const existing = begun.status === "reserved" ? draft.get("hold", command.id) : undefined;
+    return existing === undefined ? begun : { ...begun, ...heldTerms(command, existing) };
+  }
   const budget = draft.get("budget", "ceiling") ?? { id: "ceiling", window: "day", limitNanoUsd: 0 };
   const ceiling = counted(draft, "ceiling", budget, command.at);
   const share = counterOf(draft, shareId(command.owner));
-  const hold = { ...begun, counters: ceiling.counter.id };
+  let hold: HoldRow = { ...begun, counters: ceiling.counter.id };
   const refusal =
     shareRefusal(ceiling, command) ??
     ceilingRefusal(draft, ceiling, share, command) ??
@@ -30,10 +34,48 @@ export function reserveCeiling(draft: Draft, command: CommandOf<"reserveCeiling"
   if (refusal !== undefined) return refuse(draft, hold, refusal);
 
   // After this point the reserve succeeds.
+  const { leaseUntil } = hold;
+  const amountNanoUsd = grantedOf(draft, ceiling, share, command);
+  if (amountNanoUsd > command.amountNanoUsd) {
+    hold = { ...hold, amountNanoUsd, leaseUntil: leaseUntil + BLOCK_MS, detail: BLOCK };
+    holdIn(draft, counterOf(draft, BLOCKS), amountNanoUsd);
+  }
   draft.put("hold", hold);
-  holdIn(draft, ceiling.counter, hold.amountNanoUsd);
-  holdIn(draft, share, hold.amountNanoUsd);
-  return { status: "reserved", keyId: null, leaseUntil: hold.leaseUntil };
+  holdIn(draft, ceiling.counter, amountNanoUsd);
+  holdIn(draft, share, amountNanoUsd);
+  return { status: "reserved", keyId: null, leaseUntil, ...heldTerms(command, hold) };
+}
+
+/** The detail of a hold that is larger than its request, and the counter of what these hold. */
+const BLOCK = "block";
+const BLOCKS = "blocks@0";
+
+/**
+ * What is held of a request for which there is room: as much as is wanted, but a small part of what is left, within the
+ * account's share, and so that all blocks together hold a small part of the day. Near the ceiling only what it needs.
+ */
+function grantedOf(
+  draft: Draft,
+  { budget, counter }: CountedBudget,
+  share: CounterRow,
+  { amountNanoUsd, wantedNanoUsd }: CommandOf<"reserveCeiling">,
+): NanoUsd {
+  if (wantedNanoUsd === undefined) return amountNanoUsd;
+  const limit = budget.limitNanoUsd ?? 0;
+  const left = limit - counter.settledNanoUsd - counter.heldNanoUsd;
+  if (left < shareOf(limit, BLOCK_LEAST_LEFT_PERCENT, 100)) return amountNanoUsd;
+  const most = Math.min(
+    wantedNanoUsd,
+    shareOf(left, BLOCK_PERCENT, 100),
+    maxShare(budget) - share.heldNanoUsd,
+    shareOf(limit, BLOCKS_PERCENT, 100) - counterOf(draft, BLOCKS).heldNanoUsd,
+  );
+  return Math.max(amountNanoUsd, most);
+}
+
+/** An older version does not ask for a block, and is not told of one. */
+function heldTerms({ wantedNanoUsd }: CommandOf<"reserveCeiling">, { amountNanoUsd }: HoldRow): CeilingTerms {
+  return wantedNanoUsd === undefined ? {} : { heldNanoUsd: amountNanoUsd };
 }
 
 /** Stores that an id was refused. It stays refused, because its owner will release it. */
@@ -68,8 +110,17 @@ export function carry(draft: Draft, command: CommandOf<"carry">, clockMs: number
   return { status: "carried" };
 }
 
-export function setCeiling(draft: Draft, command: CommandOf<"setCeiling">): ReplyOf<CommandOf<"setCeiling">> {
+/** A lowered ceiling closes all blocks: what is admitted next is admitted under the new one. */
+export function setCeiling(
+  draft: Draft,
+  rows: ReadRows,
+  command: CommandOf<"setCeiling">,
+): ReplyOf<CommandOf<"setCeiling">> {
   const { limitNanoUsd, lowered } = command;
+  const isLower = limitNanoUsd < (draft.get("budget", "ceiling")?.limitNanoUsd ?? 0);
+  for (const { id, owner, detail } of isLower ? rows.unresolvedHolds() : []) {
+    if (detail === BLOCK) deliver(draft, `${id}.close`, owner, { type: "closeBlock", id });
+  }
   draft.put("budget", { id: "ceiling", window: "day", limitNanoUsd });
   if (lowered !== undefined) {
     draft.put("cursor", { id: "cursor", ...lowered, ...nothingRead });
@@ -84,7 +135,8 @@ function shareId(owner: string): string {
 
 function freeShare(draft: Draft, hold: HoldRow): void {
   const id = shareId(hold.owner);
-  resolveIn(draft, [id], hold.amountNanoUsd, 0);
+  resolveIn(draft, hold.detail === BLOCK ? [id, BLOCKS] : [id], hold.amountNanoUsd, 0);
+  if (counterOf(draft, BLOCKS).openHolds === 0 && hold.detail === BLOCK) draft.remove("counter", BLOCKS);
   // An account without holds needs no row, so the table has only the accounts with requests in flight.
   if (counterOf(draft, id).openHolds === 0) draft.remove("counter", id);
 }

@@ -46,13 +46,33 @@ export type OfferName = { agent: Address; offer: string };
 export type CredentialFault = "unknown" | "revoked" | "disabled" | "expired";
 
 export type ReserveReply =
-  | { status: "reserved"; keyId: string | null; leaseUntil: number }
+  | ({ status: "reserved"; keyId: string | null; leaseUntil: number } & CeilingTerms)
   | { status: "refused"; refusal: Refusal }
   | { status: "unauthenticated"; fault: CredentialFault }
   /** The name that the request claims belongs to an earlier request, `by`, which has not failed. */
   | { status: "claimed"; by: string; state: "in_progress" | "completed" | "mismatch" }
   | { status: "clock_skew" }
   | { status: "conflict" };
+
+/** What an admission says of the ceiling: see `block.ts`. */
+export type CeilingTerms = {
+  /** Owner: its block covers the request, so the ceiling is not asked. */
+  isCovered?: true;
+  /** Owner: what it would take of the ceiling with this request. */
+  wantedNanoUsd?: NanoUsd;
+  /** Ceiling: what it holds, if more than the request may be held. */
+  heldNanoUsd?: NanoUsd;
+};
+
+/** One `Activated` event of the settlement contract. Amounts in token units, decimal strings. */
+export type Activation = {
+  id: number;
+  account: string;
+  amountToken: string;
+  totalActivated: string;
+  block: number;
+  transaction: string;
+};
 
 /** A batch by its id on chain and the time at which it was opened: a dropped batch's id is given again. */
 export type BatchName = { batch: number; openedAt: number };

@@ -1,6 +1,7 @@
 import type { NanoUsd } from "@inference/protocol/money";
 import type { Window } from "@inference/protocol/window";
 import type {
+  Activation,
   BatchName,
   Claim,
   OfferName,
@@ -35,6 +36,8 @@ export type Commands = {
       server?: OfferName;
       detail: string;
       claim?: Claim;
+      /** Whether the account may have a block of the ceiling. Older versions do not send it. */
+      blocks?: true;
     };
     reply: ReserveReply;
   };
@@ -45,10 +48,23 @@ export type Commands = {
       id: string;
       at: number;
       amountNanoUsd: NanoUsd;
+      /** The block that the account wants: up to this may be held. */
+      wantedNanoUsd?: NanoUsd;
       leaseMs: number;
       owner: string;
     };
     reply: ReserveReply;
+  };
+  /** Account: the ceiling holds this much of a request. It is the account's block from now on. */
+  openBlock: {
+    command: { type: "openBlock"; id: string; amountNanoUsd: NanoUsd };
+    /** `unopened`: it ends with its request. */
+    reply: { status: "opened" | "unopened" };
+  };
+  /** Account: nothing more is admitted from the block that was drawn with this request. */
+  closeBlock: {
+    command: { type: "closeBlock"; id: string };
+    reply: { status: "closed" | "unknown" };
   };
   /** Identity: hold the same under the agent's offer. A refusal is not stored. */
   reserveOffer: {
@@ -370,16 +386,6 @@ export type Commands = {
     command: { type: "acknowledge"; id: string };
     reply: { status: "acknowledged" };
   };
-};
-
-/** One `Activated` event of the settlement contract. Amounts in token units, decimal strings. */
-export type Activation = {
-  id: number;
-  account: string;
-  amountToken: string;
-  totalActivated: string;
-  block: number;
-  transaction: string;
 };
 
 export type CommandType = keyof Commands;

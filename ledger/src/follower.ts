@@ -23,7 +23,8 @@ export function beginFollowing(
   const { id, at, leaseMs, owner } = command;
   const leaseUntil = at + leaseMs;
   const content = `${at} ${leaseUntil} ${command.amountNanoUsd} ${owner}`;
-  const fingerprint = "offer" in command ? `${content} ${command.offer}` : content;
+  const more = "offer" in command ? command.offer : command.wantedNanoUsd;
+  const fingerprint = more === undefined ? content : `${content} ${more}`;
   const existing = draft.get("hold", id);
   if (existing !== undefined) return repeatedReserve(existing, fingerprint, leaseUntil);
   if (Math.abs(at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };

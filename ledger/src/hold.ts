@@ -1,6 +1,7 @@
 import type { Address } from "@inference/protocol/credential";
 import type { NanoUsd } from "@inference/protocol/money";
 import { utcDay } from "@inference/protocol/window";
+import { askedOfBlock, coverOf, uncover, underCeiling, withoutCeiling } from "./block.ts";
 import {
   type CountedBudget,
   capacityCounterId,
@@ -18,9 +19,9 @@ import type { Draft } from "./draft.ts";
 import { isUnresolved, openHold, tombstone, words } from "./hold-row.ts";
 import { keepUsedKey } from "./key.ts";
 import { MAX_CLOCK_SKEW_MS, MAX_FLIGHT_MS, MAX_IN_FLIGHT } from "./limits.ts";
-import { agentPartition, journalPartition, type Partition, partitionAddress } from "./partition.ts";
+import { agentPartition, ceilingPartition, journalPartition, type Partition, partitionAddress } from "./partition.ts";
 import { authenticate } from "./payer.ts";
-import type { BudgetRow, HoldRow, ReceiptRow } from "./tables.ts";
+import type { BudgetRow, HoldRow, ReadRows, ReceiptRow } from "./tables.ts";
 import { countReceipt } from "./totals.ts";
 
 /**
@@ -31,6 +32,7 @@ type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
 export function reserve(
   draft: Draft,
+  rows: ReadRows,
   partition: Partition,
   command: CommandOf<"reserve">,
   clockMs: number,
@@ -42,17 +44,22 @@ export function reserve(
   const terms = [content, server?.offer, claim?.id, claim?.fingerprint];
   const fingerprint = terms.filter((term) => term !== undefined).join(" ");
   const existing = draft.get("hold", command.id);
-  if (existing !== undefined) return repeatedReserve(existing, fingerprint, leaseUntil);
+  if (existing !== undefined) {
+    const reply = repeatedReserve(existing, fingerprint, leaseUntil);
+    return reply.status === "reserved" ? { ...reply, ...coverOf(existing, followers) } : reply;
+  }
   if (Math.abs(command.at - clockMs) > MAX_CLOCK_SKEW_MS) return { status: "clock_skew" };
   const payer = authenticate(draft, command.payer, command.at);
   if ("fault" in payer) return { status: "unauthenticated", fault: payer.fault };
   const earlier = claim === undefined ? undefined : earlierClaim(draft, claim, command.at);
   if (earlier !== undefined) return earlier;
   const budgets = bindingBudgets(draft, payer.keyId, command);
+  const ceiling = underCeiling(rows, command, clockMs);
+  const counters = budgets.map(({ counter }) => counter).concat(ceiling.counters);
   const hold: HoldRow = {
     ...openHold(command, partition, fingerprint),
-    counters: budgets.map(({ counter }) => counter.id).join(" "),
-    followers: followersText,
+    counters: counters.map(({ id }) => id).join(" "),
+    followers: ceiling.terms.isCovered ? withoutCeiling(followers).join(" ") : followersText,
     keyId: payer.keyId,
     detail: command.detail,
     server: server?.agent ?? null,
@@ -65,9 +72,9 @@ export function reserve(
   // After this point the reserve succeeds.
   draft.put("hold", hold);
   if (claim !== undefined) makeClaim(draft, hold.id, claim);
-  for (const { counter } of budgets) holdIn(draft, counter, hold.amountNanoUsd);
+  for (const counter of counters) holdIn(draft, counter, hold.amountNanoUsd);
   if (hold.keyId !== null && hold.amountNanoUsd === 0) keepUsedKey(draft, hold.keyId, command.at);
-  return { status: "reserved", keyId: hold.keyId, leaseUntil };
+  return { status: "reserved", keyId: hold.keyId, leaseUntil, ...ceiling.terms };
 }
 
 /** @param leaseUntil As in the first reply. The row's value changes when the hold is orphaned. */
@@ -89,7 +96,12 @@ export function checkpoint(draft: Draft, command: CommandOf<"checkpoint">): Repl
   return { status: "written" };
 }
 
-export function settle(draft: Draft, partition: Partition, command: CommandOf<"settle">): ResolveReply {
+export function settle(
+  draft: Draft,
+  partition: Partition,
+  command: CommandOf<"settle">,
+  clockMs: number,
+): ResolveReply {
   const hold = draft.get("hold", command.id);
   if (hold === undefined) return { status: "unknown" };
   if (!isUnresolved(hold)) return repeatedResolve(draft, hold, "settled", command.chargeNanoUsd);
@@ -99,7 +111,7 @@ export function settle(draft: Draft, partition: Partition, command: CommandOf<"s
   }
 
   // After this point the settle succeeds.
-  resolve(draft, hold, { ...command, outcome: "settled" });
+  resolve(draft, hold, { ...command, outcome: "settled" }, clockMs);
   if (!partition.startsWith("account:")) return { status: "settled" };
   deliver(draft, command.id, journalPartition(utcDay(hold.admittedAt)), {
     type: "journal",
@@ -113,11 +125,11 @@ export function settle(draft: Draft, partition: Partition, command: CommandOf<"s
   return { status: "settled" };
 }
 
-export function release(draft: Draft, command: CommandOf<"release">): ResolveReply {
+export function release(draft: Draft, command: CommandOf<"release">, clockMs: number): ResolveReply {
   const hold = draft.get("hold", command.id);
   if (hold === undefined) return { status: "unknown" };
   if (!isUnresolved(hold)) return repeatedResolve(draft, hold, "released", 0);
-  resolve(draft, hold, { ...command, chargeNanoUsd: 0, outcome: "released" });
+  resolve(draft, hold, { ...command, chargeNanoUsd: 0, outcome: "released" }, clockMs);
   return { status: "released" };
 }
 
@@ -145,10 +157,14 @@ export function reassign(draft: Draft, command: CommandOf<"reassign">): ReplyOf<
 
 export function inquire(
   draft: Draft,
+  rows: ReadRows,
   partition: Partition,
   command: CommandOf<"inquire">,
+  clockMs: number,
 ): ReplyOf<CommandOf<"inquire">> {
   const { follower } = command;
+  const block = follower === ceilingPartition ? askedOfBlock(draft, rows, partition, command.id, clockMs) : undefined;
+  if (block !== undefined) return block;
   const hold = draft.get("hold", command.id);
   if (hold !== undefined) {
     // Another agent serves the request, or the protocol does. This follower never will.
@@ -229,9 +245,10 @@ type Resolution = {
   tally?: Tally;
 };
 
-function resolve(draft: Draft, hold: HoldRow, resolution: Resolution): void {
+function resolve(draft: Draft, hold: HoldRow, resolution: Resolution, clockMs: number): void {
   const { outcome, chargeNanoUsd, lossNanoUsd } = resolution;
   resolveIn(draft, words(hold.counters), hold.amountNanoUsd, chargeNanoUsd);
+  uncover(draft, hold, clockMs);
   draft.put("hold", { ...hold, state: outcome, chargeNanoUsd, detail: "" });
   if (resolution.detail !== null) {
     const receipt: ReceiptRow = {

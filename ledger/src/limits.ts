@@ -4,6 +4,16 @@
 export const MAX_IN_FLIGHT = 32;
 /** The part of the ceiling that one account may hold at a time, in percent. */
 export const CEILING_SHARE_PERCENT = 20;
+/** How long an account admits requests from a block of the ceiling. */
+export const BLOCK_MS = 60_000;
+/** A block is for what is in flight, and for as much as was spent in this time. */
+export const BLOCK_SPENDING_MS = 10_000;
+/** A block is at most this part of what is left of the day, in percent. */
+export const BLOCK_PERCENT = 1;
+/** What all blocks hold of the ceiling at most, in percent, so that accounts that are idle block little. */
+export const BLOCKS_PERCENT = 5;
+/** With less than this left of the day, in percent of the ceiling, there are no blocks. */
+export const BLOCK_LEAST_LEFT_PERCENT = 10;
 /** Agents that are asked to serve a request before the protocol does. */
 export const MAX_AGENTS_TRIED = 2;
 /** How much higher an offer's nonce may be than the last one of its agent. */

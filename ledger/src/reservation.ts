@@ -22,6 +22,8 @@ export type Reservation = {
   /** JSON: what the sweeper needs to settle the hold if this process dies. */
   detail: string;
   claim?: Claim;
+  /** Whether the account may take a block of the ceiling: see `block.ts`. */
+  blocks?: boolean;
   /** The offers that may serve it, in the order in which they are asked. */
   offers?: readonly OfferName[];
 };
@@ -33,7 +35,7 @@ export type Admission =
   | Exclude<ReserveReply, { status: "reserved" | "refused" }>;
 
 export function* reserveRequest(reservation: Reservation): Saga<Admission> {
-  const { owner, offers = [], ...hold } = reservation;
+  const { owner, offers = [], blocks = false, ...hold } = reservation;
   const { id, at, payer, amountNanoUsd, leaseMs } = hold;
   const following = { id, at, amountNanoUsd, leaseMs, owner };
   const isPrepaid = payer.kind === "key";
@@ -41,21 +43,24 @@ export function* reserveRequest(reservation: Reservation): Saga<Admission> {
   const served = server === null ? [] : [agentPartition(server.agent)];
   const followers = isPrepaid ? [...served, ceilingPartition] : [];
   try {
-    const named = server === null ? {} : { server };
+    const named = { ...(server === null ? {} : { server }), ...(blocks && isPrepaid ? { blocks } : {}) };
     const reply = yield* send(owner, { type: "reserve", ...hold, ...named, followers });
     if (reply.status !== "reserved") {
       // The owner does not know the hold, so it tells nobody.
       yield* releaseOffer(server, following);
       return reply;
     }
-    if (isPrepaid) {
-      const followed = yield* send(ceilingPartition, { type: "reserveCeiling", ...following });
+    const { keyId, leaseUntil, isCovered = false, wantedNanoUsd } = reply;
+    if (isPrepaid && !isCovered) {
+      const wanted = wantedNanoUsd === undefined ? {} : { wantedNanoUsd };
+      const followed = yield* send(ceilingPartition, { type: "reserveCeiling", ...following, ...wanted });
       if (followed.status !== "reserved") {
         yield* send(owner, { type: "release", id, at, lossNanoUsd: 0, detail: null });
         return followed;
       }
+      yield* openBlock(owner, id, amountNanoUsd, followed.heldNanoUsd);
     }
-    return { ...reply, server };
+    return { status: "reserved", keyId, leaseUntil, server };
   } catch (error) {
     const isHeld = yield* cancelReservation(owner, { id, at });
     if (!isHeld) yield* releaseOffer(server, following);
@@ -85,6 +90,16 @@ function* releaseOffer(server: OfferName | null, { id, at }: Following): Saga<vo
     yield* attempt(agentPartition(server.agent), { type: "follow", id, chargeNanoUsd: null, admittedAt: at });
   } catch {
     // Its lease ends it, as above.
+  }
+}
+
+/** Makes what the ceiling holds beyond the request's amount the account's block. */
+function* openBlock(owner: Partition, id: string, neededNanoUsd: NanoUsd, heldNanoUsd = neededNanoUsd): Saga<void> {
+  if (heldNanoUsd <= neededNanoUsd) return;
+  try {
+    yield* attempt(owner, { type: "openBlock", id, amountNanoUsd: heldNanoUsd });
+  } catch {
+    // The request is admitted, with or without a block.
   }
 }
 

@@ -192,6 +192,10 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
     clustered: "partition",
     columns: { at: "integer", closedAt: "integer?", unexplainedNanoUsd: "amount", detail: "text" },
   },
+  block: {
+    clustered: "partition",
+    columns: { drawnBy: "text", drawnAt: "integer", amountNanoUsd: "amount", closesAt: "integer" },
+  },
 };
 
 export const tableNames = Object.keys(tableSchemas) as TableName[];
@@ -201,9 +205,9 @@ export const timeOrderedTables = tableNames.filter((table) => tableSchemas[table
 /**
  * The version that a database stores. In version 2 the newest rows may be in the host's log and not in their tables
  * yet, so a program for version 1 must not read them. Version 3 adds the tables of batches, version 4 those of what the
- * chain says of them, version 5 that of offers.
+ * chain says of them, version 5 that of offers, version 6 that of blocks.
  */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 /** The oldest version that is upgraded when it is opened. */
 const OLDEST_SCHEMA_VERSION = 1;
 

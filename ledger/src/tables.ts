@@ -263,6 +263,18 @@ export type OutboxRow = {
   command: string;
 };
 
+/** What an account has taken of a day's ceiling, and admits requests from: see `block.ts`. */
+export type BlockRow = {
+  /** The start of the day. */
+  id: string;
+  /** The request with which it was drawn, under whose id the ceiling holds it; and when that was admitted. */
+  drawnBy: string;
+  drawnAt: number;
+  amountNanoUsd: number;
+  /** It admits nothing from then on. */
+  closesAt: number;
+};
+
 /** How far a chain was read. In the ceiling's partition: the block in which the ceiling was lowered. */
 export type CursorRow = {
   id: "cursor";
@@ -302,6 +314,7 @@ export type Tables = {
   debit: DebitRow;
   reconciliation: ReconciliationRow;
   offer: OfferRow;
+  block: BlockRow;
 };
 export type TableName = keyof Tables;
 export type Row = Tables[TableName];

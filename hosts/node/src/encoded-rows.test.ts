@@ -33,6 +33,7 @@ const places = [
   ["debit", "amountNanoUsd debitedAt detail"],
   ["offer", "hash day shareBps nonce since computer owner endedAt"],
   ["reconciliation", "at closedAt unexplainedNanoUsd detail"],
+  ["block", "drawnBy drawnAt amountNanoUsd closesAt"],
 ];
 
 test("tables and columns keep their places, by which rows in a log of an earlier version name them", () => {

@@ -52,9 +52,15 @@ function openWorld(clock: { now(): number }): WorldHost {
     });
   }
 
+  /** What a command causes, and what that causes. Each is for another partition, as it is before. */
+  function deliveriesOf(partition: Partition, command: Command): Delivery[] {
+    const { deliveries } = apply(partition, databaseRows(database, partition), command, clock.now());
+    return deliveries.flatMap((delivery) => [delivery, ...deliveriesOf(delivery.target, delivery.command)]);
+  }
+
   return {
     async apply<C extends Command>(partition: Partition, command: C): Promise<ReplyOf<C>> {
-      delivered = apply(partition, databaseRows(database, partition), command, clock.now()).deliveries;
+      delivered = deliveriesOf(partition, command);
       const reply = await ledger.run(() => send(partition, command));
       await ledger.flush();
       return reply;

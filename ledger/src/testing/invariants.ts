@@ -32,6 +32,7 @@ import type { WorldHost } from "./world.ts";
  * | L17 | a use is in one batch at most; a batch that is built has the uses that it was built of, and no others |
  * | L18 | at a sale's admission the day's sold + held is within the share of the capacity that is offered; at any admission, with own use, within the capacity |
  * | L19 | a use's server and offer are those of its hold; delivered, an agent's sales of a day are its uses of that day |
+ * | L20 | a block is held by the ceiling, whole and under its day, until it ends; what it covers never exceeds it |
  */
 export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model) {
   const ended = new Map<string, string>();
@@ -56,6 +57,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     checkCounters(partition, holds);
     checkTotals(partition);
     if (partition.startsWith("account:")) checkBalance(partition);
+    if (partition.startsWith("account:")) checkBlocks(partition, holds);
     if (isOfBatches(command)) checkBatches();
   }
 
@@ -187,7 +189,8 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     const key = `${partition} ${command.id}`;
     const status = "status" in reply ? reply.status : "";
     if (status !== "reserved" && (status !== "refused" || command.type !== "reserveCeiling")) return;
-    const text = JSON.stringify(reply);
+    // Whether its block covers it may change, but not whether it is admitted.
+    const text = JSON.stringify({ ...reply, isCovered: undefined, wantedNanoUsd: undefined });
     assert.equal(text, answers.get(key) ?? text, `L7: ${key}`);
     answers.set(key, text);
     if (status === "refused" || known.has(key)) return;
@@ -274,6 +277,13 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
       const isOwn = hold.owner === partition;
       const names = counterNames(partition, isOwn ? hold.keyId : hold.owner, hold.admittedAt, !isOwn);
       for (const id of names) count(id, 0, hold.amountNanoUsd, 1);
+      const { isCovered, asks, isBlock } = model.find(partition, hold.id) ?? {};
+      if (isCovered) count(blockCounter(hold.admittedAt), 0, hold.amountNanoUsd, 1);
+      if (asks) count("asking@0", 0, hold.amountNanoUsd, 1);
+      if (isBlock) count("blocks@0", 0, hold.amountNanoUsd, 1);
+    }
+    for (const { drawnAt } of rows.list("block", { limit: 100 })) {
+      count(blockCounter(drawnAt), model.blocks.ofDay(partition, drawnAt)?.settled ?? 0, 0, 0);
     }
     for (const { admittedAt, chargeNanoUsd, keyId } of rows.list("receipt", { limit: 10_000 })) {
       for (const id of counterNames(partition, keyId, admittedAt)) count(id, chargeNanoUsd, 0, 0);
@@ -307,6 +317,33 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     return ["balance@0", `key:${binds}@${{ day, month, lifetime: 0 }[key.window]}`];
   }
 
+  function blockCounter(at: number): string {
+    const day = Date.parse(`${windowName("day", at)}T00:00:00Z`);
+    return `block:${day}@${day}`;
+  }
+
+  /** L20. */
+  function checkBlocks(partition: Partition, holds: HoldRow[]): void {
+    const rows = host.rows(partition);
+    const days = new Set<string>();
+    for (const { drawnBy, drawnAt, amountNanoUsd } of rows.list("block", { limit: 100 })) {
+      const day = windowName("day", drawnAt);
+      days.add(day);
+      const { settledNanoUsd = 0, heldNanoUsd = 0 } = rows.get("counter", blockCounter(drawnAt)) ?? {};
+      assert.ok(settledNanoUsd + heldNanoUsd <= amountNanoUsd, `L20: ${partition} covers ${heldNanoUsd} of ${day}`);
+      const held = host.rows(ceilingPartition).get("hold", drawnBy);
+      assert.deepEqual(
+        [held?.state, held?.owner, held?.amountNanoUsd, windowName("day", held?.admittedAt ?? 0)],
+        ["open", partition, amountNanoUsd, day],
+        `L20: ${drawnBy}`,
+      );
+    }
+    for (const { id, state, keyId, followers, admittedAt } of holds) {
+      if ((state !== "open" && state !== "orphaned") || keyId === null || followers.includes("ceiling")) continue;
+      assert.ok(days.has(windowName("day", admittedAt)), `L20: nothing covers ${partition} ${id}`);
+    }
+  }
+
   function checkBalance(partition: Partition): void {
     const rows = host.rows(partition);
     assert.equal(rows.get("account", "account")?.keys ?? 0, rows.liveKeys().length, `L15: ${partition}`);
@@ -338,6 +375,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     for (const { partition, row } of host.all("hold")) {
       assert.ok(row.state !== "open" && row.state !== "orphaned", `L8: ${partition} still holds ${row.id}`);
     }
+    assert.deepEqual(host.all("block"), [], "L8: blocks are left");
     for (const { partition, row } of host.all("counter")) {
       assert.equal(row.heldNanoUsd + row.openHolds, 0, `L8: ${partition} still counts ${row.id}`);
     }

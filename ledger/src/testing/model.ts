@@ -1,6 +1,7 @@
 import type { Claim, Command, Commands, OfferName, Refusal } from "../commands.ts";
 import type { Partition } from "../partition.ts";
 import { makeBatchModel } from "./batch-model.ts";
+import { makeBlockModel } from "./block-model.ts";
 import { makeOfferModel } from "./offer-model.ts";
 
 /**
@@ -21,6 +22,10 @@ export type ModelHold = {
   state: "open" | "orphaned" | "settled" | "released" | "refused";
   charge: number;
   refusal?: Refusal;
+  /** In an account: it is covered by the block of its day; it asks for one. In the ceiling: it is one. */
+  isCovered?: boolean;
+  asks?: boolean;
+  isBlock?: boolean;
 };
 type Key = CommandOf<"createKey"> & {
   account: Partition;
@@ -60,6 +65,7 @@ export function makeModel() {
 
   const find = (partition: Partition, id: string) =>
     holds.find((hold) => hold.partition === partition && hold.id === id);
+  const blocks = makeBlockModel({ holds: () => holds, add: (hold) => holds.push(hold) });
   const isHeld = ({ state }: ModelHold) => state === "open" || state === "orphaned";
   const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0);
 
@@ -199,13 +205,16 @@ export function makeModel() {
     const { id, at, amountNanoUsd: amount } = command;
     const isOwner = command.type === "reserve";
     const offer = command.type === "reserveOffer" ? command.offer : undefined;
-    const who = isOwner ? [command.payer, command.followers, command.server, command.claim] : [command.owner, offer];
+    const wanted = command.type === "reserveCeiling" ? command.wantedNanoUsd : undefined;
+    const who = isOwner
+      ? [command.payer, command.followers, command.server, command.claim]
+      : [command.owner, offer, wanted];
     const content = JSON.stringify([at, amount, command.leaseMs, who]);
     const known = find(partition, id);
     if (known !== undefined) {
       if (known.content !== content) return { status: "conflict" };
       if (known.refusal !== undefined) return { status: "refused", refusal: known.refusal };
-      return reserved(known, command.type);
+      return reserved(known, command);
     }
     if (at > clock + 60_000 || at < clock - 60_000) return { status: "clock_skew" };
     const wrong = command.type === "reserve" ? fault(partition, command) : undefined;
@@ -226,8 +235,11 @@ export function makeModel() {
     const keyId = isOwner ? (key?.keyId ?? null) : offer === undefined ? command.owner : SALE;
     const leaseUntil = at + command.leaseMs;
     const server = isOwner ? (command.server ?? null) : null;
-    const followers = isOwner ? command.followers : [];
-    const terms = { content, keyId, followers, server, at, leaseUntil, amount };
+    const isCovered = isOwner && blocks.hasRoom(partition, command, clock);
+    const granted = command.type === "reserveCeiling" ? grantedOf(command) : amount;
+    const followers = isOwner ? command.followers.filter((one) => !isCovered || one !== "ceiling") : [];
+    const under = { isCovered, isBlock: granted > amount };
+    const terms = { content, keyId, followers, server, at, leaseUntil, amount: granted, ...under };
     const hold: ModelHold = { partition, id, ...terms, state: "open", charge: 0 };
     if (refusal === undefined && isOwner) servers.set(`${partition} ${id}`, server);
     if (refusal === undefined) holds.push(hold);
@@ -239,7 +251,7 @@ export function makeModel() {
     if (isFree && key?.waitsUntil != null && key.waitsUntil <= at + 6 * 24 * HOUR) {
       key.waitsUntil = at + 7 * 24 * HOUR;
     }
-    return refusal === undefined ? reserved(hold, command.type) : { status: "refused", refusal };
+    return refusal === undefined ? reserved(hold, command) : { status: "refused", refusal };
   }
 
   /** By the last request under the name, unless that failed or the name was for a time that is over. */
@@ -252,13 +264,38 @@ export function makeModel() {
     return { status: "claimed", by: last.by, state: last.claim.fingerprint === claim.fingerprint ? known : "mismatch" };
   }
 
-  const reserved = ({ keyId, leaseUntil }: ModelHold, type: string) => ({
+  /** Of the day's ceiling a small part, never so much that accounts that are idle keep others out. */
+  function grantedOf({ owner, at, amountNanoUsd: amount, wantedNanoUsd: wanted = 0 }: CommandOf<"reserveCeiling">) {
+    const used = spent("ceiling", "day", at);
+    const left = ceiling - used.settled - used.held;
+    if (left * 10 < ceiling) return amount;
+    const held = (which: (hold: ModelHold) => unknown) =>
+      sum(
+        holds.filter((hold) => hold.partition === "ceiling" && isHeld(hold) && which(hold)).map((hold) => hold.amount),
+      );
+    const percent = (of: number, share: number) => Number((BigInt(of) * BigInt(share)) / 100n);
+    const ofShare = percent(ceiling, 20) - held(({ keyId }) => keyId === owner);
+    const ofBlocks = percent(ceiling, 5) - held(({ isBlock }) => isBlock);
+    return Math.max(amount, Math.min(wanted, percent(left, 1), ofShare, ofBlocks));
+  }
+
+  const reserved = (
+    { keyId, leaseUntil, isCovered, amount }: ModelHold,
+    command: CommandOf<"reserve" | "reserveCeiling" | "reserveOffer">,
+  ) => ({
     status: "reserved",
-    keyId: type === "reserve" ? keyId : null,
+    keyId: command.type === "reserve" ? keyId : null,
     leaseUntil,
+    ...(command.type === "reserve" && isCovered ? { isCovered: true } : {}),
+    ...(command.type === "reserveCeiling" && command.wantedNanoUsd !== undefined ? { heldNanoUsd: amount } : {}),
   });
 
-  function end(partition: Partition, id: string, outcome: "settled" | "released", charge: number): unknown {
+  function end(
+    partition: Partition,
+    id: string,
+    outcome: "settled" | "released",
+    { charge, clock }: { charge: number; clock: number },
+  ): unknown {
     const hold = find(partition, id);
     if (hold === undefined) return { status: "unknown" };
     if (!isHeld(hold)) {
@@ -270,6 +307,7 @@ export function makeModel() {
     if (charge > hold.amount) return { status: "exceeds_hold" };
     Object.assign(hold, { state: outcome, charge });
     if (outcome === "settled") settled.push({ partition, id, keyId: hold.keyId, at: hold.at, charge });
+    if (hold.isCovered) blocks.ended(hold, clock);
     return { status: outcome };
   }
 
@@ -331,7 +369,9 @@ export function makeModel() {
     return { status: "reassigned" };
   }
 
-  function inquire(partition: Partition, { id, at, follower }: CommandOf<"inquire">): unknown {
+  function inquire(partition: Partition, { id, at, follower }: CommandOf<"inquire">, clock: number): unknown {
+    const block = follower === "ceiling" ? blocks.asked(partition, id, clock) : undefined;
+    if (block !== undefined) return block;
     const hold = find(partition, id);
     const isOther = follower !== undefined && hold !== undefined && !hold.followers.includes(follower);
     if (isOther) return { state: "released", chargeNanoUsd: 0 };
@@ -353,7 +393,7 @@ export function makeModel() {
     // Its reserve may still be under way: later than this it is refused for its time.
     const mayStillCome = admittedAt !== undefined && clock - admittedAt <= 120_000;
     if (find(partition, id) === undefined && isRelease && mayStillCome) bury(partition, id, admittedAt);
-    return end(partition, id, isRelease ? "released" : "settled", charge ?? 0);
+    return end(partition, id, isRelease ? "released" : "settled", { charge: charge ?? 0, clock });
   }
 
   function forget(partition: Partition, { at, table, ids }: CommandOf<"forget">): unknown {
@@ -380,6 +420,14 @@ export function makeModel() {
     return { forgotten: before - count() };
   }
 
+  /** What it wants is for the account to say. One request asks at a time, and for more than it needs. */
+  function asks(partition: Partition, id: string, wanted: number): void {
+    const hold = find(partition, id);
+    const others = holds.filter((other) => other.partition === partition && other.asks && isHeld(other));
+    if (hold === undefined || wanted <= hold.amount || others.length > 0) throw new Error(`${id} wants ${wanted}`);
+    hold.asks = true;
+  }
+
   /** The reply that the command should get. */
   function apply(partition: Partition, command: Command, clock: number): unknown {
     switch (command.type) {
@@ -390,9 +438,9 @@ export function makeModel() {
       case "reassign":
         return reassign(partition, command.id);
       case "settle":
-        return end(partition, command.id, "settled", command.chargeNanoUsd);
+        return end(partition, command.id, "settled", { charge: command.chargeNanoUsd, clock });
       case "release":
-        return end(partition, command.id, "released", 0);
+        return end(partition, command.id, "released", { charge: 0, clock });
       case "follow":
         return follow(partition, command, clock);
       case "checkpoint":
@@ -405,7 +453,7 @@ export function makeModel() {
         return { status: "orphaned" };
       }
       case "inquire":
-        return inquire(partition, command);
+        return inquire(partition, command, clock);
       case "journal": {
         const known = uses.find(({ id }) => id === command.id);
         if (known === undefined) {
@@ -470,7 +518,10 @@ export function makeModel() {
         return { status: isSame ? "carried" : "conflict" };
       }
       default: {
-        const reply = offers.apply(partition, command) ?? batches.apply(partition, command);
+        const reply =
+          offers.apply(partition, command) ??
+          blocks.apply(partition, command, clock) ??
+          batches.apply(partition, command);
         if (reply === undefined) throw new Error(`the model knows no ${command.type}`);
         return reply;
       }
@@ -479,6 +530,7 @@ export function makeModel() {
 
   return {
     ...{ apply, spent, credited, find, ceiling: () => ceiling, keys: () => keys, settled, carried },
+    ...{ blocks, asks },
     ...{ servers, capacityOf, offerOf: offers.last, saleLimit: offers.limit },
   };
 }

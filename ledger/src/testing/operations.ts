@@ -48,7 +48,8 @@ const operation = fc.oneof(
       key: index,
       amount,
       skew,
-      steps: fc.nat({ max: 5 }),
+      steps: fc.nat({ max: 6 }),
+      blocks: fc.boolean(),
       claim,
       offers,
     }),
@@ -57,6 +58,18 @@ const operation = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ op: fc.constant("burst" as const), who: index, key: index, amount: fc.constantFrom(0, 1) }),
   },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      op: fc.constant("spree" as const),
+      who: index,
+      key: index,
+      amount: fc.constantFrom(1, 2, 5, 10),
+      count: fc.integer({ min: 2, max: 8 }),
+      open: fc.nat({ max: 3 }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant("closeBlock" as const), which: index }) },
   { weight: 10, arbitrary: fc.record({ op: fc.constant("step" as const), which: index }) },
   { weight: 3, arbitrary: fc.record({ op: fc.constant("fail" as const), which: index, arrives: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ op: fc.constant("late" as const), which: index }) },
@@ -129,7 +142,7 @@ const operation = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       op: fc.constant("setCeiling" as const),
-      amount: fc.constantFrom(0, 4, 300, 500, 999, 1_000, 2_000),
+      amount: fc.constantFrom(0, 4, 300, 500, 999, 1_000, 2_000, 8_000),
     }),
   },
   {
@@ -156,11 +169,12 @@ const operation = fc.oneof(
 export type Operation = typeof operation extends fc.Arbitrary<infer O> ? O : never;
 export type OfferTerms = { who: number; isStale: number };
 export type ClaimTerms = { name: number; body: number };
-export type Run = { start: number; scale: number; operations: Operation[] };
+export type Run = { start: number; scale: number; ceiling: number; operations: Operation[] };
 
 export const runs = (length: number): fc.Arbitrary<Run> =>
   fc.record({
     start: fc.constantFrom(...starts),
     scale: fc.constantFrom(1, 1_000_003, 1_000_000_000_000),
+    ceiling: fc.constantFrom(1_000, 8_000),
     operations: fc.array(operation, { minLength: length, maxLength: length }),
   });

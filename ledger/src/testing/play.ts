@@ -18,6 +18,8 @@ import { accounts, identities, identity, type OpenHost, openWorld, sellers } fro
  */
 const owners = [...accounts, ...identities];
 
+type RequestTerms = { claimed?: ClaimTerms | null; offers?: readonly OfferTerms[]; blocks?: boolean };
+
 /** A saga under way, and the command it waits for. */
 type Running = { id: string; saga: Saga<boolean>; next: IteratorResult<Step, boolean> };
 
@@ -107,8 +109,8 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     amountNanoUsd: number,
     at: number,
     steps: number,
-    { claimed = null, offers = [] }: { claimed?: ClaimTerms | null; offers?: readonly OfferTerms[] } = {},
-  ): Promise<void> {
+    { claimed = null, offers = [], blocks = true }: RequestTerms = {},
+  ): Promise<string> {
     made += 1;
     const id = requestName(made);
     const reservation: Reservation = {
@@ -119,6 +121,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       leaseMs: 900_000,
       payer,
       detail: "{}",
+      blocks,
       ...(claimed === null ? {} : { claim: claimOf(claimed, at) }),
       offers: offers.map(({ who, isStale }) => {
         const agent = sellers[who] ?? `0x${"c".repeat(40)}`;
@@ -127,6 +130,20 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     };
     running.push(begin(id, reserving(reservation)));
     for (let left = steps; left > 0; left--) await step(running.findIndex((entry) => entry.id === id));
+    return id;
+  }
+
+  /** Small requests one after the other, as an account makes them that draws blocks. The last ones stay open. */
+  async function spree({ who, key, amount, count, open }: Extract<Operation, { op: "spree" }>): Promise<void> {
+    const owner = pick(accounts, who) ?? identity;
+    const mine = model.keys().filter(({ account }) => account === owner);
+    const digest = pick(mine, key)?.digest ?? "";
+    for (let left = count; left > 0; left--) {
+      const id = await request(owner, { kind: "key", digest }, amount * scale, clock.now, 6);
+      if (left <= open || !admitted.has(id)) continue;
+      const chargeNanoUsd = Math.ceil((amount * scale) / 2);
+      await apply(owner, { type: "settle", id, at: clock.now, chargeNanoUsd, lossNanoUsd: 0, detail: "{}" });
+    }
   }
 
   async function resolve(operation: { op: "release" | "orphan"; which: number }): Promise<void> {
@@ -169,7 +186,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
           operation.amount * scale,
           clock.now + operation.skew,
           operation.steps,
-          { claimed: operation.claim, offers: operation.offers },
+          { claimed: operation.claim, offers: operation.offers, blocks: operation.blocks },
         );
         return;
       }
@@ -190,6 +207,14 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
           await request(account, { kind: "key", digest }, operation.amount * scale, clock.now, 3);
         }
         return;
+      case "spree":
+        await spree(operation);
+        return;
+      case "closeBlock": {
+        const block = pick(host.all("block"), operation.which);
+        if (block !== undefined) await apply(block.partition, { type: "closeBlock", id: block.row.drawnBy });
+        return;
+      }
       case "step":
         await step(operation.which % Math.max(1, running.length));
         return;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Address } from "@inference/protocol/credential";
 import { DAY_MS } from "@inference/protocol/window";
-import type { Command, Commands, Reply, ReplyOf } from "../commands.ts";
+import type { CeilingTerms, Command, Commands, Reply, ReplyOf } from "../commands.ts";
 import type { Delivery } from "../delivery.ts";
 import { isUnresolved } from "../hold-row.ts";
 import { accountPartition, agentPartition, ceilingPartition, identityPartition, type Partition } from "../partition.ts";
@@ -64,7 +64,7 @@ export type World = {
 };
 
 /** Everybody has what they begin with. */
-export async function openWorld({ start, scale }: Omit<Run, "operations">, open: OpenHost): Promise<World> {
+export async function openWorld({ start, scale, ceiling }: Omit<Run, "operations">, open: OpenHost): Promise<World> {
   const clock = { now: start };
   const trace: string[] = [];
   const sent: { partition: Partition; command: Command }[] = [];
@@ -84,11 +84,15 @@ export async function openWorld({ start, scale }: Omit<Run, "operations">, open:
       trace.push(`${context} ${JSON.stringify(reply)}`);
       // What may be forgotten is looked up anew each time.
       if (command.type !== "forget") sent.push({ partition, command });
-      assert.deepEqual(reply, model.apply(partition, command, clock.now), context);
+      const { wantedNanoUsd, ...answered } = reply as Reply & CeilingTerms;
+      assert.deepEqual(answered, model.apply(partition, command, clock.now), context);
+      if (wantedNanoUsd !== undefined && "id" in command) model.asks(partition, String(command.id), wantedNanoUsd);
+      // What is delivered in the same commit may be for the same partition.
+      const delivered = (host.delivered?.() ?? []).map(({ target, command: caused }) => {
+        return { target, caused, reply: model.apply(target, caused, clock.now) as Reply };
+      });
       auditor.check(partition, command, reply);
-      for (const { target, command: caused } of host.delivered?.() ?? []) {
-        auditor.check(target, caused, model.apply(target, caused, clock.now) as Reply);
-      }
+      for (const made of delivered) auditor.check(made.target, made.caused, made.reply);
       return reply;
     },
     async createKey(account, { keyId, nonce, window, limit, expiresIn }) {
@@ -119,12 +123,12 @@ export async function openWorld({ start, scale }: Omit<Run, "operations">, open:
     lapsed: () => host.all("hold").filter(({ row }) => isUnresolved(row) && row.leaseUntil < clock.now),
     checkDrained: auditor.checkDrained,
   };
-  await endow(world, scale);
+  await endow(world, scale, ceiling);
   return world;
 }
 
-async function endow({ apply, createKey, clock: { now } }: World, scale: number): Promise<void> {
-  await apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000 * scale });
+async function endow({ apply, createKey, clock: { now } }: World, scale: number, ceiling: number): Promise<void> {
+  await apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceiling * scale });
   for (const partition of identities) {
     await apply(partition, {
       type: "openSession",
