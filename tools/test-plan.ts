@@ -32,7 +32,7 @@ const LONGEST: readonly RegExp[] = [
   /kill[-\w]*\.test\.ts$/,
   /cloudflare\/.*ledger\.property\.test/,
   /(node|cloudflare)\/src\/gateway\.test/,
-  /cloudflare\/.*(departure|rollout|eviction|ceiling)[-\w]*\.test/,
+  /cloudflare\/.*(departure|rollout|eviction|ceiling|out-of-service)[-\w]*\.test/,
   /devnet\/.*\.test/,
   /cli\/.*devnet\.test/,
   /node\/.*(crash-points|neighbours|settings|ledger\.property)\.test/,
