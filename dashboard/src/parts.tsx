@@ -177,7 +177,7 @@ export function Code({ text, label }: { text: string; label: string }): ReactNod
 
 /** How much of a whole is used. The numbers stand beside it as text. */
 export function Meter({ used, whole }: { used: number; whole: number }): ReactNode {
-  const part = whole === 0 ? 1 : Math.min(1, used / whole);
+  const part = whole === 0 ? 0 : Math.min(1, used / whole);
   return (
     <div className={`meter ${part > 0.85 ? "warn" : ""}`} aria-hidden="true">
       <div style={{ width: `${part * 100}%` }} />

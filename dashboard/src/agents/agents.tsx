@@ -139,7 +139,8 @@ function units(amount: bigint): string {
   return `${formatDecimal(amount - (amount % 10n ** 14n), 18)} units`;
 }
 
-function reserveText({ reservation, stake }: Agent): string {
+function reserveText({ reservation, stake, capacityNanoUsd }: Agent): string {
+  if (stake > 0n && capacityNanoUsd === 0n) return "What is staked counts from the next day (UTC) on.";
   return reservation >= stake
     ? "All that is staked."
     : `Its owner lets it use ${units(reservation)} of what is staked.`;
