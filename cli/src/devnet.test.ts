@@ -132,19 +132,23 @@ test("a contract's refusal is a sentence, its name is the code, and nothing is k
   match((await infer("mint", "1", "--chain", "77")).stderr, /no chain `77`.*31337 \(primary\)/);
 });
 
+const isDeep = process.env.DEEP === "1";
+const mintSteps = ["mint: signed", "mint: sent", "mint: confirmed"];
+
 /** Each step of each way to pay, and the line after which the process dies. */
 const ways: Readonly<Record<string, { argv: string[]; at: string[]; token: number; dollar: number; credit: number }>> =
   {
     "mint by permit": {
       argv: ["mint", "1"],
-      at: ["mint: signed", "mint: sent", "mint: confirmed"],
+      at: mintSteps,
       token: 1,
       dollar: -1,
       credit: 0,
     },
     "mint by approval": {
       argv: ["mint", "1", "--approve"],
-      at: ["approve: signed", "approve: sent", "approve: confirmed", "mint: signed", "mint: sent", "mint: confirmed"],
+      // Of the mint the test above has each step.
+      at: ["approve: signed", "approve: sent", "approve: confirmed", ...(isDeep ? mintSteps : ["mint: signed"])],
       ...{ token: 1, dollar: -1, credit: 0 },
     },
     activate: {
