@@ -11,7 +11,3 @@ export async function findChain(connection: Connection, text: string | undefined
   const known = chains.map(({ chain_id: id, name }) => (name === null ? String(id) : `${id} (${name})`)).join(", ");
   throw new UsageError(`There is no chain \`${text}\` here. The chains are ${known}.`);
 }
-
-export function chainName({ chain_id: id, name }: { chain_id: number; name: string | null }): string {
-  return name === null ? `chain ${id}` : `${name} (chain ${id})`;
-}

@@ -1,6 +1,6 @@
 import { mint as mintTokens } from "@inference/sdk";
 import * as z from "zod";
-import { chainName, findChain } from "../chain-names.ts";
+import { findChain } from "../chain-names.ts";
 import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
 import { dollars, readDollars } from "../money.ts";
@@ -30,9 +30,9 @@ export const mint = command({
           ...(options.approve === true ? { pay: "approve" as const } : {}),
         }),
     });
-    context.say(`There are ${dollars(amountToken)} more in tokens on ${chainName(chain)}.`);
     return { chain_id: chain.chain_id, hash, is_resumed: isResumed, amount_token: String(amountToken) };
   },
   text: ({ amount_token: amount, chain_id: chain, hash }) =>
-    `Minted ${dollars(BigInt(amount))} on chain ${chain}: ${hash}\nNext: \`infer activate\` makes balance of it.`,
+    `Minted ${dollars(BigInt(amount))} on chain ${chain}: ${hash}\n` +
+    `Next: \`infer activate ${dollars(BigInt(amount)).slice(1)} --chain ${chain}\` makes balance of it.`,
 });
