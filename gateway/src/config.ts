@@ -23,6 +23,8 @@ export type GatewayConfig = {
   settlement: Settlement;
   operator: OperatorConfig;
   request: RequestLimits;
+  /** Whether a busy account admits requests from a block of the ceiling. On one machine that saves nothing. */
+  ceilingBlocks: boolean;
 };
 
 /** Limits of one request. */

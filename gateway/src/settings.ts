@@ -370,6 +370,7 @@ export function configOf(
       streamIdleMs: settings.STREAM_IDLE_MS,
       stalledReaderMs: settings.STALLED_READER_MS,
     },
+    ceilingBlocks: false,
   };
 }
 

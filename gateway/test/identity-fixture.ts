@@ -68,6 +68,7 @@ const config: GatewayConfig = {
   drainMs: 0,
   heldBodyBytes: 64 * 1024 * 1024,
   heldAnswerBytes: 64 * 1024 * 1024,
+  ceilingBlocks: false,
   chains: [
     {
       ...{ chainId: PRIMARY, role: "primary", name: null, eid: null, rpcUrl: null, stablecoin: null, startBlock: 0 },

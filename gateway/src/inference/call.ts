@@ -337,7 +337,7 @@ async function takeHold(
   order: Order,
   { spender, claim }: { spender: Spender | null; claim: Claim | null },
 ): Promise<{ claimed: Claimed } | { server: OpenOffer | null }> {
-  const { environment, openOffers } = gateway;
+  const { config, environment, openOffers } = gateway;
   const { ledger, random } = environment;
   const { partition: owner, payer } = credential;
   const amountNanoUsd = order.quote.maxNanoUsd;
@@ -349,6 +349,7 @@ async function takeHold(
     payer,
     amountNanoUsd,
     leaseMs: limits.leaseMs,
+    blocks: config.ceilingBlocks,
     detail: JSON.stringify(holdDetail(route, order)),
     ...(claim === null ? {} : { claim }),
     offers: offers.map(({ agent, offer }) => ({ agent, offer })),

@@ -3,7 +3,7 @@ import { isUnresolved } from "@inference/ledger/hold-row";
 import { byId, type LayeredRows, overlay, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
-import type { Change, HoldRow, OutboxRow, ReadRows, TableName } from "@inference/ledger/tables";
+import type { BlockRow, Change, HoldRow, OutboxRow, ReadRows, TableName } from "@inference/ledger/tables";
 import { LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
 import { type OwnSchema, openSchema } from "./own-schema.ts";
 import { type LogBounds, usualBounds } from "./row-log.ts";
@@ -30,6 +30,8 @@ export type OwnRows = {
   /** Reads everything again, after the storage was changed. */
   reopen(): void;
   lapsedHolds(at: number, limit: number): LapsedHold[];
+  /** The account's blocks of the ceiling, which are one or two. */
+  blocks(): { partition: Partition; block: BlockRow }[];
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   /** When the first lease of an unresolved hold lapses. */
   firstLease(): number | undefined;
@@ -120,6 +122,13 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
       opened = undefined;
     },
     lapsedHolds,
+    blocks() {
+      const blocks = overlay(
+        selectAny("block", BLOCKS).map(tableSql.block.toRow),
+        memory().unfolded("block"),
+      ) as BlockRow[];
+      return blocks.map((block) => ({ partition: memory().partition(), block }));
+    },
     overdue(table, before, page) {
       const { select: statement, bind, atOf, toPage } = overdueWalks[table];
       const changed = memory()
@@ -149,5 +158,7 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
     },
   };
 }
+
+const BLOCKS = "SELECT * FROM block_row";
 
 type Stored = Readonly<Record<string, unknown>>;

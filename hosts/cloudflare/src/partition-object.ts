@@ -131,6 +131,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     try {
       const works = [
         () => this.#deliver(),
+        () => this.#closeBlocks(),
         () => this.#sweep(),
         () => this.#forget(),
         // Commits acknowledgements, so that an object that now sleeps repeats no delivery.
@@ -163,6 +164,9 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     const lease = this.ownRows.firstLease();
     // A lapsed hold stays if its owner's hold is open or the ledger did not answer. It is checked again.
     if (lease !== undefined) due.push(lease < now ? now + SWEEP_AGAIN_MS : lease + 1);
+    // A block that is closed ends with what it covers.
+    const closings = this.ownRows.blocks().map(({ block }) => block.closesAt);
+    due.push(...closings.filter((closesAt) => closesAt >= now));
     const forgetAt = this.#forgetAt();
     if (forgetAt !== undefined) due.push(forgetAt);
     if (due.length > 0) await this.#ring(Math.min(...due));
@@ -202,6 +206,14 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       log("alert", "job_failed", { error: String(error) });
     } finally {
       if (this.#hasUndelivered()) await this.#ring(Date.now() + DELIVER_AGAIN_MS);
+    }
+  }
+
+  /** Gives back what is left of the account's blocks, which nobody else does while the account is idle. */
+  async #closeBlocks(): Promise<void> {
+    const now = Date.now();
+    for (const { partition, block } of this.ownRows.blocks()) {
+      if (block.closesAt <= now) await this.execute(partition, { type: "closeBlock", id: block.drawnBy });
     }
   }
 
@@ -261,7 +273,8 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       const hold = table === "hold" ? (row as HoldRow | null) : null;
       return hold !== null && isUnresolved(hold) ? [hold.leaseUntil + 1] : [];
     });
-    return Math.min(now + OUTCOME_RETENTION_MS + this.#forgetEveryMs, ...leases);
+    const closings = changes.flatMap(({ table, row }) => (table === "block" && row !== null ? [row.closesAt] : []));
+    return Math.min(now + OUTCOME_RETENTION_MS + this.#forgetEveryMs, ...leases, ...closings);
   }
 
   #jobs(): Gateway {

@@ -44,6 +44,7 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
       drainMs: 0,
       heldBodyBytes: 1,
       heldAnswerBytes: 1,
+      ceilingBlocks: false,
       request: defaultRequestLimits,
       chains: [],
       operator: noLimits,

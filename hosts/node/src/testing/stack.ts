@@ -113,6 +113,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       drainMs,
       heldBodyBytes: 256 * 1024 * 1024,
       heldAnswerBytes: 128 * 1024 * 1024,
+      ceilingBlocks: false,
       request: { ...defaultRequestLimits, ...options.request },
       chains: [],
       operator: { ...noLimits, ...options.operator },
