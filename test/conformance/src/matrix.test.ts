@@ -250,6 +250,8 @@ function describeOutcome(exchange: Exchange): string {
 function outcomeOf({ path, method, use, needsQuery }: DocumentedRoute, kind: Kind): string {
   const refusal = refusals[kind];
   const done = method === "DELETE" && path === "/auth" ? "204" : path.includes("{") ? "404 not_found" : "200";
+  // There is no such file.
+  if (path === "/assets/{name}") return "404 not_found";
   // Nothing in the path is an address here.
   if (use === "public") return needsQuery || path.includes("{") ? "400 invalid_request" : "200";
   if (use === "models" && kind === "none") return "200";
