@@ -69,6 +69,29 @@ test("what Anthropic's client makes of any stream is our whole answer", async ()
   );
 });
 
+test("a call whose arguments are no object has an empty input, however the answer is sent", async () => {
+  for (const given of ['{"a": "b', '{"a":1,', '{"a":1} x', "[1]", "12", "null", "garbage"]) {
+    const call = { id: "call_1", type: "function", function: { name: "read", arguments: given } };
+    const stream = streamOf([{ tool_calls: [{ index: 0, ...call }] }], "length", "done");
+    const chat = { model: "m", choices: [{ index: 0, message: { tool_calls: [call] }, finish_reason: "length" }] };
+    const whole = JSON.parse(writeWhole(makeWriter(), JSON.stringify(chat), charged));
+    const said = JSON.parse(JSON.stringify(await accumulated(written(makeWriter(), [stream]))));
+    assert.deepEqual([said.content[0].input, whole.content[0].input], [{}, {}], given);
+  }
+});
+
+test("an answer that calls a tool stops for it, whatever the provider calls that", () => {
+  const stopOf = (message: object, finish_reason: string): string => {
+    const chat = { model: "m", choices: [{ index: 0, message, finish_reason }] };
+    return JSON.parse(writeWhole(makeWriter(), JSON.stringify(chat), charged)).stop_reason;
+  };
+  const tool_calls = [{ id: "call_1", type: "function", function: { name: "read", arguments: "{}" } }];
+  assert.deepEqual(
+    [stopOf({ tool_calls }, "stop"), stopOf({ tool_calls }, "length"), stopOf({ content: "x" }, "stop")],
+    ["tool_use", "max_tokens", "end_turn"],
+  );
+});
+
 test("blocks have ascending indices, one is open at a time, and an event is named after its type", () => {
   fc.assert(
     fc.property(anyAnswer, ({ deltas, reason }) => {

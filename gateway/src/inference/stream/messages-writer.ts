@@ -12,6 +12,7 @@ export function createMessagesWriter(requestedModel: string, context: WriterCont
   let model = requestedModel;
   let reason = "stop";
   let isRefused = false;
+  let hasCalled = false;
   let final = "";
   let calls = 0;
   /** The blocks that are complete, as JSON. */
@@ -40,6 +41,7 @@ export function createMessagesWriter(requestedModel: string, context: WriterCont
 
   function open(part: AnswerPart): void {
     const at = `"index":${content.length}`;
+    if (part.kind === "call") hasCalled = true;
     event("content_block_start", `${at},"content_block":${blockJson({ ...part, text: "" }, "")}`);
     const [type, field] = DELTAS[part.kind];
     beforeDelta = `event: content_block_delta\ndata: {"type":"content_block_delta",${at},"delta":{"type":"${type}","${field}":`;
@@ -47,6 +49,8 @@ export function createMessagesWriter(requestedModel: string, context: WriterCont
 
   function delta(part: AnswerPart, added: string): void {
     length += added.length;
+    // Clients fail with an input that is no JSON, so it is sent when it is known to be an object.
+    if (part.kind === "call") return;
     text += `${beforeDelta}${JSON.stringify(added)}}}\n\n`;
     if (part.kind === "refusal") isRefused = true;
   }
@@ -58,6 +62,7 @@ export function createMessagesWriter(requestedModel: string, context: WriterCont
       const sealed = JSON.stringify(signature);
       event("content_block_delta", `${at},"delta":{"type":"signature_delta","signature":${sealed}}`);
     }
+    if (part.kind === "call") text += `${beforeDelta}${JSON.stringify(inputOf(part.text))}}}\n\n`;
     event("content_block_stop", at);
     content.push(blockJson(part, signature));
   }
@@ -65,8 +70,8 @@ export function createMessagesWriter(requestedModel: string, context: WriterCont
   function blockJson(part: AnswerPart, signature: string): string {
     if (part.kind === "reasoning") return JSON.stringify({ type: "thinking", thinking: part.text, signature });
     if (part.kind !== "call") return JSON.stringify({ type: "text", text: part.text });
-    const input = asObject(parseJson(part.text)) ?? {};
-    return JSON.stringify({ type: "tool_use", id: part.id, name: part.name, input });
+    const call = JSON.stringify({ type: "tool_use", id: part.id, name: part.name });
+    return `${call.slice(0, -1)},"input":${inputOf(part.text)}}`;
   }
 
   return {
@@ -78,7 +83,9 @@ export function createMessagesWriter(requestedModel: string, context: WriterCont
     end(charged) {
       start({});
       parts.end(reason !== "length");
-      const stop = isRefused ? "refusal" : (STOP_REASONS[reason] ?? "end_turn");
+      // Some providers say `stop` after a call that was required.
+      const why = reason === "stop" && hasCalled ? "tool_calls" : reason;
+      const stop = isRefused ? "refusal" : (STOP_REASONS[why] ?? "end_turn");
       const usage = usageJson(charged);
       event("message_delta", `"delta":{"stop_reason":"${stop}","stop_sequence":null},"usage":${usage}`);
       event("message_stop", "");
@@ -105,6 +112,11 @@ const STOP_REASONS: Readonly<Record<string, string>> = {
   length: "max_tokens",
   content_filter: "refusal",
 };
+
+/** A call's arguments, if they are an object; else one without members. */
+function inputOf(given: string): string {
+  return asObject(parseJson(given)) === undefined ? "{}" : given;
+}
 
 /** The delta's type and the name of its text. */
 const DELTAS: Readonly<Record<AnswerPart["kind"], readonly [string, string]>> = {
