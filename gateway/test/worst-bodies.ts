@@ -25,6 +25,7 @@ export function worstBodies(models: WorstBodyModels = simulatorModels): WorstBod
   return [
     ...chatBodies(models.chat),
     ...fullChatBodies(models.chat),
+    ...otherApiBodies(models.chat),
     ...embeddingBodies(models.embedding),
     ...promptBodies(models),
   ];
@@ -174,6 +175,46 @@ function fullChatBodies(model: string): WorstBody[] {
         return `{"role":"assistant","content":"a","reasoning_details":[${listOf(count, () => detail)}]}`;
       }),
     ),
+  ];
+}
+
+/** Bodies of other APIs, of texts that are read, or made of other texts. */
+function otherApiBodies(model: string): WorstBody[] {
+  const body = (name: string, path: string, head: string, unit: string, tail: string, separator = ","): WorstBody => ({
+    name: `${path}: ${name}`,
+    path,
+    make: (maxBytes) => filled(`{"model":"${model}",${head}`, unit, tail, { separator, maxBytes }),
+  });
+  const responses = (name: string, item: string): WorstBody => body(name, "/responses", '"input":[', item, "]}");
+  const messages = (name: string, role: string, block: string, tail = ""): WorstBody =>
+    body(
+      name,
+      "/messages",
+      `"max_tokens":9,"messages":[{"role":"${role}","content":[${tail && TOOL_RESULT}`,
+      block,
+      `${tail}]}]}`,
+    );
+  const TOOL_RESULT = '{"type":"tool_result","tool_use_id":"a","content":[';
+  const sealed = (letters: number): string => `igr1.${"A".repeat(letters)}`;
+  const thinking = `{"type":"thinking","thinking":"","signature":"${sealed(6_000)}"}`;
+  const document = `{"type":"document","title":"${"x".repeat(300)}","source":{"type":"text","data":"${"x".repeat(3_800)}"}}`;
+  return [
+    body("one sealed text", "/responses", '"input":[{"type":"reasoning","encrypted_content":"igr1.', "A", '"}]}', ""),
+    responses("sealed texts", `{"type":"reasoning","encrypted_content":"${sealed(2_000)}"}`),
+    responses(
+      "inputs of quotes",
+      `{"type":"custom_tool_call","call_id":"a","name":"b","input":"${'\\"'.repeat(2_000)}"}`,
+    ),
+    responses(
+      "custom tools",
+      `{"type":"additional_tools","tools":[{"type":"custom","name":"a","description":"${"x".repeat(4_000)}"}]}`,
+    ),
+    responses("searches", '{"type":"tool_search_call","arguments":""},{"type":"tool_search_output"}'),
+    messages("sealed texts", "assistant", thinking),
+    messages("calls", "assistant", `{"type":"tool_use","id":"a","name":"b","input":{"a":"${'\\"'.repeat(2_100)}"}}`),
+    messages("documents", "user", document),
+    messages("documents of a tool", "user", document, "]}"),
+    body("sealed texts", "/messages/count_tokens", '"messages":[{"role":"assistant","content":[', thinking, "]}]}"),
   ];
 }
 

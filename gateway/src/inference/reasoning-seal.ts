@@ -19,7 +19,8 @@ const PREFIX = "igr1.";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MAX_TEXT_BYTES = 256 * 1024;
-const MAX_SEALED_CHARACTERS = PREFIX.length + Math.ceil((MAX_TEXT_BYTES + NONCE_BYTES + TAG_BYTES) / 3) * 4;
+/** Nothing longer was sealed here. */
+export const MAX_SEALED_CHARACTERS = PREFIX.length + Math.ceil((MAX_TEXT_BYTES + NONCE_BYTES + TAG_BYTES) / 3) * 4;
 const CIPHER = "aes-256-gcm";
 
 /** @param random A nonce is used once: `random` must not repeat itself. */

@@ -43,8 +43,27 @@ test("what is made of long texts is what would be made of them if they were deco
 test("a text that is kept is written as it is, and a long one can be read", () => {
   const { large, small } = made({ texts: long }, function* ({ texts }: { texts: string[] }, to) {
     yield;
-    return { kept: long.map(to.keep), read: texts.map(to.read) };
+    return { kept: long.map(to.keep), read: texts.map((text) => to.read(text, 10_000)) };
   });
   assert.deepEqual(large, { kept: long, read: long });
   assert.deepEqual(small, large);
+});
+
+test("a text that is longer than asked for is not decoded", () => {
+  const { value, texts } = complete(readLargeJson([Buffer.from(JSON.stringify({ text: "x".repeat(1_000) }))]));
+  const to = makeTexts(texts);
+  assert.equal(to.read(value.text as string, 999), null);
+  assert.equal(to.read(value.text as string, 1_000), "x".repeat(1_000));
+});
+
+test("no text that is joined of short ones stands in for another", () => {
+  const longText = "y".repeat(100_000);
+  const [standIn = ""] = complete(readLargeJson([Buffer.from(JSON.stringify({ text: longText }))])).texts.keys();
+  const parts = [standIn.slice(0, 200), standIn.slice(200)];
+  const { large, small } = made({ text: longText, parts }, function* ({ text, parts }: never, to) {
+    yield;
+    return { text, joined: to.join(parts) };
+  });
+  assert.equal(large.joined, standIn);
+  assert.deepEqual(large, small);
 });

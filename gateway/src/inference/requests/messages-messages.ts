@@ -1,5 +1,6 @@
 import type { ChatMessage } from "@inference/protocol/wire/chat";
 import type { MessagesBlock, MessagesMessage } from "@inference/protocol/wire/messages";
+import { MAX_SEALED_CHARACTERS } from "../reasoning-seal.ts";
 import type { MadeTexts } from "./made-texts.ts";
 import type { OpenReasoning } from "./responses-messages.ts";
 
@@ -22,8 +23,8 @@ export function* readMessagesOf(
     const blocks: readonly MessagesBlock[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
     if (role === "assistant") messages.push(...(yield* assistantMessage(blocks, texts, openReasoning)));
     else if (role === "system") messages.push({ role, content: textContent(blocks.filter(isText)) });
-    else messages.push(...userMessages(blocks, texts));
-    yield;
+    else messages.push(...(yield* userMessages(blocks, texts)));
+    yield* texts.rest();
   }
   return messages;
 }
@@ -48,13 +49,15 @@ function* assistantMessage(
   for (const block of blocks) {
     if (block.type === "text") said.push(block.text);
     else if (block.type === "thinking" && block.signature != null) {
-      const thought = openReasoning(texts.read(block.signature));
+      const sealed = texts.read(block.signature, MAX_SEALED_CHARACTERS);
+      const thought = sealed === null ? null : openReasoning(sealed);
       if (thought !== null) reasoning.push(texts.keep(thought));
     } else if (block.type === "tool_use") {
       const { id, name, input } = block;
       const given = yield* texts.quote(JSON.stringify(input));
       calls.push({ id, type: "function", function: { name, arguments: given } });
     }
+    yield* texts.rest();
   }
   if (said.length === 0 && calls.length === 0) return [];
   return [
@@ -67,19 +70,23 @@ function* assistantMessage(
   ];
 }
 
-function userMessages(blocks: readonly MessagesBlock[], texts: MadeTexts): ChatMessage[] {
+function* userMessages(blocks: readonly MessagesBlock[], texts: MadeTexts): Generator<void, ChatMessage[]> {
   const results: ChatMessage[] = [];
   const rest: UserPart[] = [];
   for (const block of blocks) {
     if (block.type === "tool_result") {
       const { tool_use_id, content, is_error } = block;
       const shown: readonly Shown[] = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
-      const said = shown.flatMap((inner) => (inner.type === "image" ? [] : [shownText(inner, texts)]));
-      const text = texts.join([is_error === true ? "Error: " : "", ...said]);
-      results.push({ role: "tool", tool_call_id: tool_use_id, content: text });
-      rest.push(...shown.flatMap((inner) => (inner.type === "image" ? [imagePart(inner, texts)] : [])));
+      const said = [is_error === true ? "Error: " : ""];
+      for (const inner of shown) {
+        if (inner.type === "image") rest.push(imagePart(inner, texts));
+        else said.push(shownText(inner, texts));
+        yield* texts.rest();
+      }
+      results.push({ role: "tool", tool_call_id: tool_use_id, content: texts.join(said) });
     } else if (block.type === "image") rest.push(imagePart(block, texts));
     else if (block.type === "text" || block.type === "document") rest.push(textPart(shownText(block, texts), block));
+    yield* texts.rest();
   }
   if (rest.length === 0) return results;
   const [only] = rest;

@@ -1,5 +1,6 @@
 import type { ChatMessage } from "@inference/protocol/wire/chat";
 import type { ResponsesItem, ResponsesPart } from "@inference/protocol/wire/responses";
+import { MAX_SEALED_CHARACTERS } from "../reasoning-seal.ts";
 import type { MadeTexts } from "./made-texts.ts";
 import { loweredName } from "./responses-tools.ts";
 
@@ -35,6 +36,8 @@ export function* readItems(
   let assistant: Assistant | null = null;
   /** The calls that have no answer yet. */
   const unanswered = new Set<string>();
+  /** Of them, the searches. */
+  let searches: string[] = [];
   /** Messages that came while a call had no answer. */
   let later: ChatMessage[] = [];
 
@@ -62,8 +65,14 @@ export function* readItems(
   function endTurn(): void {
     assistant = null;
     unanswered.clear();
+    searches = [];
     built.push(...later);
     later = [];
+  }
+
+  function nextSearch(): string {
+    for (let id = searches.shift(); id !== undefined; id = searches.shift()) if (unanswered.has(id)) return id;
+    return "search";
   }
 
   function addMessage(message: ChatMessage): void {
@@ -83,12 +92,11 @@ export function* readItems(
         else addMessage({ role: "system", content: textContent(item.content) });
         break;
       case "reasoning": {
-        const { encrypted_content: sealed } = item;
-        const reasoning = sealed == null ? null : openReasoning(texts.read(sealed));
+        const sealed = texts.read(item.encrypted_content ?? "", MAX_SEALED_CHARACTERS);
+        const reasoning = sealed === null ? null : openReasoning(sealed);
         // It belongs to what follows.
         if (unanswered.size === 0) assistant = null;
         if (reasoning !== null) assistantMessage().reasoning.push(texts.keep(reasoning));
-        yield;
         break;
       }
       case "function_call":
@@ -102,12 +110,15 @@ export function* readItems(
       case "local_shell_call":
         addCall(item.call_id, "local_shell", yield* texts.quote(JSON.stringify(item.action)));
         break;
-      case "tool_search_call":
-        addCall(item.call_id ?? `search_${index}`, "tool_search", yield* searchArguments(item.arguments, texts));
+      case "tool_search_call": {
+        const id = item.call_id ?? `search_${index}`;
+        addCall(id, "tool_search", yield* searchArguments(item.arguments, texts));
+        searches.push(id);
         break;
+      }
       case "tool_search_output": {
         const found = yield* texts.quote(JSON.stringify({ tools: item.tools ?? [] }));
-        addAnswer(item.call_id ?? lastOf(unanswered) ?? "search", found);
+        addAnswer(item.call_id ?? nextSearch(), found);
         break;
       }
       case "function_call_output":
@@ -120,6 +131,7 @@ export function* readItems(
       default:
         ignored.add(`input.${item.type}`);
     }
+    yield* texts.rest();
   }
   endTurn();
   const messages = built.flatMap((message) => ("texts" in message ? written(message, texts) : [message]));
@@ -191,8 +203,4 @@ function toolContent(
 ): { text: string; images: UserPart[] } {
   if (typeof content === "string") return { text: content, images: [] };
   return { text: joined(content, texts), images: content.filter(isMedia).flatMap(userPart) };
-}
-
-function lastOf(ids: ReadonlySet<string>): string | undefined {
-  return [...ids].at(-1);
 }

@@ -34,7 +34,7 @@ export function loweredName(name: string, namespace: string | null | undefined):
 /** The functions of a chat request, made of the tools of the Responses API; and what was dropped. */
 export type ReadTools = { tools: ChatTool[]; lowered: LoweredTools; ignored: string[] };
 
-export function readTools(given: readonly ResponsesTool[], texts: MadeTexts): ReadTools {
+export function* readTools(given: readonly ResponsesTool[], texts: MadeTexts): Generator<void, ReadTools> {
   const tools = new Map<string, ChatTool>();
   const lowered = new Map<string, LoweredTool>();
   const ignored = new Set<string>();
@@ -52,9 +52,9 @@ export function readTools(given: readonly ResponsesTool[], texts: MadeTexts): Re
     fail("invalid_request", `There are more than ${MAX_RESPONSES_TOOLS} tools. Send fewer.`, { param: "tools" });
   }
 
-  function readTool(tool: ResponsesTool, namespace: string | null): void {
+  function* readTool(tool: ResponsesTool, namespace: string | null): Generator<void, void> {
     if ("tools" in tool) {
-      for (const inner of tool.tools) readTool(inner, tool.name === BARE_NAMESPACE ? null : tool.name);
+      for (const inner of tool.tools) yield* readTool(inner, tool.name === BARE_NAMESPACE ? null : tool.name);
     } else if (tool.type === "function" && "name" in tool) {
       const name = loweredName(tool.name, namespace);
       add(name, functionTool({ ...tool, name }), { kind: "function", name: tool.name, namespace });
@@ -66,9 +66,10 @@ export function readTools(given: readonly ResponsesTool[], texts: MadeTexts): Re
       const search = { name: TOOL_SEARCH, description, parameters: parameters ?? SEARCH_PARAMETERS };
       add(TOOL_SEARCH, functionTool(search), { kind: "tool_search", name: TOOL_SEARCH, namespace: null });
     } else ignored.add(`tools.${tool.type.slice(0, 64)}`);
+    yield* texts.rest();
   }
 
-  for (const tool of given) readTool(tool, null);
+  for (const tool of given) yield* readTool(tool, null);
   return { tools: [...tools.values()], lowered, ignored: [...ignored] };
 }
 
@@ -115,8 +116,8 @@ function customTool(
   texts: MadeTexts,
 ): ChatTool {
   const { definition, syntax } = tool.format ?? {};
-  const grammar =
-    typeof definition === "string" ? ["\n\nThe input's grammar (", String(syntax), "):\n", definition] : [];
+  const named = typeof syntax === "string" ? [" (", syntax, ")"] : [];
+  const grammar = typeof definition === "string" ? ["\n\nThe input's grammar", ...named, ":\n", definition] : [];
   const description = texts.join([tool.description ?? "", CUSTOM_NOTE, ...grammar]);
   return { type: "function", function: { name, description, parameters: CUSTOM_PARAMETERS } };
 }

@@ -289,3 +289,24 @@ test("a large body becomes what the same body becomes that is parsed whole", () 
   assert.deepEqual(JSON.parse(assistant.tool_calls[0].function.arguments), { input: patch });
   assert.equal(assistant.reasoning_content, "thought ".repeat(100));
 });
+
+test("a grammar whose syntax is no text is shown without its name", () => {
+  const format = { type: "grammar", definition: "start: /a/", syntax: { toString: 1, valueOf: 1 } };
+  const [tool] = sent({ tools: [{ type: "custom", name: "a", format }] }).tools as {
+    function: { description: string };
+  }[];
+  assert.match(tool?.function.description ?? "", /\n\nThe input's grammar:\nstart: \/a\/$/);
+});
+
+test("what a search found answers the searches in their order", () => {
+  const messages = messagesOf([
+    { type: "function_call", call_id: "f", name: "f", arguments: "{}" },
+    { type: "tool_search_call", arguments: { query: "a" } },
+    { type: "tool_search_call", arguments: { query: "b" } },
+    { type: "function_call_output", call_id: "f", output: "1" },
+    { type: "tool_search_output", tools: [] },
+    { type: "tool_search_output", tools: [] },
+  ]) as { role: string; tool_call_id?: string }[];
+  const answered = messages.filter(({ role }) => role === "tool").map(({ tool_call_id }) => tool_call_id);
+  assert.deepEqual(answered, ["f", "search_1", "search_2"]);
+});

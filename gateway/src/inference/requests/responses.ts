@@ -57,7 +57,7 @@ function* readResponses(body: unknown, context: OrderContext): Generator<void, R
     typeof request.input === "string" ? [{ type: "message", role: "user", content: request.input }] : request.input;
   const owner = { account: context.account, model: model.id };
   const read = yield* readItems(items, texts, (sealed) => context.reasoningSeal.open(owner, sealed));
-  const tools = readTools([...(request.tools ?? []), ...items.flatMap(toolsOf)], texts);
+  const tools = yield* readTools([...(request.tools ?? []), ...items.flatMap(toolsOf)], texts);
   const all = [...ignored, ...read.ignored, ...tools.ignored];
   const choice = readToolChoice(request.tool_choice, tools.tools, all);
   const instructions: ChatRequest["messages"] =
