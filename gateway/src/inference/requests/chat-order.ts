@@ -28,6 +28,10 @@ export function* writeChatOrder(
   { model, limit: { maxTokens, modelMaxTokens }, ignored, names }: ChatTerms,
   context: OrderContext,
 ): Generator<void, TokenOrder> {
+  if (request.messages.length === 0) {
+    const param = names?.messages ?? "messages";
+    fail("invalid_request", `\`${param}\` has no message that can be sent. Add one of the user.`, { param });
+  }
   const { messages, fetched, ignored: ignoredInMessages } = readMessages(request.messages, model, names?.messages);
   const fields = upstreamFields(request, { model: model.id, messages, maxTokens }, context);
   const { upstreamBody, bytes } = yield* writeBody(fields, context.texts);

@@ -11,6 +11,11 @@ export const responsesRules: ReadonlyMap<string, FieldRule> = new Map([
   ["prompt", unsupported("Nothing is stored here: send the text of the prompt in `instructions` and `input`.")],
   ["background", unsupported("Send `stream: true` for long answers.", oneOf(false))],
   ["truncation", unsupported("Shorten `input` yourself, and send `disabled`.", oneOf("disabled"))],
+  ["max_tokens", unsupported("Send `max_output_tokens`.")],
+  ["max_completion_tokens", unsupported("Send `max_output_tokens`.")],
+  ["n", unsupported("There is one answer: leave it out.", oneOf(1))],
+  ["response_format", unsupported("Send `text.format`.")],
+  ["messages", unsupported("Send `input`.")],
   ["service_tier", unpriced("Send `auto` or `default`, or leave it out.", oneOf("auto", "default"))],
 ]);
 

@@ -310,3 +310,20 @@ test("what a search found answers the searches in their order", () => {
   const answered = messages.filter(({ role }) => role === "tool").map(({ tool_call_id }) => tool_call_id);
   assert.deepEqual(answered, ["f", "search_1", "search_2"]);
 });
+
+test("fields of chat that say what the answer is or costs are refused, and read as a limit where chat was asked", () => {
+  const fields = { max_tokens: 9, max_completion_tokens: 9, n: 2, response_format: {}, messages: [] };
+  for (const [field, value] of Object.entries(fields)) {
+    refused(() => order({ [field]: value }), "unsupported_parameter", field);
+  }
+  assert.deepEqual(order({ n: 1 }).ignored, ["n"]);
+  for (const field of ["max_tokens", "max_completion_tokens", "max_output_tokens"]) {
+    const { quote } = parseChatOrder({ model: "text-1", input: "Hi", [field]: 9 }, context);
+    assert.equal(quote.bound?.completionTokens, 9, field);
+  }
+});
+
+test("a conversation of which nothing is left is refused, and not sent", () => {
+  refused(() => order({ input: [{ type: "web_search_call" }] }), "invalid_request", "input");
+  refused(() => order({ input: [{ type: "reasoning", encrypted_content: "x" }] }), "invalid_request", "input");
+});

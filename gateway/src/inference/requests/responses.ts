@@ -27,10 +27,11 @@ export function* parseResponsesOrder(body: unknown, context: OrderContext): Gene
   }));
 }
 
-/** A body of the Responses API that was sent to chat: its answer is chat's. */
+/** A body of the Responses API that was sent to chat: its answer is chat's. The limit may have one of chat's names. */
 export function* parseResponsesAsChat(body: unknown, context: OrderContext): Generator<void, TokenOrder> {
-  const { stream_options: options, ...fields } = isJsonObject(body) ? body : {};
-  const read = yield* readResponses(fields, context);
+  const { stream_options: options, max_tokens, max_completion_tokens, ...fields } = isJsonObject(body) ? body : {};
+  const max_output_tokens = fields.max_output_tokens ?? max_completion_tokens ?? max_tokens;
+  const read = yield* readResponses({ ...fields, max_output_tokens }, context);
   const asksForUsage = read.chat.stream === true && asObject(options)?.include_usage === true;
   if (asksForUsage) read.chat.stream_options = { include_usage: true };
   return yield* writeLimited(read, context, () => undefined);
