@@ -80,7 +80,8 @@ export function createAnswerParts(sink: PartSink, makeCallId: () => string): Ans
   function addCall(delta: unknown, place?: number): void {
     const { index, id, function: called } = asObject(delta) ?? {};
     const { name, arguments: given } = asObject(called) ?? {};
-    const text = textOf(given);
+    // Some providers send an object.
+    const text = asObject(given) === undefined ? textOf(given) : JSON.stringify(given);
     const isNew = typeof id === "string" && id !== "" && calls.get(lastCall)?.id !== id;
     const next = isNew ? lastCall + 1 : Math.max(lastCall, 0);
     const at = place ?? (typeof index === "number" ? index : next);

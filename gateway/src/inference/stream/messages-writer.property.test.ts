@@ -80,6 +80,12 @@ test("a call whose arguments are no object has an empty input, however the answe
   }
 });
 
+test("arguments that come as an object are the call's input", () => {
+  const tool_calls = [{ id: "call_1", type: "function", function: { name: "read", arguments: { path: "a" } } }];
+  const chat = { model: "m", choices: [{ index: 0, message: { tool_calls }, finish_reason: "tool_calls" }] };
+  assert.deepEqual(JSON.parse(writeWhole(makeWriter(), JSON.stringify(chat), charged)).content[0].input, { path: "a" });
+});
+
 test("an answer that calls a tool stops for it, whatever the provider calls that", () => {
   const stopOf = (message: object, finish_reason: string): string => {
     const chat = { model: "m", choices: [{ index: 0, message, finish_reason }] };
