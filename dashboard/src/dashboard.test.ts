@@ -91,6 +91,16 @@ describe("the dashboard in Chromium", { skip: missingChromium, timeout: 240_000 
     await close();
   });
 
+  test("a wallet that is chosen at the top of the page closes the list of wallets", async () => {
+    const { page, close } = await openPage(browser);
+    await go(page, "");
+    await page.getByRole("button", { name: "Connect a wallet" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Development wallet", exact: true }).click();
+    await dialog.waitFor({ state: "hidden" });
+    await close();
+  });
+
   for (const chainId of isDeep ? ([31_337, 31_338, 31_339] as const) : ([31_337, 31_338] as const)) {
     test(`from no wallet to an answered request, with dollars of chain ${chainId}`, async () => {
       const { page, problems, close } = await openPage(browser);

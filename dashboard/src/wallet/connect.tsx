@@ -3,7 +3,7 @@ import { useConnect, useConnectors } from "wagmi";
 import { Failure, Note } from "../parts.tsx";
 
 /** The wallets that this browser has. */
-export function ConnectList({ onConnected }: { onConnected?: () => void }): ReactNode {
+export function ConnectList(): ReactNode {
   const connectors = useConnectors();
   const { mutate, error, isPending, variables } = useConnect();
   if (connectors.length === 0) {
@@ -24,11 +24,7 @@ export function ConnectList({ onConnected }: { onConnected?: () => void }): Reac
       <ul className="wallets">
         {connectors.map((connector) => (
           <li key={connector.uid}>
-            <button
-              type="button"
-              disabled={isPending}
-              onClick={() => mutate({ connector }, { onSuccess: () => onConnected?.() })}
-            >
+            <button type="button" disabled={isPending} onClick={() => mutate({ connector })}>
               {connector.icon === undefined ? null : <img src={connector.icon.trim()} alt="" />}
               {connector.name}
               {isPending && variables?.connector === connector ? <span className="quiet">waiting …</span> : null}

@@ -25,6 +25,10 @@ function Corner({ opensAtOnce }: { opensAtOnce: boolean }): ReactNode {
     if (opensAtOnce) dialog.current?.showModal();
   }, [opensAtOnce]);
   const close = (): void => dialog.current?.close();
+  // The list of wallets is gone by then, and could not close it.
+  useEffect(() => {
+    if (address !== undefined) dialog.current?.close();
+  }, [address]);
   const chain = data?.chains.find(({ chain_id: id }) => id === chainId);
   const leave = (): void => {
     if (address !== undefined) keepSession(address, null);
@@ -57,7 +61,7 @@ function Corner({ opensAtOnce }: { opensAtOnce: boolean }): ReactNode {
         {address === undefined ? (
           <>
             <p className="quiet">This page sees the address that you choose. It can take nothing by itself.</p>
-            <ConnectList onConnected={close} />
+            <ConnectList />
           </>
         ) : (
           <>
