@@ -2,6 +2,7 @@ import { type KeyRequest, type KeyTermTexts, keyMessageText } from "@inference/p
 import type { keyAnswer, keysAnswer, newKeyAnswer } from "@inference/protocol/wire/answers";
 import { generateSiweNonce } from "viem/siwe";
 import type * as z from "zod";
+import { gatewayTime } from "./clock.ts";
 import type { Connection } from "./connection.ts";
 import { readChain } from "./directory.ts";
 import { fromWallet } from "./errors.ts";
@@ -25,7 +26,12 @@ export async function prepareKeyRequest<T = NewApiKey>(
   const { gateway: baseUrl } = connection;
   const account = requireAccount(connection);
   const { chain_id: chainId } = await readChain(connection);
-  const signer = { address: account.address, chainId, nonce: generateSiweNonce(), issuedAt: Date.now() };
+  const signer = {
+    address: account.address,
+    chainId,
+    nonce: generateSiweNonce(),
+    issuedAt: await gatewayTime(connection),
+  };
   const message = keyMessageText({ baseUrl, ...signer, request: asked });
   return {
     message,

@@ -1,5 +1,6 @@
 import { formatSiweMessage } from "@inference/protocol/siwe";
 import { generateSiweNonce } from "viem/siwe";
+import { gatewayTime } from "./clock.ts";
 import type { Connection } from "./connection.ts";
 import { readChain } from "./directory.ts";
 import { ClientError, fromWallet, RefusedError } from "./errors.ts";
@@ -28,7 +29,7 @@ async function openSession(connection: Connection): Promise<string> {
     version: "1",
     chainId,
     nonce: generateSiweNonce(),
-    issuedAt: Date.now(),
+    issuedAt: await gatewayTime(connection),
     resources: [],
   });
   const body = { message, signature: await fromWallet(account.signMessage({ message })) };

@@ -31,6 +31,7 @@ export const getStatus = endpoint({
       data: {
         version: manifest.version,
         base_url: gateway.config.baseUrl,
+        time: new Date(at).toISOString(),
         ceiling: {
           ...amounts({
             limit: ceiling.limitNanoUsd ?? 0,

@@ -318,6 +318,7 @@ export const statusAnswer = z.strictObject({
   data: z.looseObject({
     version: z.string(),
     base_url: z.string(),
+    time: time.describe("The gateway's clock, by which signed messages are dated."),
     ceiling: z.strictObject({
       ...amounts("limit", "settled", "held", "left"),
       resets_at: time.nullable(),

@@ -2,6 +2,7 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import type { Hex } from "viem";
 import { readStatus } from "../activate.ts";
 import { chainClients } from "../chain-clients.ts";
+import { gatewayTime } from "../clock.ts";
 import type { Connection } from "../connection.ts";
 import { contractOn, isPinned } from "../directory.ts";
 import { RefusedError } from "../errors.ts";
@@ -30,7 +31,7 @@ export async function collectEvidence(given: Connection): Promise<Evidence> {
   const chain = await collectChain(connection, account);
   return {
     version: 1,
-    madeAt: new Date().toISOString(),
+    madeAt: new Date(await gatewayTime(connection)).toISOString(),
     gateway: connection.gateway,
     account,
     contract: {
@@ -59,7 +60,7 @@ async function readSpending(connection: Connection) {
     const listed: ListedReceipt[] = [];
     const totals: Record<string, number> = {};
     // The gateway's day may be one ahead of ours.
-    const last = new Date(Date.now() + DAY_MS);
+    const last = new Date((await gatewayTime(connection)) + DAY_MS);
     for (let day = last; day.toISOString() > FIRST_DAY; day = new Date(day.getTime() - 366 * DAY_MS)) {
       const first = new Date(day.getTime() - 365 * DAY_MS).toISOString().slice(0, 10);
       const days = { from: first, to: day.toISOString().slice(0, 10) };
