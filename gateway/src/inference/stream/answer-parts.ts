@@ -99,7 +99,7 @@ export function createAnswerParts(sink: PartSink, makeCallId: () => string): Ans
 
   return {
     add(delta, isMessage = false) {
-      addText("reasoning", textOf(delta.reasoning_content) || textOf(delta.reasoning));
+      addText("reasoning", textOf(delta.reasoning_content) || textOf(delta.reasoning) || detailsText(delta));
       addText("text", contentText(delta.content));
       addText("refusal", textOf(delta.refusal));
       if (!Array.isArray(delta.tool_calls)) return;
@@ -123,6 +123,12 @@ function isComplete(part: AnswerPart): boolean {
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
+}
+
+/** Some providers send reasoning as details alone; most send it as text too. */
+function detailsText({ reasoning_details: details }: JsonObject): string {
+  if (!Array.isArray(details)) return "";
+  return details.map((each) => textOf(asObject(each)?.text) || textOf(asObject(each)?.summary)).join("");
 }
 
 /** A text, or a list of parts. */

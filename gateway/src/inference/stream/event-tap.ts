@@ -70,6 +70,9 @@ function faultBody(fault: SseFault): ErrorBody {
   if (/content_(filter|blocked|policy)/i.test(said)) {
     return errorBody({ code: "content_policy_violation", message: "The provider's content policy ended the answer." });
   }
+  if (/context.?(length|window)|prompt is too long/i.test(said)) {
+    return errorBody({ code: "context_length_exceeded", message: "The request is too long for the model's context." });
+  }
   if (/overloaded|capacity|rate.?limit/i.test(said)) {
     return errorBody({ code: "upstream_unavailable", message: "The provider is overloaded. Retry later." });
   }

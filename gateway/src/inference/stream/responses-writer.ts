@@ -163,9 +163,11 @@ export function createResponsesWriter(tools: LoweredTools, echo: ResponsesEcho, 
     end(charged) {
       start({});
       const incomplete = INCOMPLETE[reason];
-      parts.end(incomplete === undefined);
-      const status = incomplete === undefined ? "completed" : "incomplete";
-      final = response(status, { charged, ...(incomplete === undefined ? {} : { incomplete }) });
+      const isFailed = reason === "error";
+      parts.end(incomplete === undefined && !isFailed);
+      const status = isFailed ? "failed" : incomplete === undefined ? "completed" : "incomplete";
+      const error = isFailed ? { error: { code: "server_error", message: "The provider's model failed." } } : {};
+      final = response(status, { charged, ...error, ...(incomplete === undefined ? {} : { incomplete }) });
       event(`response.${status}`, `"response":${final}`);
     },
     fail(error) {
@@ -243,7 +245,12 @@ function usageJson({ usage, costNanoUsd }: Charged): string {
   return `${counts.slice(0, -1)},"cost":${formatUsd(costNanoUsd)},"cost_nano_usd":${costNanoUsd}}`;
 }
 
-/** Codex ends its turn with `invalid_prompt`. With any other code it tries again. */
 function failure({ code, message }: ErrorBody["error"]): object {
-  return { code: code === "content_policy_violation" ? "invalid_prompt" : "server_error", message };
+  return { code: FINAL[code] ?? "server_error", message };
 }
+
+/** The codes with which Codex ends its turn. With any other it tries again, and pays again. */
+const FINAL: Readonly<Record<string, string>> = {
+  content_policy_violation: "invalid_prompt",
+  context_length_exceeded: "context_length_exceeded",
+};
