@@ -57,6 +57,15 @@ test("a client that set no limit gets the default, or what it can pay; it is tol
   assert.equal(order({ max_output_tokens: 50 }).limitChoice, undefined);
 });
 
+test("a limit that the gateway chooses leaves room for the prompt in the model's context", () => {
+  const limitOf = (input: string, more: object = {}): unknown => sent({ input, ...more }).max_completion_tokens;
+  assert.equal(limitOf("a".repeat(150_000)), 24_000);
+  const chosen = Number(limitOf("a".repeat(270_000)));
+  assert.ok(chosen > 9_000 && chosen < 10_000, String(chosen));
+  assert.equal(limitOf("a".repeat(299_000)), 4096);
+  assert.equal(limitOf("a".repeat(270_000), { max_output_tokens: 24_000 }), 24_000);
+});
+
 test("reasoning, texts and calls are one message, and each call's answer follows it at once", () => {
   const input = [
     { type: "message", role: "developer", content: [{ type: "input_text", text: "Rules." }] },

@@ -13,6 +13,7 @@ import { readItems } from "./responses-messages.ts";
 import { type LoweredTools, readToolChoice, readTools } from "./responses-tools.ts";
 import { sortFields } from "./sort-fields.ts";
 import { fieldValidator } from "./validate.ts";
+import { bytesOf } from "./write-json.ts";
 
 const validate = fieldValidator(responsesRequest, responsesRefusals);
 
@@ -107,8 +108,15 @@ function* writeLimited(
     };
   }
 
-  return yield* write(wanted);
+  const order = yield* write(wanted);
+  if (given !== undefined || read.model.contextTokens === null) return order;
+  // Some providers refuse a limit that does not fit beside the prompt.
+  const left = read.model.contextTokens - Math.ceil(bytesOf(order.upstreamBody) / BYTES_A_TOKEN);
+  return left >= wanted ? order : yield* write(Math.max(left, Math.min(LEAST_TOKENS, wanted)));
 }
+
+/** Of usual prompts, a little low. It only chooses a limit, and bounds no price. */
+const BYTES_A_TOKEN = 3;
 
 const clientNames = { messages: "input", maxTokens: "max_output_tokens" };
 
