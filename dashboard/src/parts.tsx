@@ -184,13 +184,3 @@ export function Meter({ used, whole }: { used: number; whole: number }): ReactNo
     </div>
   );
 }
-
-/** What may be wider than a small screen. The keyboard scrolls it, too. */
-export function Scroll({ label, children }: { label: string; children: ReactNode }): ReactNode {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the keyboard cannot reach what is cut off
-    <section className="scroll" aria-label={label} tabIndex={0}>
-      {children}
-    </section>
-  );
-}

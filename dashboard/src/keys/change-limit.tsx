@@ -4,9 +4,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Failure, Field } from "../parts.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
+import { type LimitWindow, LimitWindows } from "./limit-window.tsx";
 import { SignedText } from "./signed-text.tsx";
-
-type Window = "daily" | "monthly" | "lifetime" | "none";
 
 /** A lower limit needs the session alone. Everything else is signed. */
 export function ChangeLimit({
@@ -19,9 +18,9 @@ export function ChangeLimit({
   done: () => void;
 }): ReactNode {
   const { id, limit_nano_usd: limit, limit_reset: reset } = apiKey;
-  const current: Window = limit === null ? "none" : (reset ?? "lifetime");
+  const current: LimitWindow = limit === null ? "none" : (reset ?? "lifetime");
   const [text, setText] = useState(limit === null ? "5.00" : formatUsd(limit));
-  const [window, setWindow] = useState<Window>(current);
+  const [window, setWindow] = useState<LimitWindow>(current);
   const queries = useQueryClient();
   const over = (): void => {
     void queries.invalidateQueries({ queryKey: ["own"] });
@@ -68,11 +67,8 @@ export function ChangeLimit({
       <div className="fields">
         <Field label="New limit">
           {(props) => (
-            <select {...props} value={window} onChange={({ target }) => setWindow(target.value as Window)}>
-              <option value="daily">a day</option>
-              <option value="monthly">a month</option>
-              <option value="lifetime">in all</option>
-              <option value="none">none: the whole balance</option>
+            <select {...props} value={window} onChange={({ target }) => setWindow(target.value as LimitWindow)}>
+              <LimitWindows />
             </select>
           )}
         </Field>

@@ -4,10 +4,11 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Card, Failure, Field } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
+import { type LimitWindow, LimitWindows } from "./limit-window.tsx";
 import { NewKey } from "./new-key.tsx";
 import { SignedText } from "./signed-text.tsx";
 
-type Form = { name: string; limit: string; window: "none" | "lifetime" | "daily" | "monthly"; days: string };
+type Form = { name: string; limit: string; window: LimitWindow; days: string };
 
 const EMPTY: Form = { name: "", limit: "5.00", window: "monthly", days: "" };
 
@@ -61,12 +62,9 @@ export function CreateKey({ wallet }: { wallet: Wallet }): ReactNode {
               <select
                 {...props}
                 value={form.window}
-                onChange={({ target }) => set({ window: target.value as Form["window"] })}
+                onChange={({ target }) => set({ window: target.value as LimitWindow })}
               >
-                <option value="daily">a day</option>
-                <option value="monthly">a month</option>
-                <option value="lifetime">in all</option>
-                <option value="none">none: the whole balance</option>
+                <LimitWindows />
               </select>
             )}
           </Field>

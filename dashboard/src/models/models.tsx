@@ -1,7 +1,8 @@
 import { type ReactNode, useState } from "react";
 import { count } from "../format.ts";
 import { type Model, useModels } from "../gateway.ts";
-import { Card, Field, Head, Read, Scroll } from "../parts.tsx";
+import { Card, Field, Head, Read } from "../parts.tsx";
+import { type Column, Table } from "../table.tsx";
 import { shownPrice, unitOf } from "./cost.ts";
 import { QuoteBox } from "./quote.tsx";
 
@@ -51,47 +52,40 @@ function Group({ title, models }: { title: string; models: readonly Model[] }): 
   const columns = COLUMNS[unit];
   return (
     <Card title={title}>
-      <Scroll label={`Table of ${title}`}>
-        <table>
-          <caption>{columns.caption}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Model</th>
-              {columns.prices.map(([label]) => (
-                <th key={label} scope="col" className="number">
-                  {label}
-                </th>
-              ))}
-              {unit === "tokens" ? (
-                <th scope="col" className="number">
-                  Longest text
-                </th>
-              ) : null}
-            </tr>
-          </thead>
-          <tbody>
-            {models.map((model) => (
-              <tr key={model.id}>
-                <td>
-                  <strong>{model.display_name}</strong>
-                  {model.display_name === model.id ? null : <div className="mono quiet wrap">{model.id}</div>}
-                </td>
-                {columns.prices.map(([label, name]) => (
-                  <td key={label} className="number">
-                    {shownPrice(model.pricing, name) ?? "–"}
-                  </td>
-                ))}
-                {unit === "tokens" ? (
-                  <td className="number">{model.context_length === null ? "–" : count(model.context_length)}</td>
-                ) : null}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        label={`Table of ${title}`}
+        caption={columns.caption}
+        rows={models}
+        keyOf={({ id }) => id}
+        columns={[
+          { title: "Model", cell: (model) => <Name {...model} /> },
+          ...columns.prices.map(
+            ([title, name]): Column<Model> => ({
+              ...{ title, kind: "number" },
+              cell: ({ pricing }) => shownPrice(pricing, name) ?? "–",
+            }),
+          ),
+          ...(unit === "tokens" ? [LONGEST] : []),
+        ]}
+      />
     </Card>
   );
 }
+
+function Name({ id, display_name: name }: Model): ReactNode {
+  return (
+    <>
+      <strong>{name}</strong>
+      {name === id ? null : <div className="mono quiet wrap">{id}</div>}
+    </>
+  );
+}
+
+const LONGEST: Column<Model> = {
+  title: "Longest text",
+  kind: "number",
+  cell: ({ context_length: tokens }) => (tokens === null ? "–" : count(tokens)),
+};
 
 const COLUMNS = {
   tokens: {

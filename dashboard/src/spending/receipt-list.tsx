@@ -4,7 +4,8 @@ import type { ListedReceipt } from "@inference/sdk/spending";
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { shortHex, when } from "../format.ts";
-import { Amount, Badge, Card, Failure, Field, Loading, Scroll } from "../parts.tsx";
+import { Amount, Badge, Card, Failure, Field, Loading } from "../parts.tsx";
+import { Table } from "../table.tsx";
 import type { SignedIn } from "../wallet/wallet.ts";
 import { downloadReceipts } from "./download.ts";
 
@@ -53,50 +54,32 @@ export function ReceiptList({ wallet, nameOf }: ReceiptListParts): ReactNode {
       ) : found.length === 0 ? (
         <p role="status">{all.length === 0 ? "No request yet." : "None of those that are shown."}</p>
       ) : (
-        <Scroll label="Table of receipts">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">When</th>
-                <th scope="col">Model</th>
-                <th scope="col">Key</th>
-                <th scope="col">Served by</th>
-                <th scope="col" className="number">
-                  Tokens
-                </th>
-                <th scope="col" className="number">
-                  Cost
-                </th>
-                <th scope="col">Receipt</th>
-              </tr>
-            </thead>
-            <tbody>
-              {found.map((receipt) => (
-                <tr key={receipt.id}>
-                  <td className="whole">{when(receipt.created_at)}</td>
-                  <td className="wrap">{receipt.model ?? "–"}</td>
-                  <td>{nameOf(receipt.key_id)}</td>
-                  <td>
-                    <ServedBy by={receipt.served_by} />
-                  </td>
-                  <td className="number">
-                    {receipt.tokens_prompt === null
-                      ? "–"
-                      : `${receipt.tokens_prompt} + ${receipt.tokens_completion ?? 0}`}
-                  </td>
-                  <td className="number">
-                    <Amount nano={receipt.charge_nano_usd} isExact />
-                  </td>
-                  <td>
-                    <a href={`#/receipt/${receipt.id}`} className="mono">
-                      {receipt.id.slice(-8)}
-                    </a>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
+        <Table
+          label="Table of receipts"
+          rows={found}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: "When", className: "whole", cell: (receipt) => when(receipt.created_at) },
+            { title: "Model", className: "wrap", cell: ({ model }) => model ?? "–" },
+            { title: "Key", cell: (receipt) => nameOf(receipt.key_id) },
+            { title: "Served by", cell: (receipt) => <ServedBy by={receipt.served_by} /> },
+            {
+              title: "Tokens",
+              kind: "number",
+              cell: ({ tokens_prompt: prompt, tokens_completion: completion }) =>
+                prompt === null ? "–" : `${prompt} + ${completion ?? 0}`,
+            },
+            { title: "Cost", kind: "number", cell: (receipt) => <Amount nano={receipt.charge_nano_usd} isExact /> },
+            {
+              title: "Receipt",
+              cell: ({ id }) => (
+                <a href={`#/receipt/${id}`} className="mono">
+                  {id.slice(-8)}
+                </a>
+              ),
+            },
+          ]}
+        />
       )}
       {pages.hasNextPage ? (
         <p>

@@ -2,7 +2,8 @@ import { listKeys } from "@inference/sdk/keys";
 import { readActivity, readCredits } from "@inference/sdk/spending";
 import type { ReactNode } from "react";
 import { count, shortUsd } from "../format.ts";
-import { Amount, Card, Figure, Head, Note, Read, Scroll } from "../parts.tsx";
+import { Amount, Card, Figure, Head, Note, Read } from "../parts.tsx";
+import { Table } from "../table.tsx";
 import { NeedsSession } from "../wallet/gate.tsx";
 import { type SignedIn, useOwn } from "../wallet/wallet.ts";
 import { ReceiptList } from "./receipt-list.tsx";
@@ -127,31 +128,15 @@ function Sums({ title, first, sums }: { title: string; first: string; sums: read
 
 function SumTable({ label, first, sums }: { label: string; first: string; sums: readonly Sum[] }): ReactNode {
   return (
-    <Scroll label={`Table: ${label}`}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{first}</th>
-            <th scope="col" className="number">
-              Requests
-            </th>
-            <th scope="col" className="number">
-              Spent
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sums.map(({ name, nanoUsd, requests }) => (
-            <tr key={name}>
-              <td className="wrap">{name}</td>
-              <td className="number">{count(requests)}</td>
-              <td className="number">
-                <Amount nano={nanoUsd} isExact />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      label={`Table: ${label}`}
+      rows={sums}
+      keyOf={({ name }) => name}
+      columns={[
+        { title: first, className: "wrap", cell: ({ name }) => name },
+        { title: "Requests", kind: "number", cell: ({ requests }) => count(requests) },
+        { title: "Spent", kind: "number", cell: ({ nanoUsd }) => <Amount nano={nanoUsd} isExact /> },
+      ]}
+    />
   );
 }

@@ -8,7 +8,8 @@ import {
   useReconciliations,
   useStatus,
 } from "../gateway.ts";
-import { Amount, Badge, Card, Figure, Head, type Kind, Meter, Note, Read, Scroll } from "../parts.tsx";
+import { Amount, Badge, Card, Figure, Head, type Kind, Meter, Note, Read } from "../parts.tsx";
+import { Table } from "../table.tsx";
 
 /** What anybody may know of the service. */
 export function Status(): ReactNode {
@@ -135,49 +136,26 @@ function Books({ books, primary_chain_id: primary }: StatusData): ReactNode {
         </dl>
       </div>
       <h3>Other chains</h3>
-      <Scroll label="Table of other chains">
-        <table>
-          <caption>Their dollars travel to {nameOf(primary ?? 0)} in batches</caption>
-          <thead>
-            <tr>
-              <th scope="col">Chain</th>
-              <th scope="col" className="number">
-                Tokens there
-              </th>
-              <th scope="col" className="number">
-                Kept for it
-              </th>
-              <th scope="col" className="number">
-                Dollars waiting
-              </th>
-              <th scope="col" className="number">
-                On their way
-              </th>
-              <th scope="col">Adds up</th>
-            </tr>
-          </thead>
-          <tbody>
-            {books.chains.map((chain) => (
-              <tr key={chain.chain_id}>
-                <th scope="row">{nameOf(chain.chain_id)}</th>
-                {[chain.supply_nano_usd, chain.line_nano_usd, chain.outbox_nano_usd, chain.in_flight_nano_usd].map(
-                  (nano, index) => (
-                    // biome-ignore lint/suspicious/noArrayIndexKey: the columns do not change
-                    <td key={index} className="number">
-                      {nano === null ? "–" : <Amount nano={nano} />}
-                    </td>
-                  ),
-                )}
-                <td>
-                  <AddsUp is={chain.adds_up} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        label="Table of other chains"
+        caption={`Their dollars travel to ${nameOf(primary ?? 0)} in batches`}
+        rows={books.chains}
+        keyOf={({ chain_id: id }) => id}
+        columns={[
+          { title: "Chain", kind: "name", cell: ({ chain_id: id }) => nameOf(id) },
+          { title: "Tokens there", kind: "number", cell: (chain) => <Known nano={chain.supply_nano_usd} /> },
+          { title: "Kept for it", kind: "number", cell: (chain) => <Known nano={chain.line_nano_usd} /> },
+          { title: "Dollars waiting", kind: "number", cell: (chain) => <Known nano={chain.outbox_nano_usd} /> },
+          { title: "On their way", kind: "number", cell: (chain) => <Known nano={chain.in_flight_nano_usd} /> },
+          { title: "Adds up", cell: ({ adds_up: is }) => <AddsUp is={is} /> },
+        ]}
+      />
     </Card>
   );
+}
+
+function Known({ nano }: { nano: number | null }): ReactNode {
+  return nano === null ? "–" : <Amount nano={nano} />;
 }
 
 function AddsUp({ is }: { is: boolean | null }): ReactNode {
@@ -201,50 +179,34 @@ function BatchTable(): ReactNode {
           data.length === 0 ? (
             <p>None yet: the first one comes minutes after the first paid request.</p>
           ) : (
-            <Scroll label="Table of batches">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Batch</th>
-                    <th scope="col">State</th>
-                    <th scope="col">Day</th>
-                    <th scope="col" className="number">
-                      Requests
-                    </th>
-                    <th scope="col" className="number">
-                      Dollars
-                    </th>
-                    <th scope="col">Transaction</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {data.map((batch) => {
-                    const [kind, state] = BATCH[batch.status] ?? ["plain", batch.status];
-                    return (
-                      <tr key={batch.id}>
-                        <th scope="row">{batch.id}</th>
-                        <td>
-                          <Badge kind={kind}>{state}</Badge>
-                        </td>
-                        <td>{batch.day ?? "–"}</td>
-                        <td className="number">{count(batch.uses)}</td>
-                        <td className="number">
-                          <Amount nano={batch.amount_nano_usd} isExact />
-                        </td>
-                        <td className="mono" title={batch.transaction ?? undefined}>
-                          {batch.transaction === null ? "–" : shortHex(batch.transaction)}
-                        </td>
-                      </tr>
-                    );
-                  })}
-                </tbody>
-              </table>
-            </Scroll>
+            <Table
+              label="Table of batches"
+              rows={data}
+              keyOf={({ id }) => id}
+              columns={[
+                { title: "Batch", kind: "name", cell: ({ id }) => id },
+                { title: "State", cell: ({ status }) => <BatchState status={status} /> },
+                { title: "Day", cell: ({ day }) => day ?? "–" },
+                { title: "Requests", kind: "number", cell: ({ uses }) => count(uses) },
+                { title: "Dollars", kind: "number", cell: (batch) => <Amount nano={batch.amount_nano_usd} isExact /> },
+                {
+                  title: "Transaction",
+                  className: "mono",
+                  cell: ({ transaction }) => (transaction === null ? "–" : shortHex(transaction)),
+                  whole: ({ transaction }) => transaction ?? undefined,
+                },
+              ]}
+            />
           )
         }
       </Read>
     </Card>
   );
+}
+
+function BatchState({ status }: { status: string }): ReactNode {
+  const [kind, state] = BATCH[status] ?? ["plain", status];
+  return <Badge kind={kind}>{state}</Badge>;
 }
 
 function ReconciliationTable(): ReactNode {
@@ -260,48 +222,26 @@ function ReconciliationTable(): ReactNode {
           data.length === 0 ? (
             <p>None yet: the first one comes with the first day on which something was used.</p>
           ) : (
-            <Scroll label="Table of days">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Day</th>
-                    <th scope="col">State</th>
-                    <th scope="col" className="number">
-                      Requests
-                    </th>
-                    <th scope="col" className="number">
-                      Charged
-                    </th>
-                    <th scope="col" className="number">
-                      Settled
-                    </th>
-                    <th scope="col" className="number">
-                      Unexplained
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {data.map((day) => (
-                    <tr key={day.day}>
-                      <th scope="row">{day.day}</th>
-                      <td>
-                        <Badge kind={day.status === "closed" ? "good" : "plain"}>{day.status}</Badge>
-                      </td>
-                      <td className="number">{count(day.uses)}</td>
-                      <td className="number">
-                        <Amount nano={day.journal_nano_usd} isExact />
-                      </td>
-                      <td className="number">
-                        <Amount nano={day.debited_nano_usd} isExact />
-                      </td>
-                      <td className="number">
-                        <Amount nano={day.unexplained_nano_usd} isExact />
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </Scroll>
+            <Table
+              label="Table of days"
+              rows={data}
+              keyOf={({ day }) => day}
+              columns={[
+                { title: "Day", kind: "name", cell: ({ day }) => day },
+                {
+                  title: "State",
+                  cell: ({ status }) => <Badge kind={status === "closed" ? "good" : "plain"}>{status}</Badge>,
+                },
+                { title: "Requests", kind: "number", cell: ({ uses }) => count(uses) },
+                { title: "Charged", kind: "number", cell: (day) => <Amount nano={day.journal_nano_usd} isExact /> },
+                { title: "Settled", kind: "number", cell: (day) => <Amount nano={day.debited_nano_usd} isExact /> },
+                {
+                  title: "Unexplained",
+                  kind: "number",
+                  cell: (day) => <Amount nano={day.unexplained_nano_usd} isExact />,
+                },
+              ]}
+            />
           )
         }
       </Read>
