@@ -1,6 +1,7 @@
 import { Agent, type ModelResponse, OpenAIProvider, type RunItem, Runner, tool as toolOf } from "@openai/agents";
 import OpenAI from "openai";
-import { type Ask, type Client, cannotDo, type Said, tool } from "./client.ts";
+import { type Ask, type Client, chatAlone, type Said, tool } from "./client.ts";
+import { failureOf } from "./openai-responses.ts";
 
 /** OpenAI's Agents SDK, which speaks the Responses API if nothing else is said. */
 export const agentsSdk: Client = {
@@ -27,15 +28,8 @@ export const agentsSdk: Client = {
         ask.signal?.throwIfAborted();
         return saidOf(result);
       },
-      embed: cannotDo,
-      image: cannotDo,
-      speak: cannotDo,
-      models: cannotDo,
-      findModel: cannotDo,
-      failure(error) {
-        if (!(error instanceof OpenAI.APIError)) return { status: null, code: null, message: (error as Error).message };
-        return { status: error.status ?? null, code: error.code ?? null, message: error.message };
-      },
+      ...chatAlone,
+      failure: failureOf,
     };
   },
 };

@@ -1,5 +1,5 @@
 import Anthropic from "@anthropic-ai/sdk";
-import { type Ask, type Client, cannotDo, type Said, tool } from "./client.ts";
+import { type Ask, type Client, chatAlone, type Said, tool } from "./client.ts";
 
 export const anthropic: Client = {
   name: "@anthropic-ai/sdk",
@@ -15,11 +15,7 @@ export const anthropic: Client = {
         stream.on("text", (piece) => onText(piece));
         return saidOf(await stream.finalMessage());
       },
-      embed: cannotDo,
-      image: cannotDo,
-      speak: cannotDo,
-      models: cannotDo,
-      findModel: cannotDo,
+      ...chatAlone,
       failure(error) {
         if (!(error instanceof Anthropic.APIError)) throw error;
         const { error: said } = (error.error ?? {}) as { error?: { code: string; message: string } };

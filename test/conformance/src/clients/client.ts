@@ -59,3 +59,12 @@ export const voice = "af_sky";
 export function cannotDo(): never {
   throw new Error("this client cannot do that: the row is in its `cannot`");
 }
+
+/** Of a client that only chats. */
+export const chatAlone = {
+  embed: cannotDo,
+  image: cannotDo,
+  speak: cannotDo,
+  models: cannotDo,
+  findModel: cannotDo,
+};

@@ -1,5 +1,5 @@
 import OpenAI from "openai";
-import { type Ask, type Client, cannotDo, type Said, tool } from "./client.ts";
+import { type Ask, type Client, chatAlone, type Said, tool } from "./client.ts";
 
 export const openaiResponses: Client = {
   name: "openai, its Responses client",
@@ -17,18 +17,17 @@ export const openaiResponses: Client = {
         if (response.error !== null) throw new Error(response.error.message);
         return saidOf(response);
       },
-      embed: cannotDo,
-      image: cannotDo,
-      speak: cannotDo,
-      models: cannotDo,
-      findModel: cannotDo,
-      failure(error) {
-        if (!(error instanceof OpenAI.APIError)) return { status: null, code: null, message: (error as Error).message };
-        return { status: error.status ?? null, code: error.code ?? null, message: error.message };
-      },
+      ...chatAlone,
+      failure: failureOf,
     };
   },
 };
+
+/** Of the library's errors, and of those that it passes on. */
+export function failureOf(error: unknown) {
+  if (!(error instanceof OpenAI.APIError)) return { status: null, code: null, message: (error as Error).message };
+  return { status: error.status ?? null, code: error.code ?? null, message: error.message };
+}
 
 function bodyOf({ model, text, maxTokens, withTool }: Ask) {
   const offered = { type: "function" as const, ...tool, parameters: { ...tool.parameters }, strict: false };
