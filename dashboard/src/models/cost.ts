@@ -1,4 +1,5 @@
 import { attoToNanoUsdUp, parseDecimal } from "@inference/protocol/money";
+import { quoteTokens } from "@inference/sdk/verify/usage-cost";
 
 type Pricing = Readonly<Record<string, unknown>>;
 
@@ -18,17 +19,12 @@ export function unitOf(pricing: Pricing): Unit {
  */
 export function mostNanoUsd(
   pricing: Pricing,
-  { input, output }: { input: bigint; output: bigint },
+  { input, output }: { input: number; output: number },
 ): number | undefined {
   const unit = unitOf(pricing);
-  if (unit === "images") return charged(dearest(pricing.image_by_quality ?? pricing.image), input);
-  if (unit === "characters") return charged(attoOf(pricing.character), input);
-  const { extended } = pricing as { extended?: Pricing & { above_prompt_tokens: number } };
-  const rates = extended !== undefined && input > BigInt(extended.above_prompt_tokens) ? extended : pricing;
-  const [prompt, completion] = [attoOf(rates.prompt), attoOf(rates.completion)];
-  if (prompt === undefined || completion === undefined) return undefined;
-  const written = attoOf(rates.input_cache_write) ?? 0n;
-  return attoToNanoUsdUp(input * (written > prompt ? written : prompt) + output * completion);
+  if (unit === "images") return charged(dearest(pricing.image_by_quality ?? pricing.image), BigInt(input));
+  if (unit === "characters") return charged(attoOf(pricing.character), BigInt(input));
+  return quoteTokens({ prompt: input, completion: output }, pricing);
 }
 
 /** Dollars for a million tokens or characters, or for an image, as an exact decimal; null if there is no such price. */

@@ -26,7 +26,7 @@ export function QuoteBox(): ReactNode {
           const amounts = [input, ...(unit === "tokens" ? [output] : ["0"])];
           const isWhole = amounts.every((text) => /^\d{1,9}$/.test(text));
           const most = isWhole
-            ? mostNanoUsd(model.pricing, { input: BigInt(amounts[0] ?? 0), output: BigInt(amounts[1] ?? 0) })
+            ? mostNanoUsd(model.pricing, { input: Number(amounts[0] ?? 0), output: Number(amounts[1] ?? 0) })
             : undefined;
           return (
             <>
