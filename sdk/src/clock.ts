@@ -1,7 +1,6 @@
 import { readStatus } from "./activate.ts";
 import type { Connection } from "./connection.ts";
-
-const ahead = new WeakMap<Connection, Promise<number>>();
+import { oncePerConnection } from "./once.ts";
 
 /** A difference that no message is refused for, in ms. */
 const CLOSE_MS = 60_000;
@@ -11,14 +10,11 @@ const CLOSE_MS = 60_000;
  * machine's may be far. Asked once for a connection.
  */
 export async function gatewayTime(connection: Connection): Promise<number> {
-  const known = ahead.get(connection) ?? measure(connection);
-  ahead.set(connection, known);
-  known.catch(() => ahead.delete(connection));
-  return Date.now() + (await known);
+  return Date.now() + (await aheadOfUs(connection));
 }
 
-async function measure(connection: Connection): Promise<number> {
+const aheadOfUs = oncePerConnection(async (connection) => {
   const { time } = await readStatus(connection);
   const difference = Date.parse(time) - Date.now();
   return Math.abs(difference) < CLOSE_MS ? 0 : difference;
-}
+});

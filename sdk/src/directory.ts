@@ -2,22 +2,16 @@ import type { contractsAnswer } from "@inference/protocol/wire/answers";
 import type * as z from "zod";
 import type { Connection } from "./connection.ts";
 import { ClientError } from "./errors.ts";
+import { oncePerConnection } from "./once.ts";
 import { request } from "./request.ts";
 
 /** The chains, their contracts, and the ABIs, as the gateway tells them. */
 export type Directory = z.infer<typeof contractsAnswer>["data"];
 export type DirectoryChain = Directory["chains"][number];
 
-const read = new WeakMap<Connection, Promise<Directory>>();
-
-export function readDirectory(connection: Connection): Promise<Directory> {
-  const known = read.get(connection);
-  if (known !== undefined) return known;
-  const made = request<{ data: Directory }>(connection, "/api/v1/contracts").then(({ data }) => data);
-  read.set(connection, made);
-  made.catch(() => read.delete(connection));
-  return made;
-}
+export const readDirectory = oncePerConnection(
+  async (connection) => (await request<{ data: Directory }>(connection, "/api/v1/contracts")).data,
+);
 
 /** @param chainId Absent: the primary chain. Throws `ClientError` `unknown_chain`. */
 export async function readChain(connection: Connection, chainId?: number): Promise<DirectoryChain> {
