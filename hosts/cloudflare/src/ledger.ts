@@ -2,6 +2,7 @@ import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { AnswerOf, Query } from "@inference/ledger/reads";
+import { reserveRequest } from "@inference/ledger/reservation";
 import type { Saga, Step } from "@inference/ledger/saga";
 import { type Bindings, objectOf } from "./bindings.ts";
 import type { Outcome } from "./deliveries.ts";
@@ -77,24 +78,27 @@ export function makeEdgeLedger(
     }
   }
 
+  const run: EdgeLedger["run"] = async (saga, { untilDurable = false, insist: insists = false } = {}) => {
+    const mostTries = untilDurable ? LASTING_TRIES : insists ? INSISTING_TRIES : USUAL_TRIES;
+    const steps = saga();
+    let step = steps.next();
+    while (!step.done) {
+      try {
+        step = await take(steps, step.value, mostTries);
+      } catch (error) {
+        const undone = undo(steps, error);
+        background(undone);
+        await overWithin(undone, UNDO_WAIT_MS);
+        throw error;
+      }
+    }
+    return step.value;
+  };
+
   return {
     writable: true,
-    async run<T>(saga: () => Saga<T>, { untilDurable = false, insist: insists = false } = {}): Promise<T> {
-      const mostTries = untilDurable ? LASTING_TRIES : insists ? INSISTING_TRIES : USUAL_TRIES;
-      const steps = saga();
-      let step = steps.next();
-      while (!step.done) {
-        try {
-          step = await take(steps, step.value, mostTries);
-        } catch (error) {
-          const undone = undo(steps, error);
-          background(undone);
-          await overWithin(undone, UNDO_WAIT_MS);
-          throw error;
-        }
-      }
-      return step.value;
-    },
+    run,
+    reserve: (reservation) => run(() => reserveRequest(reservation)),
     executeAll: (partition, commands) =>
       insist(partition, (object) => object.executeAll(partition, commands), USUAL_TRIES),
     read: (partition, query) => insist(partition, (object) => object.read(partition, query), USUAL_TRIES),
