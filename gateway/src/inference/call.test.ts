@@ -31,7 +31,7 @@ const order = {
 /** A gateway with one turn at each model, whose ledger answers so. */
 function open(answer: () => unknown): { gateway: Gateway; admit(id?: string): Promise<Call> } {
   const { gateway } = openFixture({ operator: { ...noLimits, queue: { atOnce: 1, waiting: 1, waitMs: 1_000 } } });
-  gateway.environment.ledger = { run: async () => answer() } as unknown as LedgerClient;
+  gateway.environment.ledger = { run: async () => answer(), reserve: async () => answer() } as unknown as LedgerClient;
   return {
     gateway,
     async admit(id = "req_1") {
@@ -40,6 +40,13 @@ function open(answer: () => unknown): { gateway: Gateway; admit(id?: string): Pr
       return call;
     },
   };
+}
+
+/** Whether the model's only turn is taken. */
+function isFull({ queue }: Gateway): boolean {
+  const hadRoom = queue.tryEnter(MODEL) === true;
+  if (hadRoom) queue.leave(MODEL);
+  return !hadRoom;
 }
 
 function requestOf(id: string): InferenceRequest {
@@ -53,15 +60,15 @@ test("an admitted request has its turn and is live until it ends, and ends once"
   let answer = { status: "reserved" };
   const { gateway, admit } = open(() => answer);
   const call = await admit();
-  assert.ok(gateway.queue.isFull(MODEL) && gateway.live.has(call.id));
+  assert.ok(isFull(gateway) && gateway.live.has(call.id));
   answer = { status: "released" };
   assert.equal(await call.end(nothing).whenDurable(), true);
   call.close();
-  assert.ok(!gateway.queue.isFull(MODEL) && !gateway.live.has(call.id));
+  assert.ok(!isFull(gateway) && !gateway.live.has(call.id));
   answer = { status: "reserved" };
   const next = await admit("req_2");
   call.end(nothing);
-  assert.ok(gateway.queue.isFull(MODEL), "the turn is another's by now");
+  assert.ok(isFull(gateway), "the turn is another's by now");
   next.close();
 });
 
@@ -76,11 +83,11 @@ test("a request that is not admitted gives its turn back", async () => {
   for (const answer of answers) {
     const { gateway, admit } = open(answer);
     await assert.rejects(admit());
-    assert.ok(!gateway.queue.isFull(MODEL) && gateway.live.size === 0);
+    assert.ok(!isFull(gateway) && gateway.live.size === 0);
   }
   const { gateway } = open(() => ({ status: "claimed", by: "req_0", state: "in_progress" }));
   assert.ok("claimed" in (await Call.admit(gateway, requestOf("req_1"), order, null)));
-  assert.ok(!gateway.queue.isFull(MODEL) && gateway.live.size === 0);
+  assert.ok(!isFull(gateway) && gateway.live.size === 0);
 });
 
 test("a request whose end was lost is not live, and its turn is given back", async () => {
@@ -89,7 +96,7 @@ test("a request whose end was lost is not live, and its turn is given back", asy
   const call = await admit();
   answer = { status: "unknown" };
   assert.equal(await call.end(nothing).whenDurable(), false);
-  assert.ok(!gateway.queue.isFull(MODEL) && gateway.live.size === 0);
+  assert.ok(!isFull(gateway) && gateway.live.size === 0);
   call.close();
 });
 
@@ -149,7 +156,7 @@ test("a request that was given up before the protocol sent it is not charged", a
 test("an agent whose failure opens the model's circuit does not keep the protocol from serving the request", async () => {
   const { gateway } = openFixture({ operator: { ...noLimits, breaker: { failures: 1, openMs: 5_000 } } });
   let answer: object = { status: "reserved", server: { agent: "0xa", offer: "h" } };
-  gateway.environment.ledger = { run: async () => answer } as unknown as LedgerClient;
+  gateway.environment.ledger = { run: async () => answer, reserve: async () => answer } as unknown as LedgerClient;
   gateway.openOffers.choose = () => [{ agent: "0xa", offer: "h", upstreamKey: "agent key", leftNanoUsd: 5 } as never];
   const call = await Call.admit(gateway, requestOf("req_1"), order, null);
   assert.ok(call instanceof Call);

@@ -1,7 +1,6 @@
 import type { Claimed } from "@inference/ledger/claim";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import type { Claim } from "@inference/ledger/commands";
-import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
 import { fail } from "@inference/protocol/errors";
 import type { OpenOffer } from "../agents/open-offers.ts";
@@ -99,9 +98,12 @@ export class Call {
     heldAnswers.admit(partition);
     breaker.check(model, partition, environment.clock.now());
     const funding = await fundingOf(gateway, request);
-    if (queue.isFull(model)) await requireFunds(gateway, request, order.quote, funding.spender);
-    const turn = queue.enter(model, partition, request.clientGone);
-    if (turn !== undefined) await turn;
+    let hasTurn = queue.tryEnter(model);
+    if (typeof hasTurn !== "boolean") hasTurn = await hasTurn;
+    if (!hasTurn) {
+      await requireFunds(gateway, request, order.quote, funding.spender);
+      await queue.enter(model, partition, request.clientGone);
+    }
     let isAdmitted = false;
     try {
       const taken = await takeHold(gateway, request, order, { spender: funding.spender, claim });
@@ -354,7 +356,7 @@ async function takeHold(
     ...(claim === null ? {} : { claim }),
     offers: offers.map(({ agent, offer }) => ({ agent, offer })),
   };
-  const admission = await ledger.run(() => reserveRequest(reservation));
+  const admission = await ledger.reserve(reservation);
   switch (admission.status) {
     case "reserved": {
       const server = offers.find(({ agent }) => agent === admission.server?.agent) ?? null;

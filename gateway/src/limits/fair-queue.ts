@@ -7,10 +7,10 @@ import type { Timers } from "@inference/protocol/timers";
  * request. When the queue is full, the newest request of the longest line is refused to make room for a shorter line.
  */
 export type FairQueue = {
+  /** Takes room if there is some now. Returns whether it did; a promise if the room is counted elsewhere. */
+  tryEnter(model: string): boolean | Promise<boolean>;
   /** Undefined if there is room now, else a promise of room. Throws, or rejects with, 429 `rate_limited`. */
   enter(model: string, account: string, gone: AbortSignal | null): Promise<void> | undefined;
-  /** Whether a request would have to wait. */
-  isFull(model: string): boolean;
   /** Gives the room to the next request. To be called once for each request that got room. */
   leave(model: string): void;
   waiting(): number;
@@ -33,7 +33,7 @@ type Lines = { inside: number; waiting: number; byAccount: Map<string, Set<Waite
 /** @param limit Null: no limit. */
 export function makeFairQueue(limit: QueueLimits | null, timers: Timers): FairQueue {
   if (limit === null) {
-    return { enter: () => undefined, isFull: () => false, leave: () => undefined, waiting: () => 0 };
+    return { tryEnter: () => true, enter: () => undefined, leave: () => undefined, waiting: () => 0 };
   }
   const { atOnce, waiting, waitingEach, waitMs } = limit;
   const models = new Map<string, Lines>();
@@ -73,20 +73,32 @@ export function makeFairQueue(limit: QueueLimits | null, timers: Timers): FairQu
     });
   }
 
+  function linesOf(model: string): Lines {
+    let lines = models.get(model);
+    if (lines === undefined) {
+      lines = { inside: 0, waiting: 0, byAccount: new Map() };
+      models.set(model, lines);
+    }
+    return lines;
+  }
+
+  function tryEnter(model: string): boolean {
+    const lines = linesOf(model);
+    if (lines.inside >= atOnce) return false;
+    lines.inside += 1;
+    return true;
+  }
+
   return {
+    tryEnter,
     enter(model, account, gone) {
-      const lines = models.get(model) ?? { inside: 0, waiting: 0, byAccount: new Map() };
-      if (lines.inside < atOnce) {
-        lines.inside += 1;
-        models.set(model, lines);
-        return undefined;
-      }
+      if (tryEnter(model)) return undefined;
+      const lines = linesOf(model);
       const own = lines.byAccount.get(account)?.size ?? 0;
       if (own >= waitingEach || gone?.aborted === true) crowded();
       if (lines.waiting >= waiting) makeRoom(lines, own + 1);
       return join(lines, account, gone);
     },
-    isFull: (model) => (models.get(model)?.inside ?? 0) >= atOnce,
     leave(model) {
       const lines = models.get(model);
       if (lines === undefined) return;
