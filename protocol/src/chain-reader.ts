@@ -15,7 +15,7 @@ export type ChainReader = {
   /** The contracts' books in the latest block; null if there are none. */
   books(): Promise<Books | null>;
   /** Activations that are on the chain and not final yet. */
-  pendingActivations(account: Address): PendingActivation[];
+  pendingActivations(account: Address): PendingActivation[] | Promise<PendingActivation[]>;
   /** How far activations have been read. */
   following(): ChainFollowing;
 };

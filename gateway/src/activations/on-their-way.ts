@@ -33,10 +33,10 @@ const DOLLARS_IN_FLIGHT_MS = 24 * 3_600_000;
  * The activations of an account that are not in its balance, and for a day those that came from a secondary chain. Null
  * while the primary chain cannot be read.
  */
-export function activationsOnTheirWay(gateway: Gateway, account: Address): ActivationOnItsWay[] | null {
+export async function activationsOnTheirWay(gateway: Gateway, account: Address): Promise<ActivationOnItsWay[] | null> {
   const { environment, config } = gateway;
   const view = environment.dollars?.() ?? null;
-  const pending = pendingOf(gateway, account);
+  const pending = await pendingOf(gateway, account);
   if (pending === null) return null;
   const wanted = account.toLowerCase();
   const messages = (view?.messages ?? []).filter(({ kind, to }) => kind === "activation" && to === wanted);
@@ -54,9 +54,9 @@ export function activationsOnTheirWay(gateway: Gateway, account: Address): Activ
 }
 
 /** Null while the chain cannot be read, which is not the same as none. */
-export function pendingOf({ environment }: Gateway, account: Address): PendingActivation[] | null {
+export async function pendingOf({ environment }: Gateway, account: Address): Promise<PendingActivation[] | null> {
   try {
-    return environment.chain.pendingActivations(account);
+    return await environment.chain.pendingActivations(account);
   } catch (error) {
     if (error instanceof ChainUnavailable) return null;
     throw error;

@@ -21,13 +21,13 @@ export const getActivations = endpoint({
   pathParameters: { address: "A wallet's address, with 0x." },
   answers: [ok("The activations.", json("ActivationsAnswer", activationsAnswer))],
   errors: ["chain_unavailable", ...commonErrors],
-  handle(context) {
+  async handle(context) {
     const { gateway } = context.var;
     const address = context.req.param("address") ?? "";
     if (!isAddress(address)) {
       fail("invalid_request", "The address in the path must be 0x and 40 hexadecimal digits.", { param: "address" });
     }
-    const found = activationsOnTheirWay(gateway, lowerAddress(address));
+    const found = await activationsOnTheirWay(gateway, lowerAddress(address));
     if (found === null) fail("chain_unavailable", "The chain cannot be read at the moment. Retry in a few seconds.");
     const secondaries = gateway.config.chains.filter(({ role }) => role === "secondary").map(({ chainId }) => chainId);
     const view = gateway.environment.dollars?.() ?? null;

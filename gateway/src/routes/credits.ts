@@ -25,6 +25,8 @@ export const getCredits = endpoint({
     const { ledger } = gateway.environment;
     const balance = await ledger.read(partition, { type: "balance", at });
     const debits = await ledger.read(partition, { type: "debits", limit: MAX_DEBITS });
+    const pending = await pendingOf(gateway, account);
+    const onTheirWay = await activationsOnTheirWay(gateway, account);
     return context.json({
       data: {
         ...amounts({
@@ -35,12 +37,12 @@ export const getCredits = endpoint({
           debited_elsewhere: debits.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0),
         }),
         pending:
-          pendingOf(gateway, account)?.map(({ amountNanoUsd, block, transaction }) => ({
+          pending?.map(({ amountNanoUsd, block, transaction }) => ({
             ...amounts({ amount: amountNanoUsd }),
             block,
             transaction,
           })) ?? null,
-        on_their_way: activationsOnTheirWay(gateway, account)?.map(toActivationObject) ?? null,
+        on_their_way: onTheirWay?.map(toActivationObject) ?? null,
       },
     });
   },
