@@ -136,7 +136,7 @@ function shareId(owner: string): string {
 function freeShare(draft: Draft, hold: HoldRow): void {
   const id = shareId(hold.owner);
   resolveIn(draft, hold.detail === BLOCK ? [id, BLOCKS] : [id], hold.amountNanoUsd, 0);
-  if (counterOf(draft, BLOCKS).openHolds === 0 && hold.detail === BLOCK) draft.remove("counter", BLOCKS);
+  if (hold.detail === BLOCK && counterOf(draft, BLOCKS).openHolds === 0) draft.remove("counter", BLOCKS);
   // An account without holds needs no row, so the table has only the accounts with requests in flight.
   if (counterOf(draft, id).openHolds === 0) draft.remove("counter", id);
 }

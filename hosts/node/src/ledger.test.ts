@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fs, { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import { type DatabaseSync, StatementSync } from "node:sqlite";
 import { after, mock, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
@@ -108,6 +108,20 @@ test("what a turn changes is one commit, however many asked, and nobody is answe
   assert.deepEqual(seen, ["before rows", "after rows", ...answers.map(() => "reserved")]);
   await ledger.flush();
   assert.deepEqual(auditDatabase(database).problems, []);
+});
+
+test("a pair of an account that was used before reads no table", async () => {
+  const opened = await openWithAccount();
+  const pair = async (id: string) => {
+    assert.equal((await reserve(opened.ledger, id)).status, "reserved");
+    assert.equal((await settle(opened.ledger, id)).status, "settled");
+  };
+  await pair("r1");
+  const { mock: read } = mock.method(StatementSync.prototype, "get");
+  await pair("r2");
+  read.restore();
+  assert.equal(read.callCount(), 0);
+  await close(opened);
 });
 
 test("a saga sees what those before it in the same turn have done", async () => {
