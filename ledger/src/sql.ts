@@ -7,8 +7,6 @@ export type TableSql = {
   select: string;
   /** Bind: the result of `toColumns`. */
   upsert: string;
-  /** Of some columns, by their numbers. Bind: their values, partition, id. */
-  update(columns: readonly number[]): string;
   /** Bind: partition, id. */
   remove: string;
   /** Bind: partition, the id to begin after, the maximum of rows. */
@@ -46,10 +44,6 @@ function makeTableSql(table: TableName): TableSql {
     select: `SELECT * FROM ${name} WHERE partition = ? AND id = ?`,
     upsert: `INSERT INTO ${name} (partition, id, ${names.join(", ")}) VALUES (${places})
       ON CONFLICT (partition, id) DO UPDATE SET ${updates}`,
-    update(columns) {
-      const changed = columns.map((column) => `${names[column]} = ?`).join(", ");
-      return `UPDATE ${name} SET ${changed} WHERE partition = ? AND id = ?`;
-    },
     remove: `DELETE FROM ${name} WHERE partition = ? AND id = ?`,
     list: `SELECT * FROM ${name} WHERE partition = ? AND id > ? ORDER BY id LIMIT ?`,
     newest: `SELECT * FROM ${name} WHERE partition = ? AND id < ? ORDER BY id DESC LIMIT ?`,

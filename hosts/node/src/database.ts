@@ -1,7 +1,7 @@
 import { closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { isReadableSchema, missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
-import { CREATE_FOLDED, foldedUntil, openFold, writeRecords } from "./fold.ts";
+import { CREATE_FOLDED, foldedUntil, openFold, prepareWrites } from "./fold.ts";
 import { readLog, type Synchronous } from "./log-files.ts";
 
 /**
@@ -138,10 +138,7 @@ function migrate(database: DatabaseSync, file: string): void {
   // An older gateway has its log in a table.
   database.exec("CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, rows BLOB NOT NULL) STRICT");
   const left = database.prepare("SELECT rows FROM log ORDER BY number").all();
-  writeRecords(
-    database,
-    left.map(({ rows }) => rows as Uint8Array),
-  );
+  prepareWrites(database)(left.map(({ rows }) => rows as Uint8Array));
   database.exec("DROP TABLE log");
   database.exec(`PRAGMA user_version = ${LOG_FILES + SCHEMA_VERSION}`);
   database.exec("COMMIT");

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { deserialize } from "node:v8";
-import type { EncodedRows } from "./encoded-rows.ts";
+import { tableNames } from "@inference/ledger/schema";
+import { tableSql } from "@inference/ledger/sql";
 import type { LogPlace } from "./log-files.ts";
-import { RowWrites, writeRow } from "./row-writes.ts";
-import { prepareWrites } from "./statements.ts";
+import { type LoggedRow, type LogRows, readRows } from "./log-rows.ts";
 
 /** One row: the last record of the log that is in the tables, and the random number that log and tables share. */
 export const CREATE_FOLDED = `CREATE TABLE IF NOT EXISTS folded (number INTEGER NOT NULL, ledger INTEGER NOT NULL) STRICT;
@@ -14,29 +14,42 @@ export function foldedUntil(database: DatabaseSync): LogPlace {
   return { last: Number(number), ledger: Number(ledger) };
 }
 
-/** Writes the rows of records into the tables, each row once. */
-export function writeRecords(
-  database: DatabaseSync,
-  records: readonly Uint8Array[],
-  statements = prepareWrites(database),
-) {
-  const writes = new RowWrites();
-  for (const record of records) writes.add(deserialize(record) as EncodedRows);
-  for (const write of writes.all()) writeRow(statements, write);
+/** Writes the rows of records into the tables: each row once, as the last record has it. */
+type WriteRecords = (records: readonly Uint8Array[]) => void;
+
+export function prepareWrites(database: DatabaseSync): WriteRecords {
+  const statements = tableNames.map((table) => ({
+    upsert: database.prepare(tableSql[table].upsert),
+    remove: database.prepare(tableSql[table].remove),
+  }));
+  return (records) => {
+    const tables = statements.map((table) => ({ ...table, rows: new Map<string, LoggedRow>() }));
+    for (const record of records) {
+      for (const row of readRows(deserialize(record) as LogRows)) {
+        tables[row.table]?.rows.set(`${row.id} ${row.partition}`, row);
+      }
+    }
+    for (const { upsert, remove, rows } of tables) {
+      for (const { partition, id, columns } of rows.values()) {
+        if (columns === null) remove.run(partition, id);
+        else upsert.run(partition, id, ...columns);
+      }
+    }
+  };
 }
 
 /** Folds records of the log, the first of which has this number, in one transaction. */
 export type Fold = (records: readonly Uint8Array[], first: number) => void;
 
 export function openFold(database: DatabaseSync): Fold {
-  const statements = prepareWrites(database);
+  const write = prepareWrites(database);
   const advance = database.prepare("UPDATE folded SET number = ? WHERE number = ?");
   return function fold(records, first) {
     database.exec("BEGIN IMMEDIATE");
     try {
       const { changes } = advance.run(first + records.length - 1, first - 1);
       if (changes !== 1) throw new Error(`record ${first} is not the next one to fold`);
-      writeRecords(database, records, statements);
+      write(records);
       database.exec("COMMIT");
     } catch (error) {
       if (database.isTransaction) database.exec("ROLLBACK");

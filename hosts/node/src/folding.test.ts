@@ -8,10 +8,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { serialize } from "node:v8";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { isDiskFull, openDatabase } from "./database.ts";
-import { encodeRow } from "./encoded-rows.ts";
 import { foldedUntil, openFold } from "./fold.ts";
 import { type Folding, openFolding } from "./folding.ts";
 import { type LogFiles, openLogFiles } from "./log-files.ts";
+import { addRow } from "./log-rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "folding-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -41,7 +41,7 @@ async function close({ database, log, folding }: Opened): Promise<void> {
 function nonce(id: string): Uint8Array {
   const rows: (string | number | null)[] = [];
   const row = { id, expiresAt: 1, digest: null };
-  encodeRow(rows, { partition: "account:a", table: "nonce", id, stored: undefined, row });
+  addRow(rows, "account:a", "nonce", id, row);
   return serialize(rows);
 }
 

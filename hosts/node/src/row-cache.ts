@@ -3,12 +3,11 @@ import type { ForgettableTable, OverduePage, OverdueQuery } from "@inference/led
 import { staysInMemory } from "@inference/ledger/lasting";
 import { type LayeredRows, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
-import { sqlName, timeOrderedTables } from "@inference/ledger/schema";
+import { sqlName, tableNames, timeOrderedTables } from "@inference/ledger/schema";
 import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
 import type { Change, HoldRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
-import { type EncodedRows, encodeRow } from "./encoded-rows.ts";
-import { prepareReads } from "./statements.ts";
+import { addRow, type LogRows } from "./log-rows.ts";
 
 /**
  * A cache of the rows of all partitions. It has the rows that were read or written recently. A changed row is pending
@@ -33,7 +32,7 @@ export type RowCache = {
 };
 
 /** Rows of one commit: encoded, with their entries and the rows at that time. */
-type Batch = { rows: EncodedRows; entries: Entry[]; taken: readonly (Row | null)[] };
+type Batch = { rows: LogRows; entries: Entry[]; taken: readonly (Row | null)[] };
 
 /** One row in memory; null: known not to exist. */
 type Entry = {
@@ -41,8 +40,6 @@ type Entry = {
   table: TableName;
   id: string;
   row: Row | null;
-  /** The row on disk, or in a commit; undefined if there is none or it is unknown. */
-  stored: Row | undefined;
   pending: boolean;
   /** The number of batches with this row that are not folded. */
   beingWritten: number;
@@ -111,12 +108,12 @@ export function openRowCache(database: DatabaseSync): RowCache {
       return undefined;
     }
     const row = tableSql[table].toRow(stored);
-    if (staysInMemory(table, row)) remember(partition, table, id, row).stored = row;
+    if (staysInMemory(table, row)) remember(partition, table, id, row);
     return row as Tables[T];
   }
 
   function remember(partition: CachedPartition, table: TableName, id: string, row: Row | null): Entry {
-    const entry: Entry = { partition, table, id, row, stored: undefined, pending: false, beingWritten: 0 };
+    const entry: Entry = { partition, table, id, row, pending: false, beingWritten: 0 };
     const rows = partition.tables[table];
     if (rows === undefined) partition.tables[table] = new Map([[id, entry]]);
     else rows.set(id, entry);
@@ -150,14 +147,13 @@ export function openRowCache(database: DatabaseSync): RowCache {
   function take(): Batch {
     const entries = pending;
     pending = [];
-    const rows: EncodedRows = [];
+    const rows: LogRows = [];
     const taken: (Row | null)[] = [];
     for (const entry of entries) {
       entry.pending = false;
       entry.beingWritten += 1;
-      const { partition, table, id, stored, row } = entry;
-      encodeRow(rows, { partition: partition.name, table, id, stored, row });
-      entry.stored = row ?? undefined;
+      const { partition, table, id, row } = entry;
+      addRow(rows, partition.name, table, id, row);
       taken.push(row);
     }
     return { rows, entries, taken };
@@ -195,7 +191,6 @@ export function openRowCache(database: DatabaseSync): RowCache {
     const partition = cached(name);
     const entry = partition.tables[table]?.get(id) ?? remember(partition, table, id, row);
     entry.row = row;
-    entry.stored = row ?? undefined;
     entry.beingWritten += 1;
     partition.pending += 1;
     return entry;
@@ -231,6 +226,16 @@ export function openRowCache(database: DatabaseSync): RowCache {
         row: tableSql.outbox.toRow(stored) as OutboxRow,
       })),
   };
+}
+
+type Reads = Record<TableName, Record<"select" | "list" | "newest", StatementSync>>;
+
+function prepareReads(database: DatabaseSync): Reads {
+  const ofTable = (table: TableName) => {
+    const { select, list, newest } = tableSql[table];
+    return { select: database.prepare(select), list: database.prepare(list), newest: database.prepare(newest) };
+  };
+  return Object.fromEntries(tableNames.map((table) => [table, ofTable(table)])) as Reads;
 }
 
 function lastId(database: DatabaseSync, table: TableName): string {
