@@ -527,7 +527,7 @@ test("memory grows with the accounts, not with the requests", async () => {
   const perRequest = grown / (2 * accounts);
   assert.ok(perRequest < 100, `${Math.round(perRequest)} bytes stay in memory of each request`);
   const perAccount = before / accounts;
-  assert.ok(perAccount < 12_000, `${Math.round(perAccount)} bytes stay in memory of each account`);
+  assert.ok(perAccount < 4_500, `${Math.round(perAccount)} bytes stay in memory of each account`);
   assert.equal(auditDatabase(database).receipts, 3 * accounts);
   database.close();
 });

@@ -7,6 +7,7 @@ import { sqlName, tableNames, timeOrderedTables } from "@inference/ledger/schema
 import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
 import type { Change, HoldRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
+import { type Cell, Cells } from "./cells.ts";
 import { addRow, type LogRows } from "./log-rows.ts";
 
 /**
@@ -31,30 +32,11 @@ export type RowCache = {
   outbox(): { partition: Partition; row: OutboxRow }[];
 };
 
-/** Rows of one commit: encoded, with their entries and the rows at that time. */
-type Batch = { rows: LogRows; entries: Entry[]; taken: readonly (Row | null)[] };
-
-/** One row in memory; null: known not to exist. */
-type Entry = {
-  partition: CachedPartition;
-  table: TableName;
-  id: string;
-  row: Row | null;
-  pending: boolean;
-  /** The number of batches with this row that are not folded. */
-  beingWritten: number;
-};
-
-type CachedPartition = {
-  name: Partition;
-  tables: { [T in TableName]?: Map<string, Entry> };
-  pending: number;
-  used: boolean;
-  rows: ReadRows;
-};
+/** Rows of one commit: encoded, with their cells and the rows at that time. */
+type Batch = { rows: LogRows; cells: Cell[]; taken: readonly (Row | null)[] };
 
 const MAX_KNOWN_GONE = 50_000;
-/** About 5 kB each in memory: 600 MB at most. */
+/** About 2.3 kB each in memory: 280 MB at most. */
 const MAX_CACHED_PARTITIONS = 120_000;
 
 export function openRowCache(database: DatabaseSync): RowCache {
@@ -62,9 +44,9 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const lapsed = database.prepare(LAPSED_HOLDS);
   const liveKeys = database.prepare(LIVE_KEYS);
   const unresolved = database.prepare(UNRESOLVED_HOLDS);
-  const layers: LayeredRows<CachedPartition> = {
+  const layers: LayeredRows<Cells> = {
     get,
-    changed: unfoldedRows,
+    changed: (cells, table) => cells.changed(table),
     select: ({ name }, table, order, id, limit) => statements[table][order].all(name, id, limit),
     liveKeys: ({ name }) => liveKeys.all(name),
     unresolvedHolds: ({ name }) => unresolved.all(name),
@@ -75,88 +57,78 @@ export function openRowCache(database: DatabaseSync): RowCache {
   ) as Record<ForgettableTable, StatementSync>;
   /** The last id in each table in order of time. A new request is after it, and is not looked for. */
   const newest = new Map(timeOrderedTables.map((table) => [table, lastId(database, table)]));
-  const partitions = new Map<Partition, CachedPartition>();
-  /** Entries without a row, in the order of their removal. */
-  const gone = new Set<Entry>();
-  let pending: Entry[] = [];
+  const partitions = new Map<Partition, Cells>();
+  /** Cells without a row, in the order of their removal. */
+  const gone = new Set<Cell>();
+  let pending: Cell[] = [];
   /** Batches that are durable and not known to be folded. */
   let unfolded: { batch: Batch; number: number }[] = [];
   let foldedUntil = 0;
 
-  function cached(name: Partition): CachedPartition {
+  function cached(name: Partition): Cells {
     const known = partitions.get(name);
     if (known !== undefined) {
-      known.used = true;
+      known.isUsed = true;
       return known;
     }
     if (partitions.size >= MAX_CACHED_PARTITIONS) evict(partitions);
-    const fresh = { name, tables: {}, pending: 0, used: true } as unknown as CachedPartition;
-    fresh.rows = readRows(layers, fresh);
+    const fresh = new Cells(name, (cells) => readRows(layers, cells));
     partitions.set(name, fresh);
     return fresh;
   }
 
-  function get<T extends TableName>(partition: CachedPartition, table: T, id: string): Tables[T] | undefined {
-    const known = partition.tables[table]?.get(id);
+  function get<T extends TableName>(cells: Cells, table: T, id: string): Tables[T] | undefined {
+    const known = cells.find(table, id);
     if (known !== undefined) return (known.row ?? undefined) as Tables[T] | undefined;
     const last = newest.get(table);
     if (last !== undefined && id > last) return undefined;
-    const stored = statements[table].select.get(partition.name, id);
+    const stored = statements[table].select.get(cells.name, id);
     if (stored === undefined) {
       // The only row of its table, such as `gathering`, is asked for again and again.
-      if (id === table) keepGone(remember(partition, table, id, null));
+      if (id === table) keepGone(cells.add(table, id, null));
       return undefined;
     }
     const row = tableSql[table].toRow(stored);
-    if (staysInMemory(table, row)) remember(partition, table, id, row);
+    if (staysInMemory(table, row)) cells.add(table, id, row);
     return row as Tables[T];
   }
 
-  function remember(partition: CachedPartition, table: TableName, id: string, row: Row | null): Entry {
-    const entry: Entry = { partition, table, id, row, pending: false, beingWritten: 0 };
-    const rows = partition.tables[table];
-    if (rows === undefined) partition.tables[table] = new Map([[id, entry]]);
-    else rows.set(id, entry);
-    return entry;
-  }
-
   function write(name: Partition, changes: readonly Change[]): void {
-    const partition = cached(name);
+    const cells = cached(name);
     for (const { table, id, row } of changes) {
-      let entry = partition.tables[table]?.get(id);
-      if (entry === undefined) entry = remember(partition, table, id, row);
-      else entry.row = row;
-      if (entry.pending) continue;
-      entry.pending = true;
-      partition.pending += 1;
-      pending.push(entry);
+      const cell = cells.find(table, id) ?? cells.add(table, id, row);
+      cell.row = row;
+      if (cell.isPending) continue;
+      cell.isPending = true;
+      cells.busy += 1;
+      pending.push(cell);
     }
   }
 
-  /** Keeps an entry without a row: rows such as an account's share of the ceiling are soon created again. */
-  function keepGone(entry: Entry): void {
-    gone.add(entry);
+  /** Keeps a cell without a row: rows such as an account's share of the ceiling are soon created again. */
+  function keepGone(cell: Cell): void {
+    gone.add(cell);
     if (gone.size <= MAX_KNOWN_GONE) return;
     for (const oldest of gone) {
       gone.delete(oldest);
-      if (oldest.row === null && isAtRest(oldest)) forget(oldest);
+      if (oldest.row === null && oldest.isAtRest()) oldest.of.delete(oldest);
       return;
     }
   }
 
   function take(): Batch {
-    const entries = pending;
+    const cells = pending;
     pending = [];
     const rows: LogRows = [];
     const taken: (Row | null)[] = [];
-    for (const entry of entries) {
-      entry.pending = false;
-      entry.beingWritten += 1;
-      const { partition, table, id, row } = entry;
-      addRow(rows, partition.name, table, id, row);
+    for (const cell of cells) {
+      cell.isPending = false;
+      cell.beingWritten += 1;
+      const { of, table, id, row } = cell;
+      addRow(rows, of.name, table, id, row);
       taken.push(row);
     }
-    return { rows, entries, taken };
+    return { rows, cells, taken };
   }
 
   function logged(batch: Batch, number: number): void {
@@ -183,27 +155,27 @@ export function openRowCache(database: DatabaseSync): RowCache {
     gone.clear();
     partitions.clear();
     for (const { batch } of unfolded)
-      batch.entries = batch.entries.map((entry, index) => remade(entry, batch.taken[index] ?? null));
+      batch.cells = batch.cells.map((cell, index) => remade(cell, batch.taken[index] ?? null));
   }
 
-  /** Restores an entry of a durable batch after `discard`. */
-  function remade({ partition: { name }, table, id }: Entry, row: Row | null): Entry {
-    const partition = cached(name);
-    const entry = partition.tables[table]?.get(id) ?? remember(partition, table, id, row);
-    entry.row = row;
-    entry.beingWritten += 1;
-    partition.pending += 1;
-    return entry;
+  /** Restores a cell of a durable batch after `discard`. */
+  function remade({ of: { name }, table, id }: Cell, row: Row | null): Cell {
+    const cells = cached(name);
+    const cell = cells.find(table, id) ?? cells.add(table, id, row);
+    cell.row = row;
+    cell.beingWritten += 1;
+    cells.busy += 1;
+    return cell;
   }
 
-  function written({ entries }: Batch): void {
-    for (const entry of entries) {
-      entry.beingWritten -= 1;
-      entry.partition.pending -= 1;
-      if (entry.id > (newest.get(entry.table) ?? entry.id)) newest.set(entry.table, entry.id);
-      if (!isAtRest(entry)) continue;
-      if (entry.row === null) keepGone(entry);
-      else if (!staysInMemory(entry.table, entry.row)) forget(entry);
+  function written({ cells }: Batch): void {
+    for (const cell of cells) {
+      cell.beingWritten -= 1;
+      cell.of.busy -= 1;
+      if (cell.id > (newest.get(cell.table) ?? cell.id)) newest.set(cell.table, cell.id);
+      if (!cell.isAtRest()) continue;
+      if (cell.row === null) keepGone(cell);
+      else if (!staysInMemory(cell.table, cell.row)) cell.of.delete(cell);
     }
   }
 
@@ -242,27 +214,14 @@ function lastId(database: DatabaseSync, table: TableName): string {
   return String(database.prepare(`SELECT coalesce(max(id), '') AS id FROM ${sqlName(table)}`).get()?.id);
 }
 
-/** The entries whose rows differ from their tables. */
-function unfoldedRows({ tables }: CachedPartition, table: TableName): Entry[] {
-  return [...(tables[table]?.values() ?? [])].filter((entry) => !isAtRest(entry));
-}
-
-function isAtRest({ pending, beingWritten }: Entry): boolean {
-  return !pending && beingWritten === 0;
-}
-
-function forget({ partition, table, id }: Entry): void {
-  partition.tables[table]?.delete(id);
-}
-
 /** Drops a tenth of the partitions, first those that were not used since the last time. */
-function evict(partitions: Map<Partition, CachedPartition>): void {
+function evict(partitions: Map<Partition, Cells>): void {
   let room = Math.floor(partitions.size / 10);
   for (const [name, partition] of partitions) {
     if (room === 0) return;
-    if (partition.pending > 0) continue;
-    if (partition.used) {
-      partition.used = false;
+    if (partition.busy > 0) continue;
+    if (partition.isUsed) {
+      partition.isUsed = false;
       continue;
     }
     partitions.delete(name);
