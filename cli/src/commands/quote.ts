@@ -5,6 +5,7 @@ import { connectAsAnyone } from "../connections.ts";
 import { CommandError, UsageError } from "../errors.ts";
 import { usd } from "../money.ts";
 import { gatewayOptions } from "../options.ts";
+import { otherPrices } from "../price-words.ts";
 
 export const quote = command({
   name: "quote",
@@ -27,7 +28,7 @@ export const quote = command({
     const { pricing } = await readModel(connectAsAnyone(context, options), model);
     const cost = quoteTokens({ prompt: input, completion: output }, pricing);
     if (cost === undefined) {
-      throw new CommandError(`${model} is not priced by tokens: ${JSON.stringify(pricing)}, in dollars.`);
+      throw new CommandError(`${model} is not priced by tokens: its price is ${otherPrices(pricing)}, in dollars.`);
     }
     return { model, input_tokens: input, output_tokens: output, cost_nano_usd: cost };
   },
