@@ -58,10 +58,10 @@ test("two commands in a terminal lead from a devnet to an answer and its cost", 
   const { infer, json, home } = openTerminal();
   const login = await json("login", "--devnet");
   deepEqual([login.is_new, login.signer, login.gateway], [true, "devnet", devnet.ready.gatewayUrl]);
-  const { code, stdout, stderr } = await infer("chat", "Hello", "--model", "sim-small", "--max-tokens", "9");
+  const { code, stdout, stderr } = await infer("chat", "Hello", "--model", "alder-27b", "--max-tokens", "9");
   equal(code, 0);
   ok(stdout.trim().length > 0);
-  match(stderr, /^sim-small: \$0\.0\d+ for \d+ input and \d+ output tokens\. Receipt req_\w+\./);
+  match(stderr, /^alder-27b: \$0\.0\d+ for \d+ input and \d+ output tokens\. Receipt req_\w+\./);
   equal(statSync(join(home, "state/infer/login.json")).mode & 0o777, 0o600);
   // The key is kept: it is not made again.
   deepEqual(await json("login", "--devnet"), {
@@ -83,12 +83,12 @@ test("two commands in a terminal lead from a devnet to an answer and its cost", 
 test("what anybody may ask needs no login", async () => {
   const { infer, json } = openTerminal({ INFERENCE_GATEWAY: devnet.ready.gatewayUrl });
   const { models } = (await json("models", "--type", "text")) as { models: { id: string }[] };
-  ok(models.some(({ id }) => id === "sim-small"));
-  equal((await json("quote", "sim-small", "--input", "1000000", "--output", "0")).cost_nano_usd, 150_000_000);
+  ok(models.some(({ id }) => id === "alder-27b"));
+  equal((await json("quote", "alder-27b", "--input", "1000000", "--output", "0")).cost_nano_usd, 150_000_000);
   const { stderr, code } = await infer("quote", "no-such-model");
   deepEqual([code, /no model `no-such-model`/.test(stderr)], [1, true]);
   equal((await json("status")).primary_chain_id, 31_337);
-  match((await infer("models")).stdout, /^sim-small +text +131072 +0.15 +0.6$/m);
+  match((await infer("models")).stdout, /^alder-27b +text +131072 +0.15 +0.6 +0.04 per M cached input$/m);
   match((await infer("credits")).stderr, /needs an API key/);
   match((await infer("mint", "1")).stderr, /needs an account that signs/);
 });
@@ -278,7 +278,7 @@ test("a keystore of Foundry's opens by its name, with the password of a file", a
 test("verify prints a line for each check, and ends with 0 only if all passed", { timeout: 180_000 }, async () => {
   const { infer, json, home } = openTerminal();
   await json("login", "--devnet");
-  await json("chat", "Hello", "--model", "sim-small", "--max-tokens", "9");
+  await json("chat", "Hello", "--model", "alder-27b", "--max-tokens", "9");
   await eventually(async () => {
     const { settlement } = (await json("receipt")) as { settlement: { status: string } | null };
     return settlement?.status === "final";
@@ -367,8 +367,8 @@ test("a tool's configuration is shown, then written, and leads it to the gateway
   const { infer, json, home } = openTerminal();
   await json("login", "--devnet");
   for (const tool of ["codex", "claude-code", "opencode", "aider", "openwebui"]) {
-    const shown = await json("setup", tool, "--model", "sim-small", "--dry-run");
-    const written = await json("setup", tool, "--model", "sim-small");
+    const shown = await json("setup", tool, "--model", "alder-27b", "--dry-run");
+    const written = await json("setup", tool, "--model", "alder-27b");
     deepEqual([shown.is_written, written.is_written, shown.content], [false, tool !== "openwebui", written.content]);
     match(String(written.content), new RegExp(devnet.ready.gatewayUrl));
     if (written.file !== null) equal(readFileSync(String(written.file), "utf8"), written.content);

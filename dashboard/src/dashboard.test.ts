@@ -49,7 +49,7 @@ describe("the dashboard in Chromium", { skip: missingChromium, timeout: 240_000 
 
   /** A request of the key that the devnet gives. Its account is that of the wallet with a balance. */
   async function ask(): Promise<string> {
-    const body = { model: "sim-small", max_tokens: 20, messages: [{ role: "user", content: "Hello" }] };
+    const body = { model: "alder-4b", max_tokens: 20, messages: [{ role: "user", content: "Hello" }] };
     const answer = await fetch(`${url}/api/v1/chat/completions`, {
       method: "POST",
       headers: { "content-type": "application/json", authorization: `Bearer ${devnet.ready.apiKey}` },
@@ -84,10 +84,10 @@ describe("the dashboard in Chromium", { skip: missingChromium, timeout: 240_000 
   test("the quote box says what a request costs at most", async () => {
     const { page, close } = await openPage(browser);
     await go(page, "models");
-    await page.getByRole("combobox", { name: "Model" }).selectOption("sim-large");
+    await page.getByRole("combobox", { name: "Model" }).selectOption("alder-120b");
     await page.getByLabel("Tokens that you send").fill("1000");
     await page.getByLabel("Tokens that come back").fill("2000");
-    await page.getByText("$0.0225", { exact: true }).waitFor();
+    await page.getByText("$0.0054", { exact: true }).waitFor();
     await close();
   });
 

@@ -148,7 +148,7 @@ test("what a request cost is in its receipt, in the activity and in the balance"
   const answer = await fetch(`${devnet.ready.gatewayUrl}/api/v1/chat/completions`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
-    body: JSON.stringify({ model: "sim-small", max_tokens: 9, messages: [{ role: "user", content: "Hello" }] }),
+    body: JSON.stringify({ model: "alder-4b", max_tokens: 9, messages: [{ role: "user", content: "Hello" }] }),
   });
   equal(answer.status, 200, await answer.clone().text());
   const receipt = await client.receipt(answer.headers.get("x-request-id") ?? "");

@@ -37,21 +37,21 @@ export function testCatalogueReads(start: StartHost): void {
           object: "list",
           type: "text",
           data: {
-            default: "sim-large",
-            fastest: "sim-small",
-            default_code: "sim-code",
-            default_reasoning: "sim-reasoning",
+            default: "alder-120b",
+            fastest: "alder-4b",
+            default_code: "corrie-code-32b",
+            default_reasoning: "tarn-reason-70b",
           },
         });
         const names = await read(`${prefix}/models/compatibility_mapping?type=embedding`);
-        assert.deepEqual([names.type, names.data], ["embedding", { "text-embedding-ada-002": "sim-embedding" }]);
+        assert.deepEqual([names.type, names.data], ["embedding", { "text-embedding-ada-002": "hawthorn-embed" }]);
         const styles = await read(`${prefix}/image/styles`);
         assert.ok(Array.isArray(styles.data) && styles.data.includes("Anime"), JSON.stringify(styles));
       }
     });
 
     test("a name stands for nothing if its model cannot be had here", async () => {
-      await configure({ listed: { "sim-small": false } });
+      await configure({ listed: { "alder-4b": false } });
       await pass(2 * limits.catalogueMaxAgeMs);
       const { data } = await read("/v1/models/traits");
       assert.ok("default" in data && !("fastest" in data), JSON.stringify(data));

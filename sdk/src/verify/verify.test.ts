@@ -89,7 +89,7 @@ const lies: Record<string, Lie> = {
     caughtBy: ["prices", "usage"],
     tell: (path, { data }) => {
       if (!path.startsWith("/api/v1/prices/")) return;
-      for (const { id, pricing } of data) if (id === "sim-small") pricing.prompt = "0.000000001";
+      for (const { id, pricing } of data) if (id === "alder-4b") pricing.prompt = "0.000000001";
     },
   },
   "prices that nobody sees": {
@@ -308,7 +308,7 @@ async function chat(key: string, text: string): Promise<void> {
   const answer = await fetch(`${devnet.ready.gatewayUrl}/api/v1/chat/completions`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
-    body: JSON.stringify({ model: "sim-small", max_tokens: 9, messages: [{ role: "user", content: text }] }),
+    body: JSON.stringify({ model: "alder-4b", max_tokens: 9, messages: [{ role: "user", content: text }] }),
   });
   equal(answer.status, 200, await answer.text());
 }

@@ -28,7 +28,8 @@ import { wallets } from "./wallets.ts";
 
 /** What `npm run devnet` asks of a devnet that runs. */
 const folder = deployedFolder();
-const start = () => startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } });
+const start = () =>
+  startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path, SIMULATOR_FAULTS: "1" } });
 const DAY_SECONDS = 86_400;
 let devnet: Devnet;
 let agent: Agent;

@@ -106,14 +106,13 @@ export async function awaitCredit(gatewayUrl: string, apiKey: string): Promise<v
   }
 }
 
-/** The model of the example: of those that write text for money, the cheapest one with an everyday answer's length. */
+/** The model of the example: of those that write text for money, the cheapest. */
 export async function exampleModel(gatewayUrl: string): Promise<string> {
   const { body } = await call(`${gatewayUrl}/api/v1/models`);
   const { data = [] } = body as { data?: ListedModel[] };
-  const candidates = data
-    .filter(({ id, type, pricing }) => type === "text" && Number(pricing.completion) > 0 && !/^fault-/.test(id))
+  const [model] = data
+    .filter(({ type, pricing }) => type === "text" && Number(pricing.completion) > 0)
     .sort((one, other) => Number(one.pricing.completion) - Number(other.pricing.completion));
-  const model = candidates.find(({ id }) => id === "sim-small") ?? candidates[0];
   if (model === undefined) throw new DevnetError("The provider's catalogue has no text model with a price.");
   return model.id;
 }

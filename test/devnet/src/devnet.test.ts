@@ -96,13 +96,13 @@ test("the official client lists models and chats, in one piece and in a stream",
   const client = new OpenAI({ baseURL: `${gatewayUrl}/api/v1`, apiKey, maxRetries: 0 });
   const ids: string[] = [];
   for await (const model of client.models.list()) ids.push(model.id);
-  ok(ids.includes("sim-small"));
+  ok(ids.includes("alder-4b"));
   ok(
-    ids.every((id) => !id.startsWith("fault-")),
-    "models that stand for faults are listed on request",
+    ids.every((id) => !/^(sim|fault)-/.test(id)),
+    "models that only tests need are listed on request",
   );
 
-  const request = { model: "sim-small", messages: [{ role: "user" as const, content: "Hello" }], max_tokens: 32 };
+  const request = { model: "alder-4b", messages: [{ role: "user" as const, content: "Hello" }], max_tokens: 32 };
   const whole = await client.chat.completions.create(request);
   const before = await spent(devnet.ready);
   const stream = await client.chat.completions.create({
@@ -125,7 +125,7 @@ test("a charge is settled on chain by itself, and the contract confirms its proo
   const { gatewayUrl, apiKey, chains, wallets } = devnet.ready;
   const client = new OpenAI({ baseURL: `${gatewayUrl}/api/v1`, apiKey, maxRetries: 0 });
   const messages = [{ role: "user" as const, content: "Settle this." }];
-  const answer = await client.chat.completions.create({ model: "sim-small", messages, max_tokens: 8 });
+  const answer = await client.chat.completions.create({ model: "alder-4b", messages, max_tokens: 8 });
   const headers = { authorization: `Bearer ${apiKey}` };
   const read = async (path: string) =>
     ((await (await fetch(`${gatewayUrl}${path}`, { headers })).json()) as Answer).data;
@@ -200,7 +200,7 @@ test("a fresh wallet turns dollars into inference with its own signatures and no
 
   const client = new OpenAI({ baseURL: `${ready.gatewayUrl}/v1`, apiKey: key, maxRetries: 0 });
   const messages = [{ role: "user" as const, content: "Hello" }];
-  await client.chat.completions.create({ model: "sim-small", messages, max_tokens: 8 });
+  await client.chat.completions.create({ model: "alder-4b", messages, max_tokens: 8 });
   await eventually(async () => (await spent({ gatewayUrl: ready.gatewayUrl, apiKey: key })) > 0);
 
   const signIn = await post("/auth", await sign(account, []));

@@ -21,9 +21,6 @@ export async function startProvider(processes: Processes, options: ProviderOptio
     name: "provider simulator",
     script: new URL("../../provider-simulator/src/main.ts", import.meta.url),
     environment: {
-      // For people: tests of the simulator's own ask for what is hard to read.
-      ANSWER_TEXT: "english",
-      FAULT_MODELS: "unlisted",
       ...environment,
       HOST: "127.0.0.1",
       PORT: String(port),

@@ -79,7 +79,7 @@ test("what is wrong with the provider is told before there is a chain", async ()
 });
 
 test("an alias of a model that the provider does not list is one line, and keeps nothing from starting", async () => {
-  const started = launch(folder.path, { MODEL_ALIASES: '{"smart":"no-such-model","small":"sim-small"}' });
+  const started = launch(folder.path, { MODEL_ALIASES: '{"smart":"no-such-model","small":"alder-4b"}' });
   const ready = await started.ready();
   match(started.output.stderr, /^MODEL_ALIASES: the provider does not list no-such-model, which is called smart\.$/m);
   equal((await chat(ready, "small")).status, 200);

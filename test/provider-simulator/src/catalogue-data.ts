@@ -22,6 +22,8 @@ export interface ModelSeed {
   readonly maxCompletion?: number;
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly offline?: boolean;
+  /** What a text model is good at. */
+  readonly isFor?: "code" | "reasoning";
   /** A retired model is answered, and priced, by another one. */
   readonly remapTo?: string;
 }
@@ -57,7 +59,39 @@ function speech(id: string, price: string, voices: string[], formats: string[]):
 const VOICES = ["af_sky", "af_bella", "am_adam", "bf_emma"];
 const FORMATS = ["mp3", "opus", "aac", "flac", "wav", "pcm"];
 
-const SERVED: readonly ModelSeed[] = [
+/** What a list for people has: invented names, of the shape and at the prices of real models. */
+const PUBLIC: readonly ModelSeed[] = [
+  text("alder-4b", { input: "0.05", output: "0.15" }, { context: 32_768, maxCompletion: 8_192 }),
+  text("alder-27b", { input: "0.15", output: "0.6", cache_input: "0.04" }),
+  text("alder-120b", { input: "0.6", output: "2.4", cache_input: "0.15" }),
+  text(
+    "corrie-code-32b",
+    { input: "0.25", output: "1", cache_input: "0.06" },
+    { context: 262_144, maxCompletion: 32_768, isFor: "code" },
+  ),
+  text("tarn-reason-70b", { input: "0.55", output: "2.2" }, { maxCompletion: 32_768, isFor: "reasoning" }),
+  text(
+    "fellside-1",
+    {
+      input: "2.5",
+      output: "12.5",
+      cache_input: "0.25",
+      extended: { context_token_threshold: 200_000, input: "5", output: "18.75", cache_input: "0.5" },
+    },
+    { context: 1_000_000, maxCompletion: 65_536 },
+  ),
+  { id: "hawthorn-embed", type: "embedding", pricing: { input: "0.02", output: "0.02" }, spec: embedding(1024, true) },
+  speech("siskin-speech", "15", VOICES, FORMATS),
+  image("heath-image", { generation: "0.04", upscale: UPSCALE }),
+  image(
+    "heath-image-pro",
+    { resolutions: { "1K": "0.09", "2K": "0.13", "4K": "0.24" }, upscale: UPSCALE },
+    { resolutions: RESOLUTIONS, defaultResolution: "1K" },
+  ),
+];
+
+/** What tests need: every shape of price and every kind of model. */
+const FOR_TESTS: readonly ModelSeed[] = [
   text("sim-small", { input: "0.15", output: "0.6" }),
   text("sim-large", { input: "2.5", output: "10", cache_input: "0.5" }, { context: 262_144, maxCompletion: 32_768 }),
   text("sim-cached", { input: "1.54", output: "4.84", cache_input: "0.29", cache_write: "1.925" }),
@@ -88,8 +122,8 @@ const SERVED: readonly ModelSeed[] = [
     },
     { context: 1_050_000, maxCompletion: 128_000 },
   ),
-  text("sim-code", { input: "0.5", output: "2" }),
-  text("sim-reasoning", { input: "0.6", output: "2.4" }),
+  text("sim-code", { input: "0.5", output: "2" }, { isFor: "code" }),
+  text("sim-reasoning", { input: "0.6", output: "2.4" }, { isFor: "reasoning" }),
   text("sim-tiny-context", { input: "0.1", output: "0.2" }, { context: 512, maxCompletion: 128 }),
   text("sim-unpriced", null),
   text("sim-offline", { input: "0.3", output: "0.9" }, { offline: true }),
@@ -160,23 +194,36 @@ function faultModel(name: string): ModelSeed {
 }
 
 export const MODEL_SEEDS: readonly ModelSeed[] = [
-  ...SERVED,
+  ...PUBLIC,
+  ...FOR_TESTS,
   ...LISTED_ONLY,
   ...Object.keys(FAULTS).map((name) => faultModel(name)),
 ];
 
+const PUBLIC_IDS: ReadonlySet<string> = new Set(PUBLIC.map(({ id }) => id));
+
+/** Whether a list for people has it. */
+export function isPublic(id: string): boolean {
+  return PUBLIC_IDS.has(id);
+}
+
 export const TRAITS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  text: { default: "sim-large", fastest: "sim-small", default_code: "sim-code", default_reasoning: "sim-reasoning" },
-  image: { default: "sim-image", fastest: "sim-image", highest_quality: "sim-image-quality" },
-  embedding: { default: "sim-embedding" },
-  tts: { default: "sim-speech" },
+  text: {
+    default: "alder-120b",
+    fastest: "alder-4b",
+    default_code: "corrie-code-32b",
+    default_reasoning: "tarn-reason-70b",
+  },
+  image: { default: "heath-image", fastest: "heath-image", highest_quality: "heath-image-pro" },
+  embedding: { default: "hawthorn-embed" },
+  tts: { default: "siskin-speech" },
 };
 
 export const COMPATIBILITY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  text: { "gpt-4o": "sim-large", "gpt-4o-mini": "sim-small" },
-  image: { "dall-e-3": "sim-image" },
-  embedding: { "text-embedding-ada-002": "sim-embedding" },
-  tts: { "tts-1": "sim-speech", "tts-1-hd": "sim-speech-hd" },
+  text: { "gpt-4o": "alder-120b", "gpt-4o-mini": "alder-27b" },
+  image: { "dall-e-3": "heath-image" },
+  embedding: { "text-embedding-ada-002": "hawthorn-embed" },
+  tts: { "tts-1": "siskin-speech" },
 };
 
 /** What the provider charges for a row that its catalogue lists without a price: unlisted is not free. */

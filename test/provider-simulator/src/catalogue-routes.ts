@@ -21,7 +21,7 @@ function typeOf(x: Exchange): string {
 }
 
 function listing(x: Exchange): string {
-  const body = x.sim.catalogue.listing(typeOf(x), x.sim.settings.faultModels);
+  const body = x.sim.catalogue.listing(typeOf(x), x.sim.settings.simulatorFaults === 1);
   if (body === null) throw new WireError(schemaError("type", "Invalid enum value", "invalid_enum_value"));
   return body;
 }

@@ -39,7 +39,7 @@ test("the catalogue is open, lists text models unless asked, and filters by type
   }
   assert.deepEqual(
     (await listing(provider, "?type=code")).data.map((row) => row.id),
-    ["sim-code"],
+    ["corrie-code-32b", "sim-code"],
   );
   assert.equal((await ask(`${provider.url}/models?type=cake`)).status, 400);
 });
@@ -74,11 +74,11 @@ test("traits, compatibility and styles are open reads", async () => {
   await using provider = await start();
   const read = async (path: string): Promise<{ data: Record<string, string> }> =>
     json(await ask(provider.url + path, { key: null }));
-  assert.equal((await read("/models/traits")).data.fastest, "sim-small");
-  assert.equal((await read("/models/traits?type=image")).data.default, "sim-image");
+  assert.equal((await read("/models/traits")).data.fastest, "alder-4b");
+  assert.equal((await read("/models/traits?type=image")).data.default, "heath-image");
   assert.equal(
     (await read("/models/compatibility_mapping?type=embedding")).data["text-embedding-ada-002"],
-    "sim-embedding",
+    "hawthorn-embed",
   );
   assert.ok(Array.isArray((await read("/image/styles")).data));
 });
@@ -86,8 +86,8 @@ test("traits, compatibility and styles are open reads", async () => {
 test("a model is found by trait, alias, loose spelling and suffix, and the answer names what served", async () => {
   await using provider = await start();
   const names = {
-    fastest: "sim-small",
-    "gpt-4o": "sim-large",
+    fastest: "alder-4b",
+    "gpt-4o": "alder-120b",
     SIM_small: "sim-small",
     "sim.small": "sim-small",
     [`${MODEL_PREFIX}sim-small`]: "sim-small",
@@ -98,18 +98,39 @@ test("a model is found by trait, alias, loose spelling and suffix, and the answe
   }
 });
 
-test("a catalogue for people lists no model that stands for a fault, and answers in sentences", async () => {
-  const provider = await startProviderSimulator({ faultModels: "unlisted", answerText: "english" });
+test("a catalogue for people has models that can be used, with prices, and none that only tests need", async () => {
+  const provider = await startProviderSimulator({ simulatorFaults: 0, answerText: "english" });
   try {
     const { data } = await listing(provider, "?type=all");
-    assert.ok(data.length > 10 && data.every(({ id }) => !id.startsWith("fault-")), data.map(({ id }) => id).join());
-    const response = await fetch(`${provider.url}/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${provider.simulator.masterKey}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "sim-small", messages: [{ role: "user", content: "Hello" }] }),
-    });
-    const { choices } = (await response.json()) as { choices: { message: { content: string } }[] };
-    assert.match(choices[0]?.message.content ?? "", /^[A-Z][A-Za-z ,.]{40,}$/);
+    assert.ok(data.length >= 8 && data.every(({ id }) => !/^(sim|fault)-/.test(id)), data.map(({ id }) => id).join());
+    assert.ok(data.every(({ model_spec: { pricing, offline } }) => pricing !== undefined && offline === false));
+    for (const path of ["/models/traits", "/models/compatibility_mapping"]) {
+      for (const type of ["text", "image", "embedding", "tts"]) {
+        const named = json<{ data: Record<string, string> }>(
+          await ask(`${provider.url}${path}?type=${type}`, { key: null }),
+        );
+        for (const id of Object.values(named.data)) assert.ok(data.find((row) => row.id === id)?.type === type, id);
+      }
+    }
+    const text = data.filter(({ type }) => type === "text");
+    const answers = await Promise.all(text.map(({ id }) => chat(provider, id, "Hello")));
+    assert.ok(answers.every(({ status }) => status === 200));
+  } finally {
+    await provider.close();
+  }
+});
+
+test("an answer for people says that it is simulated, and is whole sentences unless its maximum cuts it", async () => {
+  const provider = await startProviderSimulator({ answerText: "english" });
+  type Answer = { choices: { message: { content: string }; finish_reason: string }[] };
+  try {
+    for (const prompt of ["Hello", "What is a tarn?", "And then?"]) {
+      const { choices } = json<Answer>(await chat(provider, "alder-4b", prompt));
+      assert.match(choices[0]?.message.content ?? "", /^This answer is simulated\.( [A-Z][A-Za-z ,]{20,}\.)+$/);
+      assert.equal(choices[0]?.finish_reason, "stop");
+    }
+    const cut = json<Answer>(await chat(provider, "alder-4b", "Hello", { max_tokens: 9 }));
+    assert.equal(cut.choices[0]?.finish_reason, "length");
   } finally {
     await provider.close();
   }

@@ -1,4 +1,12 @@
-import { COMPATIBILITY, IMAGE_STYLES, MODEL_SEEDS, type ModelSeed, TRAITS, UNLISTED_PRICE } from "./catalogue-data.ts";
+import {
+  COMPATIBILITY,
+  IMAGE_STYLES,
+  isPublic,
+  MODEL_SEEDS,
+  type ModelSeed,
+  TRAITS,
+  UNLISTED_PRICE,
+} from "./catalogue-data.ts";
 import { FAULT_PREFIX } from "./faults.ts";
 import { type PriceSpec, priceToWire, type TextRates, textRates } from "./pricing.ts";
 import { MODEL_PREFIX } from "./wire.ts";
@@ -36,8 +44,8 @@ export interface Catalogue {
   /** As the provider resolves a requested name for a route of this type: ids, traits, aliases, spellings, suffixes. */
   resolve(name: string, type: ModelSeed["type"]): { model: Model; suffix: string } | null;
   suggest(name: string): string | null;
-  /** The body of `GET /models?type=`, with or without the models that stand for faults; null for an unknown type. */
-  listing(type: string, faults: "listed" | "unlisted"): string | null;
+  /** The body of `GET /models?type=`, with or without the models that tests need; null for an unknown type. */
+  listing(type: string, withFaults: boolean): string | null;
   traits(type: string): string;
   compatibility(type: string): string;
   styles(): string;
@@ -79,13 +87,13 @@ export function createCatalogue(): Catalogue {
       for (const id of models.keys()) if (id.startsWith(start) && find(id) !== null) return id;
       return null;
     },
-    listing(type, faults) {
+    listing(type, withFaults) {
       if (type !== "all" && type !== "code" && !LIST_TYPES.has(type)) return null;
-      const name = `${type} ${faults}`;
+      const name = `${type} ${withFaults}`;
       const known = listings.get(name);
       if (known !== undefined) return known;
       const rows = [...models.values()].filter(
-        (model) => !removed.has(model.id) && isOfType(model, type) && (faults === "listed" || model.fault === null),
+        (model) => !removed.has(model.id) && isOfType(model, type) && (withFaults || isPublic(model.id)),
       );
       const data = rows.map((model) => toWire(model, unpriced.has(model.id)));
       const body = JSON.stringify({ object: "list", type, data });
@@ -144,7 +152,7 @@ function* spellings(name: string, type: string): Generator<string> {
 
 function isOfType(model: Model, type: string): boolean {
   if (type === "all") return true;
-  if (type === "code") return model.id === TRAITS.text?.default_code;
+  if (type === "code") return model.seed.isFor === "code";
   return model.seed.type === type;
 }
 
@@ -180,11 +188,11 @@ function textSpec(seed: ModelSeed): Record<string, unknown> {
     availableContextTokens: seed.context,
     maxCompletionTokens: seed.maxCompletion,
     capabilities: {
-      optimizedForCode: seed.id === "sim-code",
+      optimizedForCode: seed.isFor === "code",
       quantization: "fp8",
       supportsFunctionCalling: true,
       supportsAudioInput: false,
-      supportsReasoning: seed.id === "sim-reasoning",
+      supportsReasoning: seed.isFor === "reasoning",
       supportsReasoningEffort: false,
       supportsResponseSchema: true,
       supportsMultipleImages: true,

@@ -3,8 +3,10 @@ import { type Exchange, providerHeaders } from "./exchange.ts";
 import { chooseFault } from "./fault-choice.ts";
 import type { Job } from "./job.ts";
 import { markerNumber } from "./markers.ts";
+import { passageLength } from "./passage.ts";
 import { type ChargeLine, chargeLine, rate, textLines, type Usage } from "./pricing.ts";
 import { type ScriptedAnswer, writeScripted } from "./script.ts";
+import type { Settings } from "./settings.ts";
 import { type StreamShape, streamShape } from "./stream-shape.ts";
 import { type AnswerText, startPosition } from "./tokens.ts";
 import { faultyUsageJson, usageJson } from "./usage-report.ts";
@@ -40,7 +42,8 @@ export function planChat(x: Exchange, request: ChatRequest): ChatJob {
   const model = (target === undefined ? null : x.sim.catalogue.find(target)) ?? request.model;
   const callId = `call_${x.sim.seedText}${x.sequence}`;
   const scripted = request.script === null ? null : writeScripted(request.script, callId);
-  const wanted = scripted?.deltas.length ?? markerNumber(markers, "tokens") ?? x.sim.settings.defaultTokens;
+  const start = startPosition(x.sim.seed ^ request.seed, request.text);
+  const wanted = scripted?.deltas.length ?? markerNumber(markers, "tokens") ?? usualTokens(x.sim.settings, start);
   const perChoice = Math.min(wanted, request.maxTokens);
   const reasoning = Math.min(scripted?.reasoning ?? markerNumber(markers, "reasoning") ?? 0, perChoice);
   // Past the maximum on purpose: what is reported here is also what is billed.
@@ -66,7 +69,7 @@ export function planChat(x: Exchange, request: ChatRequest): ChatJob {
     user: request.user,
     shape: streamShape(fault),
     text: x.sim.settings.answerText,
-    start: startPosition(x.sim.seed ^ request.seed, request.text),
+    start,
     units: perChoice * request.n,
     perChoice,
     reasoning,
@@ -76,6 +79,10 @@ export function planChat(x: Exchange, request: ChatRequest): ChatJob {
     usage,
     lines: (units) => [...textLines(model.id, model.rates, usage(units)), ...addOnLines(request, units)],
   };
+}
+
+function usualTokens({ answerText, defaultTokens }: Settings, start: number): number {
+  return answerText === "english" ? passageLength(start, defaultTokens) : defaultTokens;
 }
 
 function finishOf(request: ChatRequest, wanted: number): FinishReason {

@@ -146,7 +146,7 @@ test("an unknown model on the OpenAI route is served and billed by the default i
   await using provider = await start();
   assert.equal((await post(provider, "/images/generations", { model: "no-such", prompt: "x" })).status, 200);
   const { model, billed } = await lastRecord(provider);
-  assert.deepEqual([model, billed?.nanoUsd], ["sim-image", "10000000"]);
+  assert.deepEqual([model, billed?.nanoUsd], ["heath-image", "40000000"]);
 });
 
 test("an image needs one currency that covers all of it", async () => {

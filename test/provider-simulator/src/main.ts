@@ -4,6 +4,8 @@ import { DEFAULT_SETTINGS, isSettingName, readSettings } from "./settings.ts";
 
 /** A flag wins over its environment variable: `--port` over `PORT`, `--abort-billing` over `ABORT_BILLING`. */
 const NAMES = ["port", "host", "masterKey", "adminKey", "seed", "headerPrefix", ...Object.keys(DEFAULT_SETTINGS)];
+/** For people; a test that starts the simulator in its own process has what is hard to read, and all models. */
+const FOR_PEOPLE = { answerText: "english", simulatorFaults: 0 } as const;
 const flags = Object.fromEntries(NAMES.map((name) => [kebab(name), { type: "string" as const }]));
 
 try {
@@ -29,7 +31,7 @@ function readOptions(): ProviderSimulatorOptions {
     if (text !== undefined && isSettingName(name)) settings[name] = settingValue(name, text);
   }
   return {
-    ...readSettings(settings),
+    ...readSettings({ ...FOR_PEOPLE, ...settings }),
     port: numberOf("port", given("port")),
     host: given("host"),
     masterKey: given("masterKey"),

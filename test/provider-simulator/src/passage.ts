@@ -25,14 +25,28 @@ function piecesOf(sentence: string): string[] {
   return words.flatMap((word) => word.match(new RegExp(`.{1,${MOST_BYTES}}`, "g")) ?? []);
 }
 
+/** An answer to a question it has not read: a person should know. */
+const opening = piecesOf("This answer is simulated.");
 const sentences = SENTENCES.map(piecesOf);
 const tokens = sentences.flat();
 /** Where each sentence begins. */
 const beginnings = sentences.map((_, index) => sentences.slice(0, index).flat().length);
 
-/** Token `index` of choice `choice`: an answer begins with a sentence, each choice with another, and goes round. */
+/** Token `index` of choice `choice`: after the opening each choice has another sentence, and goes round. */
 export function passageToken(start: number, choice: number, index: number): string {
-  const from = beginnings[(start + choice) % beginnings.length] ?? 0;
-  const token = tokens[(from + index) % tokens.length] ?? "";
-  return index === 0 ? token.trimStart() : token;
+  const said = index - opening.length;
+  const token = said < 0 ? opening[index] : tokens[(beginningOf(start, choice) + said) % tokens.length];
+  return index === 0 ? (token ?? "").trimStart() : (token ?? "");
+}
+
+/** The tokens of the first choice that has at least `least`, up to the end of a sentence. */
+export function passageLength(start: number, least: number): number {
+  const said = beginningOf(start, 0) + Math.max(least - opening.length, 1);
+  const whole = Math.floor((said - 1) / tokens.length) * tokens.length;
+  const end = [...beginnings.slice(1), tokens.length].find((each) => each >= said - whole) ?? tokens.length;
+  return opening.length + whole + end - beginningOf(start, 0);
+}
+
+function beginningOf(start: number, choice: number): number {
+  return beginnings[(start + choice) % beginnings.length] ?? 0;
 }

@@ -15,8 +15,8 @@ export interface Settings {
   defaultTokens: number;
   /** What chat answers say: every kind of awkward token, or plain sentences. */
   answerText: "noise" | "english";
-  /** Whether the catalogue lists the models that stand for faults. */
-  faultModels: "listed" | "unlisted";
+  /** 1: the catalogue lists the models that tests need too, those that stand for faults among them. */
+  simulatorFaults: 0 | 1;
   /** Client errors in 30 s, per key x model x user, after which the bucket is locked; null switches it off. */
   errorBudget: number | null;
   requestsPerMinute: number | null;
@@ -43,7 +43,7 @@ export const DEFAULT_SETTINGS: Settings = {
   maxHangMs: 20 * 60_000,
   defaultTokens: 20,
   answerText: "noise",
-  faultModels: "listed",
+  simulatorFaults: 1,
   errorBudget: 20,
   requestsPerMinute: null,
   hiddenPromptTokens: 100,
@@ -76,7 +76,7 @@ const CHECKS: Record<keyof Settings, Check> = {
   maxHangMs: count,
   defaultTokens: count,
   answerText: among("noise", "english"),
-  faultModels: among("listed", "unlisted"),
+  simulatorFaults: (value) => value === 0 || value === 1,
   errorBudget: countOrNull,
   requestsPerMinute: countOrNull,
   hiddenPromptTokens: count,

@@ -92,13 +92,12 @@ async function call<T>(url: string, init: RequestInit): Promise<T> {
   return JSON.parse(text) as T;
 }
 
-/** A text model: the simulator's small one, or the first that the provider lists. */
+/** The first text model that the provider lists. */
 async function exampleModel(url: string): Promise<string> {
   const { data } = await call<{ data: { id: string; type: string }[] }>(`${url}/api/v1/models`, {});
-  const texts = data.filter(({ type }) => type === "text").map(({ id }) => id);
-  const model = texts.find((id) => id === "sim-small") ?? texts[0];
+  const model = data.find(({ type }) => type === "text");
   if (model === undefined) throw new Error("The provider lists no text model with a price.");
-  return model;
+  return model.id;
 }
 
 function show(url: string, key: string, model: string): void {
