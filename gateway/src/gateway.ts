@@ -66,7 +66,11 @@ export type Gateway = {
   live: Set<string>;
 };
 
-export function makeGateway(config: GatewayConfig, given: Environment): Gateway {
+/** What the threads of one process have in common, where there are several. */
+export type SharedLimits = Pick<Gateway, "breaker" | "queue" | "rates" | "live">;
+
+/** @param shared Absent: this gateway is the only one in its process, and counts by itself. */
+export function makeGateway(config: GatewayConfig, given: Environment, shared?: SharedLimits): Gateway {
   const metrics = makeMetrics();
   const environment: Environment = {
     ...given,
@@ -98,20 +102,27 @@ export function makeGateway(config: GatewayConfig, given: Environment): Gateway 
     secrets: makeSecretFilters([upstream.apiKey, upstream.recordKey, upstream.adminKey ?? ""]),
     prices: makePriceList(config, environment, provider),
     catalogueReads: makeCatalogueReads(environment, provider),
-    breaker: makeBreaker(config.operator.breaker),
-    queue: makeFairQueue(queueLimits(config), environment.timers),
     metrics,
     books: makeRecentBooks(environment),
     batches: makePostedBatches(config.settlement, environment.ledger),
-    rates: {
-      account: makeLimiter(config.operator.accountRequestsPerMinute),
-      address: makeLimiter(config.operator.addressRequestsPerMinute),
-    },
     seen: makeSeenCredentials(),
     heldBodies: makeHeldBodies({ all: config.heldBodyBytes, small: limits.smallBodyBytes }),
     slicedWork: makeSlicedWork(environment.timers),
     heldAnswers: makeHeldAnswers(config.heldAnswerBytes),
     keptBytes: makeKeptBytes({ each: limits.keptBytesEach, all: limits.keptBytes }),
+    ...(shared ?? ownLimits(config, environment)),
+  };
+}
+
+function ownLimits(config: GatewayConfig, { timers }: Environment): SharedLimits {
+  const { operator } = config;
+  return {
+    breaker: makeBreaker(operator.breaker),
+    queue: makeFairQueue(queueLimits(config), timers),
+    rates: {
+      account: makeLimiter(operator.accountRequestsPerMinute),
+      address: makeLimiter(operator.addressRequestsPerMinute),
+    },
     live: new Set(),
   };
 }
