@@ -9,12 +9,18 @@ import { paceBody } from "./pace-body.ts";
 import { watchResponses } from "./responses.ts";
 import { makeTurns } from "./turns.ts";
 
-type ListenSettings = { HOST: string; PORT: number; STALLED_READER_MS: number };
+export type ListenSettings = {
+  HOST: string;
+  PORT: number;
+  STALLED_READER_MS: number;
+  /** Other threads listen on the port too, and the kernel gives each a part of the connections. */
+  sharesPort?: boolean;
+};
 
 /** Serves the app over HTTP. Throws an error of one line if the port is in use. */
 export async function listen(
   app: App,
-  { HOST, PORT, STALLED_READER_MS }: ListenSettings,
+  { HOST, PORT, STALLED_READER_MS, sharesPort = false }: ListenSettings,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const listener = getRequestListener(
     (request, { incoming, outgoing }) =>
@@ -54,13 +60,8 @@ export async function listen(
   server.maxHeadersCount = 100;
   server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      const taken = error.code === "EADDRINUSE";
-      reject(
-        new SettingsError(taken ? `Port ${PORT} is in use: set another PORT, or stop what uses it.` : error.message),
-      );
-    });
-    server.listen(PORT, HOST, resolve);
+    server.once("error", (error) => reject(portError(error, PORT)));
+    server.listen({ port: PORT, host: HOST, reusePort: sharesPort }, resolve);
   });
   const { port } = server.address() as AddressInfo;
   return {
@@ -73,6 +74,12 @@ export async function listen(
       clearTimeout(timer);
     },
   };
+}
+
+/** Why nobody can listen there, in one line. */
+export function portError(error: NodeJS.ErrnoException, port: number): SettingsError {
+  const isTaken = error.code === "EADDRINUSE";
+  return new SettingsError(isTaken ? `Port ${port} is in use: set another PORT, or stop what uses it.` : error.message);
 }
 
 /** Each connection takes memory before its first request. */

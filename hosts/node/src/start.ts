@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { WHAT_TO_DO } from "@inference/chain/books-check";
 import { keepPolling } from "@inference/chain/polling";
 import { createChainReader } from "@inference/chain/reader";
@@ -18,8 +18,10 @@ import { openKeyValue } from "./key-value.ts";
 import { openNodeLedger } from "./ledger.ts";
 import { listen } from "./listen.ts";
 import { log } from "./log.ts";
+import { randomBytes } from "./random.ts";
 import type { NodeSettings } from "./settings.ts";
 import { keepReconciling, keepSettling, openSettler } from "./settle.ts";
+import { serveThreads } from "./threads/serve-threads.ts";
 import { timers } from "./timers.ts";
 import { openUpstream } from "./upstream.ts";
 
@@ -110,7 +112,19 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   const stopSettling = settler === undefined ? undefined : keepSettling(settler, books, settings.CHAIN_POLL_MS);
   const stopReconciling = keepReconciling(settings, { ledger, books, now: steadyNow });
   const stopFollowing = dollars === undefined ? undefined : keepFollowing(dollars, settings);
-  const server = await listen(makeApp(gateway), settings);
+  const { GATEWAY_THREADS: threads = usualThreads(), HOST, PORT, STALLED_READER_MS } = settings;
+  const listening = { HOST, PORT, STALLED_READER_MS };
+  const server =
+    threads === 1
+      ? await listen(makeApp(gateway), listening)
+      : await serveThreads({
+          ...{ threads, gateway, environment, listening },
+          dashboard: { BASE_URL: settings.BASE_URL, DASHBOARD_SCRIPT: settings.DASHBOARD_SCRIPT },
+          onFatal(error) {
+            log("alert", "thread_died", { error: String(error) });
+            process.exit(1);
+          },
+        });
   return {
     url: server.url,
     async stop() {
@@ -130,18 +144,14 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   };
 }
 
+/** One core is left to the ledger. */
+function usualThreads(): number {
+  const cores = availableParallelism();
+  return cores <= 2 ? 1 : Math.min(16, cores - 1);
+}
+
 /** How long a stop waits for work in the background. The sweeper of the next start ends the rest. */
 const STOP_MS = 20_000;
 
 /** How long the last answers may take once the ledger has stopped. */
 const LAST_ANSWERS_MS = 250;
-
-let pool = Buffer.alloc(0);
-
-/** Random bytes, drawn from the system 4 kB at a time. */
-function randomBytes(length: number): Uint8Array {
-  if (pool.length < length) pool = randomFillSync(Buffer.allocUnsafe(Math.max(4096, length)));
-  const bytes = pool.subarray(0, length);
-  pool = pool.subarray(length);
-  return bytes;
-}

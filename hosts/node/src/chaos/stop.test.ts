@@ -11,7 +11,13 @@ import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processe
 
 const SECRET = "c6".repeat(32);
 
-test("SIGTERM under load: what is in flight is finished and settled, nothing new begins, and it ends with 0", async () => {
+for (const threads of ["1", "4"]) {
+  const name = `SIGTERM under load, HTTP threads: ${threads}`;
+  test(`${name}: what is in flight is finished and settled, nothing new begins, and it ends with 0`, () =>
+    stopUnderLoad(threads));
+}
+
+async function stopUnderLoad(threads: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "stop-"));
   const file = join(folder, "gateway.sqlite");
   const provider = await startProvider();
@@ -24,7 +30,7 @@ test("SIGTERM under load: what is in flight is finished and settled, nothing new
     });
     const gateway = await start({
       script: "../main.ts",
-      env: gatewayEnvironment({ databaseFile: file, secret: SECRET, provider }),
+      env: { ...gatewayEnvironment({ databaseFile: file, secret: SECRET, provider }), GATEWAY_THREADS: threads },
     });
     running.add(gateway);
     const counts = { whole: 0, streams: 0, afterStop: 0, cut: 0 };
@@ -89,7 +95,7 @@ test("SIGTERM under load: what is in flight is finished and settled, nothing new
     for (const process of running) await process.kill();
     rmSync(folder, { recursive: true });
   }
-});
+}
 
 /** The signal's way to the process. */
 const LAST_ACCEPTED_MS = 500;

@@ -29,6 +29,7 @@ import { openDatabase } from "../database.ts";
 import { openKeyValue } from "../key-value.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
 import { listen } from "../listen.ts";
+import { serveThreads } from "../threads/serve-threads.ts";
 import { timers } from "../timers.ts";
 import { openUpstream } from "../upstream.ts";
 
@@ -58,6 +59,8 @@ export type StackOptions = HostOptions & {
   /** What an operator set otherwise than to no limit. */
   operator?: Partial<OperatorConfig>;
   request?: Partial<RequestLimits>;
+  /** Serves HTTP in so many threads, with the machine's clock; 1 if absent. */
+  threads?: number;
   /** In place of the gateway's own. */
   makeApp?: typeof makeApp;
 };
@@ -70,6 +73,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     now = () => Date.now() + aheadMs,
     hurry = 1,
     subKeys = false,
+    threads = 1,
     makeApp: makeAppOf = makeApp,
   } = options;
   const canary = `canary-${randomBytes(16).toString("hex")}`;
@@ -87,7 +91,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     onFatal: (error) => log("alert", "fatal", { error: String(error) }),
   });
   const background = makeBackground();
-  const dashboard = readDashboard({ BASE_URL: "http://gateway.test", DASHBOARD_SCRIPT: undefined });
+  const dashboardSettings = { BASE_URL: "http://gateway.test", DASHBOARD_SCRIPT: undefined };
+  const dashboard = readDashboard(dashboardSettings);
   // The start itself takes the time it takes.
   let speed = 1;
   const provider = options.provider ?? simulator.url;
@@ -138,7 +143,13 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   speed = hurry;
   await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd }));
   const { stalledReaderMs: STALLED_READER_MS } = gateway.config.request;
-  const server = await listen(makeAppOf(gateway), { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS });
+  const listening = { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS };
+  const app = makeAppOf(gateway);
+  const onFatal = (error: unknown) => log("alert", "fatal", { error: String(error) });
+  const server =
+    threads === 1
+      ? await listen(app, listening)
+      : await serveThreads({ threads, gateway, environment, listening, dashboard: dashboardSettings, onFatal });
   return hostOf({
     url: server.url,
     gateway,
