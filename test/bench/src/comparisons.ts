@@ -1,7 +1,7 @@
 import { bareWorker, edgeTargets } from "./cloudflare/edge-targets.ts";
 import { translationTargets } from "./gateway-target.ts";
-import { edgeGoals, nodeGoals, type RateGoal } from "./goals.ts";
-import { type Scenario, scenarios } from "./http-bench.ts";
+import { edgeGoals, type HttpGoal, nodeGoals } from "./goals.ts";
+import { edgeScenarios, nodeScenarios, type Scenario, translationScenarios } from "./http-bench.ts";
 import { type LedgerScenario, ledgerScenarios } from "./ledger-bench.ts";
 import type { LedgerTarget } from "./ledger-target.ts";
 import { ledgerTargets } from "./ledger-targets.ts";
@@ -16,11 +16,13 @@ export interface Comparison {
   readonly scenarios: readonly Scenario[];
   readonly ledgerTargets: readonly LedgerTarget[];
   readonly ledgerScenarios: readonly LedgerScenario[];
+  /** Whether our ledger alone is measured in slices as well. */
+  readonly slices: boolean;
   /** Whether what a million requests cost is counted as well. */
   readonly cost: boolean;
   /** The names of the targets that ratios are shown against. */
   readonly against: readonly string[];
-  readonly rateGoals: readonly RateGoal[];
+  readonly goals: readonly HttpGoal[];
   readonly usual: Pace;
   /** To see that it works. */
   readonly quick: Pace;
@@ -40,26 +42,28 @@ export const comparisons: { readonly [host: string]: Comparison } = {
   node: {
     bare,
     targets,
-    scenarios,
+    scenarios: nodeScenarios,
     ledgerTargets,
     ledgerScenarios,
+    slices: true,
     cost: false,
     against: ["bare proxy", "Portkey"],
-    rateGoals: nodeGoals,
-    usual: { rounds: 5, seconds: 5, costAccounts: 0 },
-    quick: { rounds: 3, seconds: 2, costAccounts: 0 },
+    goals: nodeGoals,
+    usual: { rounds: 9, seconds: 1, costAccounts: 0 },
+    quick: { rounds: 2, seconds: 0.5, costAccounts: 0 },
     file: "latest.json",
   },
   // What the translation of other APIs costs: the same stream, asked for by each.
   translation: {
     bare: chatTarget,
     targets: translationTargets,
-    scenarios: scenarios.filter(({ answer }) => answer !== "buffered"),
+    scenarios: translationScenarios,
     ledgerTargets: [],
     ledgerScenarios: [],
+    slices: false,
     cost: false,
     against: [chatTarget.name],
-    rateGoals: [],
+    goals: [],
     usual: { rounds: 7, seconds: 5, costAccounts: 0 },
     quick: { rounds: 2, seconds: 2, costAccounts: 0 },
     file: "translation.json",
@@ -67,13 +71,13 @@ export const comparisons: { readonly [host: string]: Comparison } = {
   cloudflare: {
     bare: bareWorker,
     targets: edgeTargets,
-    // One isolate serves all that is here: more connections only wait longer.
-    scenarios: scenarios.filter(({ connections, answer }) => connections <= 200 && answer !== "paced"),
+    scenarios: edgeScenarios,
     ledgerTargets: [],
     ledgerScenarios: [],
+    slices: false,
     cost: true,
     against: ["bare Worker", "Portkey Worker"],
-    rateGoals: edgeGoals,
+    goals: edgeGoals,
     usual: { rounds: 3, seconds: 3, costAccounts: 1_000 },
     quick: { rounds: 1, seconds: 2, costAccounts: 100 },
     file: "cloudflare.json",

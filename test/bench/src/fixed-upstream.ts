@@ -122,7 +122,7 @@ const server = createServer((request, response) => {
   }
   let streamed = false;
   let paced = false;
-  // Every target writes its body with JSON.stringify, and all are shorter than one read of the socket.
+  // Every target writes its body with JSON.stringify, and one for a stream is shorter than one read of the socket.
   request.on("data", (bytes: Buffer) => {
     streamed ||= bytes.includes('"stream":true');
     paced ||= bytes.includes(pacedModel);

@@ -1,20 +1,32 @@
 import { cpuMs } from "./cpu.ts";
 import { type Answer, apis, type LoadPlan, type LoadResult, paceMs, requestBody, streamEvents } from "./load-plan.ts";
-import { firstLine, type Started, startScript } from "./process.ts";
+import { firstLine, lineReader, type Started, startScript } from "./process.ts";
 import type { RunningTarget, Target } from "./target.ts";
 
 export interface Scenario {
   readonly name: string;
   readonly connections: number;
   readonly answer: Answer;
+  /** Whether the prompt has 20 kB. */
+  readonly isLong?: boolean;
 }
 
-export const scenarios: readonly Scenario[] = [
-  { name: "buffered, 32 connections", connections: 32, answer: "buffered" },
+const buffered32: Scenario = { name: "buffered, 32 connections", connections: 32, answer: "buffered" };
+const flooded: Scenario = { name: "streaming, 200 streams of 200 events", connections: 200, answer: "flood" };
+const paced: Scenario = { name: `streaming, an event every ${paceMs} ms`, connections: 200, answer: "paced" };
+
+export const nodeScenarios: readonly Scenario[] = [
+  { name: "buffered, 1 connection", connections: 1, answer: "buffered" },
+  buffered32,
   { name: "buffered, 256 connections", connections: 256, answer: "buffered" },
-  { name: "streaming, 200 streams of 200 events", connections: 200, answer: "flood" },
-  { name: `streaming, an event every ${paceMs} ms`, connections: 200, answer: "paced" },
+  { name: "buffered, 256 connections, a prompt of 20 kB", connections: 256, answer: "buffered", isLong: true },
+  { name: "streaming, 1 stream of 200 events", connections: 1, answer: "flood" },
+  flooded,
+  paced,
 ];
+export const translationScenarios: readonly Scenario[] = [flooded, paced];
+/** One isolate serves all that is here: more connections only wait longer. */
+export const edgeScenarios: readonly Scenario[] = [buffered32, flooded];
 
 /** One target under one scenario in one round. */
 export interface HttpReading {
@@ -24,7 +36,7 @@ export interface HttpReading {
   readonly load: LoadResult;
   /** What the scenario is judged by: whole answers a second, or events a second. */
   readonly rate: number;
-  /** The target's processor time for an answer, or for an event. Null where there is no /proc. */
+  /** The target's processor time for an answer, or for an event. Null where there is no /proc, and no process. */
   readonly cpuUs: number | null;
   /** Processors the target kept busy: at about 1 a single thread is the limit, below it something else is. */
   readonly targetCores: number | null;
@@ -43,6 +55,13 @@ export interface HttpBenchOptions {
 /** All targets stay up and are loaded one at a time, in turn, in every round, each time from the next one on. */
 export async function httpBench(options: HttpBenchOptions): Promise<HttpReading[]> {
   const upstream = await startScript("./fixed-upstream.ts", []);
+  // One for all, so that none is measured with a generator that is still being compiled.
+  const generator = await startScript("./load.ts", [], { openStdin: true });
+  const nextResult = lineReader(generator);
+  const load = async (plan: LoadPlan): Promise<LoadResult> => {
+    generator.child.stdin?.write(`${JSON.stringify(plan)}\n`);
+    return JSON.parse(await nextResult()) as LoadResult;
+  };
   const running: [Target, RunningTarget][] = [];
   try {
     const origin = await firstLine(upstream);
@@ -55,12 +74,12 @@ export async function httpBench(options: HttpBenchOptions): Promise<HttpReading[
     }
     const readings: HttpReading[] = [];
     for (let round = 0; round < options.rounds; round += 1) {
-      for (const scenario of options.scenarios) {
+      for (const scenario of options.scenarios.filter((one) => isDue(one, round))) {
         for (let turn = 0; turn < running.length; turn += 1) {
           const entry = running[(round + turn) % running.length];
           if (entry === undefined) continue;
           const [target, server] = entry;
-          const reading = await measure({ ...options, scenario, target, server, upstream, round });
+          const reading = await measure({ ...options, scenario, target, server, upstream, round, load });
           readings.push(reading);
           options.say(progress(reading));
         }
@@ -69,8 +88,14 @@ export async function httpBench(options: HttpBenchOptions): Promise<HttpReading[
     return readings;
   } finally {
     for (const [, server] of running) await server.stop();
+    await generator.stop();
     await upstream.stop();
   }
+}
+
+/** A paced stream takes four seconds however fast the target is: those are measured in every third round. */
+function isDue({ answer }: Scenario, round: number): boolean {
+  return answer !== "paced" || round % 3 === 0;
 }
 
 interface Measurement extends Pick<HttpBenchOptions, "warmupSeconds" | "seconds"> {
@@ -79,6 +104,7 @@ interface Measurement extends Pick<HttpBenchOptions, "warmupSeconds" | "seconds"
   readonly server: RunningTarget;
   readonly upstream: Started;
   readonly round: number;
+  load(plan: LoadPlan): Promise<LoadResult>;
 }
 
 async function measure(options: Measurement): Promise<HttpReading> {
@@ -87,18 +113,19 @@ async function measure(options: Measurement): Promise<HttpReading> {
   const plan: LoadPlan = {
     url: `${server.origin}${server.path}`,
     headers: server.headers,
-    body: requestBody(scenario.answer, api),
+    body: requestBody(scenario.answer, { api, isLong: scenario.isLong ?? false }),
     connections: scenario.connections,
     warmupSeconds: options.warmupSeconds,
-    // A paced stream takes four seconds however fast the target is: a shorter window would see none end.
+    // In a shorter window none would end.
     seconds: scenario.answer === "paced" ? Math.max(5, options.seconds) : options.seconds,
     events: scenario.answer === "buffered" ? null : api.events,
     ending: api.ending,
   };
+  const hasProcess = server.pids.length > 0;
   const targetBefore = await cpuMs(server.pids);
   const upstreamBefore = await cpuMs([upstream.pid]);
-  const load = await runPlan(plan);
-  const targetMs = difference(await cpuMs(server.pids), targetBefore);
+  const load = await options.load(plan);
+  const targetMs = hasProcess ? difference(await cpuMs(server.pids), targetBefore) : null;
   const upstreamMs = difference(await cpuMs([upstream.pid]), upstreamBefore);
   const buffered = scenario.answer === "buffered";
   // Of the upstream's events, whatever they become.
@@ -113,15 +140,6 @@ async function measure(options: Measurement): Promise<HttpReading> {
     targetCores: targetMs === null ? null : targetMs / 1000 / load.elapsedSeconds,
     upstreamCores: upstreamMs === null ? null : upstreamMs / 1000 / load.elapsedSeconds,
   };
-}
-
-async function runPlan(plan: LoadPlan): Promise<LoadResult> {
-  const generator = await startScript("./load.ts", [], { stdin: JSON.stringify(plan) });
-  try {
-    return JSON.parse(await firstLine(generator)) as LoadResult;
-  } finally {
-    await generator.stop();
-  }
 }
 
 function difference(after: number | undefined, before: number | undefined): number | null {

@@ -1,4 +1,4 @@
-/** What the load generator is told, as JSON on its standard input: keys do not belong on a command line. */
+/** What the load generator is told, as a line of JSON on its standard input: keys do not belong on a command line. */
 export interface LoadPlan {
   /** Loopback only. */
   readonly url: string;
@@ -50,7 +50,12 @@ export const pacedModel = "bench-model-paced";
 /** Between two events of a paced stream: fifty tokens a second, as fast as people are used to. */
 export const paceMs = 20;
 
-const messages = [{ role: "user", content: "Say something short about tides, then stop." }];
+const short = "Say something short about tides, then stop.";
+
+/** A question after a text, 20 kB in all. */
+const long = `${"The tide comes in twice a day, and twice a day it leaves. ".repeat(348)}${short}`;
+
+const messagesOf = (prompt: string) => [{ role: "user", content: prompt }];
 
 export type Answer = "buffered" | "flood" | "paced";
 
@@ -58,7 +63,7 @@ export type Answer = "buffered" | "flood" | "paced";
 export interface Api {
   /** Below the path of the target's API. */
   readonly path: string;
-  body(model: string, stream: boolean): object;
+  body(model: string, prompt: string, stream: boolean): object;
   /** The `data:` lines of a whole stream, and how the last ends. */
   readonly events: number;
   readonly ending: string;
@@ -66,8 +71,8 @@ export interface Api {
 
 const chat: Api = {
   path: "/chat/completions",
-  body: (model, stream) => {
-    const body = { model, messages, max_tokens: 256 };
+  body: (model, prompt, stream) => {
+    const body = { model, messages: messagesOf(prompt), max_tokens: 256 };
     return stream ? { ...body, stream, stream_options: { include_usage: true } } : body;
   },
   events: streamEvents,
@@ -78,20 +83,26 @@ export const apis = {
   chat,
   responses: {
     path: "/responses",
-    body: (model, stream) => ({ model, input: messages, max_output_tokens: 256, store: false, stream }),
+    body: (model, prompt, stream) => ({
+      ...{ model, input: messagesOf(prompt), max_output_tokens: 256, store: false, stream },
+    }),
     // Eight are not deltas: of the response three, of the message five.
     events: streamContentEvents + 8,
     ending: "}}\n\n",
   },
   messages: {
     path: "/messages",
-    body: (model, stream) => ({ model, messages, max_tokens: 256, stream }),
+    body: (model, prompt, stream) => ({ model, messages: messagesOf(prompt), max_tokens: 256, stream }),
     // Five are not deltas: of the message three, of the block two.
     events: streamContentEvents + 5,
     ending: 'data: {"type":"message_stop"}\n\n',
   },
 } satisfies Record<string, Api>;
 
-export function requestBody(answer: Answer, api: Api = chat): string {
-  return JSON.stringify(api.body(answer === "paced" ? pacedModel : floodModel, answer !== "buffered"));
+export function requestBody(
+  answer: Answer,
+  { api = chat, isLong = false }: { api?: Api; isLong?: boolean } = {},
+): string {
+  const model = answer === "paced" ? pacedModel : floodModel;
+  return JSON.stringify(api.body(model, isLong ? long : short, answer !== "buffered"));
 }

@@ -1,11 +1,11 @@
-import { text } from "node:stream/consumers";
+import { createInterface } from "node:readline";
 import { bufferedCheck, streamCheck } from "./answer-check.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import type { LoadPlan, LoadResult } from "./load-plan.ts";
 import { percentile, samples } from "./percentile.ts";
 
-// The load generator, a process of its own: a LoadPlan on standard input, a LoadResult on standard output. Closed loop,
-// bounded by time, and it always ends by itself.
+// The load generator, a process of its own: a LoadPlan a line on standard input, a LoadResult a line on standard output.
+// Closed loop, and each plan is bounded by time. It ends with its input.
 
 const drainSeconds = 30;
 
@@ -104,6 +104,7 @@ function requestBytes(target: URL, headers: Readonly<Record<string, string>>, bo
 }
 
 if (import.meta.main) {
-  const plan = JSON.parse(await text(process.stdin)) as LoadPlan;
-  process.stdout.write(`${JSON.stringify(await runLoad(plan))}\n`);
+  for await (const line of createInterface({ input: process.stdin })) {
+    process.stdout.write(`${JSON.stringify(await runLoad(JSON.parse(line) as LoadPlan))}\n`);
+  }
 }

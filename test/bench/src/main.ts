@@ -6,17 +6,21 @@ import { costReport } from "./cloudflare/cost-report.ts";
 import { type Comparison, comparisons } from "./comparisons.ts";
 import { httpBench } from "./http-bench.ts";
 import { ledgerBench } from "./ledger-bench.ts";
+import { here, ledgerSlices, sliceReport } from "./ledger-slices.ts";
 import { goalReport, httpReport, ledgerReport } from "./report.ts";
-import { httpRows, ledgerRows } from "./summary.ts";
+import { DIRECT, httpRows, ledgerRows } from "./summary.ts";
 import type { Target } from "./target.ts";
+
+/** The name of our ledger's slices among the scenarios. */
+const SLICES = "ledger, in slices";
 
 const usage = `npm run bench -- [options]
   --host <name>    node; cloudflare: on local workerd, and what a million requests cost there; or translation: the
                    gateway on Node, asked for the same streams by each of its APIs (node)
-  --rounds <n>     rounds, each with every target once in every scenario (node 5, cloudflare 3, translation 7)
-  --seconds <n>    measured seconds of each run (5, cloudflare 3)
+  --rounds <n>     rounds, each with every target once in every scenario (node 9, cloudflare 3, translation 7)
+  --seconds <n>    measured seconds of each run (node 1, cloudflare 3, translation 5)
   --only <words>   only scenarios and targets whose name holds one of these, comma-separated: buffered, streaming,
-                   ledger, sqlite, nginx, portkey, gateway, cost, ... The bare one always runs: ratios are against it
+                   ledger, sqlite, nginx, portkey, gateway, cost, ... The bare one and the direct one always run: all is compared with them
   --quick          few and short rounds: to see that it works, not to quote`;
 
 const { values } = parseArgs({
@@ -49,13 +53,13 @@ async function main(): Promise<void> {
   const pace = { rounds, seconds, warmupSeconds, say };
   const http = plan.scenarios.length === 0 ? [] : await httpBench({ ...pace, ...plan, targets: available });
   const ledger = await ledgerBench({ ...pace, targets: plan.ledgerTargets, scenarios: plan.ledgerScenarios });
+  const slices = plan.slices
+    ? await ledgerSlices({ folders: [here], slices: rounds, ms: 1_000, accounts: 1_000, past: 0, only: [""], say })
+    : [];
   const cost = plan.cost ? await costBench({ size: usual.costAccounts, say }) : null;
 
-  const rows = { http: httpRows(http, against), ledger: ledgerRows(ledger) };
-  const ours = {
-    http: ownNames(available, rows.http),
-    ledger: ownNames(plan.ledgerTargets, rows.ledger),
-  };
+  const rows = { http: httpRows(http, against), ledger: ledgerRows(ledger), slices };
+  const ours = available.filter(({ ours, name }) => ours && rows.http.some(({ target }) => target === name));
   const machine = {
     processors: availableParallelism(),
     model: cpus()[0]?.model ?? "unknown",
@@ -72,8 +76,9 @@ async function main(): Promise<void> {
     `${machine.processors} processors (${machine.model}), Node ${machine.node}, medians of ${rounds} rounds of ${seconds} s, load average before ${load[0]?.toFixed(2) ?? "unknown"}`,
     ...(rows.http.length === 0 ? [] : [httpReport(rows.http, against)]),
     ...(rows.ledger.length === 0 ? [] : [ledgerReport(rows.ledger, ledger)]),
+    ...(slices.length === 0 ? [] : [sliceReport(slices)]),
     ...(cost === null ? [] : [costReport(cost)]),
-    goalReport(comparison.rateGoals, rows, ours),
+    goalReport(comparison.goals, rows, ours),
   ];
   process.stdout.write(`\n${parts.filter(Boolean).join("\n\n")}\n`);
 }
@@ -88,6 +93,7 @@ function select(comparison: Comparison, words: readonly string[]) {
   const scenarioNames = [
     ...scenarios.map(({ name }) => name.toLowerCase()),
     ...ledgerScenarios.map(({ name }) => ledgerName(name)),
+    ...(comparison.slices ? [SLICES] : []),
     ...(comparison.cost ? ["cost"] : []),
   ];
   const targetNames = [...targets, ...ledgerTargets].map(({ name }) => name.toLowerCase());
@@ -103,11 +109,13 @@ function select(comparison: Comparison, words: readonly string[]) {
   const takesPart = (chosen: readonly unknown[]) => targetWords.length === 0 || chosen.length > 0;
   const runs = (name: string, chosen: readonly unknown[]) =>
     scenarioWords.length === 0 ? takesPart(chosen) : scenarioWords.some((word) => name.includes(word));
+  const always = targets.filter((target) => target === bare || target.name === DIRECT);
   return {
     scenarios: scenarios.filter(({ name }) => runs(name.toLowerCase(), http)),
     ledgerScenarios: ledgerScenarios.filter(({ name }) => runs(ledgerName(name), ledgers)),
-    targets: http.length === 0 ? targets : [bare, ...http.filter((target) => target !== bare)],
+    targets: http.length === 0 ? targets : [...always, ...http.filter((target) => !always.includes(target))],
     ledgerTargets: ledgers.length === 0 ? ledgerTargets : ledgers,
+    slices: comparison.slices && runs(SLICES, []),
     cost: comparison.cost && runs("cost", []),
   };
 }
@@ -120,14 +128,6 @@ async function present(wanted: readonly Target[]): Promise<Target[]> {
     else say(`left out: ${target.name}: ${missing}`);
   }
   return found;
-}
-
-/** Ours among those that ran. */
-function ownNames(
-  all: readonly { readonly name: string; readonly ours: boolean }[],
-  rows: readonly { readonly target: string }[],
-): string[] {
-  return all.filter(({ name, ours }) => ours && rows.some(({ target }) => target === name)).map(({ name }) => name);
 }
 
 async function undiciVersion(): Promise<string> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pairedRatio } from "./ratio.ts";
+import { pairedDifference, pairedRatio } from "./ratio.ts";
 
 const reading = (target: string, round: number, value: number) => ({ target, round, value });
 
@@ -16,6 +16,11 @@ test("a ratio pairs readings of one round, whatever order they came in", () => {
   // 0.6, 0.75 and 0.7 by rounds; the ratio of the two medians would be 0.6.
   assert.equal(pairedRatio(readings, "ours", "bare"), 0.7);
   assert.equal(pairedRatio(readings, "bare", "bare"), 1);
+});
+
+test("a difference pairs readings of one round too", () => {
+  const readings = [reading("ours", 0, 30), reading("bare", 0, 10), reading("ours", 1, 8), reading("bare", 1, 9)];
+  assert.equal(pairedDifference(readings, "ours", "bare"), 9.5);
 });
 
 test("a machine that slows down by rounds does not change the ratio", () => {

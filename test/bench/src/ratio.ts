@@ -12,13 +12,27 @@ export interface Reading {
  * minute slowed both. Rounds in which either is missing or useless (0, NaN) are left out; undefined if none is left.
  */
 export function pairedRatio(readings: readonly Reading[], target: string, against: string): number | undefined {
-  const ratios = readings
+  return overRounds(readings, target, against, (value, other) => value / other);
+}
+
+/** The same of `target - against`. */
+export function pairedDifference(readings: readonly Reading[], target: string, against: string): number | undefined {
+  return overRounds(readings, target, against, (value, other) => value - other);
+}
+
+function overRounds(
+  readings: readonly Reading[],
+  target: string,
+  against: string,
+  compare: (value: number, other: number) => number,
+): number | undefined {
+  const compared = readings
     .filter((reading) => reading.target === target)
     .flatMap(({ round, value }) => {
       const other = readings.find((reading) => reading.target === against && reading.round === round);
-      return usable(value) && other !== undefined && usable(other.value) ? [value / other.value] : [];
+      return usable(value) && other !== undefined && usable(other.value) ? [compare(value, other.value)] : [];
     });
-  return ratios.length === 0 ? undefined : median(ratios);
+  return compared.length === 0 ? undefined : median(compared);
 }
 
 function usable(value: number): boolean {

@@ -1,5 +1,6 @@
-import { flatAtMost, ledgerGoal, type RateGoal, verdict } from "./goals.ts";
+import { flatAtMost, type Goal, type HttpGoal, sliceGoals, verdict } from "./goals.ts";
 import { flatness, type LedgerReading } from "./ledger-bench.ts";
+import type { SliceRow } from "./ledger-slices.ts";
 import { costGrowth, type HttpRow, type LedgerRow } from "./summary.ts";
 import { shown, table } from "./table.ts";
 
@@ -19,7 +20,8 @@ function figures(rows: readonly HttpRow[]): string {
     `${unit}s/s`,
     "p50 ms",
     "p99 ms",
-    ...(unit === "event" ? ["first byte p50 ms", "p99 ms"] : []),
+    "added p50 ms",
+    ...(unit === "event" ? ["first byte p50 ms", "p99 ms", "added p50 ms"] : []),
     `CPU us/${unit}`,
     "cores",
     "upstream cores",
@@ -30,7 +32,10 @@ function figures(rows: readonly HttpRow[]): string {
     shown(row.rate),
     shown(row.p50Ms, 1),
     shown(row.p99Ms, 1),
-    ...(unit === "event" ? [shown(row.firstByteP50Ms, 1), shown(row.firstByteP99Ms, 1)] : []),
+    shown(row.addedP50Ms, 2),
+    ...(unit === "event"
+      ? [shown(row.firstByteP50Ms, 1), shown(row.firstByteP99Ms, 1), shown(row.addedFirstByteP50Ms, 2)]
+      : []),
     shown(row.cpuUs, 1),
     shown(row.targetCores, 2),
     shown(row.upstreamCores, 2),
@@ -76,35 +81,27 @@ export function ledgerReport(rows: readonly LedgerRow[], readings: readonly Ledg
 
 /** How each of ours stands to the goals; empty if none of ours ran. */
 export function goalReport(
-  rateGoals: readonly RateGoal[],
-  { http, ledger }: { readonly http: readonly HttpRow[]; readonly ledger: readonly LedgerRow[] },
-  ours: { readonly http: readonly string[]; readonly ledger: readonly string[] },
+  goals: readonly HttpGoal[],
+  { http, slices }: { readonly http: readonly HttpRow[]; readonly slices: readonly SliceRow[] },
+  ours: readonly { readonly name: string }[],
 ): string {
-  const rates = ours.http.flatMap((target) =>
-    rateGoals.map((goal) => {
-      const row = http.find((one) => one.target === target && one.scenario === goal.scenario);
-      const value = row?.against[goal.against]?.rate ?? undefined;
-      return goalLine(`${target}: ${goal.scenario}, rate / ${goal.against}`, value, goal, 2);
+  const ofHttp = ours.flatMap(({ name }) =>
+    goals.map((goal) => {
+      const row = http.find(({ target, scenario }) => target === name && scenario === goal.scenario);
+      const value = row === undefined ? undefined : goal.figure(row);
+      return goalLine(`${name}: ${goal.scenario}, ${goal.name}`, value, goal, 2);
     }),
   );
-  const pairs = ours.ledger.flatMap((target) => {
-    const row = ledger.find((one) => one.target === target && one.scenario === ledgerGoal.scenario);
-    const p99 = row?.p99Ms ?? undefined;
-    const p99Verdict = p99 === undefined ? "not measured" : p99 < ledgerGoal.p99Ms ? "reached" : "short of the goal";
-    return [
-      goalLine(`${target}: ${ledgerGoal.scenario}, pairs/s`, row?.pairsPerSecond, ledgerGoal, 0),
-      [`${target}: p99 ms`, shown(p99, 1), `under ${ledgerGoal.p99Ms}`, "-", p99Verdict],
-    ];
-  });
-  const lines = [...rates, ...pairs];
+  const ofSlices = slices.flatMap(({ load, medians }) =>
+    sliceGoals
+      .filter((goal) => goal.load === load)
+      .map((goal) => goalLine(`our ledger: ${load}, ${goal.name}`, medians[goal.figure], goal, 1)),
+  );
+  const lines = [...ofHttp, ...ofSlices];
   return lines.length === 0 ? "" : table(["goal", "measured", "goal", "floor", "verdict"], lines);
 }
 
-function goalLine(
-  name: string,
-  value: number | undefined,
-  goal: { goal: number; floor: number },
-  digits: number,
-): string[] {
-  return [name, shown(value, digits), shown(goal.goal, digits), shown(goal.floor, digits), verdict(value, goal)];
+function goalLine(name: string, value: number | null | undefined, goal: Goal, digits: number): string[] {
+  const { goal: aim, floor } = goal;
+  return [name, shown(value, digits), shown(aim, digits), shown(floor, digits), verdict(value ?? undefined, goal)];
 }

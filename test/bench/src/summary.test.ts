@@ -41,5 +41,7 @@ test("a verdict needs a figure, and goal and floor count as reached", () => {
   assert.equal(verdict(undefined, goal), "not measured");
   assert.equal(verdict(6, goal), "reached");
   assert.equal(verdict(3, goal), "short of the goal");
-  assert.equal(verdict(2.99, goal), "below the floor");
+  assert.equal(verdict(2.99, goal), "past the floor");
+  assert.equal(verdict(2.99, { goal: 3, floor: 6 }), "reached", "less is better where the goal is below the floor");
+  assert.equal(verdict(6.01, { goal: 3, floor: 6 }), "past the floor");
 });

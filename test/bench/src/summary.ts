@@ -1,7 +1,10 @@
 import type { HttpReading } from "./http-bench.ts";
 import type { LedgerReading } from "./ledger-bench.ts";
 import { median } from "./percentile.ts";
-import { pairedRatio } from "./ratio.ts";
+import { pairedDifference, pairedRatio } from "./ratio.ts";
+
+/** The target whose latencies are what the upstream takes without anything between. */
+export const DIRECT = "direct";
 
 /** One target under one scenario over all rounds: medians, and ratios paired by round. */
 export interface HttpRow {
@@ -13,6 +16,9 @@ export interface HttpRow {
   readonly p99Ms: number | null;
   readonly firstByteP50Ms: number | null;
   readonly firstByteP99Ms: number | null;
+  /** What it adds to the upstream's own p50, and to the p50 of the first byte, in the same rounds. */
+  readonly addedP50Ms: number | null;
+  readonly addedFirstByteP50Ms: number | null;
   readonly cpuUs: number | null;
   readonly targetCores: number | null;
   readonly upstreamCores: number | null;
@@ -33,12 +39,12 @@ export function httpRows(readings: readonly HttpReading[], against: readonly str
     const first = group[0];
     const same = readings.filter(({ scenario }) => scenario === first.scenario);
     const middle = (value: (reading: HttpReading) => number | null) => medianOf(group.map(value));
+    const of = (value: (reading: HttpReading) => number | null) =>
+      same.map((reading) => ({ ...reading, value: value(reading) ?? Number.NaN }));
     const ratio = (other: string, value: (reading: HttpReading) => number | null) =>
-      pairedRatio(
-        same.map((reading) => ({ ...reading, value: value(reading) ?? Number.NaN })),
-        first.target,
-        other,
-      ) ?? null;
+      pairedRatio(of(value), first.target, other) ?? null;
+    const added = (value: (reading: HttpReading) => number | null) =>
+      pairedDifference(of(value), first.target, DIRECT) ?? null;
     return {
       scenario: first.scenario,
       target: first.target,
@@ -48,6 +54,8 @@ export function httpRows(readings: readonly HttpReading[], against: readonly str
       p99Ms: middle(({ load }) => load.p99Ms),
       firstByteP50Ms: middle(({ load }) => load.firstByteP50Ms),
       firstByteP99Ms: middle(({ load }) => load.firstByteP99Ms),
+      addedP50Ms: added(({ load }) => load.p50Ms),
+      addedFirstByteP50Ms: added(({ load }) => load.firstByteP50Ms),
       cpuUs: middle(({ cpuUs }) => cpuUs),
       targetCores: middle(({ targetCores }) => targetCores),
       upstreamCores: middle(({ upstreamCores }) => upstreamCores),

@@ -5,6 +5,7 @@ import { delimiter, join } from "node:path";
 import { gatewayTarget } from "./gateway-target.ts";
 import { answering, firstLine, freePort, start, startScript } from "./process.ts";
 import { realDirectory } from "./real-directory.ts";
+import { DIRECT } from "./summary.ts";
 import type { Target } from "./target.ts";
 
 export const completions = "/api/v1/chat/completions";
@@ -23,6 +24,16 @@ export const bare: Target = {
       pids: [proxy.pid],
       stop: proxy.stop,
     };
+  },
+};
+
+/** The upstream itself: what latencies are compared with. */
+export const direct: Target = {
+  name: DIRECT,
+  ours: false,
+  missing: async () => undefined,
+  async start(upstreamOrigin) {
+    return { origin: upstreamOrigin, path: completions, headers: [{}], pids: [], stop: async () => {} };
   },
 };
 
@@ -164,6 +175,7 @@ function portkeyPath(): string | undefined {
 
 /** All that are compared, yardsticks first. */
 export const targets: readonly Target[] = [
+  direct,
   bare,
   bareAndLedger,
   nginx,
