@@ -239,6 +239,8 @@ test("keys are made, listed, raised, given another secret and revoked", async ()
   };
   deepEqual([made.data.limit, made.data.limit_reset, made.data.name], [1.5, "daily", "büro"]);
   const id = String(made.data.id);
+  const named = (await json("keys", "create", "--name", "laptop")) as { data: Json };
+  equal(named.data.name, "laptop");
   const listed = (await json("keys", "list")) as { keys: Json[] };
   ok(listed.keys.some((key) => key.id === id));
   equal((await json("keys", "limit", id, "4")).limit, 4);

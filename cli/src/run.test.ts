@@ -19,6 +19,7 @@ test("wrong usage ends with 2, says what is wrong on stderr, and prints nothing"
     [/http\(s\) URL, not `ftp:x`/, "models", "--gateway", "ftp:x"],
     [/number of tokens/, "quote", "a", "--input", "many", "--gateway", "http://127.0.0.1:1"],
     [/--by takes any of day,model,key/, "usage", "--by", "hour", "--gateway", "http://127.0.0.1:1", "--api-key", "k"],
+    [/name is given twice/, "keys", "create", "a", "--name", "b"],
     [/--reset takes daily or monthly/, "login", "--reset", "weekly"],
     [/--rpc takes CHAIN-ID=URL/, "login", "--rpc", "http://127.0.0.1"],
     [/--private-key takes 0x/, "login", "--private-key", "0x12", "--gateway", "http://127.0.0.1:1"],
