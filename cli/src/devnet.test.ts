@@ -397,6 +397,9 @@ test("the package installs in an empty folder without a network, and works", { t
       readdirSync(join(empty, "node_modules")).filter((name) => !name.startsWith(".")),
       ["@inference"],
     );
+    const installed = (file: string) => readFileSync(join(empty, "node_modules/@inference/cli", file), "utf8");
+    equal(installed("LICENSE"), readFileSync(new URL("../../LICENSE", import.meta.url), "utf8"));
+    match(installed("dist/LICENSES.txt"), /^=== viem 2\.[\s\S]*?Permission is hereby granted/m);
     const infer = (...argv: string[]) =>
       run(join(empty, "node_modules/.bin/infer"), argv, { cwd: empty, env: { ...env, XDG_STATE_HOME: empty } });
     const models = await infer("models", "--json", "--gateway", devnet.ready.gatewayUrl);

@@ -1,15 +1,32 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 /**
  * `npm pack` runs this before: all that the command needs, the workspaces and viem included, becomes one file, so that
- * the package has no dependencies. Node 20 runs it.
+ * the package has no dependencies. Node 20 runs it. The licenses of the packages in it go into a file beside it.
  */
+const root = fileURLToPath(new URL("../../..", import.meta.url));
 const path = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 
-await build({
+const { metafile } = await build({
   entryPoints: [path("src/main.ts")],
   outfile: path("dist/infer.mjs"),
+  absWorkingDir: root,
   ...{ bundle: true, minify: true, format: "esm", platform: "node", target: "node20", legalComments: "eof" },
-  logLevel: "warning",
+  ...{ logLevel: "warning", metafile: true },
 });
+const folders = new Set(Object.keys(metafile.inputs).flatMap((file) => packageFolder(file) ?? []));
+writeFileSync(path("dist/LICENSES.txt"), [...folders].sort().map(licenseOf).join("\n\n"));
+
+/** Of a package of others. */
+function packageFolder(file: string): string | undefined {
+  return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0];
+}
+
+function licenseOf(folder: string): string {
+  const { name, version } = JSON.parse(readFileSync(`${root}${folder}/package.json`, "utf8")) as Record<string, string>;
+  const file = readdirSync(root + folder).find((entry) => /^licen[cs]e/i.test(entry));
+  if (file === undefined) throw new Error(`${name} has no license file.`);
+  return `=== ${name} ${version}\n\n${readFileSync(`${root}${folder}/${file}`, "utf8").trim()}\n`;
+}
