@@ -88,7 +88,10 @@ function writeDurably(file: string, text: string): void {
 function syncFolder(folder: string): void {
   try {
     const handle = openSync(folder, "r");
-    fsyncSync(handle);
-    closeSync(handle);
+    try {
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
   } catch {}
 }
