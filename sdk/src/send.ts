@@ -132,7 +132,7 @@ async function simulate(clients: ChainClients, account: Account, call: ContractC
   const balance = await reader.getBalance({ address: account.address });
   // Others may pay the gas of a smart account.
   const isPayer = !(await isContract(clients, account.address));
-  if (balance < value || (isPayer && balance === 0n)) throw tooLittleGas(entry.chain_id, balance, value);
+  if (balance < value || (isPayer && balance === 0n)) throw await tooLittleGas(clients, account, call, balance);
   try {
     await reader.call({ account: account.address, to, data, value });
   } catch (error) {
@@ -141,14 +141,33 @@ async function simulate(clients: ChainClients, account: Account, call: ContractC
   if (!isPayer) return;
   const gas = await reader.estimateGas({ account: account.address, to, data, value });
   const price = await reader.getGasPrice();
-  if (balance < value + gas * price) throw tooLittleGas(entry.chain_id, balance, value + gas * price);
+  if (balance < value + gas * price) throw await tooLittleGas(clients, account, call, balance);
 }
 
-function tooLittleGas(chainId: number, balance: bigint, needed: bigint): ClientError {
+/** For an estimate that no node makes. Most of our transactions use less. */
+const USUAL_GAS = 300_000n;
+/** What the account is given for the estimate: nodes make none for an account that cannot pay. */
+const ENOUGH_WEI = 10n ** 24n;
+
+async function tooLittleGas(
+  { reader, entry }: ChainClients,
+  { address }: Account,
+  { to, data, value = 0n }: ContractCall,
+  balance: bigint,
+): Promise<ClientError> {
+  const stateOverride = [{ address, balance: ENOUGH_WEI }];
+  const gas = await reader.estimateGas({ account: address, to, data, value, stateOverride }).catch(() => USUAL_GAS);
+  const needed = roundedUp(value + gas * (await reader.getGasPrice()));
   const message =
-    `The account has ${formatEther(balance)} of the coin that pays for transactions on chain ${chainId}, and this one ` +
-    `needs about ${formatEther(needed)}. Send it some. Nothing was sent.`;
+    `The account has ${formatEther(balance)} of the coin that pays for transactions on chain ${entry.chain_id}, and ` +
+    `this one needs about ${formatEther(needed)}. Send as much to ${address} and try again. Nothing was sent.`;
   return new ClientError("insufficient_gas", message);
+}
+
+/** Two digits, and the price of gas may rise by as much. */
+function roundedUp(wei: bigint): bigint {
+  const unit = 10n ** BigInt(Math.max(String(wei).length - 2, 0));
+  return (wei / unit + 1n) * unit;
 }
 
 function decoded(error: unknown, abi: Abi, chainId: number): ContractError {

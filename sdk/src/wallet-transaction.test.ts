@@ -117,9 +117,11 @@ test("a wallet that declines, or has no coin for gas, is told apart, and nothing
   const { reader, test } = readerOf();
   const balance = await reader.getBalance({ address: wallet.address });
   await test.setBalance({ address: wallet.address, value: 1_000n });
-  await rejects(clientOf(wallet).mint({ amountToken: DOLLAR }), { code: "insufficient_gas" });
+  const needs = new RegExp(`needs about 0\\.0*[1-9]\\d?\\. Send as much to ${wallet.address}`);
+  await rejects(clientOf(wallet).mint({ amountToken: DOLLAR }), { code: "insufficient_gas", message: needs });
   await test.setBalance({ address: wallet.address, value: 0n });
-  await rejects(clientOf(wallet).mint({ amountToken: DOLLAR, pay: "approve" }), { code: "insufficient_gas" });
+  const approval = clientOf(wallet).mint({ amountToken: DOLLAR, pay: "approve" });
+  await rejects(approval, { code: "insufficient_gas", message: needs });
   await test.setBalance({ address: wallet.address, value: balance });
 });
 
