@@ -81,6 +81,6 @@ function readBundle(file: string): Evidence {
   } catch (error) {
     throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
   }
-  if (evidence?.version === 1) return evidence;
+  if (evidence?.version === 2) return evidence;
   throw new CommandError(`${file} was not saved by this version of \`infer verify --save\`.`);
 }

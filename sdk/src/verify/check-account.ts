@@ -35,20 +35,27 @@ export function checkPrices({ said: { prices } }: Evidence): Found {
 export function checkUsage({ said: { receipts, prices } }: Evidence): Found {
   const trusts = ["the provider, for its count of tokens"];
   const pricingOf = openPrices(prices);
-  const charged = receipts.filter(({ charge_nano_usd: charge }) => charge > 0).length;
-  let checked = 0;
-  for (const receipt of receipts) {
-    if (receipt.basis !== "usage") continue;
+  const charged = receipts.filter(({ charge_nano_usd: charge }) => charge > 0);
+  const onUsage = charged.filter(({ basis }) => basis === "usage");
+  let unpriced = 0;
+  for (const receipt of onUsage) {
+    const { id, charge_nano_usd: charge, held_nano_usd: held, price_snapshot: snapshot, model } = receipt;
+    if (prices[snapshot ?? ""] == null) {
+      unpriced += 1;
+      continue;
+    }
     const pricing = pricingOf(receipt);
     const cost = pricing === undefined ? undefined : costOf(receipt, pricing);
-    if (cost === undefined) continue;
-    const { charge_nano_usd: charge } = receipt;
-    const isRight = charge === Math.min(cost, receipt.held_nano_usd);
-    if (!isRight) return failed(`${receipt.id} cost $${formatUsd(charge)}, and its usage $${formatUsd(cost)}`);
-    checked += 1;
+    if (cost === undefined) return failed(`${id} rests on a usage of ${model}, which its prices have no cost for`);
+    if (charge !== Math.min(cost, held)) {
+      return failed(`${id} cost $${formatUsd(charge)}, and its usage $${formatUsd(cost)}`);
+    }
   }
-  if (checked === 0 && charged > 0) return skipped(`none of ${charged} charges has a usage with known prices`, trusts);
-  return passed(`${checked} of ${charged} charges; the others have no count of tokens, or no known prices`, trusts);
+  const found = `${onUsage.length - unpriced} of ${charged.length} charges`;
+  if (unpriced > 0) return skipped(`${found}; the prices of ${unpriced} others are not published`, trusts);
+  const others = charged.filter(({ basis }) => basis !== "usage");
+  const rest = formatUsd(sumOf(others.map(({ charge_nano_usd: charge }) => charge)));
+  return passed(`${found}; ${others.length} others, of $${rest}, have no count of tokens`, trusts);
 }
 
 /** Finds the published price of a receipt's model. Throws if a text is no list of prices. */
@@ -174,7 +181,8 @@ function chargesIn(batch: Batch | undefined): bigint {
   return (batch?.leaves ?? []).reduce((sum, { charge_nano_usd: charge }) => sum + BigInt(charge), 0n);
 }
 
-export function checkBalance({ said: { credits }, chain }: Evidence): Found {
+export function checkBalance({ said, chain }: Evidence): Found {
+  const { credits } = said;
   const trusts = [`a node that ${chain.node} chose, for the account's events and credit`];
   const activated = chain.activations.reduce((sum, { amountToken }) => sum + BigInt(amountToken), 0n);
   const activatedNanoUsd = activated * NANO_USD_PER_TOKEN_UNIT;
@@ -186,6 +194,12 @@ export function checkBalance({ said: { credits }, chain }: Evidence): Found {
   if (here !== activatedNanoUsd) {
     const [said, onChain] = [formatUsd(Number(here)), formatUsd(Number(activatedNanoUsd))];
     return failed(`the gateway credits $${said}, and $${onChain} was activated up to block ${chain.block}`, trusts);
+  }
+  const shown = new Set(said.batches.filter(({ leaves }) => (leaves ?? []).length > 0).map(({ id }) => id));
+  const unshown = chain.debits.filter(({ batch }) => !shown.has(batch));
+  const elsewhere = unshown.reduce((sum, { amountNanoUsd }) => sum + BigInt(amountNanoUsd), 0n);
+  if (BigInt(credits.debited_elsewhere_nano_usd) > elsewhere) {
+    return failed("the gateway says that more was debited elsewhere than the chain has", trusts);
   }
   if (debitedNanoUsd > BigInt(credits.total_usage_nano_usd) + BigInt(credits.debited_elsewhere_nano_usd)) {
     return failed("more was debited on chain than the gateway says was spent", trusts);

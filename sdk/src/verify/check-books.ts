@@ -1,4 +1,4 @@
-import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
+import { formatUsd, NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import type { Evidence, ReadSecondary } from "./evidence.ts";
 import { type Found, failed, passed, skipped } from "./found.ts";
 
@@ -22,6 +22,13 @@ export function checkBooks({ books: { primary, secondaries } }: Evidence): Found
     }
   }
   const unread = secondaries.flatMap((chain) => ("unread" in chain ? `${chain.chainId} (${chain.unread})` : []));
+  if (unread.length === 0 && primary.listedLinesNanoUsd !== primary.linesNanoUsd) {
+    const [listed, all] = [primary.listedLinesNanoUsd, primary.linesNanoUsd].map((text) => formatUsd(Number(text)));
+    return failed(
+      `the gateway leaves a chain out: lines of $${listed} are of chains that it names, of $${all}`,
+      trusts,
+    );
+  }
   if (unread.length > 0) return skipped(`these chains could not be read: ${unread.join(", ")}`, trusts);
   return passed(`${1 + secondaries.length} chains`, trusts);
 }

@@ -3,6 +3,7 @@ import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenBackingOutboxAbi } from "@inference/protocol/abi/token-backing-outbox";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import { type ChainClients, chainClients } from "../chain-clients.ts";
 import type { Connection } from "../connection.ts";
 import { contractOn, type DirectoryChain, readDirectory } from "../directory.ts";
@@ -20,7 +21,12 @@ export async function collectBooks(connection: Connection): Promise<BooksEvidenc
   for (const chain of chains.filter(({ role }) => role === "secondary")) {
     secondaries.push(await collectSecondary(connection, chain));
   }
-  return { primary: await collectPrimary(connection), secondaries };
+  // Of a chain that the client knows and the gateway does not tell of.
+  for (const chainId of Object.keys(connection.chains).map(Number)) {
+    if (chains.some(({ chain_id: id }) => id === chainId)) continue;
+    secondaries.push({ chainId, unread: "the gateway does not name it" });
+  }
+  return { primary: await collectPrimary(connection, chains), secondaries };
 }
 
 const MAX_TRIES = 5;
@@ -86,7 +92,10 @@ async function bookedOn(
   return events.reduce((sum, { args }) => sum + args.amount, 0n);
 }
 
-async function collectPrimary(connection: Connection): Promise<BooksEvidence["primary"]> {
+async function collectPrimary(
+  connection: Connection,
+  chains: readonly DirectoryChain[],
+): Promise<BooksEvidence["primary"]> {
   const { entry, reader, nodeOf } = await chainClients(connection);
   const { number: blockNumber } = await reader.getBlock({ blockTag: "finalized" });
   const settlement = contractOn(connection, entry, "inferenceSettlement");
@@ -101,6 +110,12 @@ async function collectPrimary(connection: Connection): Promise<BooksEvidence["pr
     ...{ address: contractOn(connection, entry, "stablecoin"), abi: stablecoinAbi, functionName: "balanceOf" },
     ...{ args: [minter] as const, blockNumber },
   });
+  let listedLines = 0n;
+  for (const { role, layerzero_eid: eid } of chains) {
+    if (role !== "secondary" || eid === null) continue;
+    const query = { address: minter, abi: tokenMinterAbi, functionName: "lineOf", args: [eid] } as const;
+    listedLines += (await reader.readContract({ ...query, blockNumber }))[0];
+  }
   const { backing, supply, credit, owed, lines } = books;
   return {
     node: nodeOf,
@@ -109,6 +124,7 @@ async function collectPrimary(connection: Connection): Promise<BooksEvidence["pr
     creditNanoUsd: String(credit),
     owedNanoUsd: String(owed),
     linesNanoUsd: String(lines),
+    listedLinesNanoUsd: String(listedLines * NANO_USD_PER_TOKEN_UNIT),
     dollarsToken: String(dollars / scale),
   };
 }

@@ -30,7 +30,7 @@ export async function collectEvidence(given: Connection): Promise<Evidence> {
   const { credits, listed, totals } = await readSpending(connection);
   const chain = await collectChain(connection, account);
   return {
-    version: 1,
+    version: 2,
     madeAt: new Date(await gatewayTime(connection)).toISOString(),
     gateway: connection.gateway,
     account,

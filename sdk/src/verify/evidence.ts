@@ -7,7 +7,7 @@ import type { Batch, Credits, ListedReceipt } from "../spending.ts";
  * kept and judged again without a network. Amounts of chains are decimal strings, with the unit in the name.
  */
 export type Evidence = {
-  version: 1;
+  version: 2;
   /** RFC 3339. */
   madeAt: string;
   gateway: string;
@@ -55,6 +55,8 @@ export type BooksEvidence = {
     node: NodeOf;
     /** The dollars that the minter really has. */
     dollarsToken: string;
+    /** The lines of the secondary chains that are listed here. */
+    listedLinesNanoUsd: string;
   };
   secondaries: SecondaryEvidence[];
 };

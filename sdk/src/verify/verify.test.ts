@@ -2,7 +2,7 @@ import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Devnet, startDevnet } from "@inference/devnet/devnet";
 import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
-import { http } from "viem";
+import { http, sha256, toBytes } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { type ChainOptions, type Check, connect, createClient, type Evidence, judge, verify } from "../index.ts";
 
@@ -57,6 +57,9 @@ test("a bundle is judged the same without a network, and whoever made it is name
   equal(outcome, "pass");
   match(checks.find(({ id }) => id === "leaves")?.trusts.join() ?? "", /whoever made this bundle/);
 });
+
+/** A snapshot without a price, whose id is right. */
+const NO_PRICES = { text: '{"data":[]}', id: sha256(toBytes('{"data":[]}')).slice(2, 34) };
 
 /** What a gateway might say instead, and the checks that catch it. */
 type Lie = { caughtBy: Check["id"][]; tell: (path: string, answer: Said) => void };
@@ -179,6 +182,32 @@ const lies: Record<string, Lie> = {
       data.available_nano_usd -= 1;
     },
   },
+  "less spent than was debited": {
+    caughtBy: ["receipts", "balance"],
+    tell: (path, { data }) => {
+      if (path !== "/api/v1/credits") return;
+      data.available_nano_usd += data.total_usage_nano_usd;
+      data.total_usage_nano_usd = 0;
+    },
+  },
+  "a debit elsewhere that there is not": {
+    caughtBy: ["balance"],
+    tell: (path, { data }) => {
+      if (path !== "/api/v1/credits") return;
+      data.total_credits_nano_usd -= 1_000;
+      data.available_nano_usd -= 1_000;
+      data.debited_elsewhere_nano_usd += 1_000;
+    },
+  },
+  "a charge at other prices, which do not have its model": {
+    caughtBy: ["usage"],
+    tell: (path, answer) => {
+      if (path === "/api/v1/activity") answer.data[0].price_snapshot = NO_PRICES.id;
+      if (path !== `/api/v1/prices/${NO_PRICES.id}`) return;
+      delete answer.error;
+      Object.assign(answer, JSON.parse(NO_PRICES.text));
+    },
+  },
   "an answer that is none of its kind": {
     caughtBy: ["leaves", "debits"],
     tell: (path, { data }) => {
@@ -189,20 +218,7 @@ const lies: Record<string, Lie> = {
 
 for (const [name, { caughtBy, tell }] of Object.entries(lies)) {
   test(`a gateway that tells of ${name} is caught`, { timeout: 60_000 }, async () => {
-    const lyingFetch: typeof fetch = async (input, init) => {
-      const { pathname, searchParams } = new URL(String(input));
-      const path = searchParams.has("group_by") ? `${pathname} added up` : pathname;
-      const response = await fetch(input, init);
-      if (!response.ok) return response;
-      const answer = (await response.json()) as Said;
-      const before = JSON.stringify(answer);
-      tell(path, answer);
-      if (JSON.stringify(answer) !== before) lied += 1;
-      return Response.json(answer);
-    };
-    let lied = 0;
-    const { checks, outcome } = await verify(connectionOf({ fetch: lyingFetch }));
-    notEqual(lied, 0, "it told the truth");
+    const { checks, outcome } = await verifyLiar(tell);
     equal(outcome, "fail");
     const found = outcomes(checks);
     deepEqual(
@@ -213,12 +229,60 @@ for (const [name, { caughtBy, tell }] of Object.entries(lies)) {
   });
 }
 
+/** Verifies with a gateway that tells something else. */
+async function verifyLiar(tell: Lie["tell"], options: { chains?: Record<number, ChainOptions> } = {}) {
+  let lied = 0;
+  const lyingFetch: typeof fetch = async (input, init) => {
+    const { pathname, searchParams } = new URL(String(input));
+    const path = searchParams.has("group_by") ? `${pathname} added up` : pathname;
+    const response = await fetch(input, init);
+    if (!response.ok && !path.startsWith("/api/v1/prices/")) return response;
+    const answer = (await response.json()) as Said;
+    const before = JSON.stringify(answer);
+    tell(path, answer);
+    if (JSON.stringify(answer) !== before) lied += 1;
+    return Response.json(answer);
+  };
+  const verdict = await verify(connectionOf({ fetch: lyingFetch, ...options }));
+  notEqual(lied, 0, "it told the truth");
+  return verdict;
+}
+
+test("a gateway that leaves a chain out is caught by the minter's lines, and by who knows the chain", async () => {
+  const leaveOut: Lie["tell"] = (path, { data }) => {
+    if (path === "/api/v1/contracts") data.chains.pop();
+  };
+  const { chains } = connectionOf();
+  const known = await verifyLiar(leaveOut);
+  deepEqual([known.outcome, outcomes(known.checks).books], ["skipped", "skipped"]);
+  match(known.checks.at(-1)?.detail ?? "", /31339 \(the gateway does not name it\)/);
+  const unknown = await verifyLiar(leaveOut, { chains: { 31337: chains[31_337] ?? {} } });
+  deepEqual([unknown.outcome, outcomes(unknown.checks).books], ["fail", "fail"]);
+  match(unknown.checks.at(-1)?.detail ?? "", /leaves a chain out/);
+});
+
+test("a charge that rests on no usage is not proved, and the check says how much that is", async () => {
+  const { checks } = await verifyLiar((path, { data }) => {
+    if (path === "/api/v1/activity") data[0].basis = "delivered";
+  });
+  match(
+    checks.find(({ id }) => id === "usage")?.detail ?? "",
+    /^5 of 6 charges; 1 others, of \$0\.0\d+, have no count/,
+  );
+});
+
 /** What a node might say instead. */
 const nodeLies: Record<string, { caughtBy: Check["id"]; tell: (evidence: Said) => void }> = {
   "another root": {
     caughtBy: "leaves",
     tell: ({ chain }) => {
       chain.roots[1] = `0x${"d".repeat(64)}`;
+    },
+  },
+  "no root in a final block": {
+    caughtBy: "leaves",
+    tell: ({ chain }) => {
+      chain.roots[1] = `0x${"0".repeat(64)}`;
     },
   },
   "one debit fewer": { caughtBy: "debits", tell: ({ chain }) => chain.debits.pop() },
