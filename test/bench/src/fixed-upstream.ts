@@ -25,19 +25,19 @@ const completion = Buffer.from(
   }),
 );
 
-const events: readonly Buffer[] = [
-  ...Array.from({ length: streamContentEvents }, (_, index) => {
-    const delta = index === 0 ? { role: "assistant", content: "The" } : { content: ` w${index}` };
-    const finish_reason = index === streamContentEvents - 1 ? "stop" : null;
-    return {
-      ...common,
-      object: "chat.completion.chunk",
-      choices: [{ index: 0, delta, finish_reason, logprobs: null }],
-    };
-  }),
-  { ...common, object: "chat.completion.chunk", choices: [], usage },
-  "[DONE]",
-].map((event) => chunk(`data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`));
+/** Each names the model that was asked: the gateway writes an alert about another one. */
+const [floodEvents, pacedEvents] = [floodModel, pacedModel].map((model) => {
+  const event = { ...common, model, object: "chat.completion.chunk" };
+  return [
+    ...Array.from({ length: streamContentEvents }, (_, index) => {
+      const delta = index === 0 ? { role: "assistant", content: "The" } : { content: ` w${index}` };
+      const finish_reason = index === streamContentEvents - 1 ? "stop" : null;
+      return { ...event, choices: [{ index: 0, delta, finish_reason, logprobs: null }] };
+    }),
+    { ...event, choices: [], usage },
+    "[DONE]",
+  ].map((event) => chunk(`data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`));
+}) as [Buffer[], Buffer[]];
 
 /** In HTTP's chunked framing already, which is the same every time. */
 function chunk(text: string): Buffer {
@@ -95,6 +95,7 @@ const eventStream = { "content-type": "text/event-stream", "cache-control": "no-
  */
 function stream(response: ServerResponse, socket: Socket, paced: boolean): void {
   response.writeHead(200, eventStream).flushHeaders();
+  const events = paced ? pacedEvents : floodEvents;
   let next = 0;
   const step = (): void => {
     if (socket.destroyed) return;
