@@ -59,6 +59,7 @@ export const models: ReadonlyMap<string, Model> = new Map([
 
 export const context: OrderContext = {
   texts: null,
+  messages: null,
   account: "account:0x1",
   reasoningSeal: makeReasoningSeal(new Uint8Array(32), { bytes: (length) => randomBytes(length) }),
   defaultOutputTokens: 32_768,

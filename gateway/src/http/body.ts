@@ -1,7 +1,7 @@
 import { fail, GatewayError } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { RequestBody } from "../inference/request.ts";
-import { parseJsonBody, parseObject } from "../inference/requests/parse-json-body.ts";
+import { parseJsonBody, parseWithMessages } from "../inference/requests/parse-json-body.ts";
 import { readLargeJson } from "../inference/requests/read-large-json.ts";
 import { makeBlocks } from "../inference/requests/write-json.ts";
 import { joinBytes } from "../join-bytes.ts";
@@ -27,12 +27,15 @@ export async function readJsonBody(
   const { credential, gateway } = context.var;
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   const owner = credential?.partition ?? "";
-  if (length > limits.smallBodyBytes) return gateway.slicedWork.run(owner, readLargeJson(chunks));
+  if (length > limits.smallBodyBytes) {
+    const read = await gateway.slicedWork.run(owner, readLargeJson(chunks));
+    return { ...read, messages: null };
+  }
   const bytes = joinBytes(chunks);
   const text = decode(bytes);
-  if (length <= limits.parsedBodyBytes) return { value: parseJsonBody(text, bytes), texts: null };
+  if (length <= limits.parsedBodyBytes) return { value: parseJsonBody(text, bytes), texts: null, messages: null };
   // It is validated in the same turn.
-  return { value: await gateway.slicedWork.run(owner, parseObject(text, bytes)), texts: null };
+  return { ...(await gateway.slicedWork.run(owner, parseWithMessages(text, bytes))), texts: null };
 }
 
 /** Reads a small body as text, without parsing it. */

@@ -4,8 +4,11 @@ import type { HeldBody } from "../limits/held-bodies.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 import type { LongTexts } from "./requests/long-text.ts";
 
-/** A parsed body. `texts` is null for a small one, see `read-large-json.ts`. */
-export type RequestBody = { value: unknown; texts: LongTexts | null };
+/**
+ * A parsed body. `texts` is null for a small one, see `read-large-json.ts`. `messages` are the bytes of its messages if
+ * they may be sent as they came, see `parse-json-body.ts`.
+ */
+export type RequestBody = { value: unknown; texts: LongTexts | null; messages: Uint8Array | null };
 
 /** An authenticated request. */
 export type InferenceRequest = {

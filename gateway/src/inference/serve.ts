@@ -14,8 +14,7 @@ import { answerKind } from "./conclusion.ts";
 import { failureEnding, failureError, UnusableAnswer } from "./failure.ts";
 import { answerClaimed, claimOf, earlierAnswer } from "./idempotency.ts";
 import { nextTry } from "./next-try.ts";
-import type { InferenceRequest } from "./request.ts";
-import type { LongTexts } from "./requests/long-text.ts";
+import type { InferenceRequest, RequestBody } from "./request.ts";
 import type { WrittenOrder } from "./requests/order.ts";
 import type { OrderContext } from "./requests/order-context.ts";
 import { bytesOf } from "./requests/write-json.ts";
@@ -70,7 +69,7 @@ async function readOrder(
   const claim = await claimOf(gateway, request, body);
   const earlier = claim === null ? null : await earlierAnswer(gateway, request, claim);
   if (earlier !== null) return earlier;
-  const work = request.route.parse(body.value, orderContext(gateway, partition, body.texts));
+  const work = request.route.parse(body.value, orderContext(gateway, partition, body));
   // A small body is parsed at once, a large one in pieces between those of other requests.
   if (body.texts === null) return { order: complete(work), claim };
   const order = await slicedWork.run(partition, work);
@@ -79,10 +78,15 @@ async function readOrder(
 }
 
 /** What a body of this account or identity is read with. */
-export function orderContext(gateway: Gateway, partition: Partition, texts: LongTexts | null): OrderContext {
+export function orderContext(
+  gateway: Gateway,
+  partition: Partition,
+  { texts, messages }: Omit<RequestBody, "value">,
+): OrderContext {
   const { upstream } = gateway.config;
   return {
     texts,
+    messages,
     account: partition,
     reasoningSeal: gateway.reasoningSeal,
     defaultOutputTokens: upstream.defaultOutputTokens,

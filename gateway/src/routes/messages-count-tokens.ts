@@ -35,7 +35,7 @@ export const countTokens = endpoint({
     const proof = makeSenderProof(context, credential);
     await proof.prove();
     const body = await readJsonBody(context, gateway.config.request.chatBodyBytes, proof);
-    const work = parseCountTokens(body.value, orderContext(gateway, credential.partition, body.texts));
+    const work = parseCountTokens(body.value, orderContext(gateway, credential.partition, body));
     const prompt = await gateway.slicedWork.run(credential.partition, work);
     const input_tokens = await gateway.slicedWork.run(credential.partition, estimatePrompt(prompt));
     return context.json({ input_tokens }, 200, { "request-id": context.get("requestId") });

@@ -113,6 +113,8 @@ function sending(
   body: UpstreamRequest["body"],
 ): Pick<Dispatcher.DispatchOptions, "headers" | "body"> {
   if (typeof body !== "object") return { headers, body: body ?? null };
+  const [only] = body;
+  if (body.length === 1 && only !== undefined) return { headers, body: only };
   const bytes = body.reduce((sum, block) => sum + block.length, 0);
   return { headers: { ...headers, "content-length": String(bytes) }, body: body as unknown as Readable };
 }

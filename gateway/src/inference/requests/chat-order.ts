@@ -8,7 +8,8 @@ import type { ModelOf } from "./find-model.ts";
 import type { OutputLimit } from "./max-tokens.ts";
 import type { WrittenOrder } from "./order.ts";
 import type { OrderContext } from "./order-context.ts";
-import { writeBody } from "./write-json.ts";
+import { isUnchanged, spliceMessages } from "./spliced-messages.ts";
+import { type WrittenBody, writeBody } from "./write-json.ts";
 
 export type TokenOrder = WrittenOrder & { quote: TokenQuote };
 
@@ -16,6 +17,8 @@ export type TokenOrder = WrittenOrder & { quote: TokenQuote };
 export type ChatTerms = {
   model: ModelOf<"text">;
   limit: OutputLimit;
+  /** The client's messages before they were checked; absent if they are made of another API's. */
+  given?: unknown;
   /** Names of fields that were dropped so far. */
   ignored: readonly string[];
   /** What the client's API calls these two fields, if it is not chat. */
@@ -25,7 +28,7 @@ export type ChatTerms = {
 /** The order of a chat request that was checked. */
 export function* writeChatOrder(
   request: ChatRequest,
-  { model, limit: { maxTokens, modelMaxTokens }, ignored, names }: ChatTerms,
+  { model, limit: { maxTokens, modelMaxTokens }, ignored, names, given }: ChatTerms,
   context: OrderContext,
 ): Generator<void, TokenOrder> {
   if (request.messages.length === 0) {
@@ -34,7 +37,9 @@ export function* writeChatOrder(
   }
   const { messages, fetched, ignored: ignoredInMessages } = readMessages(request.messages, model, names?.messages);
   const fields = upstreamFields(request, { model: model.id, messages, maxTokens }, context);
-  const { upstreamBody, bytes } = yield* writeBody(fields, context.texts);
+  const asTheyCame = context.messages !== null && isUnchanged(given, messages) ? context.messages : null;
+  const { upstreamBody, bytes } =
+    asTheyCame === null ? yield* writeBody(fields, context.texts) : wholeBody(spliceMessages(fields, asTheyCame));
   const promptTokens = fetched
     ? wholeContext(model, names?.messages)
     : promptBound({
@@ -60,6 +65,10 @@ export function* writeChatOrder(
       outputField: names?.maxTokens,
     }),
   };
+}
+
+function wholeBody(body: Uint8Array): { upstreamBody: WrittenBody; bytes: number } {
+  return { upstreamBody: [body], bytes: body.length };
 }
 
 type Priced = { model: string; messages: object[]; maxTokens: number };

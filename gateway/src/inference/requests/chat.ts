@@ -20,5 +20,5 @@ export function* parseChatOrder(body: unknown, context: OrderContext): Generator
   const request = validate(known);
   ignored.push(...unknownMembers(known.messages, request.messages));
   if (request.stream !== true && request.stream_options !== undefined) ignored.push("stream_options");
-  return yield* writeChatOrder(request, { model, limit, ignored }, context);
+  return yield* writeChatOrder(request, { model, limit, ignored, given: known.messages }, context);
 }

@@ -6,6 +6,8 @@ import type { LongTexts } from "./long-text.ts";
 export type OrderContext = {
   /** The long texts of a body that was read in pieces; null for a body that was parsed whole. */
   texts: LongTexts | null;
+  /** The bytes of the body's `messages`, if they may be sent as they came (`parse-json-body.ts`); null if not. */
+  messages: Uint8Array | null;
   snapshot: PriceSnapshot;
   /** The operator's names for models, alias to id. They take precedence over ids. */
   aliases: Readonly<Record<string, string>>;

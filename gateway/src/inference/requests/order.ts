@@ -23,7 +23,7 @@ export type Order = {
   headers?: Readonly<Record<string, string>>;
 };
 
-/** An order, with the body to send: JSON, written anew from what was parsed. */
+/** An order, with the body to send: JSON, written anew from what was parsed, except for unchanged messages. */
 export type WrittenOrder = Order & {
   upstreamBody: WrittenBody;
   /** The client set no output limit: how else the order may be written. */

@@ -1,7 +1,16 @@
 import { fail } from "@inference/protocol/errors";
 import { isJsonObject, type JsonObject } from "../../json-object.ts";
 import { complete } from "../../limits/sliced-work.ts";
-import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, createJsonScan, OPEN_ARRAY, OPEN_OBJECT } from "../json-scan.ts";
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  createJsonScan,
+  isSpace,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+} from "../json-scan.ts";
 
 /** Enough for any tool's schema. A limit is needed because bodies are written by recursion. */
 export const MAX_DEPTH = 32;
@@ -23,14 +32,22 @@ export function parseJsonBody(text: string, bytes?: Uint8Array): JsonObject {
 
 /** The same in pieces. The first piece is `JSON.parse`. */
 export function* parseObject(text: string, bytes: Uint8Array = Buffer.from(text)): Generator<void, JsonObject> {
+  return (yield* parseWithMessages(text, bytes)).value;
+}
+
+/** The same, with the bytes of the member `messages`, if they can be sent on as they came (see `checkShape`). */
+export function* parseWithMessages(
+  text: string,
+  bytes: Uint8Array,
+): Generator<void, { value: JsonObject; messages: Uint8Array | null }> {
   const body = parse(text);
   if (!isJsonObject(body)) fail("invalid_request", 'The body must be a JSON object, like {"model": "..."}.');
   yield;
-  yield* checkShape(bytes);
+  const messages = yield* checkShape(bytes);
   yield;
   checkNumbers(body, "");
   yield;
-  return body;
+  return { value: body, messages };
 }
 
 function parse(text: string): unknown {
@@ -55,29 +72,52 @@ function checkNumbers(value: unknown, key: string): void {
   else if (isJsonObject(value)) for (const name of Object.keys(value)) checkNumbers(value[name], name);
 }
 
-/** The bytes must be JSON. */
-function* checkShape(bytes: Uint8Array): Generator<void, void> {
+/**
+ * The bytes must be JSON. Returns those of the body's member `messages` if `JSON.stringify` would write as many: they
+ * have no white space between their values, and no escape that it would write in another way. White space is always
+ * beside a bracket, comma or colon.
+ */
+function* checkShape(bytes: Uint8Array): Generator<void, Uint8Array | null> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const scan = createJsonScan();
   const shape = makeShape();
   let from = 0;
   let pieceEnd = PIECE_BYTES;
+  let messages: Buffer | null = null;
+  let messagesAt = -1;
+  let hasSpace = false;
   for (let at = scan.next(bytes, 0); at < bytes.length; at = scan.next(bytes, from)) {
-    if (bytes[at] === COLON) shape.noteKey(text.toString("utf8", from, at).trim());
-    shape.note(bytes[at] as number);
+    const byte = bytes[at] as number;
+    if (messagesAt >= 0) {
+      const isEnd = shape.depth() === 1 && (byte === COMMA || byte === CLOSE_OBJECT);
+      hasSpace ||= isSpace(bytes[at - 1] as number) || (!isEnd && isSpace(bytes[at + 1] as number));
+      if (isEnd) {
+        messages = text.subarray(messagesAt, at);
+        messagesAt = -1;
+      }
+    }
+    if (byte === COLON && shape.noteKey(text.toString("utf8", from, at).trim()) === "messages" && shape.depth() === 1) {
+      messagesAt = at + 1;
+      hasSpace = isSpace(bytes[messagesAt] as number);
+    }
+    shape.note(byte);
     from = at + 1;
     if (at < pieceEnd) continue;
     pieceEnd = at + PIECE_BYTES;
     yield;
   }
+  if (messages === null || hasSpace || messages.includes("\\u") || messages.includes("\\/")) return null;
+  return messages;
 }
 
 /** Refuses a body that is nested too deeply, has too many values, or has a key twice in one object. */
 export type Shape = {
   /** A bracket, comma or colon. */
   note(byte: number): void;
-  /** @param literal The key before the next colon, as it is written. */
-  noteKey(literal: string): void;
+  /** Returns the key before the next colon, `literal` as it is written. */
+  noteKey(literal: string): string;
+  /** How many objects and arrays are open. */
+  depth(): number;
   /** Whether a string that follows is a key. */
   keyComes(): boolean;
 };
@@ -106,7 +146,9 @@ export function makeShape(): Shape {
         fail("invalid_request", `The key \`${param}\` is in the same object twice. Send it once.`, { param });
       if (keys?.size === MAX_KEYS) fail("invalid_request", `An object of the body has more than ${MAX_KEYS} keys.`);
       keys?.add(key);
+      return key;
     },
+    depth: () => open.length,
     keyComes: () => keyComes,
   };
 }
