@@ -84,7 +84,10 @@ test("a file that is missing, or has become shorter, stops the start", async () 
   writeFileSync(first, whole.subarray(0, whole.length - 1));
   assert.throws(() => found(database), new RegExp(`${first} is damaged at byte ${HEAD}. Record 1 cannot be read`));
   rmSync(first);
-  assert.throws(() => found(database), /Record 1 cannot be read/);
+  assert.throws(
+    () => found(database),
+    /begins with record \d+, and the database ends with record 0. .+ is an older copy/,
+  );
 });
 
 test("a log that another version wrote is refused with what to do", async () => {

@@ -142,6 +142,7 @@ export function readLog(database: string, folded: LogPlace, synchronous: Synchro
   );
   for (const [index, { file, first, records, end, isFollowed }] of left.entries()) {
     const isNext = first <= next;
+    if (!isNext && found.length === 0 && synchronous === "FULL") throw notNext(file, first, next - 1);
     if (isNext) {
       found.push(...records.slice(next - first));
       next = Math.max(next, first + records.length);
@@ -262,5 +263,13 @@ function damaged(file: string, at: number, record: number | undefined): Error {
   return new Error(
     `The ledger's log ${file} is damaged at byte ${at}. ${what} cannot be read, and nothing was changed. ` +
       "Restore the file. If it is lost, the books are lost from there on: see docs/operating.md.",
+  );
+}
+
+function notNext(file: string, first: number, last: number): Error {
+  return new Error(
+    `The ledger's log ${file} begins with record ${first}, and the database ends with record ${last}. ` +
+      "The other log file is missing, or the database is an older copy. Restore the file, or move both log files away " +
+      "to start with the older books: see docs/operating.md.",
   );
 }

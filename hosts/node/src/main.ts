@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { parseSettings, SettingsError } from "@inference/gateway/settings";
+import { backUpLedger } from "./backup.ts";
 import { checkKey, checkPrices } from "./check.ts";
 import { logWhatIsPrinted } from "./log.ts";
 import { rebuildLedger } from "./rebuild.ts";
@@ -10,14 +11,18 @@ import { startNodeGateway } from "./start.ts";
 
 /**
  * `npm run gateway`: the gateway alone, with settings from the environment. If it cannot run, it ends with an error of
- * one line. With `--check` it checks its settings, the provider's key and the prices, and ends. With `rebuild` it brings
- * the balances to the chain's, and ends.
+ * one line. With `--check` it checks its settings, the provider's key and the prices, and ends. With `backup <file>` it
+ * copies the ledger, and with `rebuild` it brings the balances to the chain's, and ends.
  */
 logWhatIsPrinted();
 try {
   const settings = await withSettlerKey(parseSettings(nodeSettings, process.env));
-  const { check, isRebuild } = readArguments();
-  if (isRebuild) {
+  const { check, command, file } = readArguments();
+  if (command === "backup") {
+    process.stdout.write(`${JSON.stringify({ event: "backed_up", ...backUpLedger(settings.DATABASE_FILE, file) })}\n`);
+    process.exit(0);
+  }
+  if (command === "rebuild") {
     process.stdout.write(`${JSON.stringify({ event: "rebuilt", ...(await rebuildLedger(settings)) })}\n`);
     process.exit(0);
   }
@@ -45,14 +50,17 @@ try {
   exitWith(error instanceof Error ? error.message : String(error));
 }
 
-function readArguments(): { check: boolean; isRebuild: boolean } {
+type Arguments = { check: boolean; command?: "rebuild" | "backup"; file: string };
+
+function readArguments(): Arguments {
   const options = { check: { type: "boolean", default: false } } as const;
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
-  const [command, ...others] = positionals;
-  if (others.length > 0 || (command !== undefined && command !== "rebuild")) {
-    throw new SettingsError(`There is no command \`${positionals.join(" ")}\`: only \`rebuild\`.`);
-  }
-  return { check: values.check, isRebuild: command === "rebuild" };
+  const { check } = values;
+  const [command, file = "", ...others] = positionals;
+  if (command === undefined) return { check, file };
+  if (command === "rebuild" && file === "") return { check, command, file };
+  if (command === "backup" && file !== "" && others.length === 0) return { check, command, file };
+  throw new SettingsError(`There is no command \`${positionals.join(" ")}\`: only \`rebuild\` and \`backup <file>\`.`);
 }
 
 function readPrices(file: string): string {

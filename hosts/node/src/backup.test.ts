@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+import { auditDatabase } from "@inference/gateway/test/chaos/audit";
+import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { reserveRequest } from "@inference/ledger/reservation";
+import { send } from "@inference/ledger/saga";
+import { createKey, credit } from "@inference/ledger/testing/example";
+import { backUpLedger } from "./backup.ts";
+import { openDatabase } from "./database.ts";
+import { type NodeLedger, openNodeLedger } from "./ledger.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "backup-"));
+after(() => rmSync(folder, { recursive: true }));
+const owner = accountPartition(`0x${"a".repeat(40)}`);
+const payer = { kind: "key", digest: "digest" } as const;
+let files = 0;
+
+function open(file = join(folder, `${++files}.sqlite`)) {
+  const database = openDatabase(file, "NORMAL");
+  const fail = (error: unknown) => assert.fail(String(error));
+  const ledger = openNodeLedger(database, { now: Date.now, onAlert: fail, onFatal: fail });
+  const close = async (): Promise<void> => {
+    await ledger.close();
+    database.close();
+  };
+  return { file, database, ledger, close };
+}
+
+async function openWithAccount() {
+  const opened = open();
+  const at = Date.now();
+  await opened.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000_000 }));
+  await opened.ledger.run(() => send(owner, { ...credit("credit", 1_000_000_000), at }));
+  await opened.ledger.run(() => send(owner, createKey("key", { at, digest: payer.digest, nonceExpiresAt: at })));
+  return opened;
+}
+
+let requests = 0;
+
+async function pair(ledger: NodeLedger): Promise<void> {
+  const at = Date.now();
+  const id = `r${String(++requests).padStart(6, "0")}`;
+  const reservation = { id, at, owner, payer, amountNanoUsd: 100, leaseMs: 900_000, detail: "{}" };
+  assert.equal((await ledger.run(() => reserveRequest(reservation))).status, "reserved");
+  const command = { type: "settle", id, at, chargeNanoUsd: 60, lossNanoUsd: 0, detail: "{}" } as const;
+  await ledger.run(() => send(owner, command), { untilDurable: true });
+}
+
+/** As the command does, in a process of its own. */
+async function backUp(file: string, to: string): Promise<void> {
+  const script = `import { backUpLedger } from ${JSON.stringify(import.meta.resolve("./backup.ts"))};
+    process.stdout.write(String(backUpLedger(${JSON.stringify(file)}, ${JSON.stringify(to)}).record));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script]);
+  assert.match(stdout, /^\d+$/);
+}
+
+/** What a gateway finds that starts with this file. */
+async function receiptsOf(file: string): Promise<number> {
+  const opened = open(file);
+  const { problems, receipts } = auditDatabase(opened.database);
+  assert.deepEqual(problems, []);
+  await opened.close();
+  return receipts;
+}
+
+test("a backup of a ledger that is being written is a whole ledger, with all that was folded before it", async () => {
+  const { file, ledger, close } = await openWithAccount();
+  for (let n = 0; n < 20; n++) await pair(ledger);
+  await ledger.flush();
+  let isOver = false;
+  const writing = Array.from({ length: 8 }, async () => {
+    while (!isOver) await pair(ledger);
+  });
+  const copies = [1, 2, 3].map((n) => join(folder, `copy-${n}.sqlite`));
+  for (const copy of copies) await backUp(file, copy);
+  isOver = true;
+  await Promise.all(writing);
+  await close();
+  const found = await Promise.all(copies.map(receiptsOf));
+  assert.ok(Math.min(...found) >= 20, found.join());
+});
+
+test("an older copy goes on with the log files beside it, if they have all that follows", async () => {
+  const { file, ledger, close } = await openWithAccount();
+  await pair(ledger);
+  await ledger.flush();
+  const copy = join(folder, "older.sqlite");
+  await backUp(file, copy);
+  await pair(ledger);
+  await close();
+  for (const name of ["-log1", "-log2"]) copyFileSync(`${file}${name}`, `${copy}${name}`);
+  assert.equal(await receiptsOf(copy), 2);
+});
+
+test("a backup never replaces a file, and needs a ledger", async () => {
+  const taken = join(folder, "taken");
+  writeFileSync(taken, "mine");
+  const { file, close } = await openWithAccount();
+  assert.throws(() => backUpLedger(file, taken), /exists already. Name a new file/);
+  assert.throws(() => backUpLedger(join(folder, "none"), join(folder, "copy")), /There is no database .+DATABASE_FILE/);
+  await close();
+});

@@ -1,0 +1,42 @@
+import { closeSync, existsSync, fsyncSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { foldedUntil } from "./fold.ts";
+
+export type BackedUp = { file: string; bytes: number; record: number };
+
+/**
+ * `npm run gateway -- backup FILE`: copies the ledger into one file, also while the gateway runs. The copy is the ledger
+ * as it was at one moment, at most a second before: its log's last records may not be in it. The key-value store is not
+ * copied, because it can be recreated.
+ *
+ * @returns The last record of the log that is in the copy.
+ */
+export function backUpLedger(database: string, to: string): BackedUp {
+  if (!existsSync(database)) throw new Error(`There is no database ${database}: set DATABASE_FILE.`);
+  if (existsSync(to)) throw new Error(`${to} exists already. Name a new file.`);
+  const source = new DatabaseSync(database, { readOnly: true });
+  try {
+    source.prepare("VACUUM INTO ?").run(to);
+  } finally {
+    source.close();
+  }
+  for (const path of [to, dirname(to)]) syncToDisk(path);
+  const copy = new DatabaseSync(to, { readOnly: true });
+  try {
+    const { quick_check: found } = copy.prepare("PRAGMA quick_check(1)").get() ?? {};
+    if (found !== "ok") throw new Error(`The copy ${to} is damaged: ${found}. Delete it, and check the disk.`);
+    return { file: to, bytes: statSync(to).size, record: foldedUntil(copy).last };
+  } finally {
+    copy.close();
+  }
+}
+
+function syncToDisk(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
