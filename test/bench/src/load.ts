@@ -4,8 +4,8 @@ import { type Connection, openConnection } from "./connection.ts";
 import type { LoadPlan, LoadResult } from "./load-plan.ts";
 import { percentile, samples } from "./percentile.ts";
 
-// The load generator, a process of its own: a LoadPlan a line on standard input, a LoadResult a line on standard output.
-// Closed loop, and each plan is bounded by time. It ends with its input.
+// The load generator, a process of its own: a LoadPlan a line on standard input, a LoadResult a line on standard
+// output. Closed loop, and each plan is bounded by time. It ends with its input.
 
 const drainSeconds = 30;
 

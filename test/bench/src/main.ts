@@ -20,7 +20,8 @@ const usage = `npm run bench -- [options]
   --rounds <n>     rounds, each with every target once in every scenario (node 9, cloudflare 3, translation 7)
   --seconds <n>    measured seconds of each run (node 1, cloudflare 3, translation 5)
   --only <words>   only scenarios and targets whose name holds one of these, comma-separated: buffered, streaming,
-                   ledger, sqlite, nginx, portkey, gateway, cost, ... The bare one and the direct one always run: all is compared with them
+                   ledger, sqlite, nginx, portkey, gateway, cost, ... The bare and the direct one always run: others
+                   are compared with them
   --quick          few and short rounds: to see that it works, not to quote`;
 
 const { values } = parseArgs({
