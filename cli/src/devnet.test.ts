@@ -17,6 +17,7 @@ import { commands } from "./commands/all.ts";
 import { makeTerminal } from "./testing/in-process.ts";
 import { runAndKill } from "./testing/killed.ts";
 import { startSlowNode } from "./testing/slow-node.ts";
+import { testTty } from "./testing/tty-suite.ts";
 
 /** Every command against three chains and a gateway, as a person types it, with `--json` against its schema. */
 const folder = deployedFolder();
@@ -276,6 +277,8 @@ test("a keystore of Foundry's opens by its name, with the password of a file", a
   const named = openTerminal({ ETH_PASSWORD: password, ETH_KEYSTORE: keystore });
   equal((await named.json("login", "--gateway", devnet.ready.gatewayUrl)).address, privateKeyToAddress(key));
 });
+
+testTty(() => devnet.ready.gatewayUrl);
 
 test("verify prints a line for each check, and ends with 0 only if all passed", { timeout: 180_000 }, async () => {
   const { infer, json, home } = openTerminal();

@@ -14,7 +14,7 @@ for (const [signal, code] of [
   ["SIGHUP", 129],
 ] as const) {
   process.on(signal, () => {
-    process.stderr.write("\nInterrupted. What was sent is kept: the same command goes on with it.\n");
+    process.stderr.write("\nInterrupted. If anything was sent, the same command goes on with it.\n");
     process.exit(code);
   });
 }
@@ -52,14 +52,19 @@ function ask(
   });
   const reader = createInterface({ input: process.stdin, output, terminal: true });
   reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
-  process.stderr.write(question);
+  // Else readline writes the question: it clears the line that it begins on.
+  if (hidden) process.stderr.write(question);
   return new Promise((resolve, reject) => {
     signal?.addEventListener("abort", () => {
       reject(signal.reason as Error);
       reader.close();
     });
-    reader.once("close", () => resolve(undefined));
-    reader.question("", (answer) => {
+    reader.once("close", () => {
+      resolve(undefined);
+      process.stderr.write("\n");
+    });
+    reader.question(hidden ? "" : question, (answer) => {
+      reader.removeAllListeners("close");
       resolve(answer);
       reader.close();
       if (hidden) process.stderr.write("\n");

@@ -1,0 +1,36 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { eventually } from "@inference/protocol/testing/eventually";
+
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+/** The command on a terminal, as a person has it: Python's standard library can open one, and Node's cannot. */
+export function openTty(argv: readonly string[], environment: Readonly<Record<string, string | undefined>>) {
+  const infer = [process.execPath, "--disable-warning=ExperimentalWarning", path("../main.ts"), ...argv];
+  const child = spawn("python3", [path("terminal.py"), ...infer], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, TERM: "xterm", ...environment },
+  });
+  let screen = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    screen += text;
+  });
+  const hasEnded = (): boolean => child.exitCode !== null;
+  return {
+    screen: () => screen,
+    /** Waits until the screen has it. */
+    async shows(pattern: RegExp): Promise<RegExpExecArray> {
+      await eventually(() => pattern.test(screen) || hasEnded(), 20_000).catch(() => {});
+      const found = pattern.exec(screen);
+      if (found === null) throw new Error(`The screen never had ${pattern}: ${screen}`);
+      return found;
+    },
+    type: (text: string) => void child.stdin.write(text),
+    /** How it ended, and whether the terminal is as it was before. */
+    async ended(): Promise<{ code: number; isRestored: boolean }> {
+      const [, code, state] = await this.shows(/\[ended with (-?\d+), terminal (\w+)\]/);
+      return { code: Number(code), isRestored: state === "restored" };
+    },
+    kill: () => void child.kill("SIGKILL"),
+  };
+}

@@ -1,0 +1,100 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { keyMessageText } from "@inference/protocol/key-message";
+import * as Keystore from "ox/Keystore";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { makeTerminal } from "./in-process.ts";
+import { openTty } from "./terminal.ts";
+
+/** After a question the cursor stands where the answer begins. */
+const PROMPT = /> [^\n]*$/;
+const restored = (code: number) => ({ code, isRestored: true });
+const skip = spawnSync("python3", ["--version"]).status === 0 ? false : "no python3 opens a terminal";
+
+/** What a person sees and types at a terminal. */
+export function testTty(gateway: () => string): void {
+  test("a password is not shown, and Ctrl-C at its question leaves the terminal as it was", { skip }, async () => {
+    const { home, variables, remove } = makeTerminal();
+    const file = join(home, "keystore");
+    const key = generatePrivateKey();
+    const [derived, options] = Keystore.scrypt({ password: "correct horse", n: 1_024 });
+    writeFileSync(file, JSON.stringify(Keystore.encrypt(key, derived, options)));
+    try {
+      const cases = [
+        ["correct horse\r", 0, /Logged in to .* as 0x/],
+        ["another horse\r", 1, /does not open with the password/],
+        ["correct ho\x03", 130, /Interrupted/],
+      ] as const;
+      const tries = cases.map(async ([typed, code, said]) => {
+        const tty = openTty(["login", "--gateway", gateway(), "--keystore", file], variables);
+        await tty.shows(/Password of .*: /);
+        tty.type(typed);
+        deepEqual(await tty.ended(), restored(code), tty.screen());
+        match(tty.screen(), said);
+        ok(!tty.screen().includes("horse") && !tty.screen().includes("correct"), tty.screen());
+      });
+      await Promise.all(tries);
+      const tty = openTty(["wallet", "--gateway", gateway(), "--private-key", "-"], variables);
+      await tty.shows(/Private key: /);
+      tty.type(`${key}\r`);
+      deepEqual(await tty.ended(), restored(0));
+      ok(!tty.screen().includes(key.slice(2, 12)));
+    } finally {
+      remove();
+    }
+  });
+
+  test("a login takes the code that is pasted, then a conversation goes on until an empty line", { skip }, async () => {
+    const { variables, remove } = makeTerminal();
+    try {
+      const account = privateKeyToAccount(generatePrivateKey());
+      const login = openTty(["login", "--gateway", gateway(), "--no-browser"], variables);
+      const [url] = await login.shows(/http:\S+#\/login\?\S+/);
+      await login.shows(/paste the code that it shows: /);
+      login.type("half of it\r");
+      await login.shows(/copy all of it[\s\S]*paste the code that it shows: /);
+      const { state, callback: _, ...terms } = Object.fromEntries(new URLSearchParams(url.split("?")[1]));
+      const message = keyMessageText({
+        ...{ baseUrl: gateway(), address: account.address, chainId: 31_337, nonce: "12345678", issuedAt: Date.now() },
+        request: { type: "create", terms },
+      });
+      const signature = await account.signMessage({ message });
+      login.type(`${Buffer.from(JSON.stringify({ state, message, signature })).toString("base64url")}\r`);
+      deepEqual(await login.ended(), restored(0), login.screen());
+      match(login.screen(), new RegExp(`Logged in to .* as ${account.address}`));
+
+      // It has no balance, and says what to do.
+      const chat = openTty(["chat"], variables);
+      await chat.shows(PROMPT);
+      chat.type("Hello\r");
+      deepEqual(await chat.ended(), restored(1));
+      match(chat.screen(), /Model \S+, the cheapest[\s\S]*> [\s\S]*Hello/);
+      const cases = [
+        ["\x03", 130],
+        ["\x04", 2],
+      ] as const;
+      const tries = cases.map(async ([typed, code]) => {
+        const tty = openTty(["chat"], variables);
+        await tty.shows(PROMPT);
+        tty.type(typed);
+        deepEqual(await tty.ended(), restored(code), tty.screen());
+      });
+      await Promise.all(tries);
+    } finally {
+      remove();
+    }
+  });
+
+  test("Ctrl-C while a login waits for the browser ends it", { skip }, async () => {
+    const { variables, remove } = makeTerminal();
+    const tty = openTty(["login", "--gateway", gateway(), "--no-browser"], variables);
+    await tty.shows(/paste the code that it shows: /);
+    tty.type("\x03");
+    deepEqual(await tty.ended(), restored(130));
+    equal(tty.screen().includes("Logged in"), false);
+    remove();
+  });
+}
