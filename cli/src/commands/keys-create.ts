@@ -6,6 +6,7 @@ import { UsageError } from "../errors.ts";
 import { ownName, readTerms, termOptions } from "../key-terms.ts";
 import { allowanceOf } from "../key-text.ts";
 import { signerOptions } from "../options.ts";
+import { askForSecret } from "../unseen-key.ts";
 
 export const keysCreate = command({
   name: "keys create",
@@ -21,7 +22,8 @@ export const keysCreate = command({
   async run(context, { arguments: { name: argument }, options }) {
     if (argument !== undefined && options.name !== undefined) throw new UsageError("The name is given twice.");
     const terms = { name: argument ?? options.name ?? ownName(), ...readTerms(options) };
-    return createKey(await connectAsOwner(context, options), terms);
+    const connection = await connectAsOwner(context, options);
+    return askForSecret(context, `keys create ${JSON.stringify(terms.name)}`, () => createKey(connection, terms));
   },
   text: ({ key, data }) => `${key}\n${data.name}, ${data.id}: ${allowanceOf(data)}`,
 });

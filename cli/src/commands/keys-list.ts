@@ -7,6 +7,7 @@ import { allowanceOf } from "../key-text.ts";
 import { usd } from "../money.ts";
 import { signerOptions } from "../options.ts";
 import { table } from "../table.ts";
+import { tellUnseen } from "../unseen-key.ts";
 
 export const keysList = command({
   name: "keys list",
@@ -15,6 +16,7 @@ export const keysList = command({
   options: signerOptions,
   output: z.strictObject({ keys: z.array(keyAnswer.shape.data) }),
   async run(context, { options }) {
+    tellUnseen(context);
     return { keys: await listKeys(await connectAsOwner(context, options)) };
   },
   text: ({ keys }) =>

@@ -5,6 +5,7 @@ import { connectAsOwner } from "../connections.ts";
 import { UsageError } from "../errors.ts";
 import { keepLogin, readLogin } from "../login-state.ts";
 import { signerOptions } from "../options.ts";
+import { askForSecret } from "../unseen-key.ts";
 
 export const keysRoll = command({
   name: "keys roll",
@@ -17,7 +18,8 @@ export const keysRoll = command({
     const login = readLogin(context);
     const id = key ?? login?.keyId;
     if (id === undefined) throw new UsageError("Name the key: `infer keys list` shows them.");
-    const rolled = await rollKey(await connectAsOwner(context, options), id);
+    const connection = await connectAsOwner(context, options);
+    const rolled = await askForSecret(context, `keys roll ${id}`, () => rollKey(connection, id));
     if (login?.keyId === id) keepLogin(context, { ...login, apiKey: rolled.key, keyId: rolled.data.id });
     return rolled;
   },

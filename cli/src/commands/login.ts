@@ -22,6 +22,7 @@ import { signInBrowser } from "../login-page.ts";
 import { keepLogin, type Login, readLogin, type Signer } from "../login-state.ts";
 import { usd } from "../money.ts";
 import { accountOptions, type ChainPins, chainOptions, gatewayOptions, readPins } from "../options.ts";
+import { askForSecret } from "../unseen-key.ts";
 
 export const login = command({
   name: "login",
@@ -66,7 +67,7 @@ export const login = command({
     if (earlier?.gateway === gateway && (await isGood(earlier))) return finish(context, { ...earlier, chains }, false);
     const opensPage = options["no-browser"] !== true && context.isInteractive;
     const signed = await signInBrowser(context, { gateway, terms, opensPage });
-    const { key, data } = await createSignedKey(connect({ gateway }), signed);
+    const { key, data } = await askForSecret(context, "login", () => createSignedKey(connect({ gateway }), signed));
     const address = parseSiweMessage(signed.message)?.address ?? "";
     const signer: Signer = { type: "elsewhere" };
     return finish(context, { gateway, address, apiKey: key, keyId: data.id, signer, chains }, true);
@@ -105,7 +106,7 @@ async function loginAs(
   const earlier = readLogin(context);
   const isSame = earlier?.gateway === gateway && earlier.address.toLowerCase() === account.address.toLowerCase();
   if (isSame && (await isGood(earlier))) return finish(context, { ...earlier, signer, chains }, false);
-  const { key, data } = await createKey(connect({ gateway, account }), terms);
+  const { key, data } = await askForSecret(context, "login", () => createKey(connect({ gateway, account }), terms));
   const made = { gateway, address: account.address, apiKey: key, keyId: data.id, signer, chains };
   return finish(context, made, true);
 }
