@@ -15,7 +15,7 @@ import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import * as z from "zod";
 import { commands } from "./commands/all.ts";
 import { makeTerminal } from "./testing/in-process.ts";
-import { runAndKill } from "./testing/killed.ts";
+import { books, testKilled } from "./testing/killed-suite.ts";
 import { startSlowNode } from "./testing/slow-node.ts";
 import { testTty } from "./testing/tty-suite.ts";
 
@@ -133,78 +133,29 @@ test("a contract's refusal is a sentence, its name is the code, and nothing is k
   match((await infer("mint", "1", "--chain", "77")).stderr, /no chain `77`.*31337 \(primary\)/);
 });
 
-const isDeep = process.env.DEEP === "1";
-const mintSteps = ["mint: signed", "mint: sent", "mint: confirmed"];
-
-/** Each step of each way to pay, and the line after which the process dies. */
-const ways: Readonly<Record<string, { argv: string[]; at: string[]; token: number; dollar: number; credit: number }>> =
-  {
-    "mint by permit": {
-      argv: ["mint", "1"],
-      at: mintSteps,
-      token: 1,
-      dollar: -1,
-      credit: 0,
-    },
-    "mint by approval": {
-      argv: ["mint", "1", "--approve"],
-      // Of the mint the test above has each step.
-      at: ["approve: signed", "approve: sent", "approve: confirmed", ...(isDeep ? mintSteps : ["mint: signed"])],
-      ...{ token: 1, dollar: -1, credit: 0 },
-    },
-    activate: {
-      argv: ["activate", "1"],
-      at: ["signed", "sent", "confirmed", "final", "credited"].map((stage) => `activate: ${stage}`),
-      ...{ token: -1, dollar: 0, credit: 1 },
-    },
-    bridge: {
-      argv: ["bridge", "1", "--from", "primary", "--to", "secondary2"],
-      at: ["bridge: signed", "bridge: confirmed", "bridge: on its way"],
-      ...{ token: -1, dollar: 0, credit: 0 },
-    },
-  };
-
-for (const [way, { argv, at, token, dollar, credit }] of Object.entries(ways)) {
-  test(`${way}: killed at any step and run again, it is paid once`, { timeout: 300_000 }, async () => {
-    const { infer, json, variables } = openTerminal();
-    await json("login", "--devnet", "--wallet", "2", "--rpc", `31337=${slow.url}`);
-    await json("mint", "20");
-    for (const line of at) {
-      const before = await books(json);
-      const { wasKilled, stdout, stderr } = await runAndKill(argv, { at: new RegExp(line), environment: variables });
-      const isDone = stdout !== "";
-      ok(wasKilled || isDone, `${line}: ${stderr}`);
-      // After the last step nothing is left to wait for: it may have said that it is done before it died.
-      if (!isDone) {
-        const again = await infer(...argv);
-        equal(again.code, 0, `${line}: ${again.stderr}`);
-        match(again.stderr, /Going on with `infer .*`, which was interrupted/, line);
-      } else equal(line, at.at(-1));
-      // It may also have died between saying so and forgetting it.
-      if (isDone) await infer("resume");
-      const paid = { token: before.token + token, dollar: before.dollar + dollar, credit: before.credit + credit };
-      deepEqual(await books(json), paid, line);
-      match((await infer("resume")).stdout, /Nothing was interrupted/, line);
-    }
-  });
-}
+testKilled({
+  openTerminal,
+  slowNode: () => slow.url,
+  devnet: () => devnet,
+  fund: (address) => devnetCommand("faucet", address),
+});
 
 test("another amount is another intent: what was interrupted is finished first, and both are paid", async () => {
-  const { infer, json, variables } = openTerminal();
-  await json("login", "--devnet", "--wallet", "3", "--rpc", `31337=${slow.url}`);
+  const { infer, dies, json } = openTerminal();
+  await json("login", "--devnet", "--wallet", "3");
   const before = await books(json);
-  ok((await runAndKill(["mint", "1"], { at: /mint: signed/, environment: variables })).wasKilled);
+  await dies(/mint: signed/, "mint", "1");
   const { stderr } = await infer("mint", "2");
   match(stderr, /Going on with `infer mint \$1 --chain 31337`[\s\S]*mint: confirmed[\s\S]*mint: confirmed/);
   equal((await books(json)).token, before.token + 3);
   // A signed transaction whose place another one took is dropped: it can never happen.
-  ok((await runAndKill(["mint", "4"], { at: /mint: signed/, environment: variables })).wasKilled);
+  await dies(/mint: signed/, "mint", "4");
   const other = openTerminal();
   await other.json("login", "--devnet", "--wallet", "3");
   await other.json("mint", "1");
   match((await infer("mint", "4")).stderr, /Another transaction took its place[\s\S]*mint: confirmed/);
   equal((await books(json)).token, before.token + 8);
-  ok((await runAndKill(["mint", "1"], { at: /mint: signed/, environment: variables })).wasKilled);
+  await dies(/mint: signed/, "mint", "1");
   const { finished } = (await json("resume", "--forget")) as { finished: Json[] };
   deepEqual([finished[0]?.command, finished[0]?.outcome], ["infer mint $1 --chain 31337", "forgotten"]);
   equal((await books(json)).token, before.token + 8);
@@ -221,18 +172,8 @@ test("where nothing can be kept, nothing is sent", async () => {
   deepEqual(await json("wallet", ...own), before);
 });
 
-async function books(json: (...argv: string[]) => Promise<Json>) {
-  const { chains } = (await json("wallet")) as {
-    chains: { chain_id: number; dollars: string; amount_token: string }[];
-  };
-  const primary = chains.find(({ chain_id: id }) => id === 31_337);
-  const { total_credits_nano_usd: credits } = (await json("credits")) as { total_credits_nano_usd: number };
-  const [token, dollar] = [Number(primary?.amount_token) / 1e6, Number(primary?.dollars)];
-  return { token, dollar, credit: credits / 1e9 };
-}
-
 test("keys are made, listed, raised, given another secret and revoked", async () => {
-  const { infer, json } = openTerminal();
+  const { infer, dies, json } = openTerminal();
   await json("login", "--devnet");
   const made = (await json("keys", "create", "büro", "--limit", "1.50", "--reset", "daily")) as {
     key: string;
@@ -252,6 +193,16 @@ test("keys are made, listed, raised, given another secret and revoked", async ()
   equal((await infer("credits", "--api-key", rolled.key)).code, 0);
   await json("keys", "revoke", id);
   equal((await infer("credits", "--api-key", rolled.key)).code, 1);
+  // One that nobody has seen is named by the next command, with what to do.
+  await dies("output", "keys", "create", "lost");
+  const { stderr, stdout } = await infer("keys", "list");
+  match(stderr, /`infer keys create "lost"` was interrupted at 20\S+ [\s\S]*`infer keys roll ID`/);
+  const lost = /^(\S+) +lost /m.exec(stdout)?.[1] ?? "";
+  await dies("output", "keys", "roll", lost);
+  const again = await infer("keys", "roll", lost);
+  match(again.stderr, new RegExp(`keys roll ${lost}. was interrupted`));
+  equal((await infer("credits", "--api-key", again.stdout.split("\n")[0] ?? "")).code, 0);
+  equal((await infer("keys", "list")).stderr, "");
   // That of the login goes on with its new secret.
   const { key } = (await json("keys", "show")) as { key: string };
   await json("keys", "roll");
@@ -311,21 +262,14 @@ test("verify prints a line for each check, and ends with 0 only if all passed", 
 });
 
 test("an agent is created, staked under, capped, given a computer, and sells", { timeout: 180_000 }, async () => {
-  const { infer, json, home, variables } = openTerminal();
-  await json("login", "--devnet", "--wallet", "3", "--rpc", `31337=${slow.url}`);
+  const { infer, json, home } = openTerminal();
+  await json("login", "--devnet", "--wallet", "3");
   const { address } = (await json("wallet")) as { address: string };
   await devnetCommand("faucet", address);
-  const create = ["agent", "create", "Miss Bo", "BO"];
-  ok((await runAndKill(create, { at: /create: sent/, environment: variables })).wasKilled);
-  const agent = await json(...create);
-  deepEqual([agent.is_resumed, agent.owner], [true, address]);
+  const agent = await json("agent", "create", "Miss Bo", "BO");
+  deepEqual([agent.is_resumed, agent.owner], [false, address]);
   const token = String(agent.agent_token);
-
-  const stake = ["agent", "stake", token, "100"];
-  for (const at of [/approve: confirmed/, /stake: signed/]) {
-    ok((await runAndKill(stake, { at, environment: variables })).wasKilled);
-  }
-  equal((await json(...stake)).is_resumed, true);
+  await json("agent", "stake", token, "100");
   await json("agent", "stake", token, "20.5", "--gift");
   await json("agent", "reserve", token, "110");
   const computer = await json("agent", "computer", token, "--computer-key-file", "computer.key");

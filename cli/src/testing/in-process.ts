@@ -8,15 +8,16 @@ import { openStateFolder } from "../state-folder.ts";
 
 export type Ran = { code: ExitCode; stdout: string; stderr: string };
 
+/** Thrown where a process is to die: nothing of the command runs after it. */
+class Died extends Error {}
+
 /** The command line of one person: each run is in this process, with a state folder and a home of its own. */
 export function makeTerminal(environment: Readonly<Record<string, string>> = {}, outside: Partial<Outside> = {}) {
   const home = mkdtempSync(join(tmpdir(), "infer-"));
   const variables: Record<string, string> = { HOME: home, XDG_STATE_HOME: join(home, "state"), ...environment };
-  return {
-    home,
-    variables,
-    async infer(...argv: string[]): Promise<Ran> {
-      let [stdout, stderr] = ["", ""];
+  async function runUntil(at: RegExp | "output" | undefined, argv: readonly string[]): Promise<Ran> {
+    let [stdout, stderr] = ["", ""];
+    try {
       const code = await run(argv, commands, {
         environment: variables,
         folder: openStateFolder(variables),
@@ -24,9 +25,11 @@ export function makeTerminal(environment: Readonly<Record<string, string>> = {},
         isInteractive: false,
         say: (line) => {
           stderr += `${line}\n`;
+          if (at instanceof RegExp && at.test(stderr)) throw new Died();
         },
         print: (text) => {
           stdout += text;
+          if (at === "output") throw new Died();
         },
         ask: () => Promise.reject(new Error("nobody is asked")),
         readInput: async () => "",
@@ -34,6 +37,23 @@ export function makeTerminal(environment: Readonly<Record<string, string>> = {},
         ...outside,
       });
       return { code, stdout, stderr };
+    } catch (error) {
+      if (error instanceof Died) return { code: 1, stdout, stderr };
+      throw error;
+    }
+  }
+
+  return {
+    home,
+    variables,
+    infer: (...argv: string[]): Promise<Ran> => runUntil(undefined, argv),
+    /** Runs it as if the process died when it has printed a line, or its output and before it forgets what it kept. */
+    async dies(at: RegExp | "output", ...argv: string[]): Promise<Ran> {
+      const ran = await runUntil(at, argv);
+      if (at === "output" ? ran.stdout === "" : !at.test(ran.stderr)) {
+        throw new Error(`It did not come to ${at}: ${ran.stderr}`);
+      }
+      return ran;
     },
     remove: () => rmSync(home, { recursive: true, force: true }),
   };

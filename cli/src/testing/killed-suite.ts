@@ -1,0 +1,150 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import type { Devnet } from "@inference/devnet/devnet";
+import { createPublicClient, http } from "viem";
+import type { makeTerminal } from "./in-process.ts";
+import { runAndKill } from "./killed.ts";
+
+type Terminal = ReturnType<typeof makeTerminal> & { json(...argv: string[]): Promise<Record<string, unknown>> };
+type Stand = {
+  openTerminal(): Terminal;
+  /** A process can be killed between two calls of it. */
+  slowNode(): string;
+  devnet(): Devnet;
+  /** Staking tokens for the address. */
+  fund(address: string): Promise<void>;
+};
+type Chain = "primary" | "secondary1";
+
+/** What it moves on its chain and in the balance, in dollars, and how many transactions it takes. */
+type Way = {
+  argv: string[];
+  chain: Chain;
+  /** The lines after which the process dies, in this order. After the last it has printed its output as well. */
+  at: string[];
+  token: number;
+  dollar: number;
+  credit: number;
+  transactions: number;
+};
+
+const isDeep = process.env.DEEP === "1";
+const steps = (name: string, ...more: string[]) =>
+  ["signed", "sent", "confirmed", ...more].map((at) => `${name}: ${at}`);
+const mintOf = { chain: "primary", token: 1, dollar: -1, credit: 0 } as const;
+const activationOf = { token: -1, dollar: 0, credit: 1, transactions: 1 } as const;
+
+const ways: Readonly<Record<string, Way>> = {
+  "mint by permit": { ...mintOf, argv: ["mint", "1"], at: steps("mint"), transactions: 1 },
+  "mint by approval": {
+    ...{ ...mintOf, argv: ["mint", "1", "--approve"], transactions: 2 },
+    at: [...steps("approve"), ...steps("mint")],
+  },
+  activate: {
+    ...{ ...activationOf, argv: ["activate", "1"], chain: "primary" },
+    at: steps("activate", "final", "credited"),
+  },
+  "activate on a secondary chain": {
+    ...{ ...activationOf, argv: ["activate", "1", "--chain", "secondary1"], chain: "secondary1" },
+    at: steps("activate", "final", "waiting", "credited"),
+  },
+  bridge: {
+    ...{ argv: ["bridge", "1", "--from", "primary", "--to", "secondary2"], chain: "primary" },
+    at: steps("bridge", "final", "on its way"),
+    ...{ token: -1, dollar: 0, credit: 0, transactions: 1 },
+  },
+};
+
+/** What pays, interrupted at each step and run again: nothing is paid twice, and nothing is lost. */
+export function testKilled({ openTerminal, slowNode, devnet, fund }: Stand): void {
+  for (const [way, { argv, chain, at, ...moved }] of Object.entries(ways)) {
+    test(`${way}: interrupted at any step and run again, it is paid once`, { timeout: 300_000 }, async () => {
+      const terminal = openTerminal();
+      const { infer, json } = terminal;
+      await json("login", "--devnet", "--wallet", "2");
+      await json("mint", "20", "--chain", chain);
+      for (const [index, line] of at.entries()) {
+        const before = await stateOf(terminal, devnet(), chain);
+        const isOver = await interrupt(terminal, argv, { line, slowly: isDeep || index === 1 ? slowNode() : null });
+        const again = isOver ? await infer("resume") : await infer(...argv);
+        equal(again.code, 0, `${line}: ${again.stderr}`);
+        if (!isOver) match(again.stderr, /Going on with `infer .*`, which was interrupted/, line);
+        deepEqual(await stateOf(terminal, devnet(), chain), movedBy(before, moved), line);
+        match((await infer("resume")).stdout, /Nothing was interrupted/, line);
+      }
+      // Its output is printed, and what it kept is not forgotten yet: the next run says what was done.
+      const before = await stateOf(terminal, devnet(), chain);
+      await terminal.dies("output", ...argv);
+      match((await infer(...argv)).stderr, /Going on with/);
+      deepEqual(await stateOf(terminal, devnet(), chain), movedBy(before, moved));
+    });
+  }
+
+  test("an agent's owner is interrupted at any step, and it is done once", { timeout: 120_000 }, async () => {
+    const terminal = openTerminal();
+    const { dies, json } = terminal;
+    const login = await json("login", "--devnet", "--wallet", "3");
+    await fund(String(login.address));
+    const sent = async () => (await stateOf(terminal, devnet(), "primary")).transactions;
+    /** Dies at each of the lines in one go, and then ends. */
+    const once = async (transactions: number, lines: string[], ...argv: string[]) => {
+      const before = await sent();
+      for (const line of lines) await dies(new RegExp(line), ...argv);
+      await dies("output", ...argv);
+      const output = await json(...argv);
+      equal(output.is_resumed, true, argv.join(" "));
+      equal(await sent(), before + transactions, argv.join(" "));
+      return output;
+    };
+    const { agent_token: token } = await once(1, steps("create"), "agent", "create", "Miss Bee", "BEE");
+    const agent = String(token);
+    await once(2, [...steps("approve"), ...steps("stake")], "agent", "stake", agent, "100");
+    await once(1, steps("reserve"), "agent", "reserve", agent, "90");
+    const key = ["--computer-key-file", "bee.key"];
+    const { computer } = await once(1, steps("computer"), "agent", "computer", agent, ...key);
+    // An offer is no transaction: it says the same again.
+    await dies("output", "agent", "offer", agent, "--share", "80", "--standing", ...key);
+    await json("agent", "offer", agent, "--share", "80", "--standing", ...key);
+    const books = await json("agent", "earnings", agent);
+    deepEqual([books.stake, books.reserve, books.computer], ["100", "90", computer]);
+    const { offer } = (await json("agent", "offer", agent)) as { offer: { share_bps: number } };
+    equal(offer.share_bps, 8_000);
+  });
+}
+
+/** Whether it had ended before it died: a process that is killed after its last line may have. */
+async function interrupt(
+  { dies, variables }: Terminal,
+  argv: string[],
+  { line, slowly }: { line: string; slowly: string | null },
+): Promise<boolean> {
+  if (slowly === null) return (await dies(new RegExp(line), ...argv)).stdout !== "";
+  const at = { at: new RegExp(line), environment: variables };
+  const { wasKilled, stdout, stderr } = await runAndKill([...argv, "--rpc", `31337=${slowly}`], at);
+  ok(wasKilled || stdout !== "", `${line}: ${stderr}`);
+  return stdout !== "";
+}
+
+type State = Pick<Way, "token" | "dollar" | "credit" | "transactions">;
+
+function movedBy(before: State, moved: State): State {
+  const names = ["token", "dollar", "credit", "transactions"] as const;
+  return Object.fromEntries(names.map((name) => [name, before[name] + moved[name]])) as State;
+}
+
+async function stateOf({ json }: Terminal, { ready }: Devnet, on: Chain): Promise<State> {
+  const chain = ready.chains.find(({ name }) => name === on);
+  const { address } = (await json("wallet")) as { address: `0x${string}` };
+  const reader = createPublicClient({ transport: http(chain?.rpcUrl) });
+  return { ...(await books(json, chain?.chainId)), transactions: await reader.getTransactionCount({ address }) };
+}
+
+/** What the account has on a chain and in its balance, in dollars. */
+export async function books(json: Terminal["json"], chainId = 31_337) {
+  const { chains } = (await json("wallet")) as {
+    chains: { chain_id: number; dollars: string; amount_token: string }[];
+  };
+  const chain = chains.find(({ chain_id: id }) => id === chainId);
+  const { total_credits_nano_usd: credits } = (await json("credits")) as { total_credits_nano_usd: number };
+  return { token: Number(chain?.amount_token) / 1e6, dollar: Number(chain?.dollars), credit: credits / 1e9 };
+}
