@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { accountPartition, ceilingPartition, journalPartition } from "@inference/ledger/partition";
+import { words } from "@inference/ledger/hold-row";
+import { accountPartition, ceilingPartition, journalPartition, type Partition } from "@inference/ledger/partition";
 import type { HoldRow, ReceiptRow, UseRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
@@ -42,7 +43,12 @@ export async function settledOne(host: HostUnderTest, address: Address, ms?: num
   return settled;
 }
 
-/** Nothing is held, and receipts, balance, journal and the ceiling's hold say the same. */
+/**
+ * Nothing is held, and receipts, balance, journal and the ceiling say the same. The ceiling has a hold of each request,
+ * except of those that a block covers: of them it has the blocks, which agree in sum.
+ *
+ * @param all Every request of the account.
+ */
 export async function checkAccount(host: HostUnderTest, address: Address, all: readonly Settled[]): Promise<void> {
   const { settledNanoUsd, heldNanoUsd } = await host.balance(address);
   assert.equal(heldNanoUsd, 0, "the account still holds something");
@@ -53,13 +59,57 @@ export async function checkAccount(host: HostUnderTest, address: Address, all: r
     assert.equal(hold.chargeNanoUsd, chargeNanoUsd);
     assert.equal(hold.amountNanoUsd, receipt.heldNanoUsd);
     assert.ok(chargeNanoUsd <= hold.amountNanoUsd, "charged more than was held");
-    const [follower] = await host.rows("hold", ceilingPartition, id);
-    assert.equal(follower?.state, outcome, "the ceiling heard of another end");
-    assert.equal(follower?.chargeNanoUsd, chargeNanoUsd, "the ceiling heard of another charge");
+    if (isHeldByCeiling(hold)) await checkCeilingHold(host, id, hold);
     const uses = await host.rows("use", journalPartition(utcDay(receipt.admittedAt)), id);
     if (outcome === "released") assert.deepEqual(uses, [], "a released request is in the journal");
     else assert.deepEqual(uses.map(useTerms), [{ account: address, chargeNanoUsd, admittedAt: receipt.admittedAt }]);
   }
+  const covered = all.filter(({ hold }) => !isHeldByCeiling(hold));
+  await checkBlocks(host, accountPartition(address), covered);
+}
+
+function isHeldByCeiling({ followers }: HoldRow): boolean {
+  return words(followers).includes(ceilingPartition);
+}
+
+async function checkCeilingHold(
+  host: HostUnderTest,
+  id: string,
+  { state, amountNanoUsd, chargeNanoUsd }: Pick<HoldRow, "state" | "amountNanoUsd" | "chargeNanoUsd">,
+): Promise<void> {
+  const [held] = await host.rows("hold", ceilingPartition, id);
+  assert.equal(held?.state, state, "the ceiling heard of another end");
+  assert.equal(held.chargeNanoUsd, chargeNanoUsd, "the ceiling heard of another charge");
+  assert.ok(held.amountNanoUsd >= amountNanoUsd, "the ceiling holds too little");
+}
+
+/** An account's blocks that are open. Nothing is in flight, so they hold nothing. */
+async function openBlocks(host: HostUnderTest, partition: Partition): Promise<OpenBlock[]> {
+  const blocks = await host.rows("block", partition);
+  return Promise.all(
+    blocks.map(async ({ id, drawnBy, amountNanoUsd }) => {
+      const [counter] = await host.rows("counter", partition, `block:${id}@${id}`);
+      assert.equal(counter?.heldNanoUsd, 0, "a block still holds something");
+      assert.ok(counter.settledNanoUsd <= amountNanoUsd, "more is charged than the block has");
+      return { drawnBy, amountNanoUsd, chargedNanoUsd: counter.settledNanoUsd };
+    }),
+  );
+}
+
+type OpenBlock = { drawnBy: string; amountNanoUsd: number; chargedNanoUsd: number };
+
+async function checkBlocks(host: HostUnderTest, partition: Partition, covered: readonly Settled[]): Promise<void> {
+  const open = await openBlocks(host, partition);
+  for (const { drawnBy, amountNanoUsd } of open) {
+    await checkCeilingHold(host, drawnBy, { state: "open", amountNanoUsd, chargeNanoUsd: 0 });
+  }
+  const ended = (await host.rows("hold", partition)).filter(({ id }) => id.endsWith(".block"));
+  for (const hold of ended) await checkCeilingHold(host, hold.id.slice(0, -".block".length), hold);
+  assert.equal(
+    sum(open.map(({ chargedNanoUsd }) => chargedNanoUsd)) + sum(ended.map(({ chargeNanoUsd }) => chargeNanoUsd)),
+    sum(covered.map(({ receipt }) => receipt.chargeNanoUsd)),
+    "the blocks are charged another sum than what they cover",
+  );
 }
 
 function useTerms({ account, chargeNanoUsd, admittedAt }: UseRow): Partial<UseRow> {
@@ -67,20 +117,29 @@ function useTerms({ account, chargeNanoUsd, admittedAt }: UseRow): Partial<UseRo
 }
 
 /**
- * With nothing in flight: the sums of accounts, journals and the ceiling are one number, and nothing is held
- * anywhere.
+ * With nothing in flight: the sums of accounts, journals and the ceiling are one number. Nothing is held anywhere, except
+ * the accounts' blocks by the ceiling.
  */
 export async function checkSums(host: HostUnderTest): Promise<number> {
   let charged = 0;
+  const blocks: OpenBlock[] = [];
   for (const address of host.accounts) {
     const { settledNanoUsd, heldNanoUsd } = await host.balance(address);
     assert.equal(heldNanoUsd, 0, `${address} still holds something`);
     charged += settledNanoUsd;
+    blocks.push(...(await openBlocks(host, accountPartition(address))));
   }
+  const held = { heldNanoUsd: sum(blocks.map(({ amountNanoUsd }) => amountNanoUsd)), openHolds: blocks.length };
   const counters = await host.rows("counter", ceilingPartition);
-  assert.equal(sum(counters.map(({ heldNanoUsd }) => heldNanoUsd)), 0, "the ceiling still holds something");
-  assert.equal(sum(counters.map(({ openHolds }) => openHolds)), 0, "the ceiling still counts open holds");
-  assert.equal(sum(counters.map(({ settledNanoUsd }) => settledNanoUsd)), charged, "ceiling and accounts differ");
+  for (const name of ["ceiling@", "share:", "blocks@"]) {
+    const counted = counters.filter(({ id }) => id.startsWith(name));
+    const heldNanoUsd = sum(counted.map((counter) => counter.heldNanoUsd));
+    const openHolds = sum(counted.map((counter) => counter.openHolds));
+    assert.deepEqual({ heldNanoUsd, openHolds }, held, `the ceiling's ${name} and the blocks differ`);
+  }
+  const inBlocks = sum(blocks.map(({ chargedNanoUsd }) => chargedNanoUsd));
+  const settled = sum(counters.map(({ settledNanoUsd }) => settledNanoUsd));
+  assert.equal(settled + inBlocks, charged, "ceiling and accounts differ");
   const days = new Set<string>();
   for (const address of host.accounts) {
     const receipts = await host.rows("receipt", accountPartition(address));
