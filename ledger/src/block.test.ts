@@ -70,14 +70,14 @@ test("a request alone takes no block; the next one takes one, which covers what 
   host.apply(account, settle("r1", 4));
   host.deliverAll();
   assert.deepEqual(admit(host, "r2", 10).steps, drawn);
-  assert.deepEqual(ceiling(host), [4, 14]);
+  assert.deepEqual(ceiling(host), [4, 22]);
   host.apply(account, settle("r2", 4));
   assert.deepEqual(admit(host, "r3", 10).steps, covered);
   assert.deepEqual(
     host.outbox().map(({ row }) => row.target.split(":")[0]),
     ["journal"],
   );
-  assert.deepEqual(admit(host, "r4", 1).steps, drawn, "there is no room left");
+  assert.deepEqual(admit(host, "r4", 9).steps, drawn, "there is no room left");
 });
 
 test("an account whose client is idle for 10 s takes none", () => {
@@ -91,17 +91,17 @@ test("an account whose client is idle for 10 s takes none", () => {
 test("a new block covers what the old one did, which ends at its charges", () => {
   const host = makeBlock();
   assert.deepEqual(admit(host, "r3", 10).steps, covered);
-  host.apply(account, settle("r2", 6));
-  assert.deepEqual(admit(host, "r4", 10).steps, drawn);
+  host.apply(account, settle("r2", 1));
+  assert.deepEqual(admit(host, "r4", 30).steps, drawn);
   host.deliverAll();
   const [block] = blocks(host);
-  // 20 in flight, and 10 times what was spent in the last second.
-  assert.deepEqual([block?.drawnBy, block?.amountNanoUsd, blocks(host).length], ["r4", 80, 1]);
-  assert.deepEqual(ceiling(host), [16, 80]);
+  // 40 in flight, and 30 times what was spent in the last second.
+  assert.deepEqual([block?.drawnBy, block?.amountNanoUsd, blocks(host).length], ["r4", 70, 1]);
+  assert.deepEqual(ceiling(host), [11, 70]);
   for (const id of ["r3", "r4"]) host.apply(account, settle(id, 1));
   host.apply(account, { type: "closeBlock", id: "r4" });
   host.deliverAll();
-  assert.deepEqual(ceiling(host), [18, 0]);
+  assert.deepEqual(ceiling(host), [13, 0]);
 });
 
 test("stopped after the ceiling's grant, the block ends with its request", () => {

@@ -5,7 +5,7 @@ import type { CeilingTerms, Commands, ReplyOf } from "./commands.ts";
 import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
 import { isUnresolved, tombstone, words } from "./hold-row.ts";
-import { BLOCK_MS, BLOCK_SPENDING_MS } from "./limits.ts";
+import { BLOCK_IDLE_MS, BLOCK_MS, BLOCK_SPENDING_MS } from "./limits.ts";
 import { ceilingPartition, type Partition } from "./partition.ts";
 import type { BlockRow, CounterRow, HoldRow, ReadRows, Rows } from "./tables.ts";
 
@@ -60,7 +60,7 @@ function blockWithRoom(rows: Rows, { at, amountNanoUsd }: Admitted, clockMs: num
   return counter.settledNanoUsd + counter.heldNanoUsd + amountNanoUsd <= block.amountNanoUsd ? counter : undefined;
 }
 
-/** What is in flight, and as much as the account spent in 10 s. */
+/** What is in flight, and as much as the account spends in 30 s. */
 function wantedBlock(rows: ReadRows, { at, amountNanoUsd }: Admitted, clockMs: number): NanoUsd {
   const inFlight = counterOf(rows, "balance@0").heldNanoUsd + amountNanoUsd;
   return Math.min(MAX_NANO_USD, inFlight + recentSpending(rows, at, clockMs));
@@ -74,9 +74,9 @@ function recentSpending(rows: ReadRows, at: number, clockMs: number): NanoUsd {
   }
   let spent = 0;
   for (const { resolvedAt, chargeNanoUsd } of rows.newest("receipt", { before: "~", limit: RECENT_RECEIPTS })) {
-    if (resolvedAt > clockMs - BLOCK_SPENDING_MS) spent += chargeNanoUsd;
+    if (resolvedAt > clockMs - BLOCK_IDLE_MS) spent += chargeNanoUsd;
   }
-  return spent;
+  return shareOf(spent, BLOCK_SPENDING_MS, BLOCK_IDLE_MS);
 }
 
 const LEAST_AGE_MS = 1_000;

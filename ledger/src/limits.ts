@@ -6,8 +6,10 @@ export const MAX_IN_FLIGHT = 32;
 export const CEILING_SHARE_PERCENT = 20;
 /** How long an account admits requests from a block of the ceiling. */
 export const BLOCK_MS = 60_000;
-/** A block is for what is in flight, and for as much as was spent in this time. */
-export const BLOCK_SPENDING_MS = 10_000;
+/** An account that has spent nothing for this time draws no block. */
+export const BLOCK_IDLE_MS = 10_000;
+/** A block is for what is in flight, and for as much as is spent in this time. */
+export const BLOCK_SPENDING_MS = 30_000;
 /** A block is at most this part of what is left of the day, in percent. */
 export const BLOCK_PERCENT = 1;
 /** What all blocks hold of the ceiling at most, in percent, so that accounts that are idle block little. */

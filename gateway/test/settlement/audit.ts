@@ -98,6 +98,13 @@ async function openBlocks(host: HostUnderTest, partition: Partition): Promise<Op
 
 type OpenBlock = { drawnBy: string; amountNanoUsd: number; chargedNanoUsd: number };
 
+/** What the ceiling holds of requests, without the accounts' blocks. */
+export async function heldByCeiling(host: HostUnderTest): Promise<number> {
+  const { heldNanoUsd } = await host.read(ceilingPartition, { type: "ceiling", at: host.now() });
+  const blocks = await Promise.all(host.accounts.map((address) => host.rows("block", accountPartition(address))));
+  return heldNanoUsd - sum(blocks.flat().map(({ amountNanoUsd }) => amountNanoUsd));
+}
+
 async function checkBlocks(host: HostUnderTest, partition: Partition, covered: readonly Settled[]): Promise<void> {
   const open = await openBlocks(host, partition);
   for (const { drawnBy, amountNanoUsd } of open) {

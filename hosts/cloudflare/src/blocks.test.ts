@@ -34,7 +34,7 @@ async function alarmAt(host: ClockedHost, partition: Partition): Promise<number 
 }
 
 test("a gateway's busy account has a block, and a lowered ceiling takes back what it did not use", async () => {
-  const edge = await startEdge({ CEILING_BLOCKS: "on" });
+  const edge = await startEdge();
   try {
     const address = `0x${"8".repeat(40)}` as const;
     const { key } = await edge.account(1_000_000_000, { address });

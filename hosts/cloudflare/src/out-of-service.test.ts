@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { grantCapacity } from "@inference/gateway/test/host";
-import { billed, checkSums, providerRecords, sum } from "@inference/gateway/test/settlement/audit";
+import { billed, checkSums, heldByCeiling, providerRecords, sum } from "@inference/gateway/test/settlement/audit";
 import { openChatStream, type ReadStream } from "@inference/gateway/test/settlement/chat-stream";
 import { chatBody, makeTag, USD } from "@inference/gateway/test/settlement/pay";
-import { accountPartition, ceilingPartition, identityPartition } from "@inference/ledger/partition";
+import { accountPartition, identityPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type Edge, startEdge } from "./testing/edge.ts";
@@ -79,7 +79,6 @@ async function openStreams(payer: Payer, tag: string): Promise<ReadStream[]> {
 }
 
 async function assertNothingHeld(payers: readonly Payer[], isIdentity: boolean): Promise<void> {
-  const at = edge.now();
   for (const { address } of payers) {
     const partition = isIdentity ? identityPartition(address) : accountPartition(address);
     const holds = await edge.rows("hold", partition);
@@ -89,7 +88,7 @@ async function assertNothingHeld(payers: readonly Payer[], isIdentity: boolean):
       partition,
     );
   }
-  assert.equal((await edge.read(ceilingPartition, { type: "ceiling", at })).heldNanoUsd, 0, "the ceiling");
+  assert.equal(await heldByCeiling(edge), 0, "the ceiling");
 }
 
 const kinds = ["account:", "ceiling", "journal:", "identity:", "chain"];

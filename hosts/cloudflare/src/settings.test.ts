@@ -30,15 +30,6 @@ test("an answer is read on for 25 s after its client has gone, or less: longer i
   assert.throws(() => drainMs({ DRAIN_MS: "25001" }), /DRAIN_MS: must be at most 25000 on this host/);
 });
 
-test("blocks of the ceiling are taken where the operator says so", () => {
-  const blocks = (more: object) => edgeConfigOf(settingsOf({ ...given, ...more })).ceilingBlocks;
-  assert.deepEqual(
-    [blocks({}), blocks({ CEILING_BLOCKS: "on" }), blocks({ CEILING_BLOCKS: "off" })],
-    [false, true, false],
-  );
-  assert.throws(() => blocks({ CEILING_BLOCKS: "yes" }), /CEILING_BLOCKS: /);
-});
-
 test("a variable may be JSON in place of a text, and a region must be one of Cloudflare's", () => {
   const settings = settingsOf({ ...given, PRIMARY_CHAIN_ID: 31_337, MODEL_ALIASES: { ours: "theirs" }, PARTITION: {} });
   assert.deepEqual([settings.PRIMARY_CHAIN_ID, settings.MODEL_ALIASES], [31_337, { ours: "theirs" }]);

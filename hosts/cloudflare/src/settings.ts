@@ -18,12 +18,6 @@ type Given = Readonly<Record<string, unknown>>;
 /** The gateway's settings, and those of a host of objects. */
 export const edgeSettings = z.object({
   ...gatewaySettings.shape,
-  CEILING_BLOCKS: z
-    .enum(["on", "off"])
-    .default("off")
-    .describe(
-      "Whether a busy account takes a piece of the daily ceiling at a time, so that most of its requests need no call to the ceiling's object.",
-    ),
   LOCATION_HINT: z
     .enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"])
     .optional()
@@ -44,7 +38,7 @@ export function settingsOf(given: Given): EdgeSettings {
 
 export function edgeConfigOf(settings: EdgeSettings): GatewayConfig {
   const config = configOf(settings, { ...WORKER_LIMITS, pricesFile: settings.PRICES_FILE ?? null });
-  return { ...config, ceilingBlocks: settings.CEILING_BLOCKS === "on" };
+  return { ...config, ceilingBlocks: true };
 }
 
 /** The retention of receipts, the only setting that an object needs for its alarm. */

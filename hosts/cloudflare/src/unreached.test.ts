@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { heldByCeiling } from "@inference/gateway/test/settlement/audit";
 import { accountPartition, ceilingPartition, identityPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
@@ -34,7 +35,7 @@ async function fund() {
   await assertServed(key);
   const held = async () => ({
     account: (await edge.read(account, { type: "balance", at: Date.now() })).heldNanoUsd,
-    ceiling: (await edge.read(ceilingPartition, { type: "ceiling", at: Date.now() })).heldNanoUsd,
+    ceiling: await heldByCeiling(edge),
   });
   return { account, key, held };
 }

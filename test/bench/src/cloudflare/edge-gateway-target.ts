@@ -76,7 +76,6 @@ export async function edgeSettings(upstreamOrigin: string, secret: Buffer): Prom
     PRIMARY_CHAIN_ID: "1",
     SETTLEMENT_ADDRESS: `0x${"00".repeat(19)}01`,
     CHAIN_POLL_MS: "3600000",
-    ...(process.env.CEILING_BLOCKS === undefined ? {} : { CEILING_BLOCKS: process.env.CEILING_BLOCKS }),
     // Counted as ever, and never reached.
     ACCOUNT_REQUESTS_PER_MINUTE: "1000000000",
     ADDRESS_REQUESTS_PER_MINUTE: "1000000000",
