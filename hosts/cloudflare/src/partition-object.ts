@@ -8,7 +8,7 @@ import type { Command, Reply } from "@inference/ledger/commands";
 import { outboxChange } from "@inference/ledger/delivery";
 import { isUnresolved } from "@inference/ledger/hold-row";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
-import { ceilingPartition, type Partition } from "@inference/ledger/partition";
+import { ceilingPartition, journalPartition, type Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Change, HoldRow, OutboxRow } from "@inference/ledger/tables";
 import { forgettableTables } from "@inference/ledger/walks";
@@ -41,7 +41,9 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   /** The changes of the next commit. */
   #gathered: Change[] = [];
   readonly #ledger: EdgeLedger;
-  readonly #deliver: () => Promise<void>;
+  readonly #deliver: () => Promise<unknown>;
+  /** How many wait for deliveries that are under way. */
+  #delivering = 0;
   readonly #receiptMs: number;
   /** How long rows whose retention has ended are gathered before they are forgotten. */
   readonly #forgetEveryMs: number;
@@ -74,11 +76,18 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
         read: (partition, query) => this.read(partition, query),
       },
     });
-    this.#deliver = makeDeliveries({
-      rows: { outbox: () => this.#durableOutbox() },
-      send: this.#ledger.executeAll,
-      acknowledge: (ids) => this.ownRows.acknowledge(ids),
+    const deliveries = { send: this.#ledger.executeAll, acknowledge: (ids: string[]) => this.ownRows.acknowledge(ids) };
+    const isLater = ({ target }: OutboxRow) => target.startsWith(JOURNALS);
+    const deliverSoon = makeDeliveries({
+      ...deliveries,
+      rows: { outbox: () => this.#durableOutbox().filter((row) => !isLater(row)) },
     });
+    const deliverLater = makeDeliveries({
+      ...deliveries,
+      rows: { outbox: () => this.#durableOutbox().filter(isLater) },
+      gather: { everyMs: JOURNAL_EVERY_MS, isMuch: () => this.ownRows.undelivered() >= MANY_DELIVERIES },
+    });
+    this.#deliver = () => Promise.all([deliverSoon(), deliverLater()]);
     ctx.blockConcurrencyWhile(async () => {
       this.#alarmAt = await ctx.storage.getAlarm();
     });
@@ -200,12 +209,16 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   }
 
   async #deliverNow(): Promise<void> {
+    this.#delivering += 1;
     try {
       await this.#deliver();
     } catch (error) {
       log("alert", "job_failed", { error: String(error) });
     } finally {
-      if (this.#hasUndelivered()) await this.#ring(Date.now() + DELIVER_AGAIN_MS);
+      this.#delivering -= 1;
+      // What was written last is seen by those who wait for it.
+      const isLast = this.#delivering === 0;
+      if (isLast && this.#hasUndelivered()) await this.#ring(Date.now() + DELIVER_AGAIN_MS);
     }
   }
 
@@ -285,6 +298,14 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
 }
 
 const FULL = `${MOST_UNDELIVERED} deliveries are left: nothing new is admitted until some are made`;
+const JOURNALS = journalPartition("");
+/**
+ * A busy account tells its journal of many uses at once: each call is paid, and each is a row there. An object that
+ * waits is paid as well, and waits less than that costs.
+ */
+const JOURNAL_EVERY_MS = 500;
+/** More than these would leave a full log, and cost two rows each. */
+const MANY_DELIVERIES = 32;
 const DELIVER_AGAIN_MS = 2_000;
 const SWEEP_AGAIN_MS = 5_000;
 /** Less than the lease of a hold, at whose end the alarm of an object that is used rings. */
