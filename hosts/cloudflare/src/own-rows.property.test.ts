@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ForgettableTable, OverdueQuery } from "@inference/ledger/client";
+import { createStatements } from "@inference/ledger/schema";
+import { tableSql } from "@inference/ledger/sql";
 import type { Change, HoldRow, KeyRow, Row, TableName } from "@inference/ledger/tables";
 import { forgettableTables } from "@inference/ledger/walks";
 import fc from "fast-check";
 import { openOwnRows } from "./own-rows.ts";
 import { exampleRow } from "./testing/example-rows.ts";
-import { openNodeStorage } from "./testing/node-storage.ts";
+import { type NodeStorage, openNodeStorage } from "./testing/node-storage.ts";
 
 /**
  * Memory over a log over tables is one thing: a map of rows. Whatever is written, whenever it is committed, fails or is
@@ -42,8 +44,8 @@ const look = fc.record({
   at: fc.nat({ max: 70 }),
 });
 const plan = fc.record({
-  /** Begins with rows in all tables, or without a table. */
-  isFull: fc.boolean(),
+  /** Begins with rows in all tables, as an older version or as this one wrote them; or without a row. */
+  begins: fc.constantFrom("older" as const, "full" as const, "empty" as const),
   bounds: fc.record({ slots: fc.integer({ min: 1, max: 8 }), characters: fc.constantFrom(0, 500, 2_000, 100_000) }),
   steps: fc.array(fc.tuple(operation, look), { minLength: 5, maxLength: 40 }),
 });
@@ -61,14 +63,15 @@ test("what is read of an object's rows is what a map of them says, whatever happ
   assert.ok(count.failedWrites > 0, JSON.stringify(count));
 });
 
-function play({ isFull, bounds, steps }: typeof plan extends fc.Arbitrary<infer P> ? P : never): void {
+function play({ begins, bounds, steps }: typeof plan extends fc.Arbitrary<infer P> ? P : never): void {
   const storage = openNodeStorage();
   let rows = openOwnRows(storage, { slots: 1, characters: 0 });
   // All there is, in its tables: so much more is to be found behind what goes.
-  const first = (isFull ? written : []).flatMap((table) =>
+  const first = (begins === "empty" ? [] : written).flatMap((table) =>
     ids.map((id, seed) => toChange({ table, id, seed, isGone: false })),
   );
-  rows.write(partition, first);
+  if (begins === "older") writeAsBefore(storage, first);
+  else rows.write(partition, first);
   rows.commit();
   let stored = lay(new Map(), first);
   let reopened = 0;
@@ -120,6 +123,14 @@ function play({ isFull, bounds, steps }: typeof plan extends fc.Arbitrary<infer 
     check(rows, model, next);
   }
   check(openOwnRows(storage, bounds), stored, { from: "", until: "~", limit: 100, at: 70 });
+}
+
+/** Each row in its table, as versions without segments had them. */
+function writeAsBefore({ database }: NodeStorage, changes: readonly Change[]): void {
+  for (const statement of createStatements()) database.exec(statement);
+  for (const { table, row } of changes) {
+    if (row !== null) database.prepare(tableSql[table].upsert).run(...tableSql[table].toColumns(partition, row));
+  }
 }
 
 /** Whether they were: nothing of those that were not is in the memory. */

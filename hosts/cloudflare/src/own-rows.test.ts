@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createStatements, SCHEMA_VERSION } from "@inference/ledger/schema";
+import { createStatements } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
 import type { Change, CounterRow, HoldRow, OutboxRow, ReceiptRow, Row, TableName } from "@inference/ledger/tables";
 import { openOwnRows } from "./own-rows.ts";
+import { OBJECT_VERSION } from "./own-schema.ts";
 import { exampleRow } from "./testing/example-rows.ts";
 import { type NodeStorage, openNodeStorage } from "./testing/node-storage.ts";
 
@@ -38,6 +39,15 @@ function rowsOf({ database }: NodeStorage, table: string): number {
   return has ? Number(database.prepare(`SELECT count(*) AS rows FROM ${table}`).get()?.rows) : 0;
 }
 
+/** The ids of each segment of a table. */
+function idsIn({ database }: NodeStorage, table: TableName): string[][] {
+  const segments = database.prepare("SELECT rows FROM segment WHERE name = ? ORDER BY start").all(table);
+  return segments.map((segment) => {
+    const [names = [], ...rows] = JSON.parse(String(segment.rows)) as [string[], ...unknown[][]];
+    return rows.map((row) => String(row[names.indexOf("id")]));
+  });
+}
+
 function tablesOf({ database }: NodeStorage): string[] {
   const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all();
   return tables.map(({ name }) => String(name));
@@ -54,7 +64,9 @@ test("an object has the tables that its rows need, and one that was only asked h
   for (let n = 0; n < 2; n += 1) commit(rows, put("receipt", `req_${n}`));
   assert.deepEqual(tablesOf(storage), ["log", "schema"]);
   commit(rows, put("receipt", "req_2"));
-  assert.deepEqual(tablesOf(storage), ["log", "receipt_row", "schema"]);
+  assert.deepEqual(tablesOf(storage), ["log", "schema", "segment"]);
+  for (let n = 0; n < 3; n += 1) commit(rows, put("budget", "balance"));
+  assert.deepEqual(tablesOf(storage), ["budget_row", "log", "schema", "segment"]);
 });
 
 test("an object whose rows are all gone is empty, in its log or in its tables", () => {
@@ -96,7 +108,7 @@ test("a commit is one row of the log, whatever it changed, and a row that change
   const logged = storage.database.prepare("SELECT changes FROM log").all();
   for (const { changes } of logged) assert.equal((JSON.parse(String(changes)) as Change[]).length, 2);
   commit(rows, put("counter", "balance@0", { settledNanoUsd: 10, openHolds: 0 }));
-  assert.deepEqual(writes(storage), { log: 11, counter_row: 1, receipt_row: 10 });
+  assert.deepEqual(writes(storage), { log: 11, counter_row: 1, segment: 1 });
   assert.equal(rowsOf(storage, "log"), 10);
 });
 
@@ -140,7 +152,7 @@ test("holds that are open stay in the log when it is folded, unless they are man
   assert.equal(rowsOf(roomy, "hold_row"), 0);
   for (let n = 0; n < 8; n += 1) commit(others, put("hold", `req_${n}`, { state: "settled" }));
   for (let n = 0; n < 3; n += 1) commit(others, put("budget", "balance"));
-  assert.equal(writes(roomy).hold_row, 8);
+  assert.deepEqual([rowsOf(roomy, "hold_row"), rowsOf(roomy, "segment")], [0, 1]);
 });
 
 test("more than a row of the log may have goes into the tables at once", () => {
@@ -169,10 +181,10 @@ test("a fold that fails fails its commit, keeps all that was committed before, a
       assert.equal(own.get("total", "day")?.requests, 2);
       assert.equal(own.get("receipt", "req_3"), undefined);
     }
-    assert.equal(rowsOf(storage, "receipt_row"), 0);
+    assert.equal(rowsOf(storage, "segment"), 0);
   }
   commit(rows, put("receipt", "req_3"), put("total", "day", { requests: 3 }));
-  assert.equal(rowsOf(storage, "receipt_row"), 4);
+  assert.deepEqual(idsIn(storage, "receipt"), [["req_0", "req_1", "req_2", "req_3"]]);
 });
 
 /** As version 1 had it: tables alone, with all their indexes. */
@@ -187,7 +199,7 @@ function openVersionOne(rows: readonly [TableName, Row][]): NodeStorage {
   return storage;
 }
 
-test("an object of version 1 goes on with the rows that it has, and is version 2 from then on", () => {
+test("an object of an older version goes on with the rows that it has, and is this version from then on", () => {
   const delivery: OutboxRow = { id: "req_1>ceiling", target: "ceiling", command: "{}" };
   const hold = { ...exampleRow("hold", "req_1", 1), state: "open", leaseUntil: 5 } as HoldRow;
   const balance = { id: "balance@0", settledNanoUsd: 3, heldNanoUsd: 4, openHolds: 1 };
@@ -210,11 +222,11 @@ test("an object of version 1 goes on with the rows that it has, and is version 2
     ["req_1", "req_0"],
   );
   assert.deepEqual(own.list("outbox", { limit: 10 }), []);
-  assert.equal(storage.database.prepare("SELECT version FROM schema").get()?.version, SCHEMA_VERSION);
+  assert.equal(storage.database.prepare("SELECT version FROM schema").get()?.version, OBJECT_VERSION);
 });
 
 test("an object of an older version than the oldest, or of a newer one, is refused and left as it is", () => {
-  for (const version of [0, SCHEMA_VERSION + 1]) {
+  for (const version of [0, OBJECT_VERSION - 100 + 1, 100, OBJECT_VERSION + 1]) {
     const storage = openVersionOne([]);
     storage.database.exec(`UPDATE schema SET version = ${version}`);
     assert.throws(() => openOwnRows(storage), /This object has schema/);
@@ -225,10 +237,10 @@ test("an object of an older version than the oldest, or of a newer one, is refus
 test("what a row of the log does not name is what it was before, or null", () => {
   const storage = openNodeStorage();
   const rows = openOwnRows(storage, { slots: 3, characters: 100_000 });
-  const named = { state: "settled", upstreamId: "in its table" };
+  const named = { state: "settled", upstreamId: "in its segment" };
   commit(rows, put("hold", "req_1", named));
   for (let n = 0; n < 3; n += 1) commit(rows, put("budget", "balance"));
-  assert.equal(storage.database.prepare("SELECT upstream_id FROM hold_row").get()?.upstream_id, "in its table");
+  assert.deepEqual(idsIn(storage, "hold"), [["req_1"]]);
   for (const id of ["req_1", "req_2"]) {
     const { upstreamId, ...row } = exampleRow("hold", id, 1) as HoldRow;
     commit(rows, { table: "hold", id, row: { ...row, state: "released" } as HoldRow });
@@ -238,7 +250,7 @@ test("what a row of the log does not name is what it was before, or null", () =>
   assert.deepEqual(
     found.map((hold) => [hold?.state, hold?.upstreamId]),
     [
-      ["released", "in its table"],
+      ["released", "in its segment"],
       ["released", null],
     ],
   );
@@ -271,20 +283,77 @@ test("a column that only a later version knows is kept where this version create
   );
 });
 
-test("of an object's receipts the newest are found without an index of their own, in their order", () => {
+test("a column of a segment that only a later version knows is kept by one that does not", () => {
   const storage = openNodeStorage();
-  commit(openOwnRows(storage, { slots: 0, characters: 0 }), put("receipt", "req_1"));
-  const { database } = storage;
-  const indexes = database.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all();
+  const bounds = { slots: 1, characters: 100_000 };
+  const later = openOwnRows(storage, bounds);
+  commit(later, put("use", "req_1", { later: 7 }), put("use", "req_2"));
+  commit(later, put("budget", "balance"));
+  commit(openOwnRows(storage, bounds), put("use", "req_1", { batch: 5 }));
+  commit(openOwnRows(storage, bounds), put("use", "req_0"));
+  const segments = storage.database.prepare("SELECT rows FROM segment").all();
+  const [names = [], ...rows] = JSON.parse(String(segments[0]?.rows)) as [string[], ...unknown[][]];
+  const values = rows.map((row) => ["id", "batch", "later"].map((name) => row[names.indexOf(name)]));
+  assert.deepEqual(values, [
+    ["req_0", values[0]?.[1], null],
+    ["req_1", 5, 7],
+    ["req_2", values[2]?.[1], null],
+  ]);
+});
+
+test("a row that comes late goes into the segment of its id, and a segment without rows is gone", () => {
+  const storage = openNodeStorage();
+  // A fold with each commit, and two rows fill a segment.
+  const rows = openOwnRows(storage, { slots: 0, characters: 400 });
+  const name = (n: number) => `req_${n}`;
+  for (const n of [0, 2, 4, 6, 8]) commit(rows, put("use", name(n)));
+  assert.deepEqual(idsIn(storage, "use"), [["req_0", "req_2"], ["req_4", "req_6"], ["req_8"]]);
+  storage.statements.length = 0;
+  commit(rows, put("use", name(3)));
+  assert.deepEqual(writes(storage), { segment: 2, log: 1 });
+  assert.deepEqual(idsIn(storage, "use"), [["req_0", "req_2"], ["req_3"], ["req_4", "req_6"], ["req_8"]]);
+  storage.statements.length = 0;
+  commit(rows, gone("use", name(0)), gone("use", name(2)), gone("use", name(4)));
+  assert.deepEqual(writes(storage), { segment: 2, log: 1 });
+  assert.deepEqual(idsIn(storage, "use"), [["req_3"], ["req_6"], ["req_8"]]);
+  commit(rows, put("use", "req_1"));
+  assert.deepEqual(idsIn(storage, "use")[0], ["req_1"]);
+  commit(rows, ...["req_1", "req_3", "req_6", "req_8"].map((id) => gone("use", id)));
+  assert.deepEqual([idsIn(storage, "use"), rows.isEmpty(), openOwnRows(storage).isEmpty()], [[], true, true]);
+});
+
+test("an object whose rows are all in segments, and whose log was dropped, still knows whose they are", () => {
+  const storage = openNodeStorage();
+  const rows = openOwnRows(storage, { slots: 1, characters: 100_000 });
+  for (const n of [1, 2, 3]) commit(rows, put("receipt", `req_${n}`));
+  openOwnRows(storage, { slots: 0, characters: 0 }).shorten();
+  const woken = openOwnRows(storage);
+  const found = woken.overdue("receipt", Number.MAX_SAFE_INTEGER, { after: null, limit: 10 });
   assert.deepEqual(
-    indexes.map(({ name }) => name).filter((name) => name === "own_receipt"),
-    [],
+    found.rows.map((row) => [row.partition, row.id]),
+    [1, 2, 3].map((n) => [partition, `req_${n}`]),
   );
-  for (const statement of [tableSql.receipt.newest, tableSql.receipt.list]) {
-    const plan = JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(partition, "~", 1));
-    assert.match(plan, /SEARCH receipt_row USING PRIMARY KEY \(id[<>]\?\)/);
-    assert.doesNotMatch(plan, /TEMP B-TREE/);
-  }
+});
+
+test("a row that an older version wrote into its table stays there, and what is new is packed", () => {
+  const storage = openVersionOne([
+    ["receipt", exampleRow("receipt", "req_1", 1)],
+    ["receipt", exampleRow("receipt", "req_3", 1)],
+  ]);
+  const rows = openOwnRows(storage, { slots: 0, characters: 100_000 });
+  commit(rows, put("receipt", "req_2"), put("receipt", "req_3", { lossNanoUsd: 5 }), put("receipt", "req_4"));
+  assert.deepEqual([rowsOf(storage, "receipt_row"), idsIn(storage, "receipt")], [2, [["req_2", "req_4"]]]);
+  const own = openOwnRows(storage).of(partition);
+  assert.deepEqual(
+    own.newest("receipt", { before: "~", limit: 3 }).map(({ id, lossNanoUsd }) => [id, lossNanoUsd === 5]),
+    [
+      ["req_4", false],
+      ["req_3", true],
+      ["req_2", false],
+    ],
+  );
+  commit(rows, ...["req_1", "req_2", "req_3", "req_4"].map((id) => gone("receipt", id)));
+  assert.deepEqual([rowsOf(storage, "receipt_row"), rowsOf(storage, "segment")], [0, 0]);
 });
 
 test("an object is one partition, and refuses to be another", () => {

@@ -2,6 +2,7 @@ import type { ForgettableTable, LapsedHold, OverduePage, OverdueQuery } from "@i
 import { isUnresolved } from "@inference/ledger/hold-row";
 import { byId, type LayeredRows, overlay, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
+import { timeOrderedTables } from "@inference/ledger/schema";
 import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
 import type { BlockRow, Change, HoldRow, OutboxRow, ReadRows, TableName } from "@inference/ledger/tables";
 import { LAPSED_HOLDS, overdueWalks } from "@inference/ledger/walks";
@@ -84,6 +85,10 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
     return has(table) ? storage.sql.exec(statement, ...values).toArray() : [];
   }
 
+  function packed(table: TableName, order: "list" | "newest", id: string, limit: number): readonly Stored[] {
+    return timeOrderedTables.includes(table) ? memory().segments.list(table, order, id, limit) : [];
+  }
+
   /** Selects rows before the partition is known, and learns its name from them. */
   function selectAny(table: TableName, statement: string, ...values: (string | number)[]): Stored[] {
     const stored = select(table, statement, ...values);
@@ -103,7 +108,10 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
   const layers: LayeredRows<RowMemory> = {
     get: (rows, table, id) => rows.get(table, id),
     changed: (rows, table) => rows.unfolded(table),
-    select: (rows, table, order, id, limit) => select(table, tableSql[table][order], rows.partition(), id, limit),
+    select: (rows, table, order, id, limit) => [
+      ...select(table, tableSql[table][order], rows.partition(), id, limit),
+      ...packed(table, order, id, limit),
+    ],
     liveKeys: (rows) => select("key", LIVE_KEYS, rows.partition()),
     unresolvedHolds: (rows) => select("hold", UNRESOLVED_HOLDS, rows.partition()),
   };
@@ -134,9 +142,14 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
       const changed = memory()
         .unfolded(table)
         .filter(({ id }) => id > (page.after?.id ?? ""));
-      const stored = selectAny(table, statement, ...bind({ ...page, limit: page.limit + changed.length }));
+      const limit = page.limit + changed.length;
+      const stored = selectAny(table, statement, ...bind({ ...page, limit }));
+      const inSegments = packed(table, "list", page.after?.id ?? "", limit);
       const rows = overlay(
-        stored.map(({ id, at }) => ({ id: String(id), at })),
+        [
+          ...stored.map(({ id, at }) => ({ id: String(id), at })),
+          ...inSegments.map(({ id, admitted_at: at }) => ({ id: String(id), at })),
+        ],
         changed,
         (row) => ({ id: row.id, at: atOf(row) }),
       );
@@ -151,8 +164,14 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
     firstKept(table) {
       const { first, atOf } = overdueWalks[table];
       const changed = memory().unfolded(table);
-      const [stored] = select(table, first, JSON.stringify(changed.map(({ id }) => id)));
-      const times = [stored?.at ?? null, ...changed.map(({ row }) => (row === null ? null : atOf(row)))];
+      const ids = new Set(changed.map(({ id }) => id));
+      const [stored] = select(table, first, JSON.stringify([...ids]));
+      const inSegment = packed(table, "list", "", ids.size + 1).find(({ id }) => !ids.has(String(id)));
+      const times = [
+        stored?.at ?? null,
+        inSegment?.admitted_at ?? null,
+        ...changed.map(({ row }) => (row === null ? null : atOf(row))),
+      ];
       const known = times.filter((at) => at !== null).map(Number);
       return known.length === 0 ? undefined : Math.min(...known);
     },

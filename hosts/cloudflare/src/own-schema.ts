@@ -10,6 +10,10 @@ import {
 } from "@inference/ledger/schema";
 import type { Row, TableName } from "@inference/ledger/tables";
 import { CREATE_LOG } from "./row-log.ts";
+import { CREATE_SEGMENTS } from "./row-segments.ts";
+
+/** The version of an object. Versions below 100 know no segments, and must not read an object that may have some. */
+export const OBJECT_VERSION = 100 + SCHEMA_VERSION;
 
 /** A column that only a later version knows. Rows in the log may have it, and this version keeps its values. */
 export type LaterColumn = { readonly property: string; readonly column: string };
@@ -24,6 +28,8 @@ export type OwnSchema = {
   /** Creates what the table lacks for this row. */
   makeFor(table: TableName, row: Row): void;
   later(table: TableName): readonly LaterColumn[];
+  hasSegments(): boolean;
+  makeSegments(): void;
   hasLog(): boolean;
   makeLog(): void;
   /** Removes the log with all that is in it, at the price of one row. */
@@ -39,6 +45,7 @@ export function openSchema(sql: Pick<SqlStorage, "exec">): OwnSchema {
   const stored = sql.exec(STORED_SCHEMA).toArray();
   const names = new Set(stored.map(({ name }) => name));
   const tables = new Set(tableNames.filter((table) => names.has(sqlName(table))));
+  let hasSegments = names.has("segment");
   let hasLog = names.has("log");
   let hasVersion = names.has("schema");
   if (hasVersion) readVersion(sql);
@@ -66,11 +73,16 @@ export function openSchema(sql: Pick<SqlStorage, "exec">): OwnSchema {
       }
     },
     later: (table) => later.get(table) ?? [],
+    hasSegments: () => hasSegments,
+    makeSegments() {
+      sql.exec(CREATE_SEGMENTS);
+      hasSegments = true;
+    },
     hasLog: () => hasLog,
     makeLog() {
       if (!hasVersion) {
         sql.exec("CREATE TABLE schema (version INTEGER NOT NULL) STRICT");
-        sql.exec("INSERT INTO schema VALUES (?)", SCHEMA_VERSION);
+        sql.exec("INSERT INTO schema VALUES (?)", OBJECT_VERSION);
       }
       sql.exec(CREATE_LOG);
       hasVersion = true;
@@ -86,10 +98,10 @@ export function openSchema(sql: Pick<SqlStorage, "exec">): OwnSchema {
 function readVersion(sql: Pick<SqlStorage, "exec">): void {
   const version = Number(sql.exec("SELECT version FROM schema").one().version);
   // During a rollout two versions run, and either may open the object. Neither changes a schema that it cannot read.
-  if (!isReadableSchema(version)) {
-    throw new Error(`This object has schema ${version}, and this gateway wants ${SCHEMA_VERSION}.`);
+  if (!isReadableSchema(version) && !isReadableSchema(version - OBJECT_VERSION + SCHEMA_VERSION)) {
+    throw new Error(`This object has schema ${version}, and this gateway wants ${OBJECT_VERSION}.`);
   }
-  if (version !== SCHEMA_VERSION) sql.exec("UPDATE schema SET version = ?", SCHEMA_VERSION);
+  if (version !== OBJECT_VERSION) sql.exec("UPDATE schema SET version = ?", OBJECT_VERSION);
 }
 
 const properties = new Map(

@@ -7,13 +7,18 @@ import { type SqlValue, tableSql } from "@inference/ledger/sql";
 import type { Change, CounterRow, HoldRow, OutboxRow, Row, TableName } from "@inference/ledger/tables";
 import type { OwnSchema } from "./own-schema.ts";
 import { changesText, type LogBounds, readLog, writeLog } from "./row-log.ts";
+import { openSegments, type Segments, type StoredRow } from "./row-segments.ts";
 
 export type ObjectStorage = Pick<DurableObjectStorage, "sql" | "transactionSync">;
 
 /**
- * The rows of an object: memory over a log over tables. Writes go to memory, and `commit` appends them to the log as one
- * row. A commit that finds the log full writes each changed row into its table once. Rows that were created and removed
- * meanwhile cost nothing, and rows that will soon change again stay in the log.
+ * The rows of an object: memory over a log over tables. Writes go to memory, and `commit` appends them to the log as
+ * one row. A commit that finds the log full writes each changed row into its table once, and rows of requests that
+ * are over into segments. Rows that were created and removed meanwhile cost nothing, and rows that will soon change
+ * again stay in the log.
+ *
+ * A row of a table in the order of time is in its table or in a segment. It is in its table if it was unresolved
+ * when it left the log, or if a version without segments wrote it, and then it stays there.
  *
  * After an error of `commit` it cannot be used, and the caller opens another one.
  */
@@ -26,8 +31,10 @@ export type RowMemory = {
   /** Writes to memory. Nothing is stored until the next `commit`. */
   write(changes: readonly Change[]): void;
   commit(): void;
-  /** The rows that differ from their table. */
+  /** The rows that differ from their table and segment. */
   unfolded(table: TableName): Entry[];
+  /** Of the rows in segments. */
+  readonly segments: Pick<Segments, "list">;
   /** Deliveries that are not acknowledged. */
   outbox(): OutboxRow[];
   /** The number of those deliveries. */
@@ -54,7 +61,8 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
   const tables = new Map<TableName, Map<string, Entry>>(tableNames.map((table) => [table, new Map()]));
   let remembered = 0;
   let undelivered = 0;
-  /** Entries that differ from their tables. */
+  const segments = openSegments(sql, schema, bounds.characters / 2);
+  /** Entries that differ from their tables and segments. */
   let unfolded = new Set<Entry>();
   /** Those that are not in the log either. */
   const unwritten = new Set<Entry>();
@@ -93,9 +101,11 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
     const known = find(table, id);
     if (known !== undefined) return known.row ?? undefined;
     if (isNew(table, id)) return undefined;
-    const row = read(table, id);
+    const inTable = readTable(table, id);
+    const stored = inTable ?? readSegment(table, id);
+    const row = stored === undefined ? undefined : tableSql[table].toRow(stored);
     if (row !== undefined && !staysInMemory(table, row)) return row;
-    remember({ table, id, row: row ?? null, isStored: row !== undefined });
+    remember({ table, id, row: row ?? null, isStored: inTable !== undefined });
     return row;
   }
 
@@ -142,7 +152,8 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
       schema.dropLog();
       log.slots = 0;
       log.characters = 0;
-      if (unfolded.size === 0) return;
+      // Segments do not say whose they are, and the log does.
+      if (unfolded.size === 0 && !schema.hasSegments()) return;
       schema.makeLog();
       append(changesText(unfolded));
     });
@@ -154,10 +165,11 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
     return tableNames.every((table) => {
       const removed = gone.get(table) ?? [];
       if (removed.some(({ row }) => row !== null)) return false;
-      if (!schema.has(table)) return true;
       const ids = new Set(removed.map(({ id }) => id));
-      const stored = sql.exec(`SELECT id FROM ${sqlName(table)} LIMIT ?`, ids.size + 1).toArray();
-      return stored.every(({ id }) => ids.has(String(id)));
+      const few = `SELECT id FROM ${sqlName(table)} LIMIT ?`;
+      const inTable = schema.has(table) ? sql.exec(few, ids.size + 1).toArray() : [];
+      const inSegments = isPackable(table) ? segments.list(table, "list", "", ids.size + 1) : [];
+      return [...inTable, ...inSegments].every(({ id }) => ids.has(String(id)));
     });
   }
 
@@ -166,13 +178,35 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
     const moving = [...unfolded].filter(isMoving);
     const text = changesText(moving);
     const kept = new Set(text.length <= bounds.characters / 2 ? moving : []);
-    for (const entry of unfolded) if (!kept.has(entry)) store(entry);
+    const packed = new Map<TableName, Map<string, Row | null>>();
+    for (const entry of unfolded) {
+      if (kept.has(entry)) continue;
+      if (!isPackable(entry.table)) store(entry);
+      else pack(entry, packed);
+    }
+    for (const [table, rows] of packed) segments.write(table, rows);
     unfolded = kept;
     const changes = kept.size === 0 ? "[]" : text;
     log.fold += 1;
     log.slots = 1;
     log.characters = changes.length;
     writeLog(sql, named(), log, changes);
+  }
+
+  /** Stores a row where it is, or else in its table if it is unresolved, and in a segment if it is not. */
+  function pack(entry: Entry, packed: Map<TableName, Map<string, Row | null>>): void {
+    const { table, id, row } = entry;
+    entry.isStored ??= readTable(table, id) !== undefined;
+    const isForTable = entry.isStored || isMoving(entry);
+    if (!entry.isStored) {
+      const rows = packed.get(table) ?? new Map<string, Row | null>();
+      packed.set(table, rows.set(id, isForTable ? null : row));
+    }
+    if (isForTable) store(entry);
+    else if (row !== null) {
+      tables.get(table)?.delete(id);
+      noteNewest(table, id);
+    }
   }
 
   function store(entry: Entry): void {
@@ -186,7 +220,7 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
   function upsert(table: TableName, row: Row): void {
     schema.makeFor(table, row);
     sql.exec(tableSql[table].upsert, ...tableSql[table].toColumns(named(), row));
-    if ((newest.get(table) ?? row.id) < row.id) newest.set(table, row.id);
+    noteNewest(table, row.id);
     for (const { property, column } of schema.later(table)) {
       const value = (row as unknown as Record<string, SqlValue | undefined>)[property];
       if (value === undefined) continue;
@@ -194,19 +228,28 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
     }
   }
 
-  function read(table: TableName, id: string): Row | undefined {
+  function noteNewest(table: TableName, id: string): void {
+    if ((newest.get(table) ?? id) < id) newest.set(table, id);
+  }
+
+  function readTable(table: TableName, id: string): StoredRow | undefined {
     if (!schema.has(table)) return undefined;
-    const [stored] = sql.exec(tableSql[table].select, named(), id).toArray();
-    return stored === undefined ? undefined : tableSql[table].toRow(stored);
+    return sql.exec(tableSql[table].select, named(), id).toArray()[0];
+  }
+
+  function readSegment(table: TableName, id: string): StoredRow | undefined {
+    return isPackable(table) ? segments.get(table, id) : undefined;
   }
 
   /** Whether a row is certainly not in its table: the whole outbox is in memory, and ids in order of time only grow. */
   function isNew(table: TableName, id: string): boolean {
-    if (table === "outbox" || !schema.has(table)) return true;
-    if (!timeOrderedTables.includes(table)) return false;
+    if (table === "outbox") return true;
+    if (!isPackable(table)) return !schema.has(table);
     let last = newest.get(table);
     if (last === undefined) {
-      last = String(sql.exec(`SELECT coalesce(max(id), '') AS id FROM ${sqlName(table)}`).one().id);
+      const inTable = schema.has(table) ? sql.exec(`SELECT max(id) AS id FROM ${sqlName(table)}`).one().id : null;
+      const [inSegment] = segments.list(table, "newest", AFTER_ALL, 1);
+      last = [String(inTable ?? ""), String(inSegment?.id ?? "")].sort()[1] ?? "";
       newest.set(table, last);
     }
     return id > last;
@@ -217,8 +260,9 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
     const values = row as unknown as Readonly<Record<string, unknown>>;
     const lacking = columnsOf(table).filter(({ property }) => values[property] === undefined);
     if (lacking.length === 0) return row;
-    const before = read(table, row.id) as Readonly<Record<string, unknown>> | undefined;
-    return { ...row, ...Object.fromEntries(lacking.map(({ property }) => [property, before?.[property] ?? null])) };
+    const before = readTable(table, row.id) ?? readSegment(table, row.id);
+    const found = lacking.map(({ property, column }) => [property, before?.[column] ?? null]);
+    return { ...row, ...Object.fromEntries(found) };
   }
 
   /** Drops entries that can be read again, except the outbox. */
@@ -243,6 +287,7 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
       for (const { table, id, row } of changes) unwritten.add(change(table, id, row));
     },
     commit,
+    segments,
     unfolded: (table) => [...unfolded].filter((entry) => entry.table === table),
     outbox: () => [...(tables.get("outbox")?.values() ?? [])].flatMap(({ row }) => (row as OutboxRow | null) ?? []),
     undelivered: () => undelivered,
@@ -256,6 +301,13 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
  * Maximum rows in memory before those that can be read again are dropped. Many objects share the 128 MB of an isolate.
  */
 const MOST_REMEMBERED = 1_000;
+
+/** After all ids of requests. */
+const AFTER_ALL = "~";
+
+function isPackable(table: TableName): boolean {
+  return timeOrderedTables.includes(table);
+}
 
 /** Whether a row will soon be written again or removed. */
 function isMoving({ table, row }: Entry): boolean {

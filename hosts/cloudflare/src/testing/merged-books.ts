@@ -2,9 +2,10 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { createStatements, sqlName, tableNames } from "@inference/ledger/schema";
+import { createStatements, sqlName, tableNames, timeOrderedTables } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
 import { readLog } from "../row-log.ts";
+import { openSegments } from "../row-segments.ts";
 
 /**
  * The rows of all partitions in one database, in memory, as one machine's file has them. Read from copies: to open an
@@ -27,6 +28,13 @@ export function mergeBooks(objects: string): DatabaseSync {
   return merged;
 }
 
+function storageOf(database: DatabaseSync): Parameters<typeof openSegments>[0] {
+  const exec = (statement: string, ...values: string[]) => ({
+    toArray: () => database.prepare(statement).all(...values),
+  });
+  return { exec: exec as never };
+}
+
 function addBooks(merged: DatabaseSync, file: string): void {
   merged.prepare("ATTACH ? AS object").run(file);
   // An object has the tables that it needs, and none before its first commit.
@@ -40,10 +48,18 @@ function addBooks(merged: DatabaseSync, file: string): void {
     merged.exec(`INSERT INTO main.${sqlName(table)} SELECT * FROM object.${sqlName(table)}`);
   }
   const log = names.has("log") ? readLog((statement) => merged.prepare(statement).all()) : undefined;
+  const partition = String(log?.partition);
+  const segments = openSegments(storageOf(merged), { hasSegments: () => names.has("segment"), makeSegments() {} }, 0);
+  for (const table of timeOrderedTables) {
+    const { upsert, toColumns, toRow } = tableSql[table];
+    for (const stored of segments.list(table, "list", "", Number.POSITIVE_INFINITY)) {
+      merged.prepare(upsert).run(...toColumns(partition, toRow(stored)));
+    }
+  }
   for (const { table, id, row } of log?.changes ?? []) {
     const { remove, upsert, toColumns } = tableSql[table];
-    if (row === null) merged.prepare(remove).run(String(log?.partition), id);
-    else merged.prepare(upsert).run(...toColumns(String(log?.partition), row));
+    if (row === null) merged.prepare(remove).run(partition, id);
+    else merged.prepare(upsert).run(...toColumns(partition, row));
   }
   const integrity = merged.prepare("PRAGMA object.integrity_check").get()?.integrity_check;
   if (integrity !== "ok") throw new Error(`an object's file is damaged: ${String(integrity)}`);

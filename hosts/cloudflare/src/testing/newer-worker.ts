@@ -2,8 +2,9 @@ import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-t
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { Bindings } from "../bindings.ts";
+import { openSchema } from "../own-schema.ts";
 import { readLog } from "../row-log.ts";
-import type { ObjectStorage } from "../row-memory.ts";
+import { openSegments } from "../row-segments.ts";
 import { briefLog, routed } from "./routed-bindings.ts";
 import worker, { PartitionObject as TestedPartitionObject } from "./worker-under-test.ts";
 
@@ -27,7 +28,6 @@ function newer(bindings: Bindings): Bindings {
 /** The version that comes with a rollout. */
 export class PartitionObject extends TestedPartitionObject {
   constructor(ctx: DurableObjectState, env: Bindings) {
-    addColumn(ctx.storage);
     super(ctx, newer(env), briefLog);
   }
 
@@ -41,12 +41,13 @@ export class PartitionObject extends TestedPartitionObject {
     return { ...reply, ...more };
   }
 
-  /** What the column that only this version knows says of a hold. */
+  /** What the property that only this version knows says of a hold. */
   async versionOf(id: string): Promise<unknown> {
     const { changes } = readLog((statement) => this.ctx.storage.sql.exec(statement).toArray());
     const logged = changes.find((change) => change.table === "hold" && change.id === id);
     if (logged !== undefined) return (logged.row as { version?: number } | null)?.version;
-    return this.ctx.storage.sql.exec("SELECT version FROM hold_row WHERE id = ?", id).one().version;
+    const { sql } = this.ctx.storage;
+    return openSegments(sql, openSchema(sql), 0).get("hold", id)?.version;
   }
 
   /** As if a version had been here whose rows nobody else can read. */
@@ -54,14 +55,6 @@ export class PartitionObject extends TestedPartitionObject {
     this.ctx.storage.sql.exec("UPDATE schema SET version = version + 1");
     await this.ctx.storage.sync();
     this.ctx.abort("changed");
-  }
-}
-
-/** Holds have a column more. */
-function addColumn({ sql }: ObjectStorage): void {
-  const columns = sql.exec("SELECT name FROM pragma_table_info('hold_row')").toArray();
-  if (columns.length > 0 && !columns.some(({ name }) => name === "version")) {
-    sql.exec("ALTER TABLE hold_row ADD COLUMN version INTEGER");
   }
 }
 

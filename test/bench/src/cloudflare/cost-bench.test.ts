@@ -67,7 +67,7 @@ test("a prepaid request uses five calls and nine rows at most, a stream one more
   }
   const together = readings.find(({ scenario }) => scenario.includes("at once"));
   assert.ok((together?.perRequest.objectRequests ?? 5) < 5, "requests at once share their deliveries");
-  assert.ok((together?.rowsWritten.receipt_row ?? 0) > 0, "no log was full");
+  assert.ok((together?.rowsWritten.segment ?? 0) > 0, "no log was full");
   const most = (MOST_TABLE_ROWS + SHARED_ROWS) * allRequests + BOOKS_ROWS;
   assert.ok(tableRows <= most, `${tableRows} rows of tables for ${allRequests} requests`);
   assert.ok(ceiling.pairsPerSecond > 0);
