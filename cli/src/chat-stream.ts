@@ -23,10 +23,28 @@ export async function* streamChat(
     throw new ClientError("unreachable", `${gateway} does not answer. Check the gateway's URL.`, error);
   });
   if (!response.ok || response.body === null) throw await errorOf(response);
+  if (!/^text\/event-stream\b/.test(response.headers.get("content-type") ?? "")) {
+    await response.body.cancel();
+    throw new ClientError("unreachable", `${gateway} did not answer as a gateway does. Check the gateway's URL.`);
+  }
   yield { receipt: response.headers.get("x-request-id") ?? "" };
   for await (const line of linesOf(response.body)) {
-    if (line.startsWith("data: ") && line !== "data: [DONE]") yield JSON.parse(line.slice(6)) as ChatChunk;
+    if (line === "data: [DONE]") return;
+    if (line.startsWith("data: ")) yield chunkOf(line.slice(6));
   }
+  throw brokeOff();
+}
+
+function chunkOf(text: string): ChatChunk {
+  try {
+    const chunk = JSON.parse(text) as ChatChunk | null;
+    if (typeof chunk === "object" && chunk !== null) return chunk;
+  } catch {}
+  throw brokeOff();
+}
+
+function brokeOff(error?: unknown): ClientError {
+  return new ClientError("unreachable", "The answer broke off. `infer receipt` shows what it cost.", error);
 }
 
 async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
@@ -35,7 +53,7 @@ async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string
   const reader = body.getReader();
   for (;;) {
     const { done, value } = await reader.read().catch((error: unknown) => {
-      throw new ClientError("unreachable", "The answer broke off. `infer receipt` shows what it cost.", error);
+      throw brokeOff(error);
     });
     if (done) return;
     const lines = (rest + decoder.decode(value, { stream: true })).split("\n");

@@ -1,10 +1,12 @@
 import { ClientError, ContractError, RefusedError } from "@inference/sdk";
 import { BaseError } from "viem";
+import * as z from "zod";
 import type { Command, ExitCode } from "./command.ts";
 import type { Context } from "./context.ts";
 import { CommandError, UsageError } from "./errors.ts";
 import { helpAsJson, helpOf, helpOfAll } from "./help.ts";
 import { parse } from "./parse.ts";
+import { printable } from "./printable.ts";
 import { sentenceOf } from "./sentence.ts";
 
 /** The outside of {@link Context}: what the process, or a test, gives. */
@@ -17,7 +19,7 @@ export type Outside = Omit<Context, "isJson" | "afterOutput" | "write"> & {
 export async function run(argv: readonly string[], commands: readonly Command[], outside: Outside): Promise<ExitCode> {
   const named = (words: string): string => asCalled(words, outside.environment);
   const { print } = outside;
-  const say = (line: string): void => outside.say(named(line));
+  const say = (line: string): void => outside.say(printable(named(line)));
   const wantsJson = argv.includes("--json");
   const printJson = (value: unknown): void => print(`${JSON.stringify(value, null, 2)}\n`);
   try {
@@ -33,13 +35,14 @@ export async function run(argv: readonly string[], commands: readonly Command[],
       ...outside,
       ...{ isJson, say },
       write: (text) => {
-        if (!isJson) print(text);
+        if (!isJson) print(printable(text));
       },
       afterOutput: [],
     };
     const output = await command.run(context, parsed as Parameters<Command["run"]>[1]);
+    checkOutput(command, output);
     if (isJson) printJson(output);
-    else if (command.text !== undefined) print(named(withNewline(command.text(output as never))));
+    else if (command.text !== undefined) print(printable(named(withNewline(command.text(output as never)))));
     for (const next of context.afterOutput) next();
     return command.exitCode?.(output as never) ?? 0;
   } catch (error) {
@@ -68,7 +71,21 @@ export function failureOf(error: unknown): Failure | undefined {
     return { code: errorName ?? "contract", message: sentenceOf(error), args: args.map(String), hash };
   }
   if (error instanceof BaseError) return { code: "chain", message: error.shortMessage };
+  // An answer that has not what it must have, which only its reader finds.
+  if (error instanceof UnreadableError || error instanceof TypeError || error instanceof RangeError) {
+    const message = "The gateway or a node gave an answer that cannot be read. Check its URL, or its version.";
+    return { code: "unreadable", message, detail: error.message };
+  }
   return undefined;
+}
+
+class UnreadableError extends Error {}
+
+/** Much of it is what the gateway said. A newer one may say more. */
+function checkOutput({ output: schema }: Command, output: unknown): void {
+  const { issues = [] } = z.safeParse(schema, output).error ?? {};
+  const wrong = issues.find(({ code }) => code !== "unrecognized_keys");
+  if (wrong !== undefined) throw new UnreadableError(`${wrong.path.join(".")}: ${wrong.message}`);
 }
 
 /** Commands in words as the user has to type them: `npm exec` is how they are called in the repository. */

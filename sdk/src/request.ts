@@ -15,8 +15,9 @@ export type RequestOptions = {
 /** The JSON of an answer. Throws `RefusedError` for the gateway's errors, `ClientError` `unreachable` for all others. */
 export async function request<T>(connection: Connection, path: string, options: RequestOptions = {}): Promise<T> {
   const value = parse(await requestText(connection, path, options));
-  if (value === undefined) throw new ClientError("unreachable", `${connection.gateway + path} did not answer JSON.`);
-  return value as T;
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as T;
+  const message = `${connection.gateway + path} did not answer as a gateway does. Check the gateway's URL.`;
+  throw new ClientError("unreachable", message);
 }
 
 /** The text of an answer. Throws as `request` does. */
@@ -33,9 +34,9 @@ export async function requestText(connection: Connection, path: string, options:
   if (body !== undefined) init.body = JSON.stringify(body);
   if (signal !== undefined) init.signal = signal;
   const { response, text } = await answerOf(connection, url, init);
-  if (response.ok) return text;
   const value = parse(text);
   if (isErrorBody(value)) throw new RefusedError(value, response);
+  if (response.ok) return text;
   const message = `${url.origin}${url.pathname} answered ${response.status}, and not as a gateway does.`;
   throw new ClientError("unreachable", message);
 }
