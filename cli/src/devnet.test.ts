@@ -162,14 +162,35 @@ test("another amount is another intent: what was interrupted is finished first, 
 });
 
 test("where nothing can be kept, nothing is sent", async () => {
-  const { infer, json } = openTerminal({ XDG_STATE_HOME: "/dev/null" });
+  const none = openTerminal({ XDG_STATE_HOME: "/dev/null" });
+  // A file where the folder of transactions would be, as on a disk that is full since.
+  const full = openTerminal();
+  mkdirSync(join(full.home, "state/infer"), { recursive: true });
+  writeFileSync(join(full.home, "state/infer/pending"), "");
   const { privateKey = "" } = devnet.ready.wallets[4] ?? {};
   const own = ["--gateway", devnet.ready.gatewayUrl, "--private-key", privateKey];
-  const before = await json("wallet", ...own);
-  const { code, stderr } = await infer("mint", "1", ...own);
-  equal(code, 1);
-  match(stderr, /pending\/31337-0x\w+\.json cannot be written/);
-  deepEqual(await json("wallet", ...own), before);
+  const before = await none.json("wallet", ...own);
+  for (const [{ infer }, file] of [
+    [none, /paying-0x\w+\.json cannot be written/],
+    [full, /pending\/31337-0x\w+\.json cannot be written/],
+  ] as const) {
+    const { code, stderr } = await infer("mint", "1", ...own);
+    equal(code, 1);
+    match(stderr, file);
+  }
+  deepEqual(await none.json("wallet", ...own), before);
+});
+
+test("two that pay at once with an account: one does, and the other says why not", async () => {
+  const { infer, json } = openTerminal();
+  await json("login", "--devnet", "--wallet", "4");
+  const before = await books(json);
+  const ran = await Promise.all([infer("mint", "1"), infer("mint", "1"), infer("activate", "9")]);
+  deepEqual(ran.map(({ code }) => code).sort(), [0, 1, 1]);
+  const refused = ran.filter(({ code }) => code === 1);
+  for (const { stderr } of refused) match(stderr, /process \d+\) is paying with this account|has just begun/);
+  equal((await books(json)).token, before.token + 1);
+  equal((await json("mint", "1")).is_resumed, false);
 });
 
 test("keys are made, listed, raised, given another secret and revoked", async () => {

@@ -13,6 +13,7 @@ import { type Hash, type Hex, parseTransaction } from "viem";
 import * as z from "zod";
 import type { Context } from "./context.ts";
 import { CommandError } from "./errors.ts";
+import { beginPaying } from "./one-payer.ts";
 import { sentenceOf } from "./sentence.ts";
 
 /**
@@ -44,6 +45,19 @@ export type Paid = { hash: Hash; chainId: number; isResumed: boolean };
  * done. Else `act` sends, with options that keep each transaction before it is sent.
  */
 export async function payOnce(
+  context: Context,
+  connection: Owner,
+  { intent, act }: { intent: string; act(options: SendOptions): Promise<{ hash: Hash }> },
+): Promise<Paid> {
+  const endPaying = beginPaying(context, connection.account.address);
+  try {
+    return await pay(context, connection, { intent, act });
+  } finally {
+    endPaying();
+  }
+}
+
+async function pay(
   context: Context,
   connection: Owner,
   { intent, act }: { intent: string; act(options: SendOptions): Promise<{ hash: Hash }> },

@@ -20,6 +20,8 @@ export type StateFolder = {
   readJson(name: string): unknown;
   /** On disk when it returns, and whole or not there at all. Throws `CommandError`. */
   writeJson(name: string, content: unknown): void;
+  /** Writes it unless it is there: whether it was not. Throws `CommandError`. */
+  create(name: string, content: unknown): boolean;
   /** Names of files in a folder inside. */
   list(folder: string): string[];
   remove(name: string): void;
@@ -52,6 +54,18 @@ export function openStateFolder(environment: Readonly<Record<string, string | un
         syncFolder(dirname(file));
       } catch (error) {
         throw new CommandError(`${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
+      }
+    },
+    create(name, content) {
+      const file = join(path, name);
+      try {
+        mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+        writeDurably(file, `${JSON.stringify(content)}\n`);
+        return true;
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (code === "EEXIST") return false;
+        throw new CommandError(`${file} cannot be written (${code}).`);
       }
     },
     list(folder) {

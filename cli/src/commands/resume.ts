@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
+import { beginPaying } from "../one-payer.ts";
 import { signerOptions } from "../options.ts";
 import { finish, forget, pendingOf } from "../pending.ts";
 import { table } from "../table.ts";
@@ -31,15 +32,20 @@ export const resume = command({
   async run(context, { options }) {
     const connection = await connectAsOwner(context, options);
     const finished = [];
-    for (const left of pendingOf(context, connection)) {
-      const { intent, signed } = left;
-      const done = options.forget === true ? undefined : await finish(context, connection, left);
-      forget(context, left);
-      const outcome = options.forget === true ? "forgotten" : done === undefined ? "nothing" : "done";
-      const { step, chainId, hash } = signed;
-      finished.push({ command: `infer ${intent}`, step, chain_id: chainId, hash, outcome } as const);
+    const endPaying = beginPaying(context, connection.account.address);
+    try {
+      for (const left of pendingOf(context, connection)) {
+        const { intent, signed } = left;
+        const done = options.forget === true ? undefined : await finish(context, connection, left);
+        forget(context, left);
+        const outcome = options.forget === true ? "forgotten" : done === undefined ? "nothing" : "done";
+        const { step, chainId, hash } = signed;
+        finished.push({ command: `infer ${intent}`, step, chain_id: chainId, hash, outcome } as const);
+      }
+      return { finished };
+    } finally {
+      endPaying();
     }
-    return { finished };
   },
   text: ({ finished }) =>
     table(
