@@ -1,4 +1,6 @@
 import { equal, match, ok, rejects } from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { test } from "node:test";
 import { keyMessageText } from "@inference/protocol/key-message";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
@@ -51,6 +53,14 @@ async function sign(asked: Record<string, string>): Promise<{ message: string; s
   return { message, signature: await account.signMessage({ message }) };
 }
 
+/** Of a path that no browser's address bar would send. */
+async function statusOf(callback: string, path: string): Promise<number | undefined> {
+  const { hostname, port } = new URL(callback);
+  const [response] = (await once(request({ hostname, port, path }).end(), "response")) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
+
 const codeOf = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 test("the page gets the terms, and the browser brings back what was signed for them", async () => {
@@ -77,6 +87,7 @@ test("what another site sends, or what was signed for other terms, is refused, a
       codeOf({ state, ...good, signature: "none" }),
     ];
     for (const code of wrong) equal((await fetch(`${callback}?code=${code}`)).status, 400, code);
+    equal(await statusOf(callback, "//"), 400);
     equal((await fetch(`${callback}?code=${codeOf({ state, ...good })}`)).status, 200);
   });
   ok((await signed).signature.startsWith("0x"));

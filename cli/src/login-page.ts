@@ -74,13 +74,13 @@ async function listen(check: (text: string) => SignedMessage) {
     resolve = done;
   });
   const server: Server = createServer((request, response) => {
-    const text = new URL(request.url ?? "/", "http://127.0.0.1").searchParams.get("code") ?? "";
     const page = (status: number, words: string): void => {
       const headers = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", connection: "close" };
       response.writeHead(status, { ...headers, "referrer-policy": "no-referrer" }).end(words);
     };
     try {
-      const signed = check(text);
+      // Any page that finds the port can send any path: `//` is no address.
+      const signed = check(new URL(request.url ?? "/", "http://127.0.0.1").searchParams.get("code") ?? "");
       page(200, "Signed. You can close this page and go back to the terminal.\n");
       response.once("finish", () => resolve(signed));
     } catch (error) {
