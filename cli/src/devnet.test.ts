@@ -70,6 +70,9 @@ test("two commands in a terminal lead from a devnet to an answer and its cost", 
     is_new: false,
     available_nano_usd: (await json("credits")).available_nano_usd,
   });
+  // Terms that it would not have are not passed over in silence.
+  const limited = await infer("login", "--devnet", "--limit", "5");
+  deepEqual([limited.code, /logged in already, with the key .+`infer keys limit`/.test(limited.stderr)], [2, true]);
   const chat = await json("chat", "Hello", "--system", "Be brief.", "--max-tokens", "9");
   const receipt = await json("receipt", String(chat.receipt));
   equal(receipt.charge_nano_usd, chat.cost_nano_usd);

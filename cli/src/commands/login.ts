@@ -64,7 +64,7 @@ export const login = command({
     const signing = named ?? (await keptSigning(context, gateway, earlier));
     const chains = readPins(options, earlier?.gateway === gateway ? earlier.chains : {});
     if (signing !== undefined) return loginAs(context, { gateway, signing, chains, terms });
-    if (earlier?.gateway === gateway && (await isGood(earlier))) return finish(context, { ...earlier, chains }, false);
+    if (earlier?.gateway === gateway && (await isGood(earlier))) return stay(context, { ...earlier, chains }, terms);
     const opensPage = options["no-browser"] !== true && context.isInteractive;
     const signed = await signInBrowser(context, { gateway, terms, opensPage });
     const { key, data } = await askForSecret(context, "login", () => createSignedKey(connect({ gateway }), signed));
@@ -105,10 +105,19 @@ async function loginAs(
   const { account, signer } = signing;
   const earlier = readLogin(context);
   const isSame = earlier?.gateway === gateway && earlier.address.toLowerCase() === account.address.toLowerCase();
-  if (isSame && (await isGood(earlier))) return finish(context, { ...earlier, signer, chains }, false);
+  if (isSame && (await isGood(earlier))) return stay(context, { ...earlier, signer, chains }, terms);
   const { key, data } = await askForSecret(context, "login", () => createKey(connect({ gateway, account }), terms));
   const made = { gateway, address: account.address, apiKey: key, keyId: data.id, signer, chains };
   return finish(context, made, true);
+}
+
+/** The login before is still good, and its key has the terms that it has. */
+function stay(context: Context, login: Login, { limit, limit_reset: reset, expires_at: expires }: KeyTermTexts) {
+  if (limit === undefined && reset === undefined && expires === undefined) return finish(context, login, false);
+  throw new UsageError(
+    `You are logged in already, with the key ${login.keyId}. Change its terms with \`infer keys limit\`, ` +
+      "or make another key with `infer keys create`.",
+  );
 }
 
 async function finish(context: Context, login: Login, isNew: boolean) {
