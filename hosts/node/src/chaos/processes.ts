@@ -80,7 +80,7 @@ export async function startProvider(): Promise<ProviderProcess> {
     script: "../../../../test/provider-simulator/src/main.ts",
     // One key for all: the gateway reads the usage history with the key it infers with.
     args: ["--port", "0", "--master-key", masterKey, "--admin-key", masterKey],
-    env: { RECORD: "light", ERROR_BUDGET: "off" },
+    env: { RECORD: "light", ERROR_BUDGET: "off", SIMULATOR_FAULTS: "1" },
   });
   const url = provider.ready.replace("provider simulator ready at ", "");
   return { ...provider, url, controlUrl: new URL("/__simulator", url).href, masterKey };
