@@ -10,9 +10,14 @@ export type Channel = {
   call<T>(name: string, ...args: readonly unknown[]): Promise<T>;
   /** Calls it without waiting for anything. */
   tell(name: string, ...args: readonly unknown[]): void;
+  /** The same for what is not urgent: it goes with the next message, or after `MENTION_MS` in one of its own. */
+  mention(name: string, ...args: readonly unknown[]): void;
   /** The other side has ended: rejects the calls that wait, and all later ones. */
   end(error: Error): void;
 };
+
+/** A message wakes the other thread, which costs more than what is in it. */
+const MENTION_MS = 20;
 
 /** By name. A result may be a promise. */
 export type Handlers = Readonly<Record<string, (...args: never[]) => unknown>>;
@@ -31,17 +36,30 @@ type SentError = { name: string; message: string; detail?: ErrorDetail };
 export function openChannel(port: Port, handlers: Handlers): Channel {
   const waiting = new Map<number, { resolve(value: never): void; reject(error: unknown): void }>();
   let unsent: Message[] = [];
+  let isFlushing = false;
+  let timer: NodeJS.Timeout | undefined;
   let lastId = 0;
   let ended: Error | undefined;
 
   function send(message: Message): void {
-    if (unsent.push(message) === 1) setImmediate(flush);
+    unsent.push(message);
+    if (isFlushing) return;
+    isFlushing = true;
+    setImmediate(flush);
+  }
+
+  function mention(message: Message): void {
+    unsent.push(message);
+    timer ??= setTimeout(flush, MENTION_MS);
   }
 
   function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    isFlushing = false;
     const messages = unsent;
     unsent = [];
-    port.postMessage(messages);
+    if (messages.length > 0) port.postMessage(messages);
   }
 
   function handle(name: string, args: readonly unknown[]): unknown {
@@ -87,6 +105,7 @@ export function openChannel(port: Port, handlers: Handlers): Channel {
         send(["call", lastId, name, args]);
       }),
     tell: (name, ...args) => send(["tell", name, args]),
+    mention: (name, ...args) => mention(["tell", name, args]),
     end(error) {
       ended = error;
       for (const { reject } of waiting.values()) reject(error);

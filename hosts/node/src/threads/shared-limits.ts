@@ -11,7 +11,9 @@ import type { Channel, Handlers } from "./channel.ts";
  * The limits that all HTTP threads keep together. The main thread has the real ones (`serveLimits`), and each thread
  * has these parts of them:
  *
- * - **The queue** to the provider is asked for each request, so it is exact.
+ * - **The queue** to the provider: the main thread counts the room that each thread has taken. A thread keeps a little
+ *   of what its requests leave for its next ones, until the main thread says that a model is short of room. So the
+ *   limit is exact.
  * - **Requests a minute**: a thread tells each request, and the main thread tells all threads which names are above
  *   their limit, and until when. A thread can admit too many only until that arrives.
  * - **The breaker**: each thread has one, and tells the others what changes it. While that is on its way, each thread
@@ -21,14 +23,16 @@ export function sharedLimits({ operator }: GatewayConfig, channel: Channel): Sha
   const account = toldLimiter(operator.accountRequestsPerMinute, "account", channel);
   const address = toldLimiter(operator.addressRequestsPerMinute, "address", channel);
   const local = makeBreaker(operator.breaker);
+  const queue = askedQueue(operator.queue !== null, channel);
   return {
-    queue: askedQueue(operator.queue !== null, channel),
+    queue,
     rates: { account, address },
     breaker: toldBreaker(local, (event) => channel.tell("breaker", event)),
     live: new ToldSet(channel),
     handlers: {
       tooMany: (kind: RateKind, name: string, above: Above) =>
         (kind === "account" ? account : address).refuse(name, above),
+      short: queue.setShort,
       breaker: (event: BreakerEvent) => applyToBreaker(local, event),
     },
   };
@@ -56,16 +60,32 @@ function toldLimiter(
         if (leftMs > 0) throw new GatewayError({ ...above.detail, retryAfterS: Math.ceil(leftMs / 1000) });
         refused.delete(name);
       }
-      channel.tell("admitted", kind, name, atMs);
+      channel.mention("admitted", kind, name, atMs);
     },
     refuse: (name, above) => refused.set(name, above),
   };
 }
 
-function askedQueue(hasLimit: boolean, channel: Channel): FairQueue {
+/** The most room for each model that a thread keeps for its next requests. */
+const KEPT_ROOM = 16;
+
+type AskedQueue = FairQueue & {
+  /** The main thread says whether others need the room that is kept here. */
+  setShort(model: string, isShort: boolean): void;
+};
+
+function askedQueue(hasLimit: boolean, channel: Channel): AskedQueue {
+  const kept = new Map<string, number>();
+  const short = new Set<string>();
   let lastTicket = 0;
   return {
-    tryEnter: (model) => !hasLimit || channel.call<boolean>("tryEnter", model),
+    tryEnter(model) {
+      if (!hasLimit) return true;
+      const room = kept.get(model) ?? 0;
+      if (room === 0) return channel.call<boolean>("tryEnter", model);
+      kept.set(model, room - 1);
+      return true;
+    },
     async enter(model, account, gone) {
       lastTicket += 1;
       const ticket = lastTicket;
@@ -80,7 +100,20 @@ function askedQueue(hasLimit: boolean, channel: Channel): FairQueue {
       }
     },
     leave(model) {
-      if (hasLimit) channel.tell("leave", model);
+      if (!hasLimit) return;
+      const room = kept.get(model) ?? 0;
+      if (room < KEPT_ROOM && !short.has(model)) kept.set(model, room + 1);
+      else channel.tell("leave", model, 1);
+    },
+    setShort(model, isShort) {
+      if (!isShort) {
+        short.delete(model);
+        return;
+      }
+      short.add(model);
+      const room = kept.get(model) ?? 0;
+      kept.delete(model);
+      if (room > 0) channel.tell("leave", model, room);
     },
     // The main thread's is in the metrics.
     waiting: () => 0,
@@ -149,12 +182,12 @@ class ToldSet extends Set<string> {
   }
 
   override add(id: string): this {
-    this.#channel.tell("live", id);
+    this.#channel.mention("live", id);
     return super.add(id);
   }
 
   override delete(id: string): boolean {
-    this.#channel.tell("ended", id);
+    this.#channel.mention("ended", id);
     return super.delete(id);
   }
 }
