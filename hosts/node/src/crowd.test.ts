@@ -12,8 +12,8 @@ import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 const USD = 1_000_000_000;
 const KIB = 1024;
 const DEEP = process.env.DEEP === "1";
-/** Together 1,000, each below what one account may have in flight. */
-const ACCOUNTS = 40;
+/** Together 2,000, each below what one account may have in flight. */
+const ACCOUNTS = 80;
 const STREAMS_EACH = 25;
 
 let stack: Stack;
@@ -55,7 +55,7 @@ async function assertNothingLeft(): Promise<void> {
   await checkSums(stack);
 }
 
-test("1,000 streams that stand still take little memory each, keep nobody waiting and leave nothing held", async () => {
+test("2,000 streams that stand still take little memory each, keep nobody waiting and leave nothing held", async () => {
   const before = bytesInUse({ outside: true });
   const sockets = accounts.flatMap((account) =>
     Array.from({ length: STREAMS_EACH }, () => openStream(account, "[[fault=stall]]")),
