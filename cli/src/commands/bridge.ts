@@ -1,4 +1,4 @@
-import { bridge as bridgeTokens, untilArrived } from "@inference/sdk";
+import { bridge as bridgeTokens, ContractError, untilArrived } from "@inference/sdk";
 import { isAddress } from "viem";
 import * as z from "zod";
 import { findChain } from "../chain-names.ts";
@@ -51,7 +51,12 @@ export const bridge = command({
     if (options["no-wait"] === true) return { ...output, arrived: null };
     context.say(`bridge: on its way to chain ${toChainId}`);
     const onWaiting = (): void => context.say("bridge: there, and waits for what covers it, which can take a day");
-    const arrived = await untilArrived(connection, { fromChainId, toChainId, hash }, { onWaiting });
+    const sent = { fromChainId, toChainId, hash };
+    const arrived = await untilArrived(connection, sent, { onWaiting }).catch((error: unknown) => {
+      // It was discarded: that is its end, and the same command would find it again.
+      if (error instanceof ContractError && error.hash !== null) for (const forget of context.afterOutput) forget();
+      throw error;
+    });
     context.say("bridge: arrived");
     return { ...output, arrived: arrived.hash };
   },
