@@ -104,10 +104,14 @@ export async function finish(context: Context, connection: Owner, left: Pending)
   try {
     return (await resume(connection, signed, { onProgress: (progress) => context.say(lineOf(progress)) })).hash;
   } catch (error) {
-    if (!(error instanceof ContractError)) throw error;
-    if (error.hash !== null) context.say(sentenceOf(error));
-    else if (await isReplaced(connection, signed)) context.say("Another transaction took its place: it paid nothing.");
-    else throw error;
+    const isOver = error instanceof ContractError;
+    if (isOver && error.hash !== null) context.say(sentenceOf(error));
+    else if (isOver && (await isReplaced(connection, signed))) {
+      context.say("Another transaction took its place: it paid nothing.");
+    } else {
+      context.say("Nothing else is paid before it has ended. `infer resume` tries again, with --forget it is dropped.");
+      throw error;
+    }
     return undefined;
   }
 }

@@ -70,13 +70,18 @@ export function failureOf(error: unknown): Failure | undefined {
     const { errorName, args, hash } = error;
     return { code: errorName ?? "contract", message: sentenceOf(error), args: args.map(String), hash };
   }
-  if (error instanceof BaseError) return { code: "chain", message: error.shortMessage };
+  if (error instanceof BaseError) return { code: "chain", message: chainSentence(error) };
   // An answer that has not what it must have, which only its reader finds.
   if (error instanceof UnreadableError || error instanceof TypeError || error instanceof RangeError) {
     const message = "The gateway or a node gave an answer that cannot be read. Check its URL, or its version.";
     return { code: "unreadable", message, detail: error.message };
   }
   return undefined;
+}
+
+/** A node says why in the details, and the library's own words are about the call. */
+function chainSentence({ shortMessage, details }: BaseError): string {
+  return details === "" || shortMessage.includes(details) ? shortMessage : `${shortMessage} The node says: ${details}`;
 }
 
 class UnreadableError extends Error {}

@@ -197,6 +197,8 @@ function revertDataOf(error: unknown): Hex | undefined {
   return data;
 }
 
+/** The node's own words, if it said any: the library's are about how it was called. */
 function shortOf(error: unknown): string {
-  return error instanceof BaseError ? error.shortMessage : String(error);
+  if (!(error instanceof BaseError)) return String(error);
+  return error.details === "" ? error.shortMessage : error.details;
 }
