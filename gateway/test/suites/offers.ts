@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { agentPartition, journalPartition } from "@inference/ledger/partition";
+import type { UseRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import { type Offer, offerTypedData } from "@inference/protocol/offer";
 import { eventually } from "@inference/protocol/testing/eventually";
@@ -97,6 +98,14 @@ export function testOffers(start: () => Promise<SellingHost>): void {
     return generationAnswer.parse(await response.json()).data;
   }
 
+  /** Once the journal has it. */
+  function useOf(id: string): Promise<UseRow> {
+    return eventually(async () => {
+      const [use] = await host.rows("use", journalPartition(utcDay(host.now())), id);
+      return use ?? false;
+    });
+  }
+
   async function keysOf(tag: string): Promise<string[]> {
     return (await providerRecords(host, tag)).map(({ keyId }) => String(keyId));
   }
@@ -122,11 +131,8 @@ export function testOffers(start: () => Promise<SellingHost>): void {
     await eventually(async () => (await offerOf(agentToken)).today.sold_nano_usd === receipt.charge_nano_usd);
     const { today } = await offerOf(agentToken);
     assert.deepEqual([today.held, today.left_nano_usd], [0, CAPACITY_NANO_USD / 2 - receipt.charge_nano_usd]);
-    const [use] = await host.rows("use", journalPartition(utcDay(host.now())), id);
-    assert.deepEqual(
-      [use?.server, use?.offer, use?.chargeNanoUsd],
-      [agentToken, receipt.offer, receipt.charge_nano_usd],
-    );
+    const use = await useOf(id);
+    assert.deepEqual([use.server, use.offer, use.chargeNanoUsd], [agentToken, receipt.offer, receipt.charge_nano_usd]);
     await withdraw(agentToken);
     const after = await ask();
     assert.equal((await receiptOf(after.id)).served_by, "protocol");
@@ -176,8 +182,8 @@ export function testOffers(start: () => Promise<SellingHost>): void {
     });
     const { today } = await offerOf(agentToken);
     assert.deepEqual([today.sold, today.held], [0, 0]);
-    const [use] = await host.rows("use", journalPartition(utcDay(host.now())), id);
-    assert.deepEqual([use?.server, use?.offer], ["protocol", null]);
+    const use = await useOf(id);
+    assert.deepEqual([use.server, use.offer], ["protocol", null]);
     assert.equal((await host.said("agent_failed")).filter((line) => line.request === id).length, 1);
     const next = await ask();
     assert.equal((await host.said("agent_failed")).filter((line) => line.request === next.id).length, 0);

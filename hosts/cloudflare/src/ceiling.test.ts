@@ -150,7 +150,8 @@ async function checkBooks(midnight: number, ceilingNanoUsd: number): Promise<num
   assert.equal(ofDay.size, days.length);
   for (const day of days) {
     const settledNanoUsd = ofDay.get(utcDay(day)) ?? 0;
-    assert.deepEqual(await edge.read(journalPartition(utcDay(day)), { type: "journal" }), { settledNanoUsd });
+    const journal = journalPartition(utcDay(day));
+    await eventually(async () => assert.deepEqual(await edge.read(journal, { type: "journal" }), { settledNanoUsd }));
     const counter = counters.find(({ id }) => id === `ceiling@${day}`);
     assert.deepEqual(counter, { id: `ceiling@${day}`, settledNanoUsd, heldNanoUsd: 0, openHolds: 0 });
   }
