@@ -45,9 +45,21 @@ function run<T>(host: Example, saga: Saga<T>): { steps: string[]; result: T } {
 const admit = (host: Example, id: string, amount: number, at = host.clock.now) =>
   run(host, reserveRequest(reservation(id, amount, at)));
 
-/** An account with a request of 10 that ended a moment ago, and one in flight that drew a block of 20. */
-function makeBlock(): Example {
+/** An account with two requests a moment ago, which cost nothing: the next but one may draw a block. */
+function makeBusy(now = noon): Example {
   const host = makeExample();
+  host.clock.now = now;
+  for (const id of ["r-1", "r0"]) {
+    admit(host, id, 1);
+    host.apply(account, { ...settle(id, 0), at: now });
+  }
+  host.deliverAll();
+  return host;
+}
+
+/** Another request of 10 ended a moment ago, and one in flight drew a block of 40. */
+function makeBlock(): Example {
+  const host = makeBusy();
   admit(host, "r1", 10);
   host.apply(account, settle("r1", 10));
   host.deliverAll();
@@ -64,8 +76,8 @@ const covered = ["account reserve"];
 const asked = ["account reserve", "ceiling reserveCeiling"];
 const drawn = [...asked, "account openBlock"];
 
-test("a request alone takes no block; the next one takes one, which covers what comes then without the ceiling", () => {
-  const host = makeExample();
+test("few requests take no block; the fourth takes one, which covers what comes then without the ceiling", () => {
+  const host = makeBusy();
   assert.deepEqual(admit(host, "r1", 10).steps, asked);
   host.apply(account, settle("r1", 4));
   host.deliverAll();
@@ -81,7 +93,7 @@ test("a request alone takes no block; the next one takes one, which covers what 
 });
 
 test("an account whose client is idle for 10 s takes none", () => {
-  const host = makeExample();
+  const host = makeBusy();
   admit(host, "r1", 10);
   host.apply(account, settle("r1", 4));
   host.clock.now += 10_000;
@@ -128,7 +140,7 @@ test("what arrives when its minute is over opens nothing", () => {
 });
 
 test("a failed call to open it leaves the request admitted", () => {
-  const host = makeExample();
+  const host = makeBusy();
   host.apply(account, credit("1:2", 10));
   admit(host, "r1", 10);
   const saga = reserveRequest(reservation("r2", 10));
@@ -148,8 +160,7 @@ test("nothing is admitted from it after a minute, on another day, or beyond it",
   const late = makeBlock();
   late.clock.now += BLOCK_MS;
   assert.notDeepEqual(admit(late, "r3", 1).steps, covered);
-  const host = makeExample();
-  host.clock.now = midnight - 1;
+  const host = makeBusy(midnight - 1);
   admit(host, "r1", 10);
   admit(host, "r2", 10);
   assert.equal(blocks(host).length, 1);

@@ -5,9 +5,9 @@ import type { CeilingTerms, Commands, ReplyOf } from "./commands.ts";
 import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
 import { isUnresolved, tombstone, words } from "./hold-row.ts";
-import { BLOCK_IDLE_MS, BLOCK_MS, BLOCK_SPENDING_MS } from "./limits.ts";
+import { BLOCK_IDLE_MS, BLOCK_LEAST_REQUESTS, BLOCK_MS, BLOCK_SPENDING_MS } from "./limits.ts";
 import { ceilingPartition, type Partition } from "./partition.ts";
-import type { BlockRow, CounterRow, HoldRow, ReadRows, Rows } from "./tables.ts";
+import type { BlockRow, CounterRow, HoldRow, ReadRows, ReceiptRow, Rows } from "./tables.ts";
 
 /**
  * Blocks: what an account has taken of the day's ceiling, and admits requests from without asking the ceiling again.
@@ -60,23 +60,23 @@ function blockWithRoom(rows: Rows, { at, amountNanoUsd }: Admitted, clockMs: num
   return counter.settledNanoUsd + counter.heldNanoUsd + amountNanoUsd <= block.amountNanoUsd ? counter : undefined;
 }
 
-/** What is in flight, and as much as the account spends in 30 s. */
+/** What is in flight, and as much as the account spends in 30 s. Nothing, if it makes few requests. */
 function wantedBlock(rows: ReadRows, { at, amountNanoUsd }: Admitted, clockMs: number): NanoUsd {
-  const inFlight = counterOf(rows, "balance@0").heldNanoUsd + amountNanoUsd;
-  return Math.min(MAX_NANO_USD, inFlight + recentSpending(rows, at, clockMs));
+  const { openHolds, heldNanoUsd } = counterOf(rows, "balance@0");
+  const receipts = rows.newest("receipt", { before: "~", limit: RECENT_RECEIPTS });
+  const recent = receipts.filter(({ resolvedAt }) => resolvedAt > clockMs - BLOCK_IDLE_MS);
+  if (recent.length + openHolds + 1 < BLOCK_LEAST_REQUESTS) return 0;
+  return Math.min(MAX_NANO_USD, heldNanoUsd + amountNanoUsd + spending(rows, at, recent, clockMs));
 }
 
-function recentSpending(rows: ReadRows, at: number, clockMs: number): NanoUsd {
+function spending(rows: Rows, at: number, recent: readonly ReceiptRow[], clockMs: number): NanoUsd {
   const block = rows.get("block", blockId(at));
-  if (block !== undefined) {
-    const ageMs = Math.max(LEAST_AGE_MS, clockMs - block.drawnAt);
-    return shareOf(counterOf(rows, blockCounterId(at)).settledNanoUsd, BLOCK_SPENDING_MS, ageMs);
+  if (block === undefined) {
+    const spent = recent.reduce((sum, { chargeNanoUsd }) => sum + chargeNanoUsd, 0);
+    return shareOf(spent, BLOCK_SPENDING_MS, BLOCK_IDLE_MS);
   }
-  let spent = 0;
-  for (const { resolvedAt, chargeNanoUsd } of rows.newest("receipt", { before: "~", limit: RECENT_RECEIPTS })) {
-    if (resolvedAt > clockMs - BLOCK_IDLE_MS) spent += chargeNanoUsd;
-  }
-  return shareOf(spent, BLOCK_SPENDING_MS, BLOCK_IDLE_MS);
+  const ageMs = Math.max(LEAST_AGE_MS, clockMs - block.drawnAt);
+  return shareOf(counterOf(rows, blockCounterId(at)).settledNanoUsd, BLOCK_SPENDING_MS, ageMs);
 }
 
 const LEAST_AGE_MS = 1_000;

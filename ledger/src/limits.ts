@@ -6,7 +6,11 @@ export const MAX_IN_FLIGHT = 32;
 export const CEILING_SHARE_PERCENT = 20;
 /** How long an account admits requests from a block of the ceiling. */
 export const BLOCK_MS = 60_000;
-/** An account that has spent nothing for this time draws no block. */
+/**
+ * An account draws a block if it has made so many requests in this time, or has them in flight. A block costs two calls
+ * and its alarm, so it has to cover some requests before it saves anything.
+ */
+export const BLOCK_LEAST_REQUESTS = 4;
 export const BLOCK_IDLE_MS = 10_000;
 /** A block is for what is in flight, and for as much as is spent in this time. */
 export const BLOCK_SPENDING_MS = 30_000;

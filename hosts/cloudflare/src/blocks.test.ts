@@ -38,7 +38,7 @@ test("a gateway's busy account has a block, and a lowered ceiling takes back wha
   try {
     const address = `0x${"8".repeat(40)}` as const;
     const { key } = await edge.account(1_000_000_000, { address });
-    for (let sent = 0; sent < 4; sent += 1) {
+    for (let sent = 0; sent < 6; sent += 1) {
       const response = await edge.chat(key, { messages: [{ role: "user", content: "[[tokens=5]]" }] });
       assert.equal(response.status, 200, await response.text());
     }
@@ -60,14 +60,18 @@ test("the alarm ends a block after its minute, after an eviction too, and the ce
   const host = await objects.open({ now: () => clock.now });
   await fund(host, account, START);
   await host.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000_000 });
+  const settle = (id: string, chargeNanoUsd: number) =>
+    host.apply(account, { type: "settle", id, at: clock.now, chargeNanoUsd, lossNanoUsd: 0, detail: "{}" });
+  for (const id of ["req_00", "req_01"]) {
+    await admit(host, id);
+    await settle(id, 0);
+  }
   for (const id of ["req_1", "req_2", "req_3"]) await admit(host, id);
   assert.deepEqual(
     host.all("block").map(({ row }) => [row.drawnBy, row.amountNanoUsd]),
     [["req_2", 20]],
   );
-  for (const id of ["req_1", "req_2", "req_3"]) {
-    await host.apply(account, { type: "settle", id, at: clock.now, chargeNanoUsd: 4, lossNanoUsd: 0, detail: "{}" });
-  }
+  for (const id of ["req_1", "req_2", "req_3"]) await settle(id, 4);
   assert.equal(await alarmAt(host, account), START + BLOCK_MS);
   clock.now = START + BLOCK_MS;
   await host.crash?.();
