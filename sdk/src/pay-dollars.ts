@@ -1,0 +1,100 @@
+import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
+import { domainSeparator, encodeFunctionData, type Hex, parseSignature, type TypedDataDomain } from "viem";
+import { type ChainClients, chainClients, isContract } from "./chain-clients.ts";
+import type { Connection } from "./connection.ts";
+import { contractOn } from "./directory.ts";
+import { fromWallet } from "./errors.ts";
+import { requireAccount, type SendOptions, sendCall } from "./send.ts";
+
+/** `permit`: a signature and one transaction. `approve`: two. Absent: `permit` where dollar and account have it. */
+export type Pay = "permit" | "approve";
+
+/** Who may take how many of the chain's dollars, in the dollar's own units. */
+export type Payment = { chainId: number; spender: `0x${string}`; amountDollar: bigint };
+
+export type Permit = { deadline: bigint; v: number; r: Hex; s: Hex };
+
+/**
+ * Lets a contract take dollars: by a permit, which the contract is to be given, or by an approval, which is sent here
+ * and gives null.
+ */
+export async function payDollars(
+  connection: Connection,
+  payment: Payment,
+  options: SendOptions & { pay?: Pay },
+): Promise<Permit | null> {
+  const account = requireAccount(connection);
+  const clients = await chainClients(connection, payment.chainId);
+  const dollar = contractOn(connection, clients.entry, "stablecoin");
+  // The dollar takes the signature of a private key, and no contract's.
+  const isApproved = options.pay === "approve" || (await isContract(clients, account.address));
+  const domain = isApproved ? null : await permitDomain(clients, dollar);
+  if (domain !== null) return signPermit(connection, { ...payment, clients, dollar, domain });
+  if (options.pay === "permit") {
+    throw new TypeError(`There is no permit here, on chain ${payment.chainId}: leave out \`pay\`.`);
+  }
+  await approve(connection, { ...payment, clients, dollar }, options);
+  return null;
+}
+
+type At = Payment & { clients: ChainClients; dollar: `0x${string}` };
+
+/** Allows the amount, unless as much is allowed already: what is interrupted and done again approves once. */
+async function approve(connection: Connection, at: At, options: SendOptions): Promise<void> {
+  const { clients, chainId, spender, dollar, amountDollar } = at;
+  const { address } = requireAccount(connection);
+  const allowed = await clients.reader.readContract({
+    ...{ address: dollar, abi: stablecoinAbi, functionName: "allowance", args: [address, spender] },
+  });
+  if (allowed >= amountDollar) return;
+  const data = encodeFunctionData({ abi: stablecoinAbi, functionName: "approve", args: [spender, amountDollar] });
+  const call = { to: dollar, data, abi: stablecoinAbi };
+  await sendCall(connection, { chainId, step: "approve", call }, options);
+}
+
+/** The dollar's EIP-712 domain; null if it has none that we can make, and so no permit. */
+async function permitDomain({ reader, entry }: ChainClients, dollar: `0x${string}`): Promise<TypedDataDomain | null> {
+  const contract = { address: dollar, abi: stablecoinAbi } as const;
+  try {
+    const [name, version, separator] = await Promise.all([
+      reader.readContract({ ...contract, functionName: "name" }),
+      reader.readContract({ ...contract, functionName: "version" }),
+      reader.readContract({ ...contract, functionName: "DOMAIN_SEPARATOR" }),
+    ]);
+    const domain = { name, version, chainId: entry.chain_id, verifyingContract: dollar };
+    return domainSeparator({ domain }) === separator ? domain : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Seconds for which a permit is good. */
+const PERMIT_S = 3_600n;
+
+async function signPermit(connection: Connection, at: At & { domain: TypedDataDomain }): Promise<Permit> {
+  const { clients, spender, dollar, amountDollar, domain } = at;
+  const account = requireAccount(connection);
+  const [nonce, { timestamp }] = await Promise.all([
+    clients.reader.readContract({
+      ...{ address: dollar, abi: stablecoinAbi, functionName: "nonces", args: [account.address] },
+    }),
+    clients.reader.getBlock(),
+  ]);
+  const deadline = timestamp + PERMIT_S;
+  const message = { owner: account.address, spender, value: amountDollar, nonce, deadline };
+  const signature: Hex = await fromWallet(
+    account.signTypedData({ domain, types: PERMIT, primaryType: "Permit", message }),
+  );
+  const { r, s, yParity } = parseSignature(signature);
+  return { deadline, v: 27 + yParity, r, s };
+}
+
+const PERMIT = {
+  Permit: [
+    { name: "owner", type: "address" },
+    { name: "spender", type: "address" },
+    { name: "value", type: "uint256" },
+    { name: "nonce", type: "uint256" },
+    { name: "deadline", type: "uint256" },
+  ],
+} as const;
