@@ -166,6 +166,6 @@ function lineOf(progress: Progress): string {
 
 /** Steps as the commands are called. */
 const words: Readonly<Record<Step, string>> = {
-  ...{ approve: "approve", mint: "mint", activate: "activate", activateFrom: "activate", bridge: "bridge" },
+  ...{ approve: "approve", mint: "mint", buy: "buy", activate: "activate", activateFrom: "activate", bridge: "bridge" },
   ...{ createAgent: "create", setComputer: "computer", stake: "stake", reserve: "reserve" },
 };

@@ -16,6 +16,7 @@ export interface UniswapContracts {
   readonly uniswapFactory: Address;
   readonly positionManager: Address;
   readonly swapRouter: Address;
+  readonly swapQuoter: Address;
 }
 
 /**
@@ -48,7 +49,15 @@ export async function deployUniswap(rpcUrl: string, account: Account): Promise<U
       encodeAbiParameters([address, address], [uniswapFactory, zeroAddress]),
     ]),
   );
-  return { uniswapFactory, positionManager, swapRouter };
+  const swapQuoter = await createContract(
+    deployer,
+    "QuoterV2",
+    concatHex([
+      npmCreationCode("@uniswap/v3-periphery/artifacts/contracts/lens/QuoterV2.sol/QuoterV2.json"),
+      encodeAbiParameters([address, address], [uniswapFactory, zeroAddress]),
+    ]),
+  );
+  return { uniswapFactory, positionManager, swapRouter, swapQuoter };
 }
 
 export interface SeedPoolOptions {

@@ -10,6 +10,7 @@ import {
 import { type ConnectionOptions, connect } from "./connection.ts";
 import { readDirectory } from "./directory.ts";
 import { changeKey, createKey, type KeyTerms, limitKey, listKeys, revokeKey, rollKey } from "./keys.ts";
+import { type BuyOptions, buy, quoteMarket } from "./market.ts";
 import { type MintOptions, mint } from "./mint.ts";
 import type { AskedTransaction } from "./progress.ts";
 import { resume } from "./resume.ts";
@@ -33,6 +34,8 @@ export function createClient(options: ConnectionOptions) {
   return {
     connection,
     mint: (options: MintOptions) => mint(connection, options),
+    quoteMarket: (options: { amountToken: bigint }) => quoteMarket(connection, options),
+    buy: (options: BuyOptions) => buy(connection, options),
     activate: (options: ActivateOptions) => activate(connection, options),
     activateFrom: (options: ActivateOptions & { chainId: number }) => activateFrom(connection, options),
     bridge: (options: BridgeOptions) => bridge(connection, options),

@@ -8,6 +8,7 @@ import { type Devnet, startDevnet } from "@inference/devnet/devnet";
 import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
+import { createWalletClient, custom, maxUint256, parseAbi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { chainClients } from "./chain-clients.ts";
 import { contractOn, readChain } from "./directory.ts";
@@ -104,6 +105,27 @@ for (const at of ["signed", "sent", "confirmed"] as const) {
   });
 }
 
+test("tokens are bought in the market pool below a dollar, and never above the limit", async () => {
+  const [seller, client] = [clientOf(4), clientOf(3)];
+  const amountToken = 10n * DOLLAR;
+  const atPar = await client.quoteMarket({ amountToken });
+  ok(atPar !== null && atPar.costToken > amountToken && atPar.costToken < amountToken + amountToken / 50n);
+  await sell(seller, 100n * DOLLAR);
+  const quote = await client.quoteMarket({ amountToken });
+  ok(quote !== null && quote.costToken < amountToken);
+  for (const pay of ["permit", "approve"] as const) {
+    const [now, before] = [await client.quoteMarket({ amountToken }), await dollarsOf(client)];
+    const tokens = await tokensOf(client, 31_337);
+    await client.buy({ amountToken, pay });
+    equal(await tokensOf(client, 31_337), tokens + amountToken);
+    equal(before - (await dollarsOf(client)), now?.costToken);
+  }
+  const before = await dollarsOf(client);
+  await rejects(client.buy({ amountToken, maxCostToken: quote.costToken - DOLLAR }), { code: "price_moved" });
+  equal(await dollarsOf(client), before);
+  equal(await client.quoteMarket({ amountToken: 10_000n * DOLLAR }), null);
+});
+
 test("a transaction that would fail is not sent, and its error is named, inherited ones too", async () => {
   const client = clientOf(4);
   const isNamed = (name: string) => (error: unknown) => error instanceof ContractError && error.errorName === name;
@@ -164,6 +186,31 @@ test("what a request cost is in its receipt, in the activity and in the balance"
   const { settlement: _, ...listed } = receipt;
   deepEqual(latest, listed);
 });
+
+/** Mints tokens and sells them, so that they may be had below a dollar. */
+async function sell(client: Client, amountToken: bigint): Promise<void> {
+  await client.mint({ amountToken });
+  const { reader, entry, chain } = await chainClients(client.connection);
+  const at = (name: string) => contractOn(client.connection, entry, name);
+  const account = privateKeyToAccount(devnet.ready.wallets[4]?.privateKey ?? "0x");
+  const writer = createWalletClient({ account, chain, transport: custom(reader) });
+  const [tokenIn, tokenOut, router] = [at("inferenceToken"), at("stablecoin"), at("swapRouter")];
+  const approval = {
+    address: tokenIn,
+    abi: stablecoinAbi,
+    functionName: "approve",
+    args: [router, amountToken],
+  } as const;
+  await reader.waitForTransactionReceipt({ hash: await writer.writeContract(approval) });
+  const swap = { tokenIn, tokenOut, fee: 500, recipient: account.address, deadline: maxUint256, amountIn: amountToken };
+  const abi = parseAbi([
+    "struct Swap { address tokenIn; address tokenOut; uint24 fee; address recipient; uint256 deadline; uint256 amountIn; uint256 amountOutMinimum; uint160 sqrtPriceLimitX96; }",
+    "function exactInputSingle(Swap swap) payable returns (uint256 amountOut)",
+  ]);
+  const args = [{ ...swap, amountOutMinimum: 0n, sqrtPriceLimitX96: 0n }] as const;
+  const hash = await writer.writeContract({ address: router, abi, functionName: "exactInputSingle", args });
+  equal((await reader.waitForTransactionReceipt({ hash })).status, "success");
+}
 
 async function tokensOf({ connection }: Client, chainId: number): Promise<bigint> {
   const { reader, entry } = await chainClients(connection, chainId);

@@ -53,6 +53,8 @@ export class ContractError extends Error {
  * - `chain_unavailable`: the node does not answer, or refuses
  * - `lost_transaction`: a transaction was sent and is no longer known
  * - `insufficient_gas`: the account has too little of the chain's coin for the transaction
+ * - `no_market`: the gateway names no market of the token, or it has too few
+ * - `price_moved`: the market asks more than the limit
  * - `wallet_rejected`: whoever owns the wallet did not agree
  * - `wallet_failed`: the wallet did not do what it was asked, for another reason
  */
@@ -76,6 +78,8 @@ export type ClientErrorCode =
   | "chain_unavailable"
   | "lost_transaction"
   | "insufficient_gas"
+  | "no_market"
+  | "price_moved"
   | "wallet_rejected"
   | "wallet_failed";
 

@@ -25,6 +25,7 @@ export { type Directory, type DirectoryChain, readDirectory } from "./directory.
 export { ClientError, type ClientErrorCode, ContractError, RefusedError } from "./errors.ts";
 export { type Holdings, readHoldings } from "./holdings.ts";
 export * from "./keys.ts";
+export { type BuyOptions, buy, hasMarket, type MarketQuote, marketLimit, quoteMarket } from "./market.ts";
 export * from "./mint.ts";
 export * from "./models.ts";
 export { type OfferState, putOffer, readOffer } from "./offers.ts";

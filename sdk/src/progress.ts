@@ -2,6 +2,7 @@
 export type Step =
   | "approve"
   | "mint"
+  | "buy"
   | "activate"
   | "activateFrom"
   | "bridge"

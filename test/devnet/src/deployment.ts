@@ -64,8 +64,9 @@ export async function deploy(chains: Readonly<Record<LocalChainName, Chain>>): P
   const entries = deployed.map(
     ({ name, chainId, block, addresses: contracts, stablecoin }): [string, ChainDeployment] => {
       const { eid, layerZero, stakingToken, dollarPool, protocolSafe, ...others } = world.sites[name as LocalChainName];
-      const { uniswapFactory, positionManager, swapRouter } = others;
-      const foreign = { stakingToken, dollarPool, protocolSafe, uniswapFactory, positionManager, swapRouter };
+      const { uniswapFactory, positionManager, swapRouter, swapQuoter } = others;
+      const market = { uniswapFactory, positionManager, swapRouter, swapQuoter };
+      const foreign = { stakingToken, dollarPool, protocolSafe, ...market };
       const standing = { ...contracts, ...foreign, layerZeroEndpoint: layerZero.endpoint };
       return [
         name,
