@@ -29,8 +29,16 @@ export type WalletAccount = {
   /**
    * Asks the wallet to sign and send, on that chain. A wallet with several owners may give the hash of something else
    * than a transaction.
+   *
+   * @param call.gas The limit that it needs, where the wallet's own estimate may be too low.
    */
-  sendTransaction(call: { chainId: number; to: `0x${string}`; data: `0x${string}`; value: bigint }): Promise<Hash>;
+  sendTransaction(call: {
+    chainId: number;
+    to: `0x${string}`;
+    data: `0x${string}`;
+    value: bigint;
+    gas?: bigint;
+  }): Promise<Hash>;
 };
 
 export type ChainOptions = {

@@ -90,7 +90,7 @@ export async function buy(connection: Connection, options: BuyOptions): Promise<
   const code = (await reader.getCode({ address: router })) ?? "0x";
   const swap = swapData(code, { ...order, amountInMaximum: amountDollar, sqrtPriceLimitX96: 0n });
   const data = permit === null ? swap : withPermit(swap, { dollar, amountDollar, permit });
-  const call = { abi: routerAbi, to: router, data, moves: { from: pool, to, amountToken } };
+  const call = { abi: routerAbi, to: router, data, moves: { from: pool, to, amountToken }, extraGas: SWAP_GAS };
   try {
     return await sendCall(connection, { chainId: entry.chain_id, step: "buy", call }, options);
   } catch (error) {
@@ -101,6 +101,9 @@ export async function buy(connection: Connection, options: BuyOptions): Promise<
     throw error;
   }
 }
+
+/** In the second after an estimate the pool stores one price more, and others' swaps move the price over ticks. */
+const SWAP_GAS = 100_000n;
 
 function requireWithin({ amountToken, costToken }: MarketQuote, maxCostToken: bigint): void {
   if (costToken <= maxCostToken) return;

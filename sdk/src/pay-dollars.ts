@@ -48,7 +48,7 @@ async function approve(connection: Connection, at: At, options: SendOptions): Pr
   });
   if (allowed >= amountDollar) return;
   const data = encodeFunctionData({ abi: stablecoinAbi, functionName: "approve", args: [spender, amountDollar] });
-  const call = { to: dollar, data, abi: stablecoinAbi };
+  const call = { to: dollar, data, abi: stablecoinAbi, allows: { dollar, spender, amountDollar } };
   await sendCall(connection, { chainId, step: "approve", call }, options);
 }
 

@@ -19,6 +19,8 @@ export type AskedTransaction = {
   fromBlock: number;
   /** The tokens that it makes or burns; null: none. */
   moves: { from: `0x${string}`; to: `0x${string}`; amountToken: string } | null;
+  /** The dollars that it lets a contract take, in the dollar's own units; absent or null: none. */
+  allows?: { dollar: `0x${string}`; spender: `0x${string}`; amountDollar: string } | null;
   /** As the wallet named it; absent: it did not yet. */
   hash?: `0x${string}`;
 };

@@ -15,7 +15,7 @@ import type { Account, Connection } from "./connection.ts";
 import { ClientError, ContractError } from "./errors.ts";
 import { pause } from "./pause.ts";
 import type { OnProgress, Step } from "./progress.ts";
-import { sendByWallet, type TokenMove } from "./wallet-transaction.ts";
+import { type Allowance, sendByWallet, type TokenMove } from "./wallet-transaction.ts";
 
 /** A call of a contract that costs gas. */
 export type ContractCall = {
@@ -27,6 +27,10 @@ export type ContractCall = {
   abi: Abi;
   /** The tokens that it makes or burns, by which it is found again if only a wallet knows whether it was sent. */
   moves?: TokenMove;
+  /** The dollars that it lets a contract take, for the same purpose. */
+  allows?: Allowance;
+  /** By how much its gas may rise between the estimate and its block; absent: it does not depend on others. */
+  extraGas?: bigint;
 };
 
 export type SendOptions = { onProgress?: OnProgress | undefined; signal?: AbortSignal | undefined };
@@ -48,11 +52,14 @@ export async function sendCall(
   const account = requireAccount(connection);
   const clients = await chainClients(connection, chainId);
   const { chain, reader } = clients;
-  await simulate(clients, account, call);
-  if (account.type === "wallet") return sendByWallet(connection, { account, clients, step, call }, options);
+  const estimate = await simulate(clients, account, call);
+  const gas = estimate === null || call.extraGas === undefined ? {} : { gas: estimate + call.extraGas };
+  if (account.type === "wallet") {
+    return sendByWallet(connection, { account, clients, step, call: { ...call, ...gas } }, options);
+  }
   const writer = createWalletClient({ account, chain, transport: custom(reader) });
   const { to, data, value = 0n } = call;
-  const prepared = await writer.prepareTransactionRequest({ to, data, value });
+  const prepared = await writer.prepareTransactionRequest({ to, data, value, ...gas });
   const serialized = await writer.signTransaction(prepared as Parameters<typeof writer.signTransaction>[0]);
   const signed = { step, chainId, hash: keccak256(serialized), serialized };
   options.onProgress?.({ stage: "signed", ...signed });
@@ -126,9 +133,10 @@ export function requireAccount({ account }: Connection): Account {
   throw new ClientError("no_account", "This needs an account that signs. Give the client one.");
 }
 
-async function simulate(clients: ChainClients, account: Account, call: ContractCall): Promise<void> {
+/** The gas that it needs; null where others pay it. */
+async function simulate(clients: ChainClients, account: Account, call: ContractCall): Promise<bigint | null> {
   const { reader, entry } = clients;
-  const { to, data, value = 0n, abi } = call;
+  const { to, data, value = 0n, abi, extraGas = 0n } = call;
   const balance = await reader.getBalance({ address: account.address });
   // Others may pay the gas of a smart account.
   const isPayer = !(await isContract(clients, account.address));
@@ -138,10 +146,11 @@ async function simulate(clients: ChainClients, account: Account, call: ContractC
   } catch (error) {
     throw decoded(error, abi, entry.chain_id);
   }
-  if (!isPayer) return;
+  if (!isPayer) return null;
   const gas = await reader.estimateGas({ account: account.address, to, data, value });
   const price = await reader.getGasPrice();
-  if (balance < value + gas * price) throw await tooLittleGas(clients, account, call, balance);
+  if (balance < value + (gas + extraGas) * price) throw await tooLittleGas(clients, account, call, balance);
+  return gas;
 }
 
 /** For an estimate that no node makes. Most of our transactions use less. */
@@ -152,12 +161,12 @@ const ENOUGH_WEI = 10n ** 24n;
 async function tooLittleGas(
   { reader, entry }: ChainClients,
   { address }: Account,
-  { to, data, value = 0n }: ContractCall,
+  { to, data, value = 0n, extraGas = 0n }: ContractCall,
   balance: bigint,
 ): Promise<ClientError> {
   const stateOverride = [{ address, balance: ENOUGH_WEI }];
   const gas = await reader.estimateGas({ account: address, to, data, value, stateOverride }).catch(() => USUAL_GAS);
-  const needed = roundedUp(value + gas * (await reader.getGasPrice()));
+  const needed = roundedUp(value + (gas + extraGas) * (await reader.getGasPrice()));
   const message =
     `The account has ${formatEther(balance)} of the coin that pays for transactions on chain ${entry.chain_id}, and ` +
     `this one needs about ${formatEther(needed)}. Send as much to ${address} and try again. Nothing was sent.`;

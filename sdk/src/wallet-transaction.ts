@@ -1,4 +1,5 @@
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
+import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { type Hash, isAddressEqual, parseEventLogs, type TransactionReceipt } from "viem";
 import { type ChainClients, chainClients } from "./chain-clients.ts";
 import type { Connection, WalletAccount } from "./connection.ts";
@@ -12,7 +13,17 @@ type Address = `0x${string}`;
 /** Tokens that a transaction makes (from the zero address) or burns (to it). */
 export type TokenMove = { from: Address; to: Address; amountToken: bigint };
 
-type WalletCall = { to: Address; data: `0x${string}`; value?: bigint; moves?: TokenMove };
+/** Dollars that a transaction lets a contract take from the account, in the dollar's own units. */
+export type Allowance = { dollar: Address; spender: Address; amountDollar: bigint };
+
+type WalletCall = {
+  to: Address;
+  data: `0x${string}`;
+  value?: bigint;
+  gas?: bigint;
+  moves?: TokenMove;
+  allows?: Allowance;
+};
 
 type Options = { onProgress?: OnProgress | undefined; signal?: AbortSignal | undefined };
 
@@ -23,22 +34,25 @@ export async function sendByWallet(
   options: Options,
 ): Promise<{ hash: Hash; receipt: TransactionReceipt }> {
   const { account, clients, step, call } = given;
-  const { to, data, value = 0n, moves } = call;
+  const { to, data, value = 0n, gas, moves, allows } = call;
   const chainId = clients.entry.chain_id;
   const asked: AskedTransaction = {
     step,
     chainId,
     fromBlock: Number(await clients.reader.getBlockNumber()),
     moves: moves === undefined ? null : { ...moves, amountToken: String(moves.amountToken) },
+    allows: allows === undefined ? null : { ...allows, amountDollar: String(allows.amountDollar) },
   };
   options.onProgress?.({ stage: "asked", ...asked });
-  const hash = await fromWallet(account.sendTransaction({ chainId, to, data, value }));
+  const hash = await fromWallet(
+    account.sendTransaction({ chainId, to, data, value, ...(gas === undefined ? {} : { gas }) }),
+  );
   return followAsked(connection, { ...asked, hash }, options);
 }
 
 /**
- * Waits until what a wallet was asked to send is in a block. It is known by its hash, or by the tokens that it moves:
- * a wallet may replace a transaction, and one with several owners names something else. Waits without end for what the
+ * Waits until what a wallet was asked to send is in a block. It is known by its hash, or by what it moves or allows: a
+ * wallet may replace a transaction, and one with several owners names something else. Waits without end for what the
  * chain does not show. Throws `ContractError` if it failed, `ClientError` `lost_transaction` if nothing tells it apart.
  */
 export async function followAsked(
@@ -48,7 +62,7 @@ export async function followAsked(
 ): Promise<{ hash: Hash; receipt: TransactionReceipt }> {
   const { step, chainId } = asked;
   const clients = await chainClients(connection, chainId);
-  if (asked.hash === undefined && asked.moves === null) {
+  if (asked.hash === undefined && asked.moves === null && (asked.allows ?? null) === null) {
     const message = "Nothing tells whether the wallet sent this transaction. Start the step again.";
     throw new ClientError("lost_transaction", message);
   }
@@ -61,7 +75,7 @@ export async function followAsked(
       onProgress?.({ stage: "confirmed", step, chainId, hash, block: receipt.blockNumber });
       return { hash, receipt };
     }
-    const found = polls % POLLS_BETWEEN_SEARCHES === 0 ? await findMove(connection, clients, asked) : null;
+    const found = polls % POLLS_BETWEEN_SEARCHES === 0 ? await findDone(connection, clients, asked) : null;
     if (found === null) await pause(connection.pollMs, signal);
     else if (found !== hash) onProgress?.({ stage: "sent", step, chainId, hash: found });
     hash = found ?? hash;
@@ -74,24 +88,30 @@ async function receiptOf({ reader }: ChainClients, hash: Hash): Promise<Transact
   return reader.getTransactionReceipt({ hash }).catch(() => null);
 }
 
-async function findMove(
+/** By the event that it leaves. */
+async function findDone(
   connection: Connection,
   { entry, reader }: ChainClients,
-  { moves, fromBlock }: AskedTransaction,
+  { moves, allows, fromBlock: before }: AskedTransaction,
 ): Promise<Hash | null> {
-  if (moves === null) return null;
-  const { from, to, amountToken } = moves;
   // A node refuses a range that begins after its latest block.
-  if ((await reader.getBlockNumber()) <= BigInt(fromBlock)) return null;
+  if ((await reader.getBlockNumber()) <= BigInt(before)) return null;
+  const fromBlock = BigInt(before) + 1n;
+  if (moves !== null) {
+    const { from, to, amountToken } = moves;
+    const events = await reader.getContractEvents({
+      ...{ address: contractOn(connection, entry, "inferenceToken"), abi: inferenceTokenAbi, eventName: "Transfer" },
+      ...{ args: { from, to }, fromBlock, strict: true },
+    });
+    return events.find(({ args }) => args.value === BigInt(amountToken))?.transactionHash ?? null;
+  }
+  const owner = connection.account?.address;
+  if (allows == null || owner === undefined) return null;
+  const { dollar: address, spender, amountDollar } = allows;
   const events = await reader.getContractEvents({
-    address: contractOn(connection, entry, "inferenceToken"),
-    abi: inferenceTokenAbi,
-    eventName: "Transfer",
-    args: { from, to },
-    fromBlock: BigInt(fromBlock) + 1n,
-    strict: true,
+    ...{ address, abi: stablecoinAbi, eventName: "Approval", args: { owner, spender }, fromBlock, strict: true },
   });
-  return events.find(({ args }) => args.value === BigInt(amountToken))?.transactionHash ?? null;
+  return events.find(({ args }) => args.value === BigInt(amountDollar))?.transactionHash ?? null;
 }
 
 /** The transaction of a smart account can succeed while what it was to do failed. */
