@@ -3,19 +3,12 @@ import { agentTokenAbi } from "@inference/protocol/abi/agent-token";
 import { backerVaultAbi } from "@inference/protocol/abi/backer-vault";
 import { inferencePoolAbi } from "@inference/protocol/abi/inference-pool";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
-import {
-  type Address,
-  encodeFunctionData,
-  erc20Abi,
-  type Hash,
-  type LocalAccount,
-  maxUint256,
-  parseEventLogs,
-} from "viem";
+import { type Address, encodeFunctionData, erc20Abi, type Hash, maxUint256, parseEventLogs, zeroAddress } from "viem";
 import { chainClients } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
 import { contractOn } from "./directory.ts";
-import { ContractError } from "./errors.ts";
+import { ContractError, fromWallet } from "./errors.ts";
+import type { OfferSigner } from "./offers.ts";
 import { requireAccount, type SendOptions, sendCall } from "./send.ts";
 
 /** Agents are created on the primary chain. Stake and agent tokens have 18 decimals: amounts are in 1e-18 units. */
@@ -45,28 +38,35 @@ export async function createdAgent(connection: Connection, hash: Hash): Promise<
   return { token, owner, safe, treasury };
 }
 
-/** Names the key that signs the agent's offers. It proves that it belongs to the agent. Null: no key. */
+/** Names the account that signs the agent's offers. It proves that it belongs to the agent. Null: none. */
 export async function setComputer(
   connection: Connection,
-  { agentToken, computer, ...options }: SendOptions & { agentToken: Address; computer: LocalAccount | null },
+  { agentToken, computer, ...options }: SendOptions & { agentToken: Address; computer: OfferSigner | null },
 ): Promise<{ hash: Hash }> {
   const { address: owner } = requireAccount(connection);
   const { entry, reader } = await chainClients(connection);
   const registry = { address: contractOn(connection, entry, "agentRegistry"), abi: agentRegistryAbi } as const;
-  const named = computer?.address ?? "0x0000000000000000000000000000000000000000";
-  const claim = [agentToken, owner, named] as const;
-  const digest = await reader.readContract({ ...registry, functionName: "computerDigest", args: claim });
-  const proof = computer === null ? "0x" : await signDigest(computer, digest);
-  const args = [agentToken, named, proof] as const;
+  const nonce = await reader.readContract({ ...registry, functionName: "computerNonce", args: [agentToken] });
+  const domain = { name: "AgentRegistry", version: "1", chainId: entry.chain_id, verifyingContract: registry.address };
+  const message = { agentToken, owner, computer: computer?.address ?? zeroAddress, nonce };
+  const proof =
+    computer === null
+      ? "0x"
+      : await fromWallet(computer.signTypedData({ domain, types: COMPUTER, primaryType: "Computer", message }));
+  const args = [agentToken, message.computer, proof] as const;
   const data = encodeFunctionData({ abi: registry.abi, functionName: "setComputer", args });
   const call = { to: registry.address, data, abi: registry.abi };
   return sendCall(connection, { chainId: entry.chain_id, step: "setComputer", call }, options);
 }
 
-function signDigest(computer: LocalAccount, hash: Hash) {
-  if (computer.sign !== undefined) return computer.sign({ hash });
-  throw new TypeError("The computer's account must be able to sign a digest.");
-}
+const COMPUTER = {
+  Computer: [
+    { name: "agentToken", type: "address" },
+    { name: "owner", type: "address" },
+    { name: "computer", type: "address" },
+    { name: "nonce", type: "uint256" },
+  ],
+} as const;
 
 export type StakeOptions = SendOptions & {
   agentToken: Address;
@@ -136,6 +136,7 @@ export async function setReserve(
 
 /** What the primary chain says of an agent, at its latest block. */
 export type AgentBooks = AgentAddresses & {
+  name: string;
   /** The zero address: none. */
   computer: Address;
   capacityTodayNanoUsd: bigint;
@@ -168,11 +169,15 @@ export async function readAgent(connection: Connection, agentToken: Address): Pr
   const settlement = { address: at("inferenceSettlement"), abi: inferenceSettlementAbi, args: [agentToken] } as const;
   const vault = { address: at("backerVault"), abi: backerVaultAbi, args: [agentToken] } as const;
   const dollar = { address: at("stablecoin"), abi: erc20Abi } as const;
-  const [safe, treasury, computer, owner, capacity, staked, cap, backing, owed, dollarDecimals] = await Promise.all([
+  const agent = { address: agentToken, abi: agentTokenAbi } as const;
+  const [name, owner] = await Promise.all([
+    reader.readContract({ ...agent, functionName: "name" }),
+    reader.readContract({ ...agent, functionName: "owner" }),
+  ]);
+  const [safe, treasury, computer, capacity, staked, cap, backing, owed, dollarDecimals] = await Promise.all([
     reader.readContract({ ...registry, functionName: "safeOf" }),
     reader.readContract({ ...registry, functionName: "treasuryOf" }),
     reader.readContract({ ...registry, functionName: "computerOf" }),
-    reader.readContract({ address: agentToken, abi: agentTokenAbi, functionName: "owner" }),
     reader.readContract({ ...pool, functionName: "capacityToday" }),
     reader.readContract({ ...pool, functionName: "totalStakeOf" }),
     reader.readContract({ ...pool, functionName: "reservationOf" }),
@@ -189,7 +194,7 @@ export async function readAgent(connection: Connection, agentToken: Address): Pr
   ]);
   const [owedSafeNanoUsd, owedTreasuryNanoUsd] = owed;
   return {
-    ...{ token: agentToken, owner, safe, treasury, computer, capacityTodayNanoUsd: capacity, stake: staked },
+    ...{ token: agentToken, name, owner, safe, treasury, computer, capacityTodayNanoUsd: capacity, stake: staked },
     ...{ reserve: cap === maxUint256 ? null : cap, backing, owedSafeNanoUsd, owedTreasuryNanoUsd },
     ...{ safeDollars, safeToken, treasuryDollars, dollarDecimals },
   };

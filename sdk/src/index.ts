@@ -28,7 +28,7 @@ export * from "./keys.ts";
 export { type BuyOptions, buy, hasMarket, type MarketQuote, marketLimit, quoteMarket } from "./market.ts";
 export * from "./mint.ts";
 export * from "./models.ts";
-export { type OfferState, putOffer, readOffer } from "./offers.ts";
+export { type OfferSigner, type OfferState, putOffer, readOffer } from "./offers.ts";
 export type { AskedTransaction, OnProgress, Progress, Step } from "./progress.ts";
 export { resume } from "./resume.ts";
 export type { SendOptions, SignedTransaction } from "./send.ts";

@@ -1,12 +1,16 @@
 import { type Offer, offerTypedData } from "@inference/protocol/offer";
 import type { offerAnswer } from "@inference/protocol/wire/offer";
-import type { Address, LocalAccount } from "viem";
+import type { Address } from "viem";
 import type * as z from "zod";
-import type { Connection } from "./connection.ts";
+import type { Account, Connection } from "./connection.ts";
 import { contractOn, readChain } from "./directory.ts";
+import { fromWallet } from "./errors.ts";
 import { request } from "./request.ts";
 
 export type OfferState = z.infer<typeof offerAnswer>["data"];
+
+/** An agent's computer: a key of its own, or a wallet. */
+export type OfferSigner = Pick<Account, "address" | "signTypedData">;
 
 /** What an agent sells of its capacity, and the day's numbers. */
 export async function readOffer(connection: Connection, agentToken: Address): Promise<OfferState> {
@@ -21,13 +25,14 @@ export async function readOffer(connection: Connection, agentToken: Address): Pr
  */
 export async function putOffer(
   connection: Connection,
-  { computer, ...terms }: { computer: LocalAccount } & Omit<Offer, "nonce">,
+  { computer, ...terms }: { computer: OfferSigner } & Omit<Offer, "nonce">,
 ): Promise<OfferState> {
   const { next_nonce: nonce } = await readOffer(connection, terms.agentToken);
   const primary = await readChain(connection);
   const address = contractOn(connection, primary, "inferenceSettlement");
   const offer = { ...terms, nonce };
-  const signature = await computer.signTypedData(offerTypedData({ chainId: primary.chain_id, address }, offer));
+  const typed = offerTypedData({ chainId: primary.chain_id, address }, offer);
+  const signature = await fromWallet(computer.signTypedData(typed));
   const body = { day: offer.day, share_bps: offer.shareBps, nonce, signature };
   const method = offer.shareBps === 0 ? "DELETE" : "PUT";
   return (await request<{ data: OfferState }>(connection, pathOf(terms.agentToken), { method, body })).data;
