@@ -18,8 +18,12 @@ const DAY_MS = 86_400_000;
  * root to what the contract stores in a final block.
  *
  * @param reading Reads the receipt; its `chains` name the node.
+ * @param of.node Whose node that is, for people.
  */
-export async function checkReceipt(reading: Connection, account: `0x${string}`, id: string): Promise<Finding[]> {
+export async function checkReceipt(
+  reading: Connection,
+  { account, id, node }: { account: `0x${string}`; id: string; node: string },
+): Promise<Finding[]> {
   const receipt = await readReceipt(reading, id);
   const findings: Finding[] = [
     {
@@ -40,7 +44,7 @@ export async function checkReceipt(reading: Connection, account: `0x${string}`, 
     return [...findings, { title: "In the public record", outcome: "skipped", detail, trusts: [] }];
   }
   const { batch, proof } = settlement;
-  const { entry, reader, nodeOf } = await chainClients(reading);
+  const { entry, reader } = await chainClients(reading);
   const contract = { chainId: entry.chain_id, address: contractOn(reading, entry, "inferenceSettlement") };
   const use = settledUse(receipt, account, batch);
   const isLeaf = leafOf(contract, use) === settlement.leaf;
@@ -57,7 +61,6 @@ export async function checkReceipt(reading: Connection, account: `0x${string}`, 
     ...{ address: contract.address, abi: inferenceSettlementAbi, functionName: "rootOf", args: [BigInt(batch)] },
     blockNumber: final.number,
   });
-  const node = nodeOf === "the gateway" ? "the service's node" : "the node that you chose";
   const isStored = verifyUse(root, contract, use, proof as `0x${string}`[]);
   findings.push({
     title: "In the public record",

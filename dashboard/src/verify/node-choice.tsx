@@ -4,13 +4,34 @@ import { Field, Note } from "../parts.tsx";
 /** Who tells what the public record says. */
 export type NodeChoice = { kind: "service" } | { kind: "wallet" } | { kind: "own"; url: string };
 
-/** The node that this page was opened with, which its policy lets it reach. */
-export const ownNode = new URLSearchParams(location.search).get("node");
+/** The node that this page was opened with, which its policy lets it reach. Whoever made the link has named it. */
+const linkedNode = new URLSearchParams(location.search).get("node");
+
+const CHOSEN = "chosen-node";
+
+/** A node counts as the reader's own if they have named it in this tab: a link cannot choose it. */
+export function firstChoice(): NodeChoice {
+  const isChosen = linkedNode !== null && sessionStorage.getItem(CHOSEN) === linkedNode;
+  return isChosen ? { kind: "own", url: linkedNode } : { kind: "service" };
+}
+
+/** Whom one believes with this choice. */
+export function nodeName(choice: NodeChoice): string {
+  if (choice.kind === "service") return "the service's node";
+  return choice.kind === "wallet" ? "the node of your wallet" : `the node ${hostOf(choice.url)}, which you chose`;
+}
+
+const hostOf = (url: string): string => URL.parse(url)?.host ?? url;
 
 export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): ReactNode {
   const name = useId();
-  const [url, setUrl] = useState(ownNode ?? "");
-  const isOpen = url !== "" && url === ownNode;
+  const [url, setUrl] = useState(linkedNode ?? "");
+  const isOpen = url !== "" && url === linkedNode;
+  const isLinked = linkedNode !== null && sessionStorage.getItem(CHOSEN) !== linkedNode;
+  const open = (): void => {
+    sessionStorage.setItem(CHOSEN, url);
+    location.assign(`/?node=${encodeURIComponent(url)}${location.hash}`);
+  };
   const kinds = [
     ["service", "The service's node", "Quick. You believe what the service shows."],
     ...(hasWallet ? [["wallet", "My wallet", "It asks the node that your wallet uses."] as const] : []),
@@ -26,7 +47,7 @@ export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): Re
               type="radio"
               name={name}
               checked={choice.kind === kind}
-              onChange={() => choose(kind === "own" ? { kind, url: ownNode ?? "" } : { kind })}
+              onChange={() => choose(kind === "own" ? { kind, url: linkedNode ?? "" } : { kind })}
             />
             <span>
               <strong>{label}</strong>
@@ -48,6 +69,14 @@ export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): Re
               />
             )}
           </Field>
+          {isOpen && isLinked ? (
+            <Note kind="warn">
+              <p>
+                <strong>The link that opened this page named {hostOf(url)}.</strong> Whoever runs this node can make a
+                wrong bill look right. Use it only if you know it.
+              </p>
+            </Note>
+          ) : null}
           {isOpen ? null : (
             <Note>
               <p>The page is opened again, with leave to ask this node and no other.</p>
@@ -56,7 +85,7 @@ export function NodeChooser({ choice, choose, hasWallet }: NodeChooserParts): Re
                   type="button"
                   className="little"
                   disabled={!/^https?:\/\//.test(url) || !URL.canParse(url)}
-                  onClick={() => location.assign(`/?node=${encodeURIComponent(url)}${location.hash}`)}
+                  onClick={open}
                 >
                   Open it so
                 </button>

@@ -1,7 +1,7 @@
 import { parseCredential } from "@inference/protocol/credential";
 import { type ChainOptions, connect } from "@inference/sdk/connection";
 import { ClientError } from "@inference/sdk/errors";
-import { type Check, judge } from "@inference/sdk/verify/judge";
+import { judge, type Verdict } from "@inference/sdk/verify/judge";
 import { verify } from "@inference/sdk/verify/verify";
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
@@ -18,7 +18,7 @@ import { WithWallet } from "../wallet/provider.tsx";
 import { type SignedIn, useSignedIn, useWallet } from "../wallet/wallet.ts";
 import { checkReceipt } from "./check-receipt.ts";
 import { Findings } from "./findings.tsx";
-import { type NodeChoice, NodeChooser, ownNode } from "./node-choice.tsx";
+import { firstChoice, type NodeChoice, NodeChooser, nodeName } from "./node-choice.tsx";
 
 /** Bills, checked in the browser against the public record. */
 export default function Verify(): ReactNode {
@@ -53,7 +53,7 @@ function useChains(choice: NodeChoice): Record<number, ChainOptions> {
 }
 
 function useNode() {
-  const [choice, choose] = useState<NodeChoice>(ownNode === null ? { kind: "service" } : { kind: "own", url: ownNode });
+  const [choice, choose] = useState(firstChoice);
   return { choice, choose, chains: useChains(choice) };
 }
 
@@ -66,14 +66,15 @@ function OneReceipt(): ReactNode {
   const { choice, choose, chains } = useNode();
   const checking = useMutation({
     mutationFn: () => {
+      const node = nodeName(choice);
       const credential = parseCredential(apiKey.trim());
       if (credential !== undefined) {
         const reading = connect({ gateway: location.origin, apiKey: apiKey.trim(), chains });
-        return checkReceipt(reading, credential.subject, id.trim());
+        return checkReceipt(reading, { account: credential.subject, id: id.trim(), node });
       }
       if (signed === null) throw new ClientError("no_credential", "Enter the API key that made the request.");
       const reading = connect({ gateway: location.origin, session: signed.token, chains });
-      return checkReceipt(reading, signed.address, id.trim());
+      return checkReceipt(reading, { account: signed.address, id: id.trim(), node });
     },
   });
   return (
@@ -123,15 +124,11 @@ function WholeAccount({ wallet }: { wallet: SignedIn }): ReactNode {
   const config = useConfig();
   const { choice, choose, chains } = useNode();
   const checking = useMutation({
-    mutationFn: () =>
-      verify(
-        connect({
-          gateway: location.origin,
-          account: walletAccount(config, wallet.address),
-          session: wallet.token,
-          chains,
-        }),
-      ),
+    mutationFn: async () => {
+      const account = walletAccount(config, wallet.address);
+      const verdict = await verify(connect({ gateway: location.origin, account, session: wallet.token, chains }));
+      return { ...verdict, node: nodeName(choice) };
+    },
   });
   const { data } = checking;
   return (
@@ -153,7 +150,7 @@ function WholeAccount({ wallet }: { wallet: SignedIn }): ReactNode {
           </button>
         )}
       </div>
-      <div aria-live="polite">{data === undefined ? null : <Judged checks={data.checks} not={data.notProven} />}</div>
+      <div aria-live="polite">{data === undefined ? null : <Judged {...data} />}</div>
       {checking.error === null ? null : <Failure error={checking.error} />}
     </Card>
   );
@@ -183,17 +180,21 @@ function KeptEvidence(): ReactNode {
           />
         )}
       </Field>
-      <div aria-live="polite">
-        {judging.data === undefined ? null : <Judged checks={judging.data.checks} not={judging.data.notProven} />}
-      </div>
+      <div aria-live="polite">{judging.data === undefined ? null : <Judged {...judging.data} />}</div>
       {judging.error === null ? null : <Failure error={new Error("This file is no evidence.")} />}
     </Card>
   );
 }
 
-function Judged({ checks, not }: { checks: readonly Check[]; not: readonly string[] }): ReactNode {
+/** @param node Who was asked what the main chain says; absent: nobody, the evidence says it. */
+function Judged({ checks, notProven, node }: Pick<Verdict, "checks" | "notProven"> & { node?: string }): ReactNode {
   return (
     <div className="stack">
+      {node === undefined ? null : (
+        <p>
+          The main chain was read through <strong>{node}</strong>.
+        </p>
+      )}
       <Findings
         findings={checks.map(({ title, outcome, detail, trusts }) => ({
           ...{ outcome, detail, trusts },
@@ -203,7 +204,7 @@ function Judged({ checks, not }: { checks: readonly Check[]; not: readonly strin
       <Note>
         <strong>What no check shows</strong>
         <ul>
-          {not.map((each) => (
+          {notProven.map((each) => (
             <li key={each}>{each}</li>
           ))}
         </ul>
