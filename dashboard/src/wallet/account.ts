@@ -11,16 +11,22 @@ export function walletAccount(config: Config, address: `0x${string}`): WalletAcc
     const provider = await providerOf(config);
     return createWalletClient({ account: address, transport: custom(provider, { retryCount: 0 }) });
   };
+  /** Wallets sign typed data for the chain that they are on alone. */
+  const goTo = async (chainId: number): Promise<void> => {
+    if (getConnection(config).chainId !== chainId) await switchChain(config, { chainId });
+  };
   return {
     type: "wallet",
     address,
     signMessage: async ({ message }) => (await client()).signMessage({ account: address, message }),
     signTypedData: async (typed) => {
+      const { chainId } = (typed.domain ?? {}) as { chainId?: number };
+      if (chainId !== undefined) await goTo(chainId);
       const signed = { account: address, ...typed } as unknown as Parameters<WalletClient["signTypedData"]>[0];
       return (await client()).signTypedData(signed);
     },
     async sendTransaction({ chainId, ...call }) {
-      if (getConnection(config).chainId !== chainId) await switchChain(config, { chainId });
+      await goTo(chainId);
       return (await client()).sendTransaction({ account: address, chain: null, ...call });
     },
   };

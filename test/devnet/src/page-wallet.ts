@@ -86,6 +86,13 @@ export function announceWallets({ wallets, chains }: PageWallets): void {
           emit("chainChanged", `0x${wanted.toString(16)}`);
           return null;
         }
+        case "eth_signTypedData_v4": {
+          // As common wallets do.
+          const { domain } = JSON.parse(String(asked.params?.[1])) as { domain: { chainId?: number | string } };
+          const wanted = Number(domain.chainId ?? chainId());
+          if (wanted !== chainId()) throw failed(-32603, `Chain ${wanted} must match the active chain.`);
+          return ask(asked);
+        }
         default:
           return ask(asked);
       }
