@@ -1,13 +1,17 @@
 import { isAddress } from "@inference/protocol/credential";
 import { formatDecimal } from "@inference/protocol/money";
+import { type AgentBooks, readAgent } from "@inference/sdk/agents";
+import { readOffer } from "@inference/sdk/offers";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { zeroAddress } from "viem";
-import { shortHex } from "../format.ts";
-import { Amount, Badge, Card, CopyButton, Field, Figure, Head, Meter, Read } from "../parts.tsx";
+import { shortHex, tokenUsd } from "../format.ts";
+import { gateway } from "../gateway.ts";
+import { Amount, Badge, Card, CopyButton, Field, Figure, Head, Read } from "../parts.tsx";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
-import { type Agent, agentsMadeBy, type OfferState, readAgent, readOffer } from "./read-agent.ts";
+import { agentsMadeBy } from "./agents-made-by.ts";
+import { Offer } from "./offer.tsx";
 
 export default function Agents(): ReactNode {
   return (
@@ -64,7 +68,11 @@ function AgentCard({ wallet, token }: { wallet: Wallet; token: `0x${string}` }):
     queryFn: () => readAgent(wallet.acting, token),
     refetchInterval: 30_000,
   });
-  const offer = useQuery({ queryKey: ["offer", token], queryFn: () => readOffer(token), refetchInterval: 30_000 });
+  const offer = useQuery({
+    queryKey: ["offer", token],
+    queryFn: () => readOffer(gateway, token),
+    refetchInterval: 30_000,
+  });
   return (
     <Read from={agent} what="agent">
       {(data) => (
@@ -74,7 +82,7 @@ function AgentCard({ wallet, token }: { wallet: Wallet; token: `0x${string}` }):
         >
           <div className="grid">
             <Figure label="AI capacity today" about={reserveText(data)}>
-              <Amount nano={data.capacityNanoUsd} />
+              <Amount nano={data.capacityTodayNanoUsd} />
             </Figure>
             <Figure
               label="Staked for it"
@@ -87,13 +95,17 @@ function AgentCard({ wallet, token }: { wallet: Wallet; token: `0x${string}` }):
             </Figure>
           </div>
           <Read from={offer} what="offer">
-            {(state) => <Offer state={state} />}
+            {(state) => <Offer wallet={wallet} agent={data} state={state} />}
           </Read>
           <dl className="facts">
             <Place label="Its token" address={data.token} />
             <Place label="Owner" address={data.owner} />
-            <Place label="Safe, gets 40 % of its sales" address={data.safe} />
-            <Place label="Treasury, gets 50 % for good" address={data.treasury} />
+            <Place label="Safe, gets 40 % of its sales" address={data.safe}>
+              It has {dollars(data, data.safeDollars)} and {tokenUsd(data.safeToken)} in tokens.
+            </Place>
+            <Place label="Treasury, gets 50 % for good" address={data.treasury}>
+              It has {dollars(data, data.treasuryDollars)} that wait to be staked.
+            </Place>
             <Place label="Computer, signs its offers" address={data.computer} />
           </dl>
         </Card>
@@ -102,21 +114,7 @@ function AgentCard({ wallet, token }: { wallet: Wallet; token: `0x${string}` }):
   );
 }
 
-function Offer({ state: { offer, today } }: { state: OfferState }): ReactNode {
-  if (offer === null) return <p className="quiet">It sells nothing at the moment.</p>;
-  return (
-    <div className="note good">
-      <p>
-        <strong>It sells {offer.share_bps / 100} % of today's capacity.</strong> Sold:{" "}
-        <Amount nano={today.sold_nano_usd} /> of <Amount nano={today.limit_nano_usd} />; own use:{" "}
-        <Amount nano={today.own_use_nano_usd} />.
-      </p>
-      <Meter used={today.sold_nano_usd + today.held_nano_usd} whole={today.limit_nano_usd} />
-    </div>
-  );
-}
-
-function Place({ label, address }: { label: string; address: `0x${string}` }): ReactNode {
+function Place({ label, address, children }: PlaceParts): ReactNode {
   return (
     <>
       <dt>{label}</dt>
@@ -129,9 +127,16 @@ function Place({ label, address }: { label: string; address: `0x${string}` }): R
             <CopyButton text={address} label="Copy" />
           </>
         )}
+        {children === undefined ? null : <span className="small quiet">{children}</span>}
       </dd>
     </>
   );
+}
+type PlaceParts = { label: string; address: `0x${string}`; children?: ReactNode };
+
+/** @param amount In the stablecoin's own units. */
+function dollars({ dollarDecimals }: AgentBooks, amount: bigint): string {
+  return tokenUsd(amount / 10n ** BigInt(dollarDecimals - 6));
 }
 
 /** Staked units have 18 decimals. */
@@ -139,9 +144,9 @@ function units(amount: bigint): string {
   return `${formatDecimal(amount - (amount % 10n ** 14n), 18)} units`;
 }
 
-function reserveText({ reservation, stake, capacityNanoUsd }: Agent): string {
-  if (stake > 0n && capacityNanoUsd === 0n) return "What is staked counts from the next day (UTC) on.";
-  return reservation >= stake
+function reserveText({ reserve, stake, capacityTodayNanoUsd }: AgentBooks): string {
+  if (stake > 0n && capacityTodayNanoUsd === 0n) return "What is staked counts from the next day (UTC) on.";
+  return reserve === null || reserve >= stake
     ? "All that is staked."
-    : `Its owner lets it use ${units(reservation)} of what is staked.`;
+    : `Its owner lets it use ${units(reserve)} of what is staked.`;
 }
