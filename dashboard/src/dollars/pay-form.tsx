@@ -4,6 +4,7 @@ import { tokenUsd } from "../format.ts";
 import { type Chain, chainName, dollarName } from "../gateway.ts";
 import { Card, Failure, Field, Note } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
+import { DoorChooser, useDoors } from "./doors.tsx";
 import { useHoldings } from "./holdings.ts";
 import type { Plan } from "./plan.ts";
 
@@ -18,22 +19,24 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (plan: Plan)
   const [pay, setPay] = useState<Plan["pay"]>("either");
   const chain = chains.find(({ chain_id: id }) => id === chosen);
   const holdings = useHoldings(wallet, chain?.chain_id ?? 0);
-  if (chain === undefined) return <Note kind="warn">The service names no chain at the moment.</Note>;
   const amount = parseDecimal(text.trim(), 6);
+  const doors = useDoors(wallet, chain, source === "dollars" ? amount : undefined);
+  if (chain === undefined) return <Note kind="warn">The service names no chain at the moment.</Note>;
   const has = holdings.data === undefined ? undefined : holdings.data[source];
   const error =
     amount === undefined || amount === 0n
       ? "Enter an amount in dollars, such as 5 or 0.50."
-      : has !== undefined && amount > has
+      : has !== undefined && (doors.maxCostToken ?? amount) > has
         ? `Your wallet has ${tokenUsd(has)} of it on this chain.`
         : undefined;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (amount === undefined || error !== undefined) return;
+    if (amount === undefined || error !== undefined || doors.state === "asked") return;
     begin({
       chainId: chain.chain_id,
       amountToken: String(amount),
       pay,
+      maxCostToken: doors.maxCostToken === null ? null : String(doors.maxCostToken),
       isMinted: source === "tokens",
       isCredited: false,
       kept: null,
@@ -93,6 +96,7 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (plan: Plan)
             </div>
           </fieldset>
         ) : null}
+        {amount === undefined ? null : <DoorChooser doors={doors} amountToken={amount} />}
         <details>
           <summary>If your wallet cannot sign a permit</summary>
           <label className="choice">
@@ -105,7 +109,7 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (plan: Plan)
           </label>
         </details>
         <p>
-          <button type="submit" className="first" disabled={error !== undefined}>
+          <button type="submit" className="first" disabled={error !== undefined || doors.state === "asked"}>
             Add {amount === undefined ? "dollars" : tokenUsd(amount)}
           </button>
         </p>
@@ -130,6 +134,8 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (plan: Plan)
 /** What stands in the way, before anything is asked of the wallet. */
 function WalletNotes({ wallet, chain }: { wallet: Wallet; chain: Chain }): ReactNode {
   const { data } = useHoldings(wallet, chain.chain_id);
+  const primary = wallet.directory.chains.find(({ role }) => role === "primary") ?? chain;
+  const { data: onPrimary } = useHoldings(wallet, primary.chain_id);
   return (
     <>
       {wallet.chainId === chain.chain_id ? null : (
@@ -142,6 +148,13 @@ function WalletNotes({ wallet, chain }: { wallet: Wallet; chain: Chain }): React
           <p>
             This is a smart account, such as a Safe. It approves the payment with a transaction first, and may need the
             signatures of several owners: this page waits for them, and you may close it meanwhile.
+          </p>
+        </Note>
+      ) : data !== undefined && onPrimary?.isContract ? (
+        <Note kind="warn">
+          <p>
+            <strong>Your smart account is not on {chainName(chain)}.</strong> It can pay on {chainName(primary)}, where
+            it is.
           </p>
         </Note>
       ) : data !== undefined && data.coin === 0n ? (

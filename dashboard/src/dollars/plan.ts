@@ -6,7 +6,9 @@ export type Plan = {
   /** In token units, 1e-6 dollar, as text. */
   amountToken: string;
   pay: "either" | "approve";
-  /** Whether the tokens are there: they were minted, or the wallet had them before. */
+  /** Bought in the market, for at most so much in token units, as text; null or absent: minted at par. */
+  maxCostToken?: string | null;
+  /** Whether the tokens are there: they were minted or bought, or the wallet had them before. */
   isMinted: boolean;
   isCredited: boolean;
   /** What the wallet was asked to send and is not over. */
@@ -60,7 +62,7 @@ export function advanced(plan: Plan, progress: Progress): Plan {
       return plan.kept === null ? next : { ...next, kept: { ...plan.kept, hash: progress.hash } };
     case "confirmed":
       if (progress.step === "approve") return { ...next, kept: null };
-      return progress.step === "mint" ? { ...next, kept: null, isMinted: true } : next;
+      return progress.step.startsWith("activate") ? next : { ...next, kept: null, isMinted: true };
     case "credited":
       return { ...next, kept: null, isCredited: true };
     default:

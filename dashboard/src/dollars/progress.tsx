@@ -56,6 +56,11 @@ export function Progress({ wallet, plan, state }: { wallet: Wallet; plan: Plan; 
           <button type="button" className="first" onClick={() => state.run(plan)}>
             {error === undefined ? "Continue" : "Try again"}
           </button>
+          {isBought(plan) && !plan.isMinted && plan.kept === null ? (
+            <button type="button" onClick={() => state.run({ ...plan, maxCostToken: null })}>
+              Pay {tokenUsd(BigInt(plan.amountToken))} at the fixed price instead
+            </button>
+          ) : null}
           {plan.pay === "either" && !plan.isMinted ? (
             <button type="button" onClick={() => state.run({ ...plan, pay: "approve" })}>
               Pay by approval instead
@@ -95,10 +100,10 @@ function stepsOf(plan: Plan, { isRunning, error }: PlanState, on: string) {
   const isSent = shown?.step.startsWith("activate") === true && plan.kept?.hash !== undefined;
   const isFinal = isSent && (shown?.stage === "final" || shown?.stage === "waiting");
   const isAfar = shown?.step === "activateFrom";
-  const pays = shown?.step === "mint" || shown?.step === "approve" ? doingOf(plan) : "Your wallet pays the dollars.";
+  const pays = shown === null ? "Your wallet pays the dollars." : doingOf(plan);
   const steps: { title: string; mark: Mark; about?: ReactNode }[] = [
     {
-      title: "Pay the dollars, get tokens",
+      title: isBought(plan) ? "Buy tokens on the market" : "Pay the dollars, get tokens",
       mark: isMinted ? "done" : live,
       about: isMinted ? undefined : pays,
     },
@@ -120,6 +125,8 @@ function stepsOf(plan: Plan, { isRunning, error }: PlanState, on: string) {
   ];
   return steps;
 }
+
+const isBought = ({ maxCostToken = null }: Plan): boolean => maxCostToken !== null;
 
 function doingOf({ shown, kept }: Plan): string {
   if (kept !== null && kept.hash === undefined) return "Look at your wallet and confirm there.";
@@ -155,6 +162,10 @@ function Problem({ error, on }: { error: unknown; on: string }): ReactNode {
         </p>
         <p>{textOf(error)}</p>
       </>
+    ) : code === "price_moved" ? (
+      <p>
+        The market's price has risen above the most that you agreed to. Nothing was bought. Cancel to see the price now.
+      </p>
     ) : code === "wrong_chain" ? (
       <p>Your wallet's node answers for another chain. Switch your wallet to {on}, and try again.</p>
     ) : (

@@ -1,5 +1,6 @@
 import { activateFrom } from "@inference/sdk/activate";
 import type { Connection } from "@inference/sdk/connection";
+import { buy } from "@inference/sdk/market";
 import { mint } from "@inference/sdk/mint";
 import type { Progress } from "@inference/sdk/progress";
 import { resume } from "@inference/sdk/resume";
@@ -23,14 +24,13 @@ export async function runPlan(connection: Connection, given: Plan, options: RunO
   };
   const onProgress = (progress: Progress): void => set(advanced(plan, progress));
   const step = { amountToken: BigInt(plan.amountToken), chainId: plan.chainId, onProgress, signal };
-  if (plan.kept !== null) {
-    // An approval that counts is used by the next try, whether or not we know of it.
-    if (plan.kept.step === "approve" && plan.kept.hash === undefined) set({ ...plan, kept: null });
-    else await resume(connection, plan.kept, { onProgress, signal });
-  }
+  if (plan.kept !== null) await resume(connection, plan.kept, { onProgress, signal });
   if (!plan.isMinted) {
     if (!mayAsk) return plan;
-    await mint(connection, { ...step, ...(plan.pay === "approve" ? { pay: "approve" as const } : {}) });
+    const payment = { ...step, ...(plan.pay === "approve" ? { pay: "approve" as const } : {}) };
+    const { maxCostToken = null } = plan;
+    if (maxCostToken === null) await mint(connection, payment);
+    else await buy(connection, { ...payment, maxCostToken: BigInt(maxCostToken) });
   }
   if (!plan.isCredited) {
     if (!mayAsk) return plan;

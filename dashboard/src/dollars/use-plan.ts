@@ -1,4 +1,4 @@
-import { ClientError } from "@inference/sdk/errors";
+import { ClientError, ContractError } from "@inference/sdk/errors";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Wallet } from "../wallet/wallet.ts";
@@ -43,9 +43,7 @@ export function usePlan({ address, acting }: Wallet): PlanState {
           if (own.signal.aborted) return;
           setError(caught);
           const now = readPlan(address);
-          // What the wallet refused is not on its way.
-          const isRefused = caught instanceof ClientError && caught.code.startsWith("wallet_");
-          if (now !== null && isRefused) keep({ ...now, kept: null });
+          if (now !== null && isOver(caught)) keep({ ...now, kept: null });
         })
         .finally(() => {
           if (own.signal.aborted) return;
@@ -85,4 +83,10 @@ export function usePlan({ address, acting }: Wallet): PlanState {
       setPlan(null);
     },
   };
+}
+
+/** Whether nothing of it is on its way any more: the wallet refused, or the transaction failed. */
+function isOver(error: unknown): boolean {
+  if (error instanceof ContractError) return error.hash !== null;
+  return error instanceof ClientError && (error.code.startsWith("wallet_") || error.code === "lost_transaction");
 }

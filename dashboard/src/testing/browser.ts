@@ -20,13 +20,14 @@ export type WatchedPage = { page: Page; problems: string[]; scriptBytes(): Promi
 /** What a test has a wallet do when it is next asked. */
 export type WalletRule = {
   method: string;
-  /** `silent`: it does as asked and its answer gets lost. `hang`: it does nothing and never answers. */
-  does: "reject" | "silent" | "hang";
+  /** `reload`: it does as asked, and the page is loaded again before it learns so. `hang`: it never does or answers. */
+  does: "reject" | "reload" | "hang";
 };
 
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext(options);
   await context.addInitScript(obeyRules);
+  await context.addInitScript(reloadAtStates);
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const problems: string[] = [];
@@ -70,10 +71,50 @@ function obeyRules(): void {
       if (rule?.method !== asked.method) return request(asked);
       localStorage.removeItem("test-rule");
       if (rule.does === "reject") throw Object.assign(new Error("User rejected the request."), { code: 4001 });
-      if (rule.does === "silent") await request(asked);
+      if (rule.does === "reload") {
+        await request(asked);
+        location.reload();
+      }
       return new Promise(() => {});
     };
   });
+}
+
+/**
+ * From now on the page is loaded again in each state of a payment, at once when it is kept. What the wallet is asked to
+ * send it does not send at first, as if it was closed; then it does, and the page is loaded again before it learns so.
+ */
+export function beginReloads(page: Page): Promise<void> {
+  return page.evaluate(() => localStorage.setItem("test-states", "[]"));
+}
+
+/** The states in which the page was loaded again, such as `mint sent`; undefined while it is loaded. */
+export function reloadedStates(page: Page): Promise<string[] | undefined> {
+  const read = () => JSON.parse(localStorage.getItem("test-states") ?? "[]") as string[];
+  return page.evaluate(read).catch(() => undefined);
+}
+
+/** Runs in the page before it. */
+function reloadAtStates(): void {
+  const { setItem } = Storage.prototype;
+  const keep = (name: string, value: unknown) => setItem.call(localStorage, name, JSON.stringify(value));
+  Storage.prototype.setItem = function (name: string, text: string): void {
+    const before = this.getItem(name);
+    setItem.call(this, name, text);
+    const known = localStorage.getItem("test-states");
+    if (known === null || !name.startsWith("dollars:") || text === before) return;
+    type Shown = { step: string; stage: string; waitsFor: string | null };
+    const { kept, shown } = JSON.parse(text) as { kept: object | null; shown: Shown | null };
+    if (shown === null) return;
+    const { step, stage, waitsFor } = shown;
+    if (stage === "asked" && kept === null) return;
+    const [states, state] = [JSON.parse(known) as string[], `${step} ${stage} ${waitsFor ?? ""}`.trim()];
+    const times = states.filter((each) => each === state).length;
+    if (times > (stage === "asked" ? 1 : 0)) return;
+    keep("test-states", [...states, state]);
+    if (stage === "asked") keep("test-rule", { method: "eth_sendTransaction", does: times === 0 ? "hang" : "reload" });
+    if (stage !== "asked" || times === 0) location.reload();
+  };
 }
 
 const axeSource = createRequire(import.meta.url)("axe-core").source as string;

@@ -1,0 +1,95 @@
+import { hasMarket, MARKET_SLIPPAGE_BPS, marketLimit, quoteMarket } from "@inference/sdk/market";
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { shortUsd, tokenUsd } from "../format.ts";
+import type { Chain } from "../gateway.ts";
+import { Badge } from "../parts.tsx";
+import type { Wallet } from "../wallet/wallet.ts";
+
+type Door = "par" | "market";
+
+/** What the tokens cost at either door, and which one is taken: the cheaper, unless its reader says otherwise. */
+export type Doors = {
+  chosen: Door;
+  choose(door: Door): void;
+  /** `asked`: the market's price is not known yet. `none`: there is no market for this. */
+  state: "none" | "asked" | "known";
+  /** In token units, 1e-6 dollar. */
+  marketCost: bigint;
+  /** The most to pay there; null: the market is not what is taken. */
+  maxCostToken: bigint | null;
+};
+
+/** @param amountToken Undefined: there is nothing to be bought. */
+export function useDoors({ acting, address }: Wallet, chain: Chain | undefined, amountToken?: bigint): Doors {
+  const [asked, choose] = useState<Door>();
+  const isSold = chain?.role === "primary" && hasMarket(chain) && amountToken !== undefined && amountToken > 0n;
+  const { data, isPending } = useQuery({
+    queryKey: ["market", address, String(amountToken)],
+    queryFn: () => quoteMarket(acting, { amountToken: amountToken ?? 0n }),
+    refetchInterval: 10_000,
+    enabled: isSold,
+  });
+  const quote = isSold ? (data ?? null) : null;
+  const isCheaper = quote !== null && quote.costToken < quote.amountToken;
+  const chosen = isCheaper ? (asked ?? "market") : "par";
+  return {
+    chosen,
+    choose,
+    state: quote !== null ? "known" : isSold && isPending ? "asked" : "none",
+    marketCost: quote?.costToken ?? 0n,
+    maxCostToken: isCheaper && chosen === "market" ? marketLimit(quote) : null,
+  };
+}
+
+export function DoorChooser({ doors, amountToken }: { doors: Doors; amountToken: bigint }): ReactNode {
+  const { chosen, choose, state, marketCost, maxCostToken } = doors;
+  if (state === "none") return null;
+  const isKnown = state === "known";
+  const saved = amountToken - marketCost;
+  const isCheaper = isKnown && saved > 0n;
+  const cheaper = <Badge kind="good">cheaper</Badge>;
+  return (
+    <fieldset className="stack tight">
+      <legend>At which price?</legend>
+      <div className="choices">
+        <label className="choice">
+          <input type="radio" name="door" checked={chosen === "par"} onChange={() => choose("par")} />
+          <span>
+            <strong>
+              Fixed price: {tokenUsd(amountToken)} {isKnown && !isCheaper ? cheaper : null}
+            </strong>
+            <span className="small quiet">Always a dollar for a dollar of AI.</span>
+          </span>
+        </label>
+        <label className="choice">
+          <input
+            type="radio"
+            name="door"
+            disabled={!isCheaper}
+            checked={chosen === "market"}
+            onChange={() => choose("market")}
+          />
+          <span>
+            <strong>
+              Market: {isKnown ? `about ${shortUsd(marketCost * 1_000n)}` : "…"} {isCheaper ? cheaper : null}
+            </strong>
+            <span className="small quiet">
+              {isCheaper
+                ? `Others sell theirs there. You save about ${shortUsd(saved * 1_000n)}.`
+                : isKnown
+                  ? "Others sell theirs there, at the moment for more."
+                  : "Others sell theirs there. Asking for the price …"}
+            </span>
+          </span>
+        </label>
+      </div>
+      {maxCostToken === null ? null : (
+        <p className="small quiet">
+          You pay at most {tokenUsd(maxCostToken)}: the price of this moment and {Number(MARKET_SLIPPAGE_BPS) / 100} %.
+          Should the market ask more, nothing is bought.
+        </p>
+      )}
+    </fieldset>
+  );
+}
