@@ -86,6 +86,8 @@ export function openConnections(origin: string): Connections {
       connection.client.dispatch(options, {
         onRequestStart: (controller) => handler.onStart(controller),
         onResponseStart(controller, status, headers) {
+          // Their bytes, a buffer for each name and value, would stay as long as the answer.
+          controller.rawHeaders = null;
           if (status < 200) return;
           connection.state = "answering";
           handler.onHeaders(controller, status, headers);
