@@ -348,6 +348,21 @@ test("a tool's configuration is shown, then written, and leads it to the gateway
   }
   const codex = readFileSync(join(home, ".codex/config.toml"), "utf8");
   match(codex, /model_context_window = 131072/);
+  // What was in a file stays, and the file as it was is kept beside it; what cannot be read is not touched.
+  const settings = join(home, ".claude/settings.json");
+  writeFileSync(settings, '{"theme":"dark"}');
+  match((await infer("setup", "claude-code", "--model", "alder-27b")).stderr, /before: .*settings\.json\.before-infer/);
+  equal(readFileSync(`${settings}.before-infer`, "utf8"), '{"theme":"dark"}');
+  match(readFileSync(settings, "utf8"), /"theme": "dark"/);
+  for (const broken of ['{"theme":', "[]", "\u0000"]) {
+    writeFileSync(settings, broken);
+    const { code, stderr } = await infer("setup", "claude-code", "--model", "alder-27b");
+    deepEqual([code, readFileSync(settings, "utf8")], [1, broken]);
+    match(stderr, /not a JSON object/);
+  }
+  rmSync(settings);
+  mkdirSync(settings);
+  match((await infer("setup", "claude-code", "--model", "alder-27b")).stderr, /cannot be read or written \(EISDIR\)/);
   const { stdout: key } = await infer("keys", "show");
   ok(!codex.includes(key.trim()));
   equal((await infer("setup", "emacs")).code, 2);

@@ -71,6 +71,10 @@ export function failureOf(error: unknown): Failure | undefined {
     return { code: errorName ?? "contract", message: sentenceOf(error), args: args.map(String), hash };
   }
   if (error instanceof BaseError) return { code: "chain", message: chainSentence(error) };
+  const { syscall, path, code } = error as NodeJS.ErrnoException;
+  if (syscall !== undefined) {
+    return { code: "cannot", message: `${path ?? "A file"} cannot be read or written (${code}).` };
+  }
   // An answer that has not what it must have, which only its reader finds.
   if (error instanceof UnreadableError || error instanceof TypeError || error instanceof RangeError) {
     const message = "The gateway or a node gave an answer that cannot be read. Check its URL, or its version.";

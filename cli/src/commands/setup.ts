@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { type SetupFile, toolSetups } from "@inference/protocol/tool-setups";
@@ -52,8 +61,9 @@ export const setup = command({
     const path = pathOf(context, file);
     const content = withSetup(existsSync(path) ? readFileSync(path, "utf8") : undefined, file);
     const isDry = options["dry-run"] === true;
-    if (!isDry) writeWhole(path, content);
+    const backup = isDry ? undefined : writeWhole(path, content);
     context.say(isDry ? `This would be ${path}:` : `Written: ${path}`);
+    if (backup !== undefined) context.say(`As it was before: ${backup}`);
     context.say(`The tool takes the key from the environment: ${environment}`);
     return { tool, model, file: path, is_written: !isDry, content, environment };
   },
@@ -67,9 +77,14 @@ function pathOf({ environment }: Context, { path, folderVariable }: SetupFile): 
   return existsSync(file) ? realpathSync(file) : file;
 }
 
-function writeWhole(path: string, content: string): void {
+/** Returns where the file of before is kept. The first stays: it is the one without a setup. */
+function writeWhole(path: string, content: string): string | undefined {
   mkdirSync(dirname(path), { recursive: true });
+  const backup = `${path}.before-infer`;
+  const isChanged = existsSync(path) && readFileSync(path, "utf8") !== content;
+  if (isChanged && !existsSync(backup)) copyFileSync(path, backup);
   const mode = existsSync(path) ? statSync(path).mode & 0o777 : 0o600;
   writeFileSync(`${path}.new`, content, { mode });
   renameSync(`${path}.new`, path);
+  return isChanged ? backup : undefined;
 }
