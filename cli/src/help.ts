@@ -14,6 +14,9 @@ export function helpOfAll(commands: readonly Command[]): string {
     "It ends with 0 if it is done, 1 if the gateway, a contract or the network refused, 2 for wrong usage, and 3 if a",
     "bill is not verifiable.",
     "",
+    "Dollars become balance in two steps: `infer mint 5` pays five dollars of a chain for as many tokens, and",
+    "`infer activate 5` burns these for balance at the gateway. Requests are paid from the balance.",
+    "",
     "Begin with `infer login`, or with `infer login --devnet` beside `npm start`.",
   ].join("\n");
 }

@@ -18,7 +18,8 @@ export const commonOptions = {
 } as const satisfies OptionSpecs;
 
 /** Finds the command and reads what it takes. Throws {@link UsageError}. */
-export function parse(argv: readonly string[], commands: readonly Command[]): Parsed {
+export function parse(given: readonly string[], commands: readonly Command[]): Parsed {
+  const argv = given[0] === "help" ? [...given.slice(1), "--help"] : given;
   const found = findCommand(argv, commands);
   if (found === undefined) {
     const [isHelp, isJson] = [argv.includes("--help") || argv.includes("-h"), argv.includes("--json")];
@@ -45,7 +46,24 @@ function unknownCommand(words: readonly string[], commands: readonly Command[]):
   const [first = ""] = words;
   const below = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
   if (below.length > 0) return `\`infer ${first}\` needs one more word: ${below.join(", ")}.`;
-  return `There is no command \`${first}\`. \`infer --help\` lists them.`;
+  const names = [...new Set(commands.map(({ name }) => name.split(" ")[0] ?? ""))];
+  const meant = names.find((name) => isNear(first, name));
+  const hint = meant === undefined ? "" : ` Do you mean \`infer ${meant}\`?`;
+  return `There is no command \`${first}\`.${hint} \`infer --help\` lists them.`;
+}
+
+/** Whether one letter too many, too few, other or exchanged with the next makes the one of the other. */
+function isNear(typed: string, name: string): boolean {
+  const at = [...typed].findIndex((letter, index) => letter !== name[index]);
+  const from = at === -1 ? typed.length : at;
+  const [left, right] = [typed.slice(from), name.slice(from)];
+  const exchanged = `${left[1] ?? ""}${left[0] ?? ""}${left.slice(2)}`;
+  return (
+    from > 0 &&
+    [left.slice(1) === right, left === right.slice(1), left.slice(1) === right.slice(1), exchanged === right].includes(
+      true,
+    )
+  );
 }
 
 function readOptions(command: Command, args: readonly string[]) {

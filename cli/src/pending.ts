@@ -161,7 +161,7 @@ function lineOf(progress: Progress): string {
   if (stage === "confirmed") return `${step}: confirmed in block ${progress.block}`;
   if (stage !== "waiting") return `${step}: ${stage}`;
   const { at, waitsFor, dueAt } = progress;
-  return `${step}: waiting, ${waitsFor ?? at}${dueAt === null ? "" : ` Until ${dueAt} at the latest.`}`;
+  return `${step}: waiting. ${waitsFor ?? at}${dueAt === null ? "" : ` Until ${dueAt} at the latest.`}`;
 }
 
 /** Steps as the commands are called. */

@@ -10,7 +10,9 @@ after(remove);
 
 test("wrong usage ends with 2, says what is wrong on stderr, and prints nothing", async () => {
   const lines: [RegExp, ...string[]][] = [
-    [/no command `fly`/, "fly"],
+    [/no command `fly`. `infer --help`/, "fly"],
+    [/Do you mean `infer mint`\?/, "mnt"],
+    [/Do you mean `infer status`\?/, "sttaus"],
     [/needs <model>/, "quote"],
     [/does not take `b`/, "quote", "a", "b"],
     [/'--colour'.*infer models --help/, "models", "--colour"],
@@ -47,6 +49,9 @@ test("the help names every command, what it takes, and for programs the schema o
   for (const { name } of commands) match(stdout, new RegExp(`^  ${name} `, "m"));
   match((await infer("quote", "--help")).stdout, /<model>.*\n.*\n.*--input TOKENS/s);
   equal((await infer()).code, 2);
+  equal((await infer("help")).stdout, stdout);
+  equal((await infer("help", "quote")).stdout, (await infer("quote", "--help")).stdout);
+  match((await infer("--version")).stdout, /^\d+\.\d+\.\d+\n$/);
   const { commands: described } = JSON.parse((await infer("--help", "--json")).stdout) as {
     commands: { name: string; output: { type?: string } }[];
   };

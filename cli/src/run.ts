@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { ClientError, ContractError, RefusedError } from "@inference/sdk";
 import { BaseError } from "viem";
 import * as z from "zod";
@@ -5,6 +6,7 @@ import type { Command, ExitCode } from "./command.ts";
 import type { Context } from "./context.ts";
 import { CommandError, UsageError } from "./errors.ts";
 import { helpAsJson, helpOf, helpOfAll } from "./help.ts";
+import { readLogin } from "./login-state.ts";
 import { parse } from "./parse.ts";
 import { printable } from "./printable.ts";
 import { sentenceOf } from "./sentence.ts";
@@ -22,6 +24,10 @@ export async function run(argv: readonly string[], commands: readonly Command[],
   const say = (line: string): void => outside.say(printable(named(line)));
   const wantsJson = argv.includes("--json");
   const printJson = (value: unknown): void => print(`${JSON.stringify(value, null, 2)}\n`);
+  if (["--version", "version"].includes(argv[0] ?? "")) {
+    print(`${versionOf()}\n`);
+    return 0;
+  }
   try {
     const parsed = parse(argv, commands);
     const { command, isHelp, isJson } = parsed;
@@ -48,7 +54,7 @@ export async function run(argv: readonly string[], commands: readonly Command[],
   } catch (error) {
     const failure = failureOf(error);
     if (failure === undefined) throw error;
-    say(failure.message);
+    say(`${failure.message}${hintOf(failure, outside)}`);
     if (wantsJson) printJson({ error: failure });
     return error instanceof UsageError ? 2 : 1;
   }
@@ -86,6 +92,29 @@ export function failureOf(error: unknown): Failure | undefined {
 /** A node says why in the details, and the library's own words are about the call. */
 function chainSentence({ shortMessage, details }: BaseError): string {
   return details === "" || shortMessage.includes(details) ? shortMessage : `${shortMessage} The node says: ${details}`;
+}
+
+/** What to do, where the gateway does not know how it is asked. */
+const hints: Readonly<Record<string, string>> = {
+  invalid_api_key: " `infer login` makes another key.",
+  insufficient_balance: " `infer mint 5` and `infer activate 5` add five dollars.",
+  model_not_found: " `infer models` lists them with their prices.",
+};
+
+function hintOf({ code }: Failure, outside: Outside): string {
+  if (code !== "unreachable") return hints[code] ?? "";
+  try {
+    const isDevnet = readLogin(outside)?.signer.type === "devnet";
+    return isDevnet ? " Does the devnet run? After it began anew, run `infer login --devnet` again." : "";
+  } catch {
+    return "";
+  }
+}
+
+/** Beside the sources and beside the bundle. */
+function versionOf(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
 }
 
 class UnreadableError extends Error {}

@@ -3,7 +3,7 @@ import type { ContractError } from "@inference/sdk";
 /** What some errors of contracts mean, and what to do. The others are told by their names. */
 const meanings: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
   ERC20InsufficientBalance: ([, has, needed]) =>
-    `The account has too little to pay with: ${has} of ${needed}, in the token's smallest unit.`,
+    `The account has too little to pay with: ${has} of ${needed}, in the token's smallest unit. \`infer wallet\` shows what it has.`,
   ERC20InsufficientAllowance: ([, allowed, needed]) =>
     `The contract may take ${allowed} of ${needed}, in the token's smallest unit: run the command again to approve.`,
   ERC2612ExpiredSignature: () => "The signed permit is too old: run the command again.",
