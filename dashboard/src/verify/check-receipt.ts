@@ -1,17 +1,16 @@
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
-import { isAddress, lowerAddress } from "@inference/protocol/credential";
 import { isRequestId } from "@inference/protocol/id";
+import { formatUsd } from "@inference/protocol/money";
 import { leafOf, verifyUse } from "@inference/protocol/use-leaf";
 import { chainClients } from "@inference/sdk/chain-clients";
 import type { Connection } from "@inference/sdk/connection";
 import { contractOn } from "@inference/sdk/directory";
 import { type Receipt, readReceipt } from "@inference/sdk/spending";
+import { settledUseOf } from "@inference/sdk/verify/settled-use";
 
 export type Outcome = "pass" | "fail" | "skipped";
 /** What was looked at, what was found, and whom one has to believe for it. */
 export type Finding = { title: string; outcome: Outcome; detail: string; trusts: readonly string[] };
-
-const DAY_MS = 86_400_000;
 
 /**
  * Follows one receipt to the public record, by our own computation: its text to a leaf, the leaf to a root, and the
@@ -25,11 +24,16 @@ export async function checkReceipt(
   { account, id, node }: { account: `0x${string}`; id: string; node: string },
 ): Promise<Finding[]> {
   const receipt = await readReceipt(reading, id);
+  if (!isAsked(receipt, id)) {
+    const detail = `You asked for ${id}, and the service answered with another receipt: ${receipt.id}.`;
+    return [{ title: "The receipt", outcome: "fail", detail, trusts: [] }];
+  }
+  const charged = formatUsd(receipt.charge_nano_usd);
   const findings: Finding[] = [
     {
       title: "The receipt",
       outcome: "pass",
-      detail: `${receipt.model ?? "A request"} of ${receipt.created_at}, charged $${receipt.total_cost}`,
+      detail: `${receipt.model ?? "A request"} of ${receipt.created_at}, charged $${charged}`,
       trusts: ["the service, for what it charged"],
     },
   ];
@@ -37,7 +41,7 @@ export async function checkReceipt(
   if (settlement === null || settlement.batch === null || settlement.proof === null || settlement.status !== "final") {
     const detail =
       settlement === null
-        ? "Nothing was charged, so nothing is settled."
+        ? "The service says that nothing was charged to the balance, so nothing is settled."
         : settlement.status === "refused"
           ? "The service has set it aside: it was not settled."
           : "Its batch is not final in the public record yet: wait some minutes.";
@@ -46,7 +50,7 @@ export async function checkReceipt(
   const { batch, proof } = settlement;
   const { entry, reader } = await chainClients(reading);
   const contract = { chainId: entry.chain_id, address: contractOn(reading, entry, "inferenceSettlement") };
-  const use = settledUse(receipt, account, batch);
+  const use = settledUseOf(receipt, account, batch);
   const isLeaf = leafOf(contract, use) === settlement.leaf;
   findings.push({
     title: "Its fingerprint",
@@ -73,16 +77,7 @@ export async function checkReceipt(
   return findings;
 }
 
-function settledUse(receipt: Receipt, account: `0x${string}`, batch: number) {
-  const { id, served_by: by, offer } = receipt;
-  if (!isRequestId(id)) throw new TypeError(`${id} is not the number of a receipt.`);
-  const isAgent = by !== null && isAddress(by) && offer !== null;
-  return {
-    batch,
-    account: lowerAddress(account),
-    receipt: id,
-    costNanoUsd: receipt.charge_nano_usd,
-    dayServed: Math.floor(Date.parse(receipt.created_at) / DAY_MS),
-    agent: isAgent ? { token: lowerAddress(by), offerHash: offer as `0x${string}` } : undefined,
-  };
+/** An answer's own id is the provider's; a request id is ours, and no other field may have it. */
+function isAsked({ id, upstream_id: upstreamId }: Receipt, asked: string): boolean {
+  return isRequestId(asked) ? asked === id : asked === upstreamId;
 }

@@ -1,10 +1,10 @@
-import type { RequestId } from "@inference/protocol/id";
 import { formatUsd, NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
-import { leafOf, type SettledUse, verifyUse } from "@inference/protocol/use-leaf";
+import { leafOf, verifyUse } from "@inference/protocol/use-leaf";
 import { type Hex, sha256, toBytes } from "viem";
 import type { Batch, ListedReceipt } from "../spending.ts";
 import type { Evidence } from "./evidence.ts";
 import { type Found, failed, passed, skipped } from "./found.ts";
+import { settledUseOf } from "./settled-use.ts";
 import { costOf } from "./usage-cost.ts";
 
 /** The checks of an account. Each judges the evidence and nothing else. */
@@ -125,7 +125,7 @@ export function checkLeaves(evidence: Evidence): Found {
       if (seen.has(leaf.id)) return failed(`the use ${leaf.id} is in two batches, or twice in one`);
       seen.add(leaf.id);
       if (receipt.charge_nano_usd !== leaf.charge_nano_usd) return failed(`${leaf.id} has two charges`);
-      const use = useOf(batch.id, account, receipt);
+      const use = settledUseOf(receipt, account, batch.id);
       if (leafOf(settlement, use) !== leaf.leaf) return failed(`the leaf of ${leaf.id} is of another use`);
       if (BigInt(root) === 0n && batch.status !== "final") open += 1;
       else if (!verifyUse(root, settlement, use, leaf.proof as Hex[])) {
@@ -142,14 +142,6 @@ export function checkLeaves(evidence: Evidence): Found {
 
 const ZERO: Hex = `0x${"0".repeat(64)}`;
 const DAY_MS = 86_400_000;
-
-/** The use as the leaf must have it: all of it comes from the receipt. */
-function useOf(batch: number, account: Hex, receipt: ListedReceipt): SettledUse {
-  const { id, charge_nano_usd: costNanoUsd, created_at: at, served_by: servedBy, offer } = receipt;
-  const agent = offer === null ? undefined : { token: servedBy as Hex, offerHash: offer as Hex };
-  const dayServed = Math.floor(Date.parse(at) / DAY_MS);
-  return { batch, account, receipt: id as RequestId, costNanoUsd, dayServed, agent };
-}
 
 /** Completeness: nothing was debited on chain that the gateway does not show as uses, and the reverse. */
 export function checkDebits({ said, chain }: Evidence): Found {
