@@ -68,7 +68,7 @@ test("commands have different names, and each begins its help with a word in low
 });
 
 test("a bill that cannot be verified ends with 3, and what is no bill with 1", async () => {
-  writeFileSync(join(home, "empty.json"), '{"version":2}');
+  writeFileSync(join(home, "empty.json"), '{"version":3}');
   writeFileSync(join(home, "other.json"), '{"version":7}');
   const { code, stdout } = await infer("verify", "--bundle", "empty.json");
   equal(code, 3);

@@ -4,8 +4,10 @@ import { type Evidence, judge, verify as verifyAccount } from "@inference/sdk";
 import * as z from "zod";
 import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
+import type { Context } from "../context.ts";
 import { CommandError } from "../errors.ts";
-import { signerOptions } from "../options.ts";
+import { readLogin } from "../login-state.ts";
+import { readPins, signerOptions } from "../options.ts";
 
 const output = z.strictObject({
   outcome: z.enum(["pass", "fail", "skipped"]),
@@ -27,6 +29,7 @@ export const verify = command({
   more:
     "A line for each check says what was found and whom it trusts. Name your own nodes and the settlement contract\n" +
     "(--rpc, --contract, here or at the login): without them the gateway's word is taken for both, and a check says so.\n" +
+    "With --bundle, --contract names the contract that you trust: not what the bundle says of itself.\n" +
     "It ends with 0 if every check passed, and with 3 if one failed or was skipped.",
   arguments: {},
   options: {
@@ -38,7 +41,10 @@ export const verify = command({
   async run(context, { options }) {
     const { bundle, save } = options;
     const fileAt = (name: string): string => resolve(context.workingFolder, name);
-    if (bundle !== undefined) return outputOf(judge(readBundle(fileAt(bundle)), { isBundle: true }));
+    if (bundle !== undefined) {
+      const evidence = readBundle(fileAt(bundle));
+      return outputOf(judge(evidence, { isBundle: true, settlement: ownSettlement(context, options, evidence) }));
+    }
     const connection = await connectAsOwner(context, options);
     context.say("Reading the account, its batches and the books of all chains ...");
     const { evidence, ...verdict } = await verifyAccount(connection);
@@ -74,6 +80,17 @@ function outputOf({ outcome, checks, notProven }: ReturnType<typeof judge>): z.i
   return { outcome, checks: listed, not_proven: [...notProven] };
 }
 
+/** The address that is named here, or was at the login to the bundle's gateway. */
+function ownSettlement(
+  context: Context,
+  choice: { rpc?: string[] | undefined; contract?: string[] | undefined },
+  { gateway, contract }: Partial<Evidence>,
+): `0x${string}` | undefined {
+  const login = readLogin(context);
+  const pins = readPins(choice, login?.gateway === gateway ? login?.chains : undefined);
+  return pins[String(contract?.chainId)]?.contracts?.inferenceSettlement as `0x${string}` | undefined;
+}
+
 function readBundle(file: string): Evidence {
   let evidence: Evidence | null;
   try {
@@ -81,6 +98,6 @@ function readBundle(file: string): Evidence {
   } catch (error) {
     throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
   }
-  if (evidence?.version === 2) return evidence;
+  if (evidence?.version === 3) return evidence;
   throw new CommandError(`${file} was not saved by this version of \`infer verify --save\`.`);
 }

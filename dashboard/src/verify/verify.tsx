@@ -1,6 +1,7 @@
 import { parseCredential } from "@inference/protocol/credential";
 import { type ChainOptions, connect } from "@inference/sdk/connection";
 import { ClientError } from "@inference/sdk/errors";
+import type { Evidence } from "@inference/sdk/verify/evidence";
 import { judge, type Verdict } from "@inference/sdk/verify/judge";
 import { verify } from "@inference/sdk/verify/verify";
 import { useMutation } from "@tanstack/react-query";
@@ -159,13 +160,17 @@ function WholeAccount({ wallet }: { wallet: SignedIn }): ReactNode {
 /** Evidence that somebody kept is judged again, without a network. */
 function KeptEvidence(): ReactNode {
   const judging = useMutation({
-    mutationFn: async (file: File) => judge(JSON.parse(await file.text()), { isBundle: true }),
+    mutationFn: async (file: File) => {
+      const evidence = JSON.parse(await file.text()) as Evidence;
+      if (evidence.version !== 3) throw new Error("It is of another version.");
+      return judge(evidence, { isBundle: true });
+    },
   });
   return (
     <Card title="Evidence that was kept">
       <p className="quiet">
         A file from “Keep the evidence”, or of the command line. It is judged here and sent nowhere; whoever made it is
-        believed for what it says of the public record.
+        believed for all that it says. The command line compares its contract with one that you name.
       </p>
       <Field label="The file">
         {(props) => (
@@ -181,7 +186,7 @@ function KeptEvidence(): ReactNode {
         )}
       </Field>
       <div aria-live="polite">{judging.data === undefined ? null : <Judged {...judging.data} />}</div>
-      {judging.error === null ? null : <Failure error={new Error("This file is no evidence.")} />}
+      {judging.error === null ? null : <Failure error={new Error("This file is no evidence of this version.")} />}
     </Card>
   );
 }

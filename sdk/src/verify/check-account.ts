@@ -1,5 +1,6 @@
 import { formatUsd, NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import { leafOf, verifyUse } from "@inference/protocol/use-leaf";
+import { DAY_MS } from "@inference/protocol/window";
 import { type Hex, sha256, toBytes } from "viem";
 import type { Batch, ListedReceipt } from "../spending.ts";
 import type { Evidence } from "./evidence.ts";
@@ -7,15 +8,23 @@ import { type Found, failed, passed, skipped } from "./found.ts";
 import { settledUseOf } from "./settled-use.ts";
 import { costOf } from "./usage-cost.ts";
 
-/** The checks of an account. Each judges the evidence and nothing else. */
-export function checkContract({ contract }: Evidence): Found {
+/**
+ * The checks of an account. Each judges the evidence and nothing else.
+ *
+ * @param own The address that whoever judges a bundle trusts. Absent: it is not a bundle, or none was named.
+ */
+export function checkContract({ contract }: Evidence, own?: Hex): Found {
   const { chainId, address, named, isPinned } = contract;
-  const isSame = named?.toLowerCase() === address.toLowerCase();
   if (!isPinned) {
-    const detail = `compare it with an address that you trust: the gateway names ${address} on chain ${chainId}`;
+    const detail = `compare it with an address that you trust: ${address} was asked on chain ${chainId}`;
     return skipped(detail, ["the gateway, for the contract's address"]);
   }
-  if (!isSame) return failed(`you named ${address} on chain ${chainId}, and the gateway names ${named}`);
+  if (own !== undefined && own.toLowerCase() !== address.toLowerCase()) {
+    return failed(`you named ${own} on chain ${chainId}, and this is of ${address}`);
+  }
+  if (named?.toLowerCase() !== address.toLowerCase()) {
+    return failed(`you named ${address} on chain ${chainId}, and the gateway names ${named}`);
+  }
   return passed(`${address} on chain ${chainId}, as you named it`);
 }
 
@@ -23,7 +32,7 @@ export function checkContract({ contract }: Evidence): Found {
 export function checkPrices({ said: { prices } }: Evidence): Found {
   const published = Object.entries(prices);
   const kept = published.flatMap(([id, text]) => (text === null ? [] : [{ id, text }]));
-  const changed = kept.find(({ id, text }) => !sha256(toBytes(text)).startsWith(`0x${id}`));
+  const changed = kept.find(({ id, text }) => sha256(toBytes(text)).slice(2, 2 + SNAPSHOT_DIGITS) !== id);
   if (changed !== undefined) return failed(`the published prices are not those of the snapshot ${changed.id}`);
   if (kept.length < published.length) {
     const gone = published.length - kept.length;
@@ -32,8 +41,11 @@ export function checkPrices({ said: { prices } }: Evidence): Found {
   return passed(`${kept.length} snapshots`, ["the gateway, that receipts name the prices of their time"]);
 }
 
+/** A snapshot's id is the first half of the SHA-256 of its text, in hex. */
+const SNAPSHOT_DIGITS = 32;
+
 export function checkUsage({ said: { receipts, prices } }: Evidence): Found {
-  const trusts = ["the provider, for its count of tokens"];
+  const trusts = ["the provider, for its count of tokens, and the gateway, which tells it"];
   const pricingOf = openPrices(prices);
   const charged = receipts.filter(({ charge_nano_usd: charge }) => charge > 0);
   const onUsage = charged.filter(({ basis }) => basis === "usage");
@@ -54,8 +66,9 @@ export function checkUsage({ said: { receipts, prices } }: Evidence): Found {
   const found = `${onUsage.length - unpriced} of ${charged.length} charges`;
   if (unpriced > 0) return skipped(`${found}; the prices of ${unpriced} others are not published`, trusts);
   const others = charged.filter(({ basis }) => basis !== "usage");
+  if (others.length === 0) return passed(found, trusts);
   const rest = formatUsd(sumOf(others.map(({ charge_nano_usd: charge }) => charge)));
-  return passed(`${found}; ${others.length} others, of $${rest}, have no count of tokens`, trusts);
+  return skipped(`${found}; ${others.length} others, of $${rest}, have no count of tokens`, trusts);
 }
 
 /** Finds the published price of a receipt's model. Throws if a text is no list of prices. */
@@ -92,7 +105,7 @@ export function checkReceipts(evidence: Evidence): Found {
   }
   const found = `${receipts.length} receipts come to $${formatUsd(used - forgotten)}`;
   if (forgotten > 0) return skipped(`${found}; receipts of $${formatUsd(forgotten)} are not kept any more`);
-  return passed(found, ["nobody: these are sums"]);
+  return passed(found);
 }
 
 /** Whether the gateway says that it keeps no receipts of this UTC day any more, or not all. */
@@ -112,7 +125,7 @@ export function checkLeaves(evidence: Evidence): Found {
   let open = 0;
   let forgotten = 0;
   for (const batch of said.batches) {
-    const root = chain.roots[batch.id] ?? ZERO;
+    const root = rootOf(evidence, batch);
     for (const leaf of batch.leaves ?? []) {
       const receipt = receipts.get(leaf.id);
       if (receipt === undefined) {
@@ -134,14 +147,48 @@ export function checkLeaves(evidence: Evidence): Found {
     }
   }
   const trusts = [`a node that ${chain.node} chose, for the roots`];
-  if (forgotten > 0) return skipped(`the receipts of ${forgotten} uses are not kept any more`, trusts);
-  if (seen.size === 0) return skipped("no use is in a batch yet", trusts);
-  if (open === seen.size) return skipped(`${open} uses are in batches that are not final yet`, trusts);
-  return passed(`${seen.size - open} uses; ${open} are in batches that are not final yet`, trusts);
+  const late = leftOut(evidence, (batch) => BigInt(rootOf(evidence, batch)) !== 0n).find(({ day }) => {
+    return Date.parse(day) + DAY_MS < Date.parse(chain.at) - MAX_WAITING_DAYS * DAY_MS;
+  });
+  if (late !== undefined) {
+    const detail = `$${formatUsd(late.nanoUsd)} of ${late.day} is in no final batch after ${MAX_WAITING_DAYS} days`;
+    return failed(detail, trusts);
+  }
+  const waiting = sumOf(leftOut(evidence, () => true).map(({ nanoUsd }) => nanoUsd));
+  const rest = waiting === 0 ? "" : `; $${formatUsd(waiting)} waits for a batch`;
+  if (forgotten > 0) return skipped(`the receipts of ${forgotten} uses are not kept any more${rest}`, trusts);
+  if (seen.size === 0) return skipped(`no use is in a batch yet${rest}`, trusts);
+  if (open === seen.size) return skipped(`${open} uses are in batches that are not final yet${rest}`, trusts);
+  return passed(`${seen.size - open} uses; ${open} are in batches that are not final yet${rest}`, trusts);
 }
 
+/**
+ * What was charged on a UTC day and is in none of these batches. It goes by the totals of days: receipts may be
+ * forgotten.
+ */
+function leftOut({ said }: Evidence, isCounted: (batch: Batch) => boolean): { day: string; nanoUsd: number }[] {
+  const batched = new Map<number, number>();
+  for (const batch of said.batches.filter(isCounted)) {
+    for (const { day_served: day, charge_nano_usd: charge } of batch.leaves ?? []) {
+      batched.set(day, (batched.get(day) ?? 0) + charge);
+    }
+  }
+  return Object.entries(said.totals).flatMap(([day, total]) => {
+    const nanoUsd = total - (batched.get(Date.parse(day) / DAY_MS) ?? 0);
+    return nanoUsd > 0 ? { day, nanoUsd } : [];
+  });
+}
+
+function rootOf({ chain }: Evidence, batch: Batch): Hex {
+  return chain.roots[batch.id] ?? ZERO;
+}
+
+/**
+ * A use is in a batch within minutes, and in a final block within the hour. The operator or the chain may be away for
+ * days, and the contract takes an agent's serves for three; what waits longer is not on its way any more.
+ */
+const MAX_WAITING_DAYS = 7;
 const ZERO: Hex = `0x${"0".repeat(64)}`;
-const DAY_MS = 86_400_000;
 
 /** Completeness: nothing was debited on chain that the gateway does not show as uses, and the reverse. */
 export function checkDebits({ said, chain }: Evidence): Found {

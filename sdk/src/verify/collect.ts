@@ -30,7 +30,7 @@ export async function collectEvidence(given: Connection): Promise<Evidence> {
   const { credits, listed, totals } = await readSpending(connection);
   const chain = await collectChain(connection, account);
   return {
-    version: 2,
+    version: 3,
     madeAt: new Date(await gatewayTime(connection)).toISOString(),
     gateway: connection.gateway,
     account,
@@ -121,7 +121,7 @@ async function collectChain(connection: Connection, account: Hex): Promise<Chain
     address: contractOn(connection, entry, "inferenceSettlement"),
     abi: inferenceSettlementAbi,
   } as const;
-  const { number: block } = await reader.getBlock({ blockTag: "finalized" });
+  const { number: block, timestamp } = await reader.getBlock({ blockTag: "finalized" });
   const creditNanoUsd = await reader.readContract({
     ...{ ...contract, functionName: "creditNanoUsd", args: [account], blockNumber: block },
   });
@@ -148,6 +148,7 @@ async function collectChain(connection: Connection, account: Hex): Promise<Chain
   return {
     node: nodeOf,
     block: Number(block),
+    at: new Date(Number(timestamp) * 1_000).toISOString(),
     creditNanoUsd: String(creditNanoUsd),
     activations: activated.map(({ args, blockNumber, transactionHash: transaction }) => ({
       amountToken: String(args.amount),

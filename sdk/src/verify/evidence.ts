@@ -7,7 +7,7 @@ import type { Batch, Credits, ListedReceipt } from "../spending.ts";
  * kept and judged again without a network. Amounts of chains are decimal strings, with the unit in the name.
  */
 export type Evidence = {
-  version: 2;
+  version: 3;
   /** RFC 3339. */
   madeAt: string;
   gateway: string;
@@ -42,6 +42,8 @@ export type Evidence = {
 export type ChainEvidence = {
   node: NodeOf;
   block: number;
+  /** The block's time, RFC 3339: a clock that is not the gateway's. */
+  at: string;
   creditNanoUsd: string;
   activations: { amountToken: string; block: number; transaction: Hex }[];
   debits: { batch: number; amountNanoUsd: string; block: number; transaction: Hex }[];

@@ -1,3 +1,4 @@
+import type { Hex } from "viem";
 import {
   checkBalance,
   checkContract,
@@ -25,18 +26,25 @@ export type Verdict = {
   notProven: readonly string[];
 };
 
-/** @param options.isBundle The evidence was kept by somebody: whoever made it is trusted for what the chains said. */
-export function judge(evidence: Evidence, options: { isBundle?: boolean } = {}): Verdict {
+/**
+ * @param options.isBundle The evidence was kept by somebody: whoever made it is trusted for all that it says.
+ * @param options.settlement The settlement contract's address that whoever judges a bundle trusts. Without it the
+ *   bundle's word is taken, and the check of the contract is skipped.
+ */
+export function judge(given: Evidence, { isBundle = false, settlement }: JudgeOptions = {}): Verdict {
+  const evidence = isBundle ? { ...given, contract: { ...given.contract, isPinned: settlement !== undefined } } : given;
+  const maker = isBundle ? ["whoever made this bundle"] : [];
   const judged = checks.map(({ id, title, check }): Check => {
-    const found = tried(() => check(evidence));
-    const more = options.isBundle === true && !["prices", "usage"].includes(id) ? ["whoever made this bundle"] : [];
-    return { id, title, ...found, trusts: [...found.trusts, ...more] };
+    const found = tried(() => check(evidence, isBundle ? settlement : undefined));
+    return { id, title, ...found, trusts: [...found.trusts, ...maker] };
   });
   const has = (outcome: Check["outcome"]) => judged.some((check) => check.outcome === outcome);
   return { checks: judged, outcome: has("fail") ? "fail" : has("skipped") ? "skipped" : "pass", notProven };
 }
 
-const checks: readonly { id: Check["id"]; title: string; check: (evidence: Evidence) => Found }[] = [
+type JudgeOptions = { isBundle?: boolean; settlement?: Hex | undefined };
+
+const checks: readonly { id: Check["id"]; title: string; check: (evidence: Evidence, own?: Hex) => Found }[] = [
   { id: "contract", title: "the settlement contract is the right one", check: checkContract },
   { id: "prices", title: "the prices of each receipt are published as they were", check: checkPrices },
   { id: "usage", title: "each charge is the usage at the published prices", check: checkUsage },
@@ -48,8 +56,10 @@ const checks: readonly { id: Check["id"]; title: string; check: (evidence: Evide
 ];
 
 const notProven = [
-  "That the provider counted tokens rightly, and that it ran the model that it names: its count is all there is.",
+  "That the provider counted tokens rightly and ran the model that it names, and that the gateway tells its count.",
   "Charges that do not rest on a usage, such as those of broken streams and images: see `basis` in the receipt.",
+  "That prices were announced before they were used: a receipt names them, and nobody else says of which time they are.",
+  "What the contracts do: that is in their code, at the address that you trust.",
   "The charges of other accounts: each can check its own.",
 ];
 
