@@ -23,10 +23,11 @@ function nodesOf({ chains }: GatewayConfig): string[] {
 
 /**
  * A reader may check the books with a node of their own, which `?node=` names. The policy allows it for this page alone.
+ * A host with other characters, which URLs may have, would be a wildcard there or begin a directive of its own.
  */
 function originOf(url: string | null | undefined): string | undefined {
-  const { protocol, origin } = URL.parse(url ?? "") ?? {};
-  return protocol === "https:" || protocol === "http:" ? origin : undefined;
+  const { protocol, origin, host } = URL.parse(url ?? "") ?? {};
+  return (protocol === "https:" || protocol === "http:") && /^[\w.:[\]-]+$/.test(host ?? "") ? origin : undefined;
 }
 
 function policy(nodes: readonly string[]): string {

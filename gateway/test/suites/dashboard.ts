@@ -76,12 +76,17 @@ export function testDashboard(start: StartHost): void {
       const usual = await policyOf("");
       const own = await policyOf("https://node.example/v3/secret?x=1");
       assert.equal(own, usual.replace("connect-src 'self'", "connect-src 'self' https://node.example"));
+      assert.match(await policyOf("http://[::1]:8545"), /connect-src 'self' http:\/\/\[::1\]:8545/);
       for (const wrong of [
         "https://a.example; script-src *",
         "javascript:alert(1)",
         "*",
         "data:text/html,x",
         "https:",
+        "https://*",
+        "https://*.example",
+        "http://a;sandbox",
+        "https://a'b",
       ]) {
         assert.equal(await policyOf(wrong), usual, wrong);
       }
