@@ -5,7 +5,12 @@ import { CommandError, UsageError } from "./errors.ts";
 import { type Login, readLogin } from "./login-state.ts";
 import { chainsOf, readPins } from "./options.ts";
 
-type GatewayChoice = { gateway?: string | undefined; rpc?: string[] | undefined; contract?: string[] | undefined };
+type GatewayChoice = {
+  gateway?: string | undefined;
+  rpc?: string[] | undefined;
+  contract?: string[] | undefined;
+  "max-cost"?: string[] | undefined;
+};
 type KeyChoice = GatewayChoice & { "api-key"?: string | undefined };
 
 /** For what anyone may ask. */

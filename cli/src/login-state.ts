@@ -21,7 +21,11 @@ const schema = z.strictObject({
   signer,
   chains: z.record(
     z.string(),
-    z.strictObject({ rpcUrl: z.string().optional(), contracts: z.record(z.string(), z.string()).optional() }),
+    z.strictObject({
+      rpcUrl: z.string().optional(),
+      contracts: z.record(z.string(), z.string()).optional(),
+      maxCostWei: z.string().optional(),
+    }),
   ),
 });
 export type Login = z.infer<typeof schema>;

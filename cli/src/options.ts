@@ -1,5 +1,5 @@
 import type { ChainOptions } from "@inference/sdk";
-import { http, isAddress } from "viem";
+import { http, isAddress, parseEther } from "viem";
 import type { OptionSpecs } from "./command.ts";
 import { UsageError } from "./errors.ts";
 
@@ -21,6 +21,10 @@ export const chainOptions = {
     ...{ type: "string", value: "chain-id:name=address", multiple: true },
     about: "a contract's address that you trust, such as 8453:inferenceSettlement=0x...",
   },
+  "max-cost": {
+    ...{ type: "string", value: "chain-id=coins", multiple: true },
+    about: "the most that a transaction may cost in the chain's coin; else 0.1",
+  },
 } as const satisfies OptionSpecs;
 
 /** Who signs: named as Foundry names it. */
@@ -38,11 +42,18 @@ export const accountOptions = {
 export const signerOptions = { ...gatewayOptions, ...accountOptions, ...chainOptions } as const satisfies OptionSpecs;
 
 /** A chain's node and contracts, as they are kept with the login. */
-export type ChainPins = Record<string, { rpcUrl?: string | undefined; contracts?: Record<string, string> | undefined }>;
+export type ChainPins = Record<
+  string,
+  { rpcUrl?: string | undefined; contracts?: Record<string, string> | undefined; maxCostWei?: string | undefined }
+>;
 
-/** What `--rpc` and `--contract` name, over what is kept. Throws {@link UsageError}. */
+/** What `--rpc`, `--contract` and `--max-cost` name, over what is kept. Throws {@link UsageError}. */
 export function readPins(
-  { rpc = [], contract = [] }: { rpc?: readonly string[] | undefined; contract?: readonly string[] | undefined },
+  {
+    rpc = [],
+    contract = [],
+    "max-cost": maxCost = [],
+  }: Readonly<Partial<Record<"rpc" | "contract" | "max-cost", readonly string[] | undefined>>>,
   kept: ChainPins = {},
 ): ChainPins {
   const pins: ChainPins = structuredClone(kept);
@@ -58,15 +69,21 @@ export function readPins(
     const chain = of(chainId);
     chain.contracts = { ...chain.contracts, [name]: address };
   }
+  for (const text of maxCost) {
+    const [, chainId = "", coins = ""] = /^(\d+)=(\d{1,12}(?:\.\d{1,18})?)$/.exec(text) ?? [];
+    if (chainId === "") throw new UsageError(`--max-cost takes CHAIN-ID=COINS, such as 137=2.5, not \`${text}\`.`);
+    of(chainId).maxCostWei = String(parseEther(coins));
+  }
   return pins;
 }
 
 export function chainsOf(pins: ChainPins): Record<number, ChainOptions> {
   return Object.fromEntries(
-    Object.entries(pins).map(([chainId, { rpcUrl, contracts }]) => [
+    Object.entries(pins).map(([chainId, { rpcUrl, contracts, maxCostWei }]) => [
       Number(chainId),
       {
         ...(rpcUrl === undefined ? {} : { transport: http(rpcUrl) }),
+        ...(maxCostWei === undefined ? {} : { maxCostWei: BigInt(maxCostWei) }),
         ...(contracts === undefined ? {} : { contracts: contracts as Record<string, `0x${string}`> }),
       },
     ]),

@@ -1,7 +1,7 @@
 import {
   type Connection,
   ContractError,
-  chainClients,
+  isReplaced,
   type OnProgress,
   type Progress,
   resume,
@@ -142,15 +142,6 @@ function fileOf({ chainId, hash }: SignedTransaction): string {
 
 function nonceOf({ signed }: Pending): number {
   return parseTransaction(signed.serialized).nonce ?? 0;
-}
-
-/** Whether its nonce is used by another transaction, so that no block can have it any more. */
-async function isReplaced(connection: Owner, signed: SignedTransaction): Promise<boolean> {
-  const { reader } = await chainClients(connection, signed.chainId);
-  const address = connection.account.address as Hex;
-  const receipt = await reader.getTransactionReceipt({ hash: signed.hash }).catch(() => null);
-  const next = await reader.getTransactionCount({ address });
-  return receipt === null && next > (parseTransaction(signed.serialized).nonce ?? 0);
 }
 
 /** A line for each step of the way. */

@@ -24,6 +24,7 @@ test("wrong usage ends with 2, says what is wrong on stderr, and prints nothing"
     [/name is given twice/, "keys", "create", "a", "--name", "b"],
     [/--reset takes daily or monthly/, "login", "--reset", "weekly"],
     [/--rpc takes CHAIN-ID=URL/, "login", "--rpc", "http://127.0.0.1"],
+    [/--max-cost takes CHAIN-ID=COINS/, "login", "--max-cost", "0.5"],
     [/--private-key takes 0x/, "login", "--private-key", "0x12", "--gateway", "http://127.0.0.1:1"],
   ];
   for (const [reason, ...argv] of lines) {

@@ -46,6 +46,8 @@ export type ChainOptions = {
   transport?: Transport;
   /** Contracts by name, as in `GET /api/v1/contracts`. An address here wins over the gateway's. */
   contracts?: Readonly<Record<string, `0x${string}`>>;
+  /** The most that a transaction may cost, in 1e-18 of the chain's coin: 1e17, `MAX_COST_WEI`. */
+  maxCostWei?: bigint;
 };
 
 /** What every function of this library takes first. What was read once is kept for it: contracts, nodes, a session. */

@@ -53,6 +53,8 @@ export class ContractError extends Error {
  * - `chain_unavailable`: the node does not answer, or refuses
  * - `lost_transaction`: a transaction was sent and is no longer known
  * - `insufficient_gas`: the account has too little of the chain's coin for the transaction
+ * - `cost_too_high`: the chain's node asks for more of its coin than the client's limit
+ * - `wrong_contract`: a contract is not what the gateway says
  * - `no_market`: the gateway names no market of the token, or it has too few
  * - `price_moved`: the market asks more than the limit
  * - `wallet_rejected`: whoever owns the wallet did not agree
@@ -78,6 +80,8 @@ export type ClientErrorCode =
   | "chain_unavailable"
   | "lost_transaction"
   | "insufficient_gas"
+  | "cost_too_high"
+  | "wrong_contract"
   | "no_market"
   | "price_moved"
   | "wallet_rejected"

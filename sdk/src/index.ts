@@ -31,7 +31,7 @@ export * from "./models.ts";
 export { type OfferSigner, type OfferState, putOffer, readOffer } from "./offers.ts";
 export type { AskedTransaction, OnProgress, Progress, Step } from "./progress.ts";
 export { resume } from "./resume.ts";
-export type { SendOptions, SignedTransaction } from "./send.ts";
+export { isReplaced, MAX_COST_WEI, type SendOptions, type SignedTransaction } from "./send.ts";
 export { signIn } from "./session.ts";
 export { createSignedKey } from "./signed-key.ts";
 export * from "./spending.ts";

@@ -1,4 +1,3 @@
-import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import {
   BaseError,
   ContractFunctionRevertedError,
@@ -17,7 +16,7 @@ import type { Connection } from "./connection.ts";
 import { contractOn, type DirectoryChain, readChain } from "./directory.ts";
 import { ClientError, ContractError } from "./errors.ts";
 import { oncePerConnection } from "./once.ts";
-import { type Pay, type Permit, payDollars } from "./pay-dollars.ts";
+import { dollarScale, type Pay, type Permit, payDollars } from "./pay-dollars.ts";
 import { requireAccount, type SendOptions, sendCall } from "./send.ts";
 
 /** What tokens cost at the moment in the market pool of the primary chain (Uniswap v3). */
@@ -121,18 +120,18 @@ type Market = Readonly<Record<"pool" | "router" | "quoter" | "dollar" | "token",
 
 /** The market, once it is sure that router and quoter use this pool, and that it is one of token and dollar. */
 const readMarket = oncePerConnection(async (connection: Connection): Promise<Market> => {
-  const { entry, reader } = await chainClients(connection);
+  const clients = await chainClients(connection);
+  const { entry, reader } = clients;
   if (!hasMarket(entry)) throw new ClientError("no_market", "The gateway names no market of the token.");
   const at = (name: string): `0x${string}` => contractOn(connection, entry, name);
   const [pool, router, quoter] = [at("marketPool"), at("swapRouter"), at("swapQuoter")];
   const [dollar, token] = [at("stablecoin"), at("inferenceToken")];
   const factoryOf = (address: `0x${string}`) =>
     reader.readContract({ address, abi: routerAbi, functionName: "factory" });
-  const minter = { address: at("tokenMinter"), abi: tokenMinterAbi } as const;
   const [fee, factory, quoterFactory, scale] = await Promise.all([
     reader.readContract({ address: pool, abi: poolAbi, functionName: "fee" }),
     ...([factoryOf(router), factoryOf(quoter)] as const),
-    reader.readContract({ ...minter, functionName: "SCALE" }),
+    dollarScale(connection, clients),
   ]);
   const named = { address: factory, abi: factoryAbi, functionName: "getPool", args: [dollar, token, fee] } as const;
   const used = await reader.readContract(named);

@@ -3,7 +3,7 @@ import { encodeFunctionData, type Hash, zeroAddress } from "viem";
 import { chainClients } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
 import { contractOn } from "./directory.ts";
-import { type Pay, payDollars } from "./pay-dollars.ts";
+import { dollarScale, type Pay, payDollars } from "./pay-dollars.ts";
 import { requireAccount, type SendOptions, sendCall } from "./send.ts";
 
 export type MintOptions = SendOptions & {
@@ -19,9 +19,10 @@ export type MintOptions = SendOptions & {
 /** Pays dollars of the chain for as many tokens, one for one. Throws `ContractError`. */
 export async function mint(connection: Connection, options: MintOptions): Promise<{ hash: Hash }> {
   const { amountToken, to = requireAccount(connection).address } = options;
-  const { entry, reader } = await chainClients(connection, options.chainId);
+  const clients = await chainClients(connection, options.chainId);
+  const { entry } = clients;
   const minter = contractOn(connection, entry, "tokenMinter");
-  const scale = await reader.readContract({ address: minter, abi: tokenMinterAbi, functionName: "SCALE" });
+  const scale = await dollarScale(connection, clients);
   const payment = { chainId: entry.chain_id, spender: minter, amountDollar: amountToken * scale };
   const permit = await payDollars(connection, payment, options);
   const data =

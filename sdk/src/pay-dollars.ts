@@ -1,9 +1,10 @@
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
-import { domainSeparator, encodeFunctionData, type Hex, parseSignature, type TypedDataDomain } from "viem";
+import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { domainSeparator, encodeFunctionData, erc20Abi, type Hex, parseSignature, type TypedDataDomain } from "viem";
 import { type ChainClients, chainClients, isContract } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
 import { contractOn } from "./directory.ts";
-import { fromWallet } from "./errors.ts";
+import { ClientError, fromWallet } from "./errors.ts";
 import { requireAccount, type SendOptions, sendCall } from "./send.ts";
 
 /** `permit`: a signature and one transaction. `approve`: two. Absent: `permit` where dollar and account have it. */
@@ -11,6 +12,25 @@ export type Pay = "permit" | "approve";
 
 /** Who may take how many of the chain's dollars, in the dollar's own units. */
 export type Payment = { chainId: number; spender: `0x${string}`; amountDollar: bigint };
+
+/**
+ * The dollar's own units in a token unit. Both contracts must agree: the minter alone could name a number by which more
+ * dollars are signed away than were asked for.
+ */
+export async function dollarScale(connection: Connection, { entry, reader }: ChainClients): Promise<bigint> {
+  const [minter, dollar] = (["tokenMinter", "stablecoin"] as const).map((name) => contractOn(connection, entry, name));
+  const [scale, decimals] = await Promise.all([
+    reader.readContract({ address: minter as Hex, abi: tokenMinterAbi, functionName: "SCALE" }),
+    reader.readContract({ address: dollar as Hex, abi: erc20Abi, functionName: "decimals" }),
+  ]);
+  if (scale * 10n ** TOKEN_DECIMALS === 10n ** BigInt(decimals)) return scale;
+  const message =
+    `The minter of chain ${entry.chain_id} takes ${scale} of the dollar's units for a token unit, which does not fit ` +
+    `the dollar's ${decimals} decimals. Nothing was signed: the gateway may name a wrong contract.`;
+  throw new ClientError("wrong_contract", message);
+}
+
+const TOKEN_DECIMALS = 6n;
 
 export type Permit = { deadline: bigint; v: number; r: Hex; s: Hex };
 

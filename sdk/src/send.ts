@@ -8,7 +8,12 @@ import {
   type Hash,
   type Hex,
   keccak256,
+  parseTransaction,
+  recoverTransactionAddress,
+  TransactionNotFoundError,
   type TransactionReceipt,
+  TransactionReceiptNotFoundError,
+  type TransactionSerialized,
 } from "viem";
 import { type ChainClients, chainClients, isContract } from "./chain-clients.ts";
 import type { Account, Connection } from "./connection.ts";
@@ -52,6 +57,7 @@ export async function sendCall(
   const account = requireAccount(connection);
   const clients = await chainClients(connection, chainId);
   const { chain, reader } = clients;
+  requireCostWithin(connection, clients, call.value ?? 0n);
   const estimate = await simulate(clients, account, call);
   const gas = estimate === null || call.extraGas === undefined ? {} : { gas: estimate + call.extraGas };
   if (account.type === "wallet") {
@@ -60,11 +66,32 @@ export async function sendCall(
   const writer = createWalletClient({ account, chain, transport: custom(reader) });
   const { to, data, value = 0n } = call;
   const prepared = await writer.prepareTransactionRequest({ to, data, value, ...gas });
+  const { gas: limit = 0n, maxFeePerGas, gasPrice = 0n } = prepared as Fees;
+  requireCostWithin(connection, clients, value + limit * (maxFeePerGas ?? gasPrice));
+  options.signal?.throwIfAborted();
   const serialized = await writer.signTransaction(prepared as Parameters<typeof writer.signTransaction>[0]);
   const signed = { step, chainId, hash: keccak256(serialized), serialized };
   options.onProgress?.({ stage: "signed", ...signed });
   return sendSigned(connection, signed, options);
 }
+
+/**
+ * The most that a transaction may cost in the chain's coin, in 1e-18 coin: its value, and its gas at the highest price.
+ * A node names the price of gas and what a message between chains costs, and the gateway may have named the node.
+ */
+export const MAX_COST_WEI = 10n ** 17n;
+
+function requireCostWithin({ chains }: Connection, { entry }: ChainClients, costWei: bigint): void {
+  const { chain_id: id } = entry;
+  const limitWei = chains[id]?.maxCostWei ?? MAX_COST_WEI;
+  if (costWei <= limitWei) return;
+  const message =
+    `The node of chain ${id} asks for up to ${formatEther(costWei)} of the chain's coin for this transaction, and the ` +
+    `limit is ${formatEther(limitWei)}. Nothing was sent. If that is right, raise the limit (\`maxCostWei\` of the chain, \`--max-cost\` of the command).`;
+  throw new ClientError("cost_too_high", message);
+}
+
+type Fees = { gas?: bigint; maxFeePerGas?: bigint; gasPrice?: bigint };
 
 /** Sends a signed transaction, again if need be, and waits until it is in a block. */
 export async function sendSigned(
@@ -90,20 +117,25 @@ export async function sendSigned(
   return { hash, receipt };
 }
 
-/** Waits until the block of a transaction is final, and returns its receipt there. */
+/**
+ * Waits until the block of a transaction is final, and returns its receipt there. Throws `ClientError`
+ * `lost_transaction` if the chain has replaced the block and no longer knows the transaction.
+ */
 export async function untilFinal(
   connection: Connection,
   { chainId, hash, step }: { chainId: number; hash: Hash; step: Step },
   { onProgress, signal }: SendOptions = {},
 ): Promise<TransactionReceipt> {
   const { reader } = await chainClients(connection, chainId);
-  for (;;) {
+  for (let unknown = 0; ; ) {
     const final = await reader.getBlock({ blockTag: "finalized" });
     const receipt = await reader.getTransactionReceipt({ hash }).catch(() => null);
     if (receipt !== null && receipt.blockNumber <= final.number) {
       onProgress?.({ stage: "final", step, chainId, hash, block: receipt.blockNumber });
       return receipt;
     }
+    unknown = receipt !== null || (await isKnown(reader, hash)) ? 0 : unknown + 1;
+    if (unknown > MAX_UNKNOWN) throw lost(chainId, hash);
     await pause(connection.pollMs, signal);
   }
 }
@@ -119,11 +151,50 @@ async function receiptOf(
   for (let unknown = 0; ; ) {
     const receipt = await reader.getTransactionReceipt({ hash }).catch(() => null);
     if (receipt !== null) return receipt;
-    unknown = (await reader.getTransaction({ hash }).catch(() => null)) === null ? unknown + 1 : 0;
-    if (unknown > MAX_UNKNOWN) {
-      const message = `Chain ${chainId} no longer knows the transaction ${hash}. Send it again, or check its nonce.`;
-      throw new ClientError("lost_transaction", message);
-    }
+    unknown = (await isKnown(reader, hash)) ? 0 : unknown + 1;
+    if (unknown > MAX_UNKNOWN) throw lost(chainId, hash);
+    await pause(connection.pollMs, signal);
+  }
+}
+
+/** A node that does not answer is no sign that a transaction is lost. */
+async function isKnown(reader: ChainClients["reader"], hash: Hash): Promise<boolean> {
+  return reader.getTransaction({ hash }).then(
+    () => true,
+    (error: unknown) => !(error instanceof TransactionNotFoundError),
+  );
+}
+
+function lost(chainId: number, hash: Hash): ClientError {
+  const message = `Chain ${chainId} no longer knows the transaction ${hash}. Send it again, or check its nonce.`;
+  return new ClientError("lost_transaction", message);
+}
+
+/**
+ * Whether a transaction that its chain refuses can never be in a block: another one with its nonce is final. While one
+ * is there that is not final yet, it waits. Of two nodes behind one address, one may know of the nonce and the other
+ * not yet of the transaction, so that nothing earlier proves it.
+ */
+export async function isReplaced(
+  connection: Connection,
+  { chainId, hash, serialized }: SignedTransaction,
+  { signal }: Pick<SendOptions, "signal"> = {},
+): Promise<boolean> {
+  const { reader } = await chainClients(connection, chainId);
+  const address = await recoverTransactionAddress({ serializedTransaction: serialized as TransactionSerialized });
+  const { nonce = 0 } = parseTransaction(serialized);
+  for (;;) {
+    const isFinal = (await reader.getTransactionCount({ address, blockTag: "finalized" })) > nonce;
+    const isUsed = isFinal || (await reader.getTransactionCount({ address })) > nonce;
+    const isMined = await reader.getTransactionReceipt({ hash }).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof TransactionReceiptNotFoundError) return false;
+        throw error;
+      },
+    );
+    if (isMined || !isUsed) return false;
+    if (isFinal) return true;
     await pause(connection.pollMs, signal);
   }
 }
