@@ -2,9 +2,10 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import type { statusAnswer } from "@inference/protocol/wire/answers";
 import type { activationsAnswer } from "@inference/protocol/wire/dollars";
-import { encodeFunctionData, type Hash, zeroAddress } from "viem";
+import { encodeFunctionData, type Hash, type TransactionReceipt, zeroAddress } from "viem";
 import type * as z from "zod";
-import { chainClients } from "./chain-clients.ts";
+import { type Arrival, arrivalSearch } from "./arrival.ts";
+import { type ChainClients, chainClients } from "./chain-clients.ts";
 import type { Connection } from "./connection.ts";
 import { contractOn, readChain } from "./directory.ts";
 import { ClientError, ContractError } from "./errors.ts";
@@ -82,20 +83,22 @@ export async function untilCredited(
   options: SendOptions = {},
 ): Promise<void> {
   const { onProgress, signal } = options;
-  const { entry, reader } = await chainClients(connection, chainId);
-  const { from: sender, blockNumber } = await untilFinal(connection, { chainId, hash, step }, options);
+  const clients = await chainClients(connection, chainId);
+  const { entry, reader } = clients;
+  const receipt = await untilFinal(connection, { chainId, hash, step }, options);
+  const { from: sender, blockNumber } = receipt;
   // The transaction of a smart account is sent by another.
   const from = connection.account?.type === "wallet" ? connection.account.address : sender;
+  const arrived = entry.role === "primary" ? null : forgottenSearch(connection, { from: clients, receipt });
   for (let told = ""; ; await pause(connection.pollMs, signal)) {
     const { activations, unknown_chain_ids: unknown } = await readActivations(connection, from);
     const own = activations.find(({ transaction }) => transaction.toLowerCase() === hash.toLowerCase());
     if (own?.stage === "discarded") {
       throw new ContractError(`The timelock has removed the activation ${hash}.`, { hash });
     }
-    const isCredited =
-      own === undefined
-        ? entry.role === "primary" && (await hasRead(connection, blockNumber))
-        : own.stage === "credited";
+    // The gateway lists no activation on the primary chain before it is credited, and none for ever after.
+    const ownBlock = own !== undefined ? null : arrived === null ? blockNumber : await arrived();
+    const isCredited = own?.stage === "credited" || (ownBlock !== null && (await hasRead(connection, ownBlock)));
     if (isCredited) return onProgress?.({ stage: "credited", step, hash });
     if (own === undefined && unknown.includes(chainId)) {
       const message = `The gateway does not read chain ${chainId}: look at the balance to see when it arrives.`;
@@ -111,6 +114,38 @@ export async function untilCredited(
     // The node may have been asked about a block that is not its chain's any more.
     await reader.getTransactionReceipt({ hash });
   }
+}
+
+/** How often the primary chain is asked about an activation that the gateway does not list, in polls. */
+const POLLS_BETWEEN_SEARCHES = 30;
+/** When it is asked first: the gateway reads most messages before. */
+const POLLS_BEFORE_SEARCH = 5;
+
+/**
+ * Makes a search for an activation from afar that the gateway does not list: it has not read it yet, or it forgot it a
+ * day after it was credited. Gives its block on the primary chain.
+ */
+function forgottenSearch(
+  connection: Connection,
+  given: { from: ChainClients; receipt: TransactionReceipt },
+): () => Promise<bigint | null> {
+  let search: Promise<() => Promise<Arrival | null>> | undefined;
+  let block: bigint | null = null;
+  let polls = 0;
+  return async () => {
+    polls += 1;
+    if (block !== null || polls % POLLS_BETWEEN_SEARCHES !== POLLS_BEFORE_SEARCH) return block;
+    try {
+      search ??= arrivalSearch(connection, given);
+      const found = await (await search)();
+      if (found?.stage === "delivered") block = found.block;
+    } catch (error) {
+      if (error instanceof ContractError) throw error;
+      // Without a node of the primary chain the gateway alone tells.
+      search = undefined;
+    }
+    return block;
+  };
 }
 
 export type Activations = z.infer<typeof activationsAnswer>["data"];

@@ -7,6 +7,7 @@ import { contractOn } from "./directory.ts";
 import { ClientError, ContractError, fromWallet } from "./errors.ts";
 import { pause } from "./pause.ts";
 import type { AskedTransaction, OnProgress, Step } from "./progress.ts";
+import { searchFrom } from "./search.ts";
 
 type Address = `0x${string}`;
 
@@ -43,6 +44,8 @@ export async function sendByWallet(
     moves: moves === undefined ? null : { ...moves, amountToken: String(moves.amountToken) },
     allows: allows === undefined ? null : { ...allows, amountDollar: String(allows.amountDollar) },
   };
+  // Whoever has stopped waiting must not find a new request in the wallet, of which nothing is kept.
+  options.signal?.throwIfAborted();
   options.onProgress?.({ stage: "asked", ...asked });
   const hash = await fromWallet(
     account.sendTransaction({ chainId, to, data, value, ...(gas === undefined ? {} : { gas }) }),
@@ -68,6 +71,7 @@ export async function followAsked(
   }
   let { hash } = asked;
   if (hash !== undefined) onProgress?.({ stage: "sent", step, chainId, hash });
+  const findDone = doneSearch(connection, clients, asked);
   for (let polls = 0; ; polls += 1) {
     const receipt = hash === undefined ? null : await receiptOf(clients, hash);
     if (receipt !== null && hash !== undefined) {
@@ -75,7 +79,7 @@ export async function followAsked(
       onProgress?.({ stage: "confirmed", step, chainId, hash, block: receipt.blockNumber });
       return { hash, receipt };
     }
-    const found = polls % POLLS_BETWEEN_SEARCHES === 0 ? await findDone(connection, clients, asked) : null;
+    const found = polls % POLLS_BETWEEN_SEARCHES === 0 ? await findDone() : null;
     if (found === null) await pause(connection.pollMs, signal);
     else if (found !== hash) onProgress?.({ stage: "sent", step, chainId, hash: found });
     hash = found ?? hash;
@@ -88,30 +92,38 @@ async function receiptOf({ reader }: ChainClients, hash: Hash): Promise<Transact
   return reader.getTransactionReceipt({ hash }).catch(() => null);
 }
 
-/** By the event that it leaves. */
-async function findDone(
+/**
+ * Searches the chain once for what a wallet was asked to send, from the block before it was asked. Null: the chain does
+ * not show it, which says nothing about a request that is still open in the wallet.
+ */
+export async function findAsked(connection: Connection, asked: AskedTransaction): Promise<Hash | null> {
+  const clients = await chainClients(connection, asked.chainId);
+  const { hash } = asked;
+  if (hash !== undefined && (await receiptOf(clients, hash)) !== null) return hash;
+  return doneSearch(connection, clients, asked)();
+}
+
+/** Makes a search by the event that it leaves. */
+function doneSearch(
   connection: Connection,
   { entry, reader }: ChainClients,
   { moves, allows, fromBlock: before }: AskedTransaction,
-): Promise<Hash | null> {
-  // A node refuses a range that begins after its latest block.
-  if ((await reader.getBlockNumber()) <= BigInt(before)) return null;
+): () => Promise<Hash | null> {
   const fromBlock = BigInt(before) + 1n;
   if (moves !== null) {
     const { from, to, amountToken } = moves;
-    const events = await reader.getContractEvents({
-      ...{ address: contractOn(connection, entry, "inferenceToken"), abi: inferenceTokenAbi, eventName: "Transfer" },
-      ...{ args: { from, to }, fromBlock, strict: true },
-    });
-    return events.find(({ args }) => args.value === BigInt(amountToken))?.transactionHash ?? null;
+    const event = { abi: inferenceTokenAbi, eventName: "Transfer", args: { from, to }, strict: true } as const;
+    const address = contractOn(connection, entry, "inferenceToken");
+    const search = searchFrom(reader, fromBlock, (range) => reader.getContractEvents({ ...event, ...range, address }));
+    return async () => (await search()).find(({ args }) => args.value === BigInt(amountToken))?.transactionHash ?? null;
   }
   const owner = connection.account?.address;
-  if (allows == null || owner === undefined) return null;
+  if (allows == null || owner === undefined) return async () => null;
   const { dollar: address, spender, amountDollar } = allows;
-  const events = await reader.getContractEvents({
-    ...{ address, abi: stablecoinAbi, eventName: "Approval", args: { owner, spender }, fromBlock, strict: true },
-  });
-  return events.find(({ args }) => args.value === BigInt(amountDollar))?.transactionHash ?? null;
+  const event = { abi: stablecoinAbi, eventName: "Approval", args: { owner, spender }, strict: true } as const;
+  const search = searchFrom(reader, fromBlock, (range) => reader.getContractEvents({ ...event, ...range, address }));
+  // A wallet lets its owner allow more.
+  return async () => (await search()).find(({ args }) => args.value >= BigInt(amountDollar))?.transactionHash ?? null;
 }
 
 /** The transaction of a smart account can succeed while what it was to do failed. */

@@ -6,7 +6,7 @@ import type { DirectoryChain } from "../directory.ts";
  * @param chain Events before its first block are not read. The checks notice if some are missing.
  */
 export async function inRanges<E>(
-  chain: DirectoryChain,
+  chain: Pick<DirectoryChain, "start_block">,
   last: bigint,
   read: (from: bigint, to: bigint) => Promise<E[]>,
 ): Promise<E[]> {
