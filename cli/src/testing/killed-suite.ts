@@ -31,6 +31,8 @@ type Way = {
 const isDeep = process.env.DEEP === "1";
 const steps = (name: string, ...more: string[]) =>
   ["signed", "sent", "confirmed", ...more].map((at) => `${name}: ${at}`);
+/** All of them take minutes: mint by permit and activate are interrupted at each also in the fast run. */
+const someOf = (all: string[], ...some: number[]) => (isDeep ? all : some.map((index) => all[index] ?? ""));
 const mintOf = { chain: "primary", token: 1, dollar: -1, credit: 0 } as const;
 const activationOf = { token: -1, dollar: 0, credit: 1, transactions: 1 } as const;
 
@@ -38,7 +40,7 @@ const ways: Readonly<Record<string, Way>> = {
   "mint by permit": { ...mintOf, argv: ["mint", "1"], at: steps("mint"), transactions: 1 },
   "mint by approval": {
     ...{ ...mintOf, argv: ["mint", "1", "--approve"], transactions: 2 },
-    at: [...steps("approve"), ...steps("mint")],
+    at: someOf([...steps("approve"), ...steps("mint")], 0, 2, 3),
   },
   activate: {
     ...{ ...activationOf, argv: ["activate", "1"], chain: "primary" },
@@ -46,11 +48,11 @@ const ways: Readonly<Record<string, Way>> = {
   },
   "activate on a secondary chain": {
     ...{ ...activationOf, argv: ["activate", "1", "--chain", "secondary1"], chain: "secondary1" },
-    at: steps("activate", "final", "waiting", "credited"),
+    at: someOf(steps("activate", "final", "waiting", "credited"), 0, 2, 4),
   },
   bridge: {
     ...{ argv: ["bridge", "1", "--from", "primary", "--to", "secondary2"], chain: "primary" },
-    at: steps("bridge", "final", "on its way"),
+    at: someOf(steps("bridge", "final", "on its way"), 0, 2, 4),
     ...{ token: -1, dollar: 0, credit: 0, transactions: 1 },
   },
 };
