@@ -72,7 +72,7 @@ function ChangeOffer({ wallet, agent, state: { offer, today } }: OfferParts): Re
       <h3>{offer === null ? "Sell unused capacity" : "Change the offer"}</h3>
       <Field
         label="Share to sell, in percent"
-        about="Others pay for it what the models cost. Your own use comes first in what is not sold yet."
+        about="Others pay what the models cost. You can use whatever is not sold yet yourself, at any time."
         error={error}
       >
         {(props) => (

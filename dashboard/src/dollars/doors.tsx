@@ -3,7 +3,6 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { shortUsd, tokenUsd } from "../format.ts";
 import type { Chain } from "../gateway.ts";
-import { Badge } from "../parts.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 
 type Door = "par" | "market";
@@ -48,7 +47,6 @@ export function DoorChooser({ doors, amountToken }: { doors: Doors; amountToken:
   const isKnown = state === "known";
   const saved = amountToken - marketCost;
   const isCheaper = isKnown && saved > 0n;
-  const cheaper = <Badge kind="good">cheaper</Badge>;
   return (
     <fieldset className="stack tight">
       <legend>At which price?</legend>
@@ -57,7 +55,8 @@ export function DoorChooser({ doors, amountToken }: { doors: Doors; amountToken:
           <input type="radio" name="door" checked={chosen === "par"} onChange={() => choose("par")} />
           <span>
             <strong>
-              Fixed price: {tokenUsd(amountToken)} {isKnown && !isCheaper ? cheaper : null}
+              Fixed price: {tokenUsd(amountToken)}
+              {isKnown && !isCheaper ? ", cheaper" : ""}
             </strong>
             <span className="small quiet">Always a dollar for a dollar of AI.</span>
           </span>
@@ -72,7 +71,8 @@ export function DoorChooser({ doors, amountToken }: { doors: Doors; amountToken:
           />
           <span>
             <strong>
-              Market: {isKnown ? `about ${shortUsd(marketCost * 1_000n)}` : "…"} {isCheaper ? cheaper : null}
+              Market: {isKnown ? `about ${shortUsd(marketCost * 1_000n)}` : "…"}
+              {isCheaper ? ", cheaper" : ""}
             </strong>
             <span className="small quiet">
               {isCheaper

@@ -40,7 +40,7 @@ export function Progress({ wallet, plan, state }: { wallet: Wallet; plan: Plan; 
       <p className="hidden" role="status">
         {plan.isCredited ? "The dollars are in your balance." : `${plan.shown?.step ?? ""} ${plan.shown?.stage ?? ""}`}
       </p>
-      {error === undefined ? null : <Problem error={error} on={on} />}
+      {error === undefined ? null : <Problem {...{ error, on, plan }} />}
       {plan.isCredited ? (
         <div className="row">
           <a className="button first" href="#/keys">
@@ -150,11 +150,14 @@ function Waiting({ plan: { shown }, isAfar }: { plan: Plan; isAfar: boolean }): 
 }
 
 /** What went wrong, and what to do. */
-function Problem({ error, on }: { error: unknown; on: string }): ReactNode {
+function Problem({ error, on, plan }: { error: unknown; on: string; plan: Plan }): ReactNode {
   const code = error instanceof ClientError ? error.code : undefined;
   const words =
     code === "wallet_rejected" ? (
-      <p>You declined in your wallet, so nothing was paid. Try again when you are ready.</p>
+      <p>
+        You declined in your wallet, so nothing was {plan.isMinted ? "activated: the tokens are still yours" : "paid"}.
+        Try again when you are ready.
+      </p>
     ) : code === "insufficient_gas" ? (
       <>
         <p>

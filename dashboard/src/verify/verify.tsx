@@ -202,7 +202,8 @@ function Judged({ checks, notProven, node }: Pick<Verdict, "checks" | "notProven
       )}
       <Findings
         findings={checks.map(({ title, outcome, detail, trusts }) => ({
-          ...{ outcome, detail, trusts },
+          ...{ outcome, detail },
+          trusts: trusts.map((each) => each.replace("a node that the client chose", node ?? "a node that it names")),
           title: title.slice(0, 1).toUpperCase() + title.slice(1),
         }))}
       />
