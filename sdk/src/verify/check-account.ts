@@ -4,7 +4,7 @@ import { DAY_MS } from "@inference/protocol/window";
 import { type Hex, sha256, toBytes } from "viem";
 import type { Batch, ListedReceipt } from "../spending.ts";
 import type { Evidence } from "./evidence.ts";
-import { type Found, failed, passed, skipped } from "./found.ts";
+import { type Found, failed, forAddress, forFirstBlock, passed, skipped } from "./found.ts";
 import { settledUseOf } from "./settled-use.ts";
 import { costOf } from "./usage-cost.ts";
 
@@ -13,11 +13,11 @@ import { costOf } from "./usage-cost.ts";
  *
  * @param own The address that whoever judges a bundle trusts. Absent: it is not a bundle, or none was named.
  */
-export function checkContract({ contract }: Evidence, own?: Hex): Found {
-  const { chainId, address, named, isPinned } = contract;
+export function checkContract(evidence: Evidence, own?: Hex): Found {
+  const { chainId, address, named, isPinned } = evidence.contract;
   if (!isPinned) {
     const detail = `compare it with an address that you trust: ${address} was asked on chain ${chainId}`;
-    return skipped(detail, ["the gateway, for the contract's address"]);
+    return skipped(detail, forAddress(evidence));
   }
   if (own !== undefined && own.toLowerCase() !== address.toLowerCase()) {
     return failed(`you named ${own} on chain ${chainId}, and this is of ${address}`);
@@ -146,7 +146,7 @@ export function checkLeaves(evidence: Evidence): Found {
       }
     }
   }
-  const trusts = [`a node that ${chain.node} chose, for the roots`];
+  const trusts = [`a node that ${chain.node} chose, for the roots`, ...forAddress(evidence)];
   const late = leftOut(evidence, (batch) => BigInt(rootOf(evidence, batch)) !== 0n).find(({ day }) => {
     return Date.parse(day) + DAY_MS < Date.parse(chain.at) - MAX_WAITING_DAYS * DAY_MS;
   });
@@ -191,8 +191,9 @@ const MAX_WAITING_DAYS = 7;
 const ZERO: Hex = `0x${"0".repeat(64)}`;
 
 /** Completeness: nothing was debited on chain that the gateway does not show as uses, and the reverse. */
-export function checkDebits({ said, chain }: Evidence): Found {
-  const trusts = [`a node that ${chain.node} chose, for the debits`];
+export function checkDebits(evidence: Evidence): Found {
+  const { said, chain } = evidence;
+  const trusts = [`a node that ${chain.node} chose, for the debits`, ...forAddress(evidence), ...forFirstBlock(chain)];
   const debited = new Map<number, bigint>();
   for (const { batch, amountNanoUsd } of chain.debits) {
     debited.set(batch, (debited.get(batch) ?? 0n) + BigInt(amountNanoUsd));
@@ -220,9 +221,11 @@ function chargesIn(batch: Batch | undefined): bigint {
   return (batch?.leaves ?? []).reduce((sum, { charge_nano_usd: charge }) => sum + BigInt(charge), 0n);
 }
 
-export function checkBalance({ said, chain }: Evidence): Found {
+export function checkBalance(evidence: Evidence): Found {
+  const { said, chain } = evidence;
   const { credits } = said;
-  const trusts = [`a node that ${chain.node} chose, for the account's events and credit`];
+  const node = `a node that ${chain.node} chose, for the account's events and credit`;
+  const trusts = [node, ...forAddress(evidence), ...forFirstBlock(chain)];
   const activated = chain.activations.reduce((sum, { amountToken }) => sum + BigInt(amountToken), 0n);
   const activatedNanoUsd = activated * NANO_USD_PER_TOKEN_UNIT;
   const debitedNanoUsd = chain.debits.reduce((sum, { amountNanoUsd }) => sum + BigInt(amountNanoUsd), 0n);

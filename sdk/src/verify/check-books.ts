@@ -1,11 +1,13 @@
 import { formatUsd, NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import type { Evidence, ReadSecondary } from "./evidence.ts";
-import { type Found, failed, passed, skipped } from "./found.ts";
+import { type Found, failed, forAddress, forFirstBlock, passed, skipped } from "./found.ts";
 
 /** Solvency: on the primary chain to the nano-dollar, on the others that supply is not above what covers it. */
-export function checkBooks({ books: { primary, secondaries } }: Evidence): Found {
+export function checkBooks(evidence: Evidence): Found {
+  const { primary, secondaries } = evidence.books;
   const nodes = new Set([primary.node, ...secondaries.flatMap((each) => ("node" in each ? each.node : []))]);
   const trusts = [...nodes].map((node) => `nodes that ${node} chose`);
+  trusts.push(...forAddress(evidence), ...forFirstBlock(primary));
   const claims = [primary.supplyNanoUsd, primary.creditNanoUsd, primary.owedNanoUsd, primary.linesNanoUsd];
   const backing = BigInt(primary.backingNanoUsd);
   if (backing !== claims.reduce((sum, claim) => sum + BigInt(claim), 0n)) {

@@ -6,10 +6,12 @@ import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import { NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
 import { type ChainClients, chainClients } from "../chain-clients.ts";
 import type { Connection } from "../connection.ts";
-import { contractOn, type DirectoryChain, readDirectory } from "../directory.ts";
+import { type DirectoryChain, readDirectory } from "../directory.ts";
+import { type PrimaryContracts, primaryContracts, secondaryContracts } from "./books-contracts.ts";
 import { isCovered } from "./check-books.ts";
 import { inRanges } from "./events-in-ranges.ts";
 import type { BooksEvidence, ReadSecondary, SecondaryEvidence } from "./evidence.ts";
+import { firstBlockOf } from "./first-block.ts";
 
 /**
  * The books of all chains. They are read at the chains' own final blocks, which are not of one moment, so tokens on
@@ -17,24 +19,32 @@ import type { BooksEvidence, ReadSecondary, SecondaryEvidence } from "./evidence
  */
 export async function collectBooks(connection: Connection): Promise<BooksEvidence> {
   const { chains } = await readDirectory(connection);
+  const clients = await chainClients(connection);
+  const primary = { clients, contracts: await primaryContracts(connection, clients) };
   const secondaries: SecondaryEvidence[] = [];
   for (const chain of chains.filter(({ role }) => role === "secondary")) {
-    secondaries.push(await collectSecondary(connection, chain));
+    secondaries.push(await collectSecondary(connection, primary, chain));
   }
   // Of a chain that the client knows and the gateway does not tell of.
   for (const chainId of Object.keys(connection.chains).map(Number)) {
     if (chains.some(({ chain_id: id }) => id === chainId)) continue;
     secondaries.push({ chainId, unread: "the gateway does not name it" });
   }
-  return { primary: await collectPrimary(connection, chains), secondaries };
+  return { primary: await collectPrimary(primary, chains), secondaries };
 }
+
+type Primary = { clients: ChainClients; contracts: PrimaryContracts };
 
 const MAX_TRIES = 5;
 
-async function collectSecondary(connection: Connection, chain: DirectoryChain): Promise<SecondaryEvidence> {
+async function collectSecondary(
+  connection: Connection,
+  primary: Primary,
+  chain: DirectoryChain,
+): Promise<SecondaryEvidence> {
   for (let tries = 1; ; tries++) {
     try {
-      const read = await readSecondary(connection, chain);
+      const read = await readSecondary(connection, primary, chain);
       if (isCovered(read) || tries === MAX_TRIES) return read;
     } catch (error) {
       if (tries === MAX_TRIES) return { chainId: chain.chain_id, unread: error instanceof Error ? error.message : "" };
@@ -43,15 +53,19 @@ async function collectSecondary(connection: Connection, chain: DirectoryChain): 
   }
 }
 
-async function readSecondary(connection: Connection, chain: DirectoryChain): Promise<ReadSecondary> {
+async function readSecondary(
+  connection: Connection,
+  { clients: primary, contracts: { minter: minterAddress, bridge } }: Primary,
+  chain: DirectoryChain,
+): Promise<ReadSecondary> {
   const there = await chainClients(connection, chain.chain_id);
-  const primary = await chainClients(connection);
   const eid = chain.layerzero_eid;
   if (eid === null) throw new Error("its LayerZero endpoint id is not known");
-  const outbox = { address: contractOn(connection, chain, "tokenBackingOutbox"), abi: tokenBackingOutboxAbi } as const;
-  const token = { address: contractOn(connection, chain, "inferenceToken"), abi: inferenceTokenAbi } as const;
-  const dollar = { address: contractOn(connection, chain, "stablecoin"), abi: stablecoinAbi } as const;
-  const minter = { address: contractOn(connection, primary.entry, "tokenMinter"), abi: tokenMinterAbi } as const;
+  const contracts = await secondaryContracts(connection, { primary, bridge, there, eid });
+  const outbox = { address: contracts.outbox, abi: tokenBackingOutboxAbi } as const;
+  const token = { address: contracts.token, abi: inferenceTokenAbi } as const;
+  const dollar = { address: contracts.stablecoin, abi: stablecoinAbi } as const;
+  const minter = { address: minterAddress, abi: tokenMinterAbi } as const;
   const { reader } = there;
   const { number: blockNumber } = await reader.getBlock({ blockTag: "finalized" });
   const at = { blockNumber };
@@ -79,27 +93,21 @@ async function readSecondary(connection: Connection, chain: DirectoryChain): Pro
 }
 
 /** All dollars of a chain that the minter has booked, from its events. */
-async function bookedOn(
-  { entry, reader }: ChainClients,
-  address: `0x${string}`,
-  eid: number,
-  last: bigint,
-): Promise<bigint> {
+async function bookedOn(clients: ChainClients, address: `0x${string}`, eid: number, last: bigint): Promise<bigint> {
   const booked = { address, abi: tokenMinterAbi, eventName: "Booked", args: { eid }, strict: true } as const;
-  const events = await inRanges(entry, last, (fromBlock, toBlock) =>
-    reader.getContractEvents({ ...booked, fromBlock, toBlock }),
+  const first = await firstBlockOf(clients, address, last);
+  const events = await inRanges(first, last, (fromBlock, toBlock) =>
+    clients.reader.getContractEvents({ ...booked, fromBlock, toBlock }),
   );
   return events.reduce((sum, { args }) => sum + args.amount, 0n);
 }
 
 async function collectPrimary(
-  connection: Connection,
+  { clients, contracts: { settlement, minter, stablecoin } }: Primary,
   chains: readonly DirectoryChain[],
 ): Promise<BooksEvidence["primary"]> {
-  const { entry, reader, nodeOf } = await chainClients(connection);
+  const { reader, nodeOf } = clients;
   const { number: blockNumber } = await reader.getBlock({ blockTag: "finalized" });
-  const settlement = contractOn(connection, entry, "inferenceSettlement");
-  const minter = contractOn(connection, entry, "tokenMinter");
   const books = await reader.readContract({
     ...{ address: settlement, abi: inferenceSettlementAbi, functionName: "books", blockNumber },
   });
@@ -107,18 +115,19 @@ async function collectPrimary(
     ...{ address: minter, abi: tokenMinterAbi, functionName: "SCALE", blockNumber },
   });
   const dollars = await reader.readContract({
-    ...{ address: contractOn(connection, entry, "stablecoin"), abi: stablecoinAbi, functionName: "balanceOf" },
+    ...{ address: stablecoin, abi: stablecoinAbi, functionName: "balanceOf" },
     ...{ args: [minter] as const, blockNumber },
   });
   let listedLines = 0n;
-  for (const { role, layerzero_eid: eid } of chains) {
-    if (role !== "secondary" || eid === null) continue;
+  const eids = chains.flatMap(({ role, layerzero_eid: eid }) => (role === "secondary" && eid !== null ? eid : []));
+  for (const eid of new Set(eids)) {
     const query = { address: minter, abi: tokenMinterAbi, functionName: "lineOf", args: [eid] } as const;
     listedLines += (await reader.readContract({ ...query, blockNumber }))[0];
   }
   const { backing, supply, credit, owed, lines } = books;
   return {
     node: nodeOf,
+    firstBlockBy: (await firstBlockOf(clients, minter, blockNumber)).by,
     backingNanoUsd: String(backing),
     supplyNanoUsd: String(supply),
     creditNanoUsd: String(credit),

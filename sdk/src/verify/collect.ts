@@ -20,6 +20,7 @@ import {
 import { collectBooks } from "./collect-books.ts";
 import { inRanges } from "./events-in-ranges.ts";
 import type { ChainEvidence, Evidence } from "./evidence.ts";
+import { firstBlockOf } from "./first-block.ts";
 
 /** Reads all that the checks look at. Needs an account, which signs in: a key does not see the whole account. */
 export async function collectEvidence(given: Connection): Promise<Evidence> {
@@ -116,7 +117,8 @@ function nullIfUnknown(error: unknown): null {
 }
 
 async function collectChain(connection: Connection, account: Hex): Promise<ChainEvidence> {
-  const { entry, reader, nodeOf } = await chainClients(connection);
+  const clients = await chainClients(connection);
+  const { entry, reader, nodeOf } = clients;
   const contract = {
     address: contractOn(connection, entry, "inferenceSettlement"),
     abi: inferenceSettlementAbi,
@@ -125,7 +127,8 @@ async function collectChain(connection: Connection, account: Hex): Promise<Chain
   const creditNanoUsd = await reader.readContract({
     ...{ ...contract, functionName: "creditNanoUsd", args: [account], blockNumber: block },
   });
-  const activated = await inRanges(entry, block, (fromBlock, toBlock) =>
+  const first = await firstBlockOf(clients, contract.address, block);
+  const activated = await inRanges(first, block, (fromBlock, toBlock) =>
     reader.getContractEvents({
       ...contract,
       eventName: "Activated",
@@ -135,7 +138,7 @@ async function collectChain(connection: Connection, account: Hex): Promise<Chain
       strict: true,
     }),
   );
-  const debited = await inRanges(entry, block, (fromBlock, toBlock) =>
+  const debited = await inRanges(first, block, (fromBlock, toBlock) =>
     reader.getContractEvents({
       ...contract,
       eventName: "Debited",
@@ -147,6 +150,7 @@ async function collectChain(connection: Connection, account: Hex): Promise<Chain
   );
   return {
     node: nodeOf,
+    firstBlockBy: first.by,
     block: Number(block),
     at: new Date(Number(timestamp) * 1_000).toISOString(),
     creditNanoUsd: String(creditNanoUsd),

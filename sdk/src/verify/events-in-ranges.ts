@@ -3,7 +3,7 @@ import type { DirectoryChain } from "../directory.ts";
 /**
  * The events of a contract up to a block. A range that the node refuses, as public nodes do with long ones, is halved.
  *
- * @param chain Events before its first block are not read. The checks notice if some are missing.
+ * @param chain Events before its first block are not read, and nobody notices: `firstBlockOf` checks the gateway's word.
  */
 export async function inRanges<E>(
   chain: Pick<DirectoryChain, "start_block">,

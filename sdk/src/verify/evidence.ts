@@ -41,6 +41,8 @@ export type Evidence = {
 /** What the primary chain says of the account, at its last final block. */
 export type ChainEvidence = {
   node: NodeOf;
+  /** Whose word it is that no event is older than the first one that was read. */
+  firstBlockBy: NodeOf;
   block: number;
   /** The block's time, RFC 3339: a clock that is not the gateway's. */
   at: string;
@@ -55,6 +57,8 @@ export type ChainEvidence = {
 export type BooksEvidence = {
   primary: Record<"backingNanoUsd" | "supplyNanoUsd" | "creditNanoUsd" | "owedNanoUsd" | "linesNanoUsd", string> & {
     node: NodeOf;
+    /** Whose word it is that the minter booked nothing before the first block that was read. */
+    firstBlockBy: NodeOf;
     /** The dollars that the minter really has. */
     dollarsToken: string;
     /** The lines of the secondary chains that are listed here. */

@@ -1,3 +1,5 @@
+import type { Evidence } from "./evidence.ts";
+
 /** What a check found. */
 export type Found = {
   outcome: "pass" | "fail" | "skipped";
@@ -17,4 +19,14 @@ export function failed(detail: string, trusts: readonly string[] = []): Found {
 
 export function skipped(detail: string, trusts: readonly string[] = []): Found {
   return { outcome: "skipped", detail, trusts };
+}
+
+/** The gateway, for the address of the contract that was asked, unless the client named it. */
+export function forAddress({ contract }: Evidence): string[] {
+  return contract.isPinned ? [] : ["the gateway, for the contract's address"];
+}
+
+/** The gateway, for the first block of the events, unless a node told it. */
+export function forFirstBlock({ firstBlockBy }: Pick<Evidence["chain"], "firstBlockBy">): string[] {
+  return firstBlockBy === "the gateway" ? ["the gateway, that no event is older than its first block"] : [];
 }

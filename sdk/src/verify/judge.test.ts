@@ -86,6 +86,24 @@ test("who judges a bundle names the contract", () => {
   equal(named(OTHER).find(({ id }) => id === "contract")?.outcome, "fail");
 });
 
+test("without an address of one's own, each check that asks the chain names the gateway for it", () => {
+  const evidence = structuredClone(honest);
+  evidence.contract.isPinned = false;
+  for (const id of ["contract", "leaves", "debits", "balance", "books"]) {
+    const check = judge(evidence).checks.find((each) => each.id === id);
+    match(check?.trusts.join() ?? "", /the gateway, for the contract's address/, id);
+  }
+});
+
+test("where no node says when the contracts begin, the gateway is trusted for it", () => {
+  const evidence = structuredClone(honest);
+  for (const read of [evidence.chain, evidence.books.primary]) read.firstBlockBy = "the gateway";
+  for (const id of ["debits", "balance", "books"]) {
+    const check = judge(evidence).checks.find((each) => each.id === id);
+    match(check?.trusts.join() ?? "", /the gateway, that no event is older than its first block/, id);
+  }
+});
+
 /** Two uses of a cent each, of one day, in one final batch. */
 function evidenceOf(): Evidence {
   const text = JSON.stringify({ data: [{ id: "alder-4b", pricing: { prompt: "0.001", completion: "0" } }] });
@@ -116,7 +134,7 @@ function evidenceOf(): Evidence {
       prices: { [snapshot]: text },
     },
     chain: {
-      ...{ node: "the client", block: 10, creditNanoUsd: String(98 * CENT) },
+      ...{ node: "the client", firstBlockBy: "the client", block: 10, creditNanoUsd: String(98 * CENT) },
       at: "2026-11-02T12:00:00Z",
       activations: [{ amountToken: "1000000", block: 1, transaction: "0x" }],
       debits: [{ batch: 1, amountNanoUsd: String(2 * CENT), block: 9, transaction: "0x" }],
@@ -124,7 +142,7 @@ function evidenceOf(): Evidence {
     },
     books: {
       primary: {
-        ...{ node: "the client", dollarsToken: "980000" },
+        ...{ node: "the client", firstBlockBy: "the client", dollarsToken: "980000" },
         ...{ ...none, backingNanoUsd: String(98 * CENT), creditNanoUsd: String(98 * CENT) },
       },
       secondaries: [],

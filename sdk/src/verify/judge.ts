@@ -60,6 +60,7 @@ const notProven = [
   "Charges that do not rest on a usage, such as those of broken streams and images: see `basis` in the receipt.",
   "That prices were announced before they were used: a receipt names them, and nobody else says of which time they are.",
   "What the contracts do: that is in their code, at the address that you trust.",
+  "That there is no further chain: one that the gateway does not name is noticed by its line, and that may be empty.",
   "The charges of other accounts: each can check its own.",
 ];
 

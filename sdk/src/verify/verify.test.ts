@@ -59,6 +59,30 @@ test("a bundle is judged the same without a network, for who names the contract"
   equal(judge(kept, { isBundle: true }).outcome, "skipped");
 });
 
+test("one's own nodes and the settlement's address are enough, wherever the gateway says the rest is", async () => {
+  const { ready } = devnet;
+  const own = ready.chains.map(({ name, chainId, rpcUrl }): [number, ChainOptions] => {
+    const { inferenceSettlement } = ready.contracts[name] ?? {};
+    const contracts = inferenceSettlement === undefined ? {} : { inferenceSettlement };
+    return [chainId, { transport: http(rpcUrl), contracts }];
+  });
+  const { outcome, checks, evidence } = await verifyLiar(
+    (path, { data }) => {
+      if (path !== "/api/v1/contracts") return;
+      for (const chain of data.chains) {
+        chain.start_block = 1_000_000;
+        for (const name of Object.keys(chain.contracts)) {
+          if (name !== "inferenceSettlement") chain.contracts[name] = `0x${"1".repeat(40)}`;
+        }
+      }
+    },
+    { chains: Object.fromEntries(own) },
+  );
+  equal(outcome, "pass", JSON.stringify(checks, null, 1));
+  deepEqual([evidence.chain.activations.length, evidence.chain.debits.length], [1, 2]);
+  for (const { trusts } of checks) equal(trusts.join().includes("the gateway, for the contract"), false);
+});
+
 /** A snapshot without a price, whose id is right. */
 const NO_PRICES = { text: '{"data":[]}', id: sha256(toBytes('{"data":[]}')).slice(2, 34) };
 
