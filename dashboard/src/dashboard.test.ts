@@ -13,7 +13,7 @@ import type { Browser, Page } from "playwright-core";
 import { createPublicClient, createTestClient, createWalletClient, http } from "viem";
 import { mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
 import { buildDashboard } from "./build/build.ts";
-import { shortUsd } from "./format.ts";
+import { leftUsd } from "./format.ts";
 import {
   axeFindings,
   beginReloads,
@@ -389,7 +389,7 @@ describe("the dashboard in Chromium", { skip: missingChromium, timeout: 400_000 
     await page.getByRole("heading", { name: "By model" }).waitFor();
     const [session = ""] = await page.evaluate(() => Object.values(sessionStorage) as string[]);
     const { data } = (await (await call("credits", session)).json()) as { data: { available_nano_usd: number } };
-    await page.getByText(shortUsd(data.available_nano_usd), { exact: true }).waitFor();
+    await page.getByText(leftUsd(data.available_nano_usd), { exact: true }).waitFor();
     const refused = await (await call("chat/completions", session, CHAT)).text();
     match(refused, /An API key spends the wallet's balance instead.*"capacity_exhausted"/);
     await page.getByLabel("Find").fill(receipt.slice(-8));

@@ -8,12 +8,28 @@ export function usd(nanoUsd: number | bigint): string {
 /** To the cent, for what is only looked at: below a cent, the first two digits that are not zero. */
 export function shortUsd(nanoUsd: number | bigint): string {
   const nano = BigInt(nanoUsd);
+  const half = stepOf(nano) / 2n;
+  return inSteps(nano < 0n ? nano - half : nano + half, stepOf(nano));
+}
+
+/** The same of what is left, rounded down: what is shown can be spent. */
+export function leftUsd(nanoUsd: number | bigint): string {
+  const nano = BigInt(nanoUsd);
+  const step = stepOf(nano);
+  return inSteps(nano < 0n ? nano - step + 1n : nano, step);
+}
+
+/** The nano-dollars of the last digit that is shown. */
+function stepOf(nano: bigint): bigint {
   const size = nano < 0n ? -nano : nano;
   let step = 10_000_000n;
   while (size !== 0n && size < step && step > 1n) step /= 10n;
-  if (size < 10_000_000n && step > 1n) step /= 10n;
-  const rounded = ((size + step / 2n) / step) * step;
-  return grouped(formatDecimal(nano < 0n ? -rounded : rounded, 9));
+  return size < 10_000_000n && step > 1n ? step / 10n : step;
+}
+
+/** Cuts off what is less than a step. */
+function inSteps(nano: bigint, step: bigint): string {
+  return grouped(formatDecimal((nano / step) * step, 9));
 }
 
 /** Token units, 1e-6 dollar. */

@@ -1,7 +1,7 @@
 import { ClientError, ContractError, RefusedError } from "@inference/sdk/errors";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useState } from "react";
-import { shortUsd, usd } from "./format.ts";
+import { leftUsd, shortUsd, usd } from "./format.ts";
 
 export function Head({ title, children }: { title: string; children?: ReactNode }): ReactNode {
   return (
@@ -52,14 +52,15 @@ export function Figure({ label, children, about }: { label: string; children: Re
   );
 }
 
-/** An amount, short; the exact one is told to who points at it. */
-export function Amount({ nano, isExact = false }: { nano: number | bigint; isExact?: boolean }): ReactNode {
+/** An amount, short; the exact one is told to who points at it. What is left is rounded down. */
+export function Amount({ nano, isExact = false, isLeft = false }: AmountParts): ReactNode {
   return (
     <span className="number" title={usd(nano)}>
-      {isExact ? usd(nano) : shortUsd(nano)}
+      {isExact ? usd(nano) : isLeft ? leftUsd(nano) : shortUsd(nano)}
     </span>
   );
 }
+type AmountParts = { nano: number | bigint; isExact?: boolean; isLeft?: boolean };
 
 export function Loading({ what }: { what: string }): ReactNode {
   return (

@@ -75,7 +75,7 @@ function Now(): ReactNode {
                 )
               }
             >
-              <Amount nano={ceiling.left_nano_usd} />
+              <Amount nano={ceiling.left_nano_usd} isLeft />
             </Figure>
             <dl className="facts">
               <dt>Models offered</dt>

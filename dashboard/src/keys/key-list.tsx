@@ -27,7 +27,7 @@ export function KeyList({ wallet }: { wallet: SignedIn }): ReactNode {
                 </>
               }
             >
-              <Amount nano={data.available_nano_usd} />
+              <Amount nano={data.available_nano_usd} isLeft />
             </Figure>
           </Card>
         )}
@@ -143,7 +143,7 @@ function Binds({ apiKey, availableNanoUsd }: Pick<KeyCardParts, "apiKey" | "avai
   if (first === undefined) return null;
   return (
     <>
-      It is first stopped by {first[0]}, which leaves <Amount nano={first[1]} />.
+      It is first stopped by {first[0]}, which leaves <Amount nano={first[1]} isLeft />.
     </>
   );
 }

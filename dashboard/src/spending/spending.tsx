@@ -54,7 +54,7 @@ function Own({ wallet }: { wallet: SignedIn }): ReactNode {
                     <Amount nano={sum} />
                   </Figure>
                   <Figure label="Left to spend">
-                    {credits.data === undefined ? "…" : <Amount nano={credits.data.available_nano_usd} />}
+                    {credits.data === undefined ? "…" : <Amount nano={credits.data.available_nano_usd} isLeft />}
                   </Figure>
                   <Figure label="Requests">{count(days.reduce((all, { requests }) => all + requests, 0))}</Figure>
                 </div>
