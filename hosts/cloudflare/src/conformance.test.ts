@@ -8,6 +8,7 @@ import { startAnvil } from "@inference/chain/testing/anvil";
 import { deploySettlement } from "@inference/chain/testing/settlement";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import type { Address } from "@inference/protocol/credential";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { privateKeyToAddress } from "viem/accounts";
 import { type Edge, startEdge } from "./testing/edge.ts";
 
@@ -93,6 +94,13 @@ test("the conformance suite passes, and leaves nothing of it out", async (contex
     /^\s*\ufe63 (?!curl|Chromium|Codex|requests of translated APIs)/m,
     "skipped, and needs nothing that is missing here",
   );
+  const accounts = wallets.map((wallet) => accountPartition(privateKeyToAddress(wallet)));
+  await eventually(async () => {
+    const blocks = (await Promise.all(accounts.map((account) => edge.rows("block", account)))).flat();
+    const { heldNanoUsd } = await edge.read(ceilingPartition, { type: "ceiling", at: Date.now() });
+    const inBlocks = blocks.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0);
+    assert.equal(heldNanoUsd, inBlocks, "the ceiling holds more than blocks");
+  });
   assert.doesNotMatch(edge.output(), /"level":"alert","event":"(?!chain")/);
   // What a Worker throws is a 500 of the runtime, which has no id.
   assert.doesNotMatch(edge.output(), /Uncaught exception/);

@@ -40,8 +40,11 @@ export async function runFuzz(target: Target, { requests, count, seed, makeSend 
     }),
   );
   const status = await fetch(`${target.url}/api/v1/status`);
-  const { data } = (await status.json()) as { data: { ceiling: { held_nano_usd: number } } };
-  assert.equal(data.ceiling.held_nano_usd, 0, "the day's ceiling still holds something");
+  const { data } = (await status.json()) as { data: { ceiling: { held_nano_usd: number; limit_nano_usd: number } } };
+  const { held_nano_usd: held, limit_nano_usd: limit } = data.ceiling;
+  // At the edge busy accounts hold blocks of it for a minute, which are 5 % of it together.
+  const inBlocks = target.front === "workerd" ? limit / 20 : 0;
+  assert.ok(held <= inBlocks, `the day's ceiling still holds ${held}`);
   return counts;
 }
 
