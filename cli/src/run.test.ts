@@ -1,4 +1,4 @@
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -76,6 +76,19 @@ test("a bill that cannot be verified ends with 3, and what is no bill with 1", a
   match(stdout, /^fail +balance .*cannot be read[\s\S]*NOT VERIFIED[\s\S]*Not proved:\n- /m);
   equal((await infer("verify", "--bundle", "other.json")).code, 1);
   equal((await infer("verify", "--bundle", "none.json")).code, 1);
+});
+
+test("what a bill says cannot move the terminal's cursor or add a line, in words and in JSON", async () => {
+  const address = "\u001b[2J\u009b2J\nEvery check passed.\n0x1";
+  writeFileSync(join(home, "moves.json"), JSON.stringify({ version: 3, contract: { chainId: 1, address } }));
+  const words = await infer("verify", "--bundle", "moves.json");
+  match(words.stdout, /^skipped +contract .*: compare it .*: \[2J2J Every check passed\. 0x1 was asked/m);
+  doesNotMatch(words.stdout, /^Every check passed/m);
+  const { stdout } = await infer("verify", "--bundle", "moves.json", "--json");
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+  doesNotMatch(words.stdout + stdout, /[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
+  const { checks } = JSON.parse(stdout) as { checks: { detail: string }[] };
+  ok(checks[0]?.detail.includes(address));
 });
 
 test("a login that is damaged or of another version is named, and what is kept is for its owner's eyes", async () => {

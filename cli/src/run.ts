@@ -8,7 +8,7 @@ import { CommandError, UsageError } from "./errors.ts";
 import { helpAsJson, helpOf, helpOfAll } from "./help.ts";
 import { readLogin } from "./login-state.ts";
 import { parse } from "./parse.ts";
-import { printable } from "./printable.ts";
+import { printable, printableJson } from "./printable.ts";
 import { sentenceOf } from "./sentence.ts";
 
 /** The outside of {@link Context}: what the process, or a test, gives. */
@@ -23,7 +23,7 @@ export async function run(argv: readonly string[], commands: readonly Command[],
   const { print } = outside;
   const say = (line: string): void => outside.say(printable(named(line)));
   const wantsJson = argv.includes("--json");
-  const printJson = (value: unknown): void => print(`${JSON.stringify(value, null, 2)}\n`);
+  const printJson = (value: unknown): void => print(`${printableJson(value)}\n`);
   if (["--version", "version"].includes(argv[0] ?? "")) {
     print(`${versionOf()}\n`);
     return 0;

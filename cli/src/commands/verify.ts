@@ -58,7 +58,7 @@ export const verify = command({
     [
       ...checks.map(({ id, title, outcome, detail, trusts }) => {
         const trusted = trusts.length === 0 ? "" : `\n${" ".repeat(19)}trusts: ${trusts.join("; ")}`;
-        return `${outcome.padEnd(7)}  ${id.padEnd(8)}  ${title}: ${detail}${trusted}`;
+        return `${outcome.padEnd(7)}  ${id.padEnd(8)}  ${title}: ${onOneLine(detail)}${trusted}`;
       }),
       "",
       words[outcome],
@@ -74,6 +74,11 @@ const words = {
   fail: "NOT VERIFIED: a check failed.",
   skipped: "Not verified in full: nothing failed, and a check could not be made.",
 };
+
+/** A name that the gateway tells may not look like a line of the verdict. */
+function onOneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ");
+}
 
 function outputOf({ outcome, checks, notProven }: ReturnType<typeof judge>): z.input<typeof output> {
   const listed = checks.map(({ trusts, ...check }) => ({ ...check, trusts: [...trusts] }));
