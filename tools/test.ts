@@ -16,6 +16,11 @@ const args = process.argv.slice(2);
 const deep = args.includes("--deep");
 const serial = args.includes("--serial");
 const wanted = args.filter((argument) => !argument.startsWith("--"));
+const unknown = args.find((argument) => argument.startsWith("--") && !/^--(deep|serial)$/.test(argument));
+if (unknown !== undefined) {
+  console.error(`There is no flag ${unknown}: only --deep and --serial. Other arguments choose test files.`);
+  process.exit(2);
+}
 const seed = { FOUNDRY_FUZZ_SEED: process.env.FOUNDRY_FUZZ_SEED ?? `0x${randomBytes(8).toString("hex")}` };
 /** Tests wait more than they compute: with fewer processes the cores stand idle. */
 const PROCESSES_PER_CORE = 2.5;
