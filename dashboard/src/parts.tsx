@@ -1,6 +1,6 @@
 import { ClientError, ContractError, RefusedError } from "@inference/sdk/errors";
 import type { UseQueryResult } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useId, useState } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { leftUsd, shortUsd, usd } from "./format.ts";
 
 export function Head({ title, children }: { title: string; children?: ReactNode }): ReactNode {
@@ -18,7 +18,9 @@ export function Card({ title, side, children, className = "" }: CardParts): Reac
   return (
     <section className={`card ${className}`} aria-labelledby={id}>
       <div className="row apart">
-        <h2 id={id}>{title}</h2>
+        <h2 id={id} tabIndex={-1}>
+          {title}
+        </h2>
         {side}
       </div>
       {children}
@@ -26,6 +28,31 @@ export function Card({ title, side, children, className = "" }: CardParts): Reac
   );
 }
 type CardParts = { title: string; side?: ReactNode; children: ReactNode; className?: string };
+
+/** When a button that has the focus is taken away, the heading of what took its place gets it. */
+export function KeepFocus({ children }: { children: ReactNode }): ReactNode {
+  const part = useRef<HTMLDivElement>(null);
+  const focused = useRef<EventTarget>(null);
+  useEffect(() => {
+    const onFocus = ({ target }: FocusEvent): void => {
+      focused.current = target;
+    };
+    const own = part.current;
+    own?.addEventListener("focusin", onFocus);
+    return () => own?.removeEventListener("focusin", onFocus);
+  }, []);
+  useEffect(() => {
+    const { current: last } = focused;
+    if (!(last instanceof Element) || last.isConnected || document.activeElement !== document.body) return;
+    focused.current = null;
+    part.current?.querySelector("h2")?.focus();
+  });
+  return (
+    <div ref={part} className="whole">
+      {children}
+    </div>
+  );
+}
 
 export type Kind = "good" | "warn" | "bad" | "plain";
 

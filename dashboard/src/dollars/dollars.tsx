@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { Head } from "../parts.tsx";
+import { Head, KeepFocus } from "../parts.tsx";
 import { NeedsWallet } from "../wallet/gate.tsx";
 import type { Wallet } from "../wallet/wallet.ts";
 import { OnTheirWay } from "./on-their-way.tsx";
@@ -25,13 +25,13 @@ export default function Dollars(): ReactNode {
 function Own({ wallet }: { wallet: Wallet }): ReactNode {
   const state = usePlan(wallet);
   return (
-    <>
+    <KeepFocus>
       {state.plan === null ? (
-        <PayForm wallet={wallet} begin={state.run} />
+        <PayForm wallet={wallet} begin={state.begin} />
       ) : (
         <Progress wallet={wallet} plan={state.plan} state={state} />
       )}
       <OnTheirWay wallet={wallet} />
-    </>
+    </KeepFocus>
   );
 }

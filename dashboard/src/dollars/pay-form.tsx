@@ -15,10 +15,12 @@ export function PayForm({ wallet, begin }: { wallet: Wallet; begin: (plan: Plan)
     () => chains.find(({ chain_id: id }) => id === wallet.chainId)?.chain_id ?? chains[0]?.chain_id,
   );
   const [text, setText] = useState("5");
-  const [source, setSource] = useState<"dollars" | "tokens">("dollars");
+  const [wanted, setSource] = useState<"dollars" | "tokens">("dollars");
   const [pay, setPay] = useState<Plan["pay"]>("either");
   const chain = chains.find(({ chain_id: id }) => id === chosen);
   const holdings = useHoldings(wallet, chain?.chain_id ?? 0);
+  // Where there are no tokens, nothing is left to choose.
+  const source = holdings.data !== undefined && holdings.data.tokens > 0n ? wanted : "dollars";
   const amount = parseDecimal(text.trim(), 6);
   const doors = useDoors(wallet, chain, source === "dollars" ? amount : undefined);
   if (chain === undefined) return <Note kind="warn">The service names no chain at the moment.</Note>;

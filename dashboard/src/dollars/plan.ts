@@ -13,6 +13,8 @@ export type Plan = {
   isCredited: boolean;
   /** What the wallet was asked to send and is not over. */
   kept: AskedTransaction | null;
+  /** What the chain did not show when it was given up. It is looked for again before the wallet is asked anew. */
+  unsent?: AskedTransaction[];
   /** How far the present step has come, for people. */
   shown: Shown | null;
   /** When it began, ms since the epoch. */
@@ -28,19 +30,20 @@ export type Shown = {
   dueAt: string | null;
 };
 
-const nameOf = (address: string): string => `dollars:${location.origin}:${address.toLowerCase()}`;
+/** In the browser's storage, and of its lock. */
+export const planName = (address: string): string => `dollars:${location.origin}:${address.toLowerCase()}`;
 
 export function readPlan(address: string): Plan | null {
   try {
-    return JSON.parse(localStorage.getItem(nameOf(address)) ?? "null") as Plan | null;
+    return JSON.parse(localStorage.getItem(planName(address)) ?? "null") as Plan | null;
   } catch {
     return null;
   }
 }
 
 export function keepPlan(address: string, plan: Plan | null): void {
-  if (plan === null) localStorage.removeItem(nameOf(address));
-  else localStorage.setItem(nameOf(address), JSON.stringify(plan));
+  if (plan === null) localStorage.removeItem(planName(address));
+  else localStorage.setItem(planName(address), JSON.stringify(plan));
 }
 
 /** The plan after something has happened. */
@@ -61,8 +64,11 @@ export function advanced(plan: Plan, progress: Progress): Plan {
     case "sent":
       return plan.kept === null ? next : { ...next, kept: { ...plan.kept, hash: progress.hash } };
     case "confirmed":
-      if (progress.step === "approve") return { ...next, kept: null };
-      return progress.step.startsWith("activate") ? next : { ...next, kept: null, isMinted: true };
+      if (progress.step.startsWith("activate")) return next;
+      return {
+        ...{ ...next, kept: null, unsent: plan.unsent?.filter(({ step }) => step !== progress.step) ?? [] },
+        isMinted: plan.isMinted || progress.step !== "approve",
+      };
     case "credited":
       return { ...next, kept: null, isCredited: true };
     default:

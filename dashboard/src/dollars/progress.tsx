@@ -1,4 +1,4 @@
-import { ClientError } from "@inference/sdk/errors";
+import { ClientError, ContractError } from "@inference/sdk/errors";
 import type { ReactNode } from "react";
 import { fromNow, shortHex, tokenUsd, when } from "../format.ts";
 import { chainName } from "../gateway.ts";
@@ -13,16 +13,21 @@ type Mark = "done" | "now" | "failed" | "later";
 export function Progress({ wallet, plan, state }: { wallet: Wallet; plan: Plan; state: PlanState }): ReactNode {
   const chain = wallet.directory.chains.find(({ chain_id: id }) => id === plan.chainId);
   const on = chainName(chain ?? { chain_id: plan.chainId, name: null });
-  const { error, isRunning } = state;
+  const { error, isRunning, isElsewhere } = state;
   const isAsked = plan.kept !== null && plan.kept.hash === undefined;
-  const mayGoOn = !plan.isCredited && !isRunning;
+  const mayGoOn = !plan.isCredited && !isRunning && !isElsewhere;
+  const mayLook = plan.kept !== null && !isBurned(plan) && !plan.isCredited && !isElsewhere;
+  const steps = stepsOf(plan, state, on);
+  const said = steps
+    .filter(({ mark }) => mark === "now" || mark === "failed")
+    .map(({ title, mark }) => `${title}: ${SAID[mark]}`);
   const title = plan.isCredited
     ? `${tokenUsd(BigInt(plan.amountToken))} added`
     : `Adding ${tokenUsd(BigInt(plan.amountToken))} from ${on}`;
   return (
     <Card title={title} className={plan.isCredited ? "keep" : ""}>
       <ol className="steps" aria-label="Steps">
-        {stepsOf(plan, state, on).map(({ title, mark, about }, index) => (
+        {steps.map(({ title, mark, about }, index) => (
           <li key={title} className={mark} aria-current={mark === "now" ? "step" : undefined}>
             <span className="mark" aria-hidden="true">
               {mark === "done" ? "✓" : mark === "failed" ? "!" : index + 1}
@@ -38,7 +43,7 @@ export function Progress({ wallet, plan, state }: { wallet: Wallet; plan: Plan; 
         ))}
       </ol>
       <p className="hidden" role="status">
-        {plan.isCredited ? "The dollars are in your balance." : `${plan.shown?.step ?? ""} ${plan.shown?.stage ?? ""}`}
+        {plan.isCredited ? "The dollars are in your balance." : said}
       </p>
       {error === undefined ? null : <Problem {...{ error, on, plan }} />}
       {plan.isCredited ? (
@@ -51,33 +56,52 @@ export function Progress({ wallet, plan, state }: { wallet: Wallet; plan: Plan; 
           </button>
         </div>
       ) : null}
+      {isElsewhere ? <Note>Another tab of this browser goes on with it. This one shows how far it is.</Note> : null}
       {mayGoOn ? (
         <div className="row">
-          <button type="button" className="first" onClick={() => state.run(plan)}>
+          <button type="button" className="first" onClick={() => state.goOn()}>
             {error === undefined ? "Continue" : "Try again"}
           </button>
           {isBought(plan) && !plan.isMinted && plan.kept === null ? (
-            <button type="button" onClick={() => state.run({ ...plan, maxCostToken: null })}>
+            <button type="button" onClick={() => state.goOn({ maxCostToken: null })}>
               Pay {tokenUsd(BigInt(plan.amountToken))} at the fixed price instead
             </button>
           ) : null}
-          {plan.pay === "either" && !plan.isMinted ? (
-            <button type="button" onClick={() => state.run({ ...plan, pay: "approve" })}>
+          {plan.pay === "either" && !plan.isMinted && plan.kept === null ? (
+            <button type="button" onClick={() => state.goOn({ pay: "approve" })}>
               Pay by approval instead
             </button>
           ) : null}
-          <button type="button" onClick={state.clear}>
-            {plan.isMinted ? "Stop here and keep the tokens" : "Cancel"}
-          </button>
+          {plan.kept === null || isBurned(plan) ? (
+            <button type="button" onClick={state.clear}>
+              {endOf(plan, error)}
+            </button>
+          ) : null}
         </div>
       ) : null}
-      {isRunning && isAsked ? (
+      {mayLook ? (
         <div className="row">
-          <span className="quiet">Nothing there? If your wallet shows no request, or you closed it:</span>
-          <button type="button" className="little" onClick={state.askAgain}>
+          <span className="quiet">
+            {isAsked
+              ? "Nothing there? If your wallet shows no request, or you closed it:"
+              : "If your wallet says that it was cancelled, or dropped:"}
+          </span>
+          <button type="button" className="little" onClick={state.notSent}>
             It was not sent
           </button>
         </div>
+      ) : null}
+      {isRunning && plan.kept !== null && !isAsked ? (
+        <div className="row">
+          <button type="button" className="little" onClick={state.stop}>
+            Stop waiting
+          </button>
+        </div>
+      ) : null}
+      {(plan.unsent ?? []).length > 0 && plan.kept === null && mayGoOn ? (
+        <p className="small quiet">
+          The chain does not show it. If your wallet still has the request, decline it there before you go on.
+        </p>
       ) : null}
       {plan.shown?.hash ? (
         <div className="row small quiet">
@@ -124,6 +148,16 @@ function stepsOf(plan: Plan, { isRunning, error }: PlanState, on: string) {
     },
   ];
   return steps;
+}
+
+/** Whether its tokens are used up: the rest happens without this page. */
+const isBurned = ({ kept, shown }: Plan): boolean =>
+  kept?.step.startsWith("activate") === true && ["confirmed", "final", "waiting"].includes(shown?.stage ?? "");
+
+function endOf(plan: Plan, error: unknown): string {
+  if (isBurned(plan)) return "Close: it goes on without this page";
+  if (error instanceof ContractError && error.hash !== null) return "Stop here";
+  return plan.isMinted ? "Stop here and keep the tokens" : "Cancel";
 }
 
 const isBought = ({ maxCostToken = null }: Plan): boolean => maxCostToken !== null;

@@ -4,6 +4,7 @@ import { buy } from "@inference/sdk/market";
 import { mint } from "@inference/sdk/mint";
 import type { Progress } from "@inference/sdk/progress";
 import { resume } from "@inference/sdk/resume";
+import { findAsked } from "@inference/sdk/wallet-transaction";
 import { advanced, type Plan } from "./plan.ts";
 
 export type RunOptions = {
@@ -24,6 +25,7 @@ export async function runPlan(connection: Connection, given: Plan, options: RunO
   };
   const onProgress = (progress: Progress): void => set(advanced(plan, progress));
   const step = { amountToken: BigInt(plan.amountToken), chainId: plan.chainId, onProgress, signal };
+  if (plan.kept === null && mayAsk) set(await withFound(connection, plan));
   if (plan.kept !== null) await resume(connection, plan.kept, { onProgress, signal });
   if (!plan.isMinted) {
     if (!mayAsk) return plan;
@@ -35,6 +37,16 @@ export async function runPlan(connection: Connection, given: Plan, options: RunO
   if (!plan.isCredited) {
     if (!mayAsk) return plan;
     await activateFrom(connection, step);
+  }
+  return plan;
+}
+
+/** The plan with what was given up and has been sent since: a request may have stayed open in the wallet. */
+async function withFound(connection: Connection, plan: Plan): Promise<Plan> {
+  const { unsent = [] } = plan;
+  for (const asked of unsent) {
+    const hash = await findAsked(connection, asked);
+    if (hash !== null) return { ...plan, kept: { ...asked, hash }, unsent: unsent.filter((each) => each !== asked) };
   }
   return plan;
 }

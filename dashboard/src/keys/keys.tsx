@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { Head } from "../parts.tsx";
+import { Head, KeepFocus } from "../parts.tsx";
 import { NeedsWallet, Signed } from "../wallet/gate.tsx";
 import { CreateKey } from "./create-key.tsx";
 import { KeyList } from "./key-list.tsx";
@@ -13,12 +13,12 @@ export default function Keys(): ReactNode {
       </Head>
       <NeedsWallet why="The wallet that added dollars signs for its keys. Signing is free.">
         {(wallet) => (
-          <>
+          <KeepFocus>
             <CreateKey key={wallet.address} wallet={wallet} />
             <Signed why="To show your keys, their limits and what they used." wallet={wallet}>
               {(signed) => <KeyList wallet={signed} />}
             </Signed>
-          </>
+          </KeepFocus>
         )}
       </NeedsWallet>
     </>

@@ -1,6 +1,6 @@
 import { otherTools, toolSetups } from "@inference/protocol/tool-setups";
 import type { NewApiKey } from "@inference/sdk/keys";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { useModels } from "../gateway.ts";
 import { Card, Code, Field, Note } from "../parts.tsx";
 import { TryKey } from "./try-key.tsx";
@@ -8,6 +8,7 @@ import { TryKey } from "./try-key.tsx";
 /** The key, which is never shown again, and how programs are given it. */
 export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: () => void }): ReactNode {
   const models = useModels();
+  useEffect(warnWhoLeaves, []);
   const texts = models.data?.filter(({ type }) => type === "text") ?? [];
   const [chosen, choose] = useState<string>();
   const model = texts.find(({ id }) => id === chosen) ?? texts[0];
@@ -64,4 +65,19 @@ export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: (
       </p>
     </Card>
   );
+}
+
+/** Until it is unmounted: a link or a closed tab would lose the key. */
+function warnWhoLeaves(): () => void {
+  const ending = new AbortController();
+  const onClick = (event: MouseEvent): void => {
+    const link = event.target instanceof Element ? event.target.closest("a[href^='#']") : null;
+    if (link !== null && !confirm("The key is shown this once. Leave, and lose it if you have not copied it?")) {
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  };
+  document.addEventListener("click", onClick, { capture: true, signal: ending.signal });
+  addEventListener("beforeunload", (event) => event.preventDefault(), { signal: ending.signal });
+  return () => ending.abort();
 }

@@ -13,7 +13,8 @@ export function walletAccount(config: Config, address: `0x${string}`): WalletAcc
   };
   /** Wallets sign typed data for the chain that they are on alone. */
   const goTo = async (chainId: number): Promise<void> => {
-    if (getConnection(config).chainId !== chainId) await switchChain(config, { chainId });
+    // The wallet itself says where it is: what was told of it may be old.
+    if ((await (await client()).getChainId()) !== chainId) await switchChain(config, { chainId });
   };
   return {
     type: "wallet",
@@ -27,7 +28,8 @@ export function walletAccount(config: Config, address: `0x${string}`): WalletAcc
     },
     async sendTransaction({ chainId, ...call }) {
       await goTo(chainId);
-      return (await client()).sendTransaction({ account: address, chain: null, ...call });
+      const chain = config.chains.find(({ id }) => id === chainId) ?? null;
+      return (await client()).sendTransaction({ account: address, chain, ...call });
     },
   };
 }
