@@ -1,11 +1,12 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
+import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { type AbiParameter, encodeAbiParameters, encodeEventTopics, type Transport, zeroAddress } from "viem";
 import { untilCredited } from "./activate.ts";
 import { untilArrived } from "./arrival.ts";
-import { type Account, activate, type Progress, resume } from "./index.ts";
+import { type Account, type AskedTransaction, activate, type Progress, resume } from "./index.ts";
 import {
   connectionTo,
   contracts,
@@ -82,6 +83,23 @@ test("a payment is found after a long wait with a node that refuses long ranges"
   equal(await findAsked(connectionTo(shortRanges(1, []), quietNode(2)), asked), null);
   const found = scriptedFound();
   equal((await resume(connectionTo(found, quietNode(2)), asked)).hash, hash);
+});
+
+test("an approval is found that its owner raised in the wallet, and none of less", async () => {
+  const { inferenceToken: spender, stablecoin: dollar } = contracts;
+  const approved = logOf(dollar, {
+    topics: encodeEventTopics({
+      ...{ abi: stablecoinAbi, eventName: "Approval", args: { owner: signer.address, spender } },
+    }),
+    ...{ data: word(5n * DOLLAR), hash, block: 45_000 },
+  }) as { blockNumber: string; topics: readonly unknown[] };
+  const askedFor = (amountDollar: bigint): AskedTransaction => ({
+    ...{ step: "approve", chainId: 1, fromBlock: 1, moves: null },
+    allows: { dollar, spender, amountDollar: String(amountDollar) },
+  });
+  const connection = connectionTo(shortRanges(1, [approved]), quietNode(2));
+  equal(await findAsked(connection, askedFor(DOLLAR)), hash);
+  equal(await findAsked(connection, askedFor(6n * DOLLAR)), null);
 });
 
 /** As `shortRanges`, and it has the transaction's receipt too. */
