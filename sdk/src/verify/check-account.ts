@@ -147,12 +147,14 @@ export function checkLeaves(evidence: Evidence): Found {
     }
   }
   const trusts = [`a node that ${chain.node} chose, for the roots`, ...forAddress(evidence)];
+  const chainAtMs = Date.parse(chain.at);
   const late = leftOut(evidence, (batch) => BigInt(rootOf(evidence, batch)) !== 0n).find(({ day }) => {
-    return Date.parse(day) + DAY_MS < Date.parse(chain.at) - MAX_WAITING_DAYS * DAY_MS;
+    const [first, last] = [chainAtMs - (MAX_WAITING_DAYS + 1) * DAY_MS, chainAtMs + DAY_MS];
+    return !(Date.parse(day) >= first && Date.parse(day) <= last);
   });
   if (late !== undefined) {
-    const detail = `$${formatUsd(late.nanoUsd)} of ${late.day} is in no final batch after ${MAX_WAITING_DAYS} days`;
-    return failed(detail, trusts);
+    const detail = `$${formatUsd(late.nanoUsd)} of ${late.day} is in no final batch, and the chain is at ${chain.at}`;
+    return failed(`${detail}: uses wait for at most ${MAX_WAITING_DAYS} days`, trusts);
   }
   const waiting = sumOf(leftOut(evidence, () => true).map(({ nanoUsd }) => nanoUsd));
   const rest = waiting === 0 ? "" : `; $${formatUsd(waiting)} waits for a batch`;

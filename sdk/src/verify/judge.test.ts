@@ -49,7 +49,7 @@ test("uses that are in no batch wait for a week, and fail then, also when their 
   const late = structuredClone(waiting);
   late.chain.at = "2026-11-09T00:00:01Z";
   equal(outcomes(late).leaves, "fail");
-  match(detail(late, "leaves"), /\$0\.01 of 2026-11-01 is in no final batch after 7 days/);
+  match(detail(late, "leaves"), /\$0\.01 of 2026-11-01 is in no final batch, .* at most 7 days$/);
   late.said.receipts.pop();
   equal(outcomes(late).leaves, "fail");
 });
@@ -61,7 +61,20 @@ test("uses of which none is in a batch wait as well, and fail after a week", () 
   equal(outcomes(evidence).leaves, "skipped");
   match(detail(evidence, "leaves"), /^no use is in a batch yet; \$0\.02 waits for a batch$/);
   evidence.chain.at = "2026-11-24T00:00:00Z";
-  match(detail(evidence, "leaves"), /\$0\.02 of 2026-11-02 is in no final batch after 7 days/);
+  match(detail(evidence, "leaves"), /\$0\.02 of 2026-11-02 is in no final batch, .* at most 7 days$/);
+});
+
+test("a use waits neither in the future, nor without a time of the chain", () => {
+  const evidence = structuredClone(honest);
+  charge(evidence, "2026-11-04");
+  match(detail(evidence, "leaves"), /^\$0\.01 of 2026-11-04 is in no final batch, and the chain is at 2026-11-02/);
+  equal(outcomes(evidence).leaves, "fail");
+  const timeless = structuredClone(honest);
+  charge(timeless, "2026-11-02");
+  timeless.said.totals = { "2026-11-02": 3 * CENT };
+  equal(outcomes(timeless).leaves, "pass");
+  timeless.chain.at = "";
+  equal(outcomes(timeless).leaves, "fail");
 });
 
 test("a batch that is not sent yet does not let a use wait for ever", () => {
