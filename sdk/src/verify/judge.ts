@@ -58,6 +58,7 @@ const checks: readonly { id: Check["id"]; title: string; check: (evidence: Evide
 const notProven = [
   "That the provider counted tokens rightly and ran the model that it names, and that the gateway tells its count.",
   "Charges that do not rest on a usage, such as those of broken streams and images: see `basis` in the receipt.",
+  "That uses which wait for a batch come into one: a check fails only after seven days.",
   "That prices were announced before they were used: a receipt names them, and nobody else says of which time they are.",
   "What the contracts do: that is in their code, at the address that you trust.",
   "That there is no further chain: one that the gateway does not name is noticed by its line, and that may be empty.",
