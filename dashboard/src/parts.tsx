@@ -48,7 +48,7 @@ export function KeepFocus({ children }: { children: ReactNode }): ReactNode {
     part.current?.querySelector("h2")?.focus();
   });
   return (
-    <div ref={part} className="whole">
+    <div ref={part} className="contents">
       {children}
     </div>
   );
