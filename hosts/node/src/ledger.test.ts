@@ -525,7 +525,8 @@ test("memory grows with the accounts, not with the requests", async () => {
   await ledger.flush();
   const grown = usedMemory() - before;
   const perRequest = grown / (2 * accounts);
-  assert.ok(perRequest < 100, `${Math.round(perRequest)} bytes stay in memory of each request`);
+  // A row that stays takes more: its cell, itself and its id.
+  assert.ok(perRequest < 200, `${Math.round(perRequest)} bytes stay in memory of each request`);
   const perAccount = before / accounts;
   assert.ok(perAccount < 4_500, `${Math.round(perAccount)} bytes stay in memory of each account`);
   assert.equal(auditDatabase(database).receipts, 3 * accounts);
