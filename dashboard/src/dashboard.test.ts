@@ -133,7 +133,7 @@ describe("the dashboard in Chromium", { skip: missingChromium, timeout: 400_000 
   });
 
   // The others are reached below, with reloads.
-  for (const chainId of isDeep ? ([31_337, 31_338, 31_339] as const) : ([31_337] as const)) {
+  for (const chainId of [31_337, 31_338, 31_339] as const) {
     test(`from no wallet to an answered request, with dollars of chain ${chainId}`, async () => {
       const { page, problems, close } = await openPage(browser);
       await go(page, "dollars");
