@@ -87,7 +87,9 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       rows: { outbox: () => this.#durableOutbox().filter(isLater) },
       gather: { everyMs: JOURNAL_EVERY_MS, isMuch: () => this.ownRows.undelivered() >= MANY_DELIVERIES },
     });
-    this.#deliver = () => Promise.all([deliverSoon(), deliverLater()]);
+    // A round for a journal begins with a commit, which would be one for acknowledgements alone.
+    const hasLater = () => this.ownRows.outbox().some(isLater);
+    this.#deliver = () => Promise.all([deliverSoon(), hasLater() ? deliverLater() : undefined]);
     ctx.blockConcurrencyWhile(async () => {
       this.#alarmAt = await ctx.storage.getAlarm();
     });
