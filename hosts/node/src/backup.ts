@@ -1,7 +1,8 @@
-import { closeSync, existsSync, fsyncSync, openSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { foldedUntil } from "./fold.ts";
+import { syncToDisk } from "./log-files.ts";
 
 export type BackedUp = { file: string; bytes: number; record: number };
 
@@ -29,14 +30,5 @@ export function backUpLedger(database: string, to: string): BackedUp {
     return { file: to, bytes: statSync(to).size, record: foldedUntil(copy).last };
   } finally {
     copy.close();
-  }
-}
-
-function syncToDisk(path: string): void {
-  const descriptor = openSync(path, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -55,7 +55,7 @@ export function openLogFiles(
 ): LogFiles {
   const flags = fs.constants.O_RDWR | fs.constants.O_CREAT | (synchronous === "FULL" ? fs.constants.O_DSYNC : 0);
   const files = logNames(database).map((name) => ({ name, descriptor: fs.openSync(name, flags) }));
-  syncFolder(database);
+  syncToDisk(dirname(database));
   let current = 0;
   let salt = 0;
   let end = fullBytes;
@@ -244,11 +244,14 @@ async function writeAll(descriptor: number, bytes: Buffer, at: number): Promise<
   }
 }
 
-/** A new file survives a power cut once its folder is on disk. */
-function syncFolder(file: string): void {
-  const folder = fs.openSync(dirname(file), "r");
-  fs.fsyncSync(folder);
-  fs.closeSync(folder);
+/** Writes a file or a folder to the disk. A new file survives a power cut once its folder is there too. */
+export function syncToDisk(path: string): void {
+  const descriptor = fs.openSync(path, "r");
+  try {
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
 }
 
 function logNames(database: string): string[] {
