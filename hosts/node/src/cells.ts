@@ -11,7 +11,7 @@ export class Cell {
   isPending = false;
   /** The number of commits with this row that are not folded. */
   beingWritten = 0;
-  /** The next one of a list: see `Cells`. */
+  /** The next one of its table, where these are a list. */
   also: Cell | undefined = undefined;
 
   constructor(of: Cells, table: TableName, id: string, row: Row | null) {
@@ -28,8 +28,8 @@ export class Cell {
 }
 
 /**
- * The rows of a partition that are in memory. Most accounts have a few. A list of them takes less memory than a map for
- * each table, and is searched as fast.
+ * The rows of a partition that are in memory, by table. Most accounts have a few rows of a table. A list of them takes
+ * less memory than a map, and is searched as fast.
  */
 export class Cells {
   readonly name: string;
@@ -37,11 +37,8 @@ export class Cells {
   /** How often its cells are in a commit that waits or is not folded. */
   busy = 0;
   isUsed = true;
-  /** The first of a list by `also`. */
-  #few: Cell | undefined = undefined;
-  /** In place of the list once it is long: the first cell of each id. Those of other tables follow by `also`. */
-  #byId: Map<string, Cell> | undefined = undefined;
-  #count = 0;
+  /** The first cell of a list by `also`, or all by their ids. */
+  readonly #tables: { [T in TableName]?: Cell | Map<string, Cell> | undefined } = {};
 
   constructor(name: string, rowsOf: (cells: Cells) => ReadRows) {
     this.name = name;
@@ -49,70 +46,56 @@ export class Cells {
   }
 
   find(table: TableName, id: string): Cell | undefined {
-    let cell = this.#byId === undefined ? this.#few : this.#byId.get(id);
-    while (cell !== undefined && (cell.table !== table || cell.id !== id)) cell = cell.also;
+    let cell = this.#tables[table];
+    if (cell instanceof Map) return cell.get(id);
+    while (cell !== undefined && cell.id !== id) cell = cell.also;
     return cell;
   }
 
   add(table: TableName, id: string, row: Row | null): Cell {
     const cell = new Cell(this, table, id, row);
-    this.#link(cell);
-    this.#count += 1;
-    if (this.#byId === undefined && this.#count > FEW) this.#relink(new Map());
+    const others = this.#tables[table];
+    if (others instanceof Map) others.set(id, cell);
+    else {
+      cell.also = others;
+      this.#tables[table] = isLong(cell) ? new Map(listed(cell).map((one) => [one.id, one])) : cell;
+    }
     return cell;
   }
 
   delete(cell: Cell): void {
-    const first = this.#byId === undefined ? this.#few : this.#byId.get(cell.id);
-    if (first === cell) this.#unlinkFirst(cell);
+    const { table, id, also } = cell;
+    const cells = this.#tables[table];
+    if (cells instanceof Map) {
+      cells.delete(id);
+      if (cells.size === 0) this.#tables[table] = undefined;
+    } else if (cells === cell) this.#tables[table] = also;
     else {
-      let before = first;
+      let before = cells;
       while (before !== undefined && before.also !== cell) before = before.also;
-      if (before === undefined) return;
-      before.also = cell.also;
+      if (before !== undefined) before.also = also;
     }
-    this.#count -= 1;
-    if (this.#byId !== undefined && this.#count < FEW / 2) this.#relink(undefined);
   }
 
   /** The rows that differ from their tables. */
   changed(table: TableName): { id: string; row: Row | null }[] {
-    const found: { id: string; row: Row | null }[] = [];
-    for (const cell of this.#all()) {
-      if (cell.table === table && !cell.isAtRest()) found.push({ id: cell.id, row: cell.row });
-    }
-    return found;
-  }
-
-  #link(cell: Cell): void {
-    if (this.#byId === undefined) {
-      cell.also = this.#few;
-      this.#few = cell;
-    } else {
-      cell.also = this.#byId.get(cell.id);
-      this.#byId.set(cell.id, cell);
-    }
-  }
-
-  #unlinkFirst(cell: Cell): void {
-    if (this.#byId === undefined) this.#few = cell.also;
-    else if (cell.also === undefined) this.#byId.delete(cell.id);
-    else this.#byId.set(cell.id, cell.also);
-  }
-
-  #relink(byId: Map<string, Cell> | undefined): void {
-    const all = [...this.#all()];
-    this.#few = undefined;
-    this.#byId = byId;
-    for (const cell of all) this.#link(cell);
-  }
-
-  *#all(): Generator<Cell> {
-    for (const first of this.#byId?.values() ?? [this.#few]) {
-      for (let cell = first; cell !== undefined; cell = cell.also) yield cell;
-    }
+    const cells = this.#tables[table];
+    const all = cells instanceof Map ? [...cells.values()] : listed(cells);
+    return all.filter((cell) => !cell.isAtRest()).map(({ id, row }) => ({ id, row }));
   }
 }
 
-/** Up to this many cells are searched in turn. */
+/** Up to this many cells of a table are a list. */
 const FEW = 16;
+
+function isLong(first: Cell): boolean {
+  let count = 0;
+  for (let cell: Cell | undefined = first; cell !== undefined; cell = cell.also) count += 1;
+  return count > FEW;
+}
+
+function listed(first: Cell | undefined): Cell[] {
+  const cells: Cell[] = [];
+  for (let cell = first; cell !== undefined; cell = cell.also) cells.push(cell);
+  return cells;
+}
