@@ -1,8 +1,9 @@
 import { closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { isReadableSchema, missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
-import { CREATE_FOLDED, foldedUntil, openFold, prepareWrites } from "./fold.ts";
+import { CREATE_FOLDED, foldedUntil, openFold } from "./fold.ts";
 import { readLog, type Synchronous } from "./log-files.ts";
+import { EARLIER_LOG } from "./log-rows.ts";
 
 /**
  * Opens the ledger's file, and folds what an earlier process left in its log. If another process has the file, this
@@ -135,10 +136,9 @@ function migrate(database: DatabaseSync, file: string): void {
   }
   for (const statement of missingStatements(database.prepare(STORED_SCHEMA).all())) database.exec(statement);
   database.exec(CREATE_FOLDED);
-  // An older gateway has its log in a table.
+  // An older gateway has its log in a table, which is empty when it has ended in order.
   database.exec("CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, rows BLOB NOT NULL) STRICT");
-  const left = database.prepare("SELECT rows FROM log ORDER BY number").all();
-  prepareWrites(database)(left.map(({ rows }) => rows as Uint8Array));
+  if (database.prepare("SELECT number FROM log").get() !== undefined) throw new Error(EARLIER_LOG);
   database.exec("DROP TABLE log");
   database.exec(`PRAGMA user_version = ${LOG_FILES + SCHEMA_VERSION}`);
   database.exec("COMMIT");

@@ -1,9 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
-import { deserialize } from "node:v8";
 import { tableNames } from "@inference/ledger/schema";
 import { tableSql } from "@inference/ledger/sql";
 import type { LogPlace } from "./log-files.ts";
-import { type LoggedRow, type LogRows, readRows } from "./log-rows.ts";
+import { type LoggedRow, readRows } from "./log-rows.ts";
 
 /** One row: the last record of the log that is in the tables, and the random number that log and tables share. */
 export const CREATE_FOLDED = `CREATE TABLE IF NOT EXISTS folded (number INTEGER NOT NULL, ledger INTEGER NOT NULL) STRICT;
@@ -17,7 +16,7 @@ export function foldedUntil(database: DatabaseSync): LogPlace {
 /** Writes the rows of records into the tables: each row once, as the last record has it. */
 type WriteRecords = (records: readonly Uint8Array[]) => void;
 
-export function prepareWrites(database: DatabaseSync): WriteRecords {
+function prepareWrites(database: DatabaseSync): WriteRecords {
   const statements = tableNames.map((table) => ({
     upsert: database.prepare(tableSql[table].upsert),
     remove: database.prepare(tableSql[table].remove),
@@ -25,7 +24,7 @@ export function prepareWrites(database: DatabaseSync): WriteRecords {
   return (records) => {
     const tables = statements.map((table) => ({ ...table, rows: new Map<string, LoggedRow>() }));
     for (const record of records) {
-      for (const row of readRows(deserialize(record) as LogRows)) {
+      for (const row of readRows(record)) {
         tables[row.table]?.rows.set(`${row.id} ${row.partition}`, row);
       }
     }

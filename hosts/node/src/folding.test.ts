@@ -5,13 +5,12 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { serialize } from "node:v8";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { isDiskFull, openDatabase } from "./database.ts";
 import { foldedUntil, openFold } from "./fold.ts";
 import { type Folding, openFolding } from "./folding.ts";
 import { type LogFiles, openLogFiles } from "./log-files.ts";
-import { addRow } from "./log-rows.ts";
+import { RecordWriter } from "./log-rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "folding-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -39,10 +38,9 @@ async function close({ database, log, folding }: Opened): Promise<void> {
 }
 
 function nonce(id: string): Uint8Array {
-  const rows: (string | number | null)[] = [];
-  const row = { id, expiresAt: 1, digest: null };
-  addRow(rows, "account:a", "nonce", id, row);
-  return serialize(rows);
+  const writer = new RecordWriter();
+  writer.add("account:a", "nonce", id, { id, expiresAt: 1, digest: null });
+  return writer.finish();
 }
 
 const nonces = (database: DatabaseSync): number =>

@@ -1,5 +1,4 @@
 import type { DatabaseSync } from "node:sqlite";
-import { serialize } from "node:v8";
 import { apply } from "@inference/ledger/apply";
 import { type LapsedHold, type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
@@ -214,9 +213,9 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     try {
       const count = rows.pendingRows();
       options.onCommit?.("before", count);
-      const batch = rows.take();
+      const { record, batch } = rows.take();
       await folding.keepUp();
-      rows.logged(batch, await log.append(serialize(batch.rows)));
+      rows.logged(batch, await log.append(record));
       folding.soon();
       options.onCommit?.("after", count);
     } catch (error) {

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
-import { serialize } from "node:v8";
 import type { Change, CounterRow, HoldRow, KeyRow, NonceRow, OutboxRow, ReceiptRow } from "@inference/ledger/tables";
 import { openDatabase } from "./database.ts";
 import { foldedUntil, openFold } from "./fold.ts";
+import { readRows } from "./log-rows.ts";
 import { openRowCache, type RowCache } from "./row-cache.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "row-cache-"));
@@ -30,9 +30,8 @@ function open(): Opened {
     database,
     cache,
     commit() {
-      const batch = cache.take();
+      const { record, batch } = cache.take();
       const number = foldedUntil(database).last + 1;
-      const record = serialize(batch.rows);
       fold([record], number);
       cache.logged(batch, number);
       cache.folded(number);
@@ -187,9 +186,9 @@ test("what is durable and not in its table yet outlives what is discarded, until
   const rows = () => cache.partition("account:a");
   const settled = () => rows().get("counter", "c")?.settledNanoUsd;
   cache.write("account:a", [put(counter("c", 1)), { table: "receipt", id: "r1", row: receipt }]);
-  cache.logged(cache.take(), 1);
+  cache.logged(cache.take().batch, 1);
   cache.write("account:a", [put(counter("c", 2)), { table: "hold", id: "h", row: null }]);
-  cache.logged(cache.take(), 2);
+  cache.logged(cache.take().batch, 2);
   cache.write("account:a", [put(counter("c", 3)), { table: "receipt", id: "r2", row: { ...receipt, id: "r2" } }]);
   cache.take();
   cache.write("account:a", [put(counter("c", 4))]);
@@ -209,8 +208,12 @@ test("what is durable and not in its table yet outlives what is discarded, until
   database.exec("UPDATE counter_row SET settled_nano_usd = 9");
   assert.equal(settled(), 2, "a counter stays in memory");
   cache.write("account:a", [put(counter("c", 5))]);
-  const { rows: changed } = cache.take();
-  assert.deepEqual(changed.slice(2), ["account:a", "c", 5, 0, 0], "and is written whole");
+  const written = [...readRows(cache.take().record)];
+  assert.deepEqual(
+    written,
+    [{ table: 1, partition: "account:a", id: "c", columns: [5, 0, 0] }],
+    "and is written whole",
+  );
 });
 
 test("every number is checked where it is stored", () => {
@@ -307,7 +310,7 @@ test("the keys that live are listed as they are now, on disk or on their way the
   commit();
   cache.write("account:a", [key("k1", null), key("k2", 5), key("k5", null), { table: "key", id: "k5", row: null }]);
   assert.deepEqual(live(), ["k1", "k3"]);
-  const batch = cache.take();
+  const { batch } = cache.take();
   assert.deepEqual(live(), ["k1", "k3"]);
   assert.equal(cache.partition("account:a").get("key", "k2")?.revokedAt, 5);
   cache.logged(batch, 9);

@@ -8,7 +8,7 @@ import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
 import type { Change, HoldRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 import { type Cell, Cells } from "./cells.ts";
-import { addRow, type LogRows } from "./log-rows.ts";
+import { RecordWriter } from "./log-rows.ts";
 
 /**
  * A cache of the rows of all partitions. It has the rows that were read or written recently. A changed row is pending
@@ -19,8 +19,11 @@ export type RowCache = {
   partition(name: Partition): ReadRows;
   write(name: Partition, changes: readonly Change[]): void;
   pendingRows(): number;
-  /** Takes the pending rows to commit them. They stay in memory until they are in their tables. */
-  take(): Batch;
+  /**
+   * Takes the pending rows to commit them, as a record that is valid until the next call. They stay in memory until
+   * they are in their tables.
+   */
+  take(): { record: Uint8Array; batch: Batch };
   /** The batch is durable, under this number. */
   logged(batch: Batch, number: number): void;
   /** The batches up to this number are in their tables. */
@@ -32,8 +35,8 @@ export type RowCache = {
   outbox(): { partition: Partition; row: OutboxRow }[];
 };
 
-/** Rows of one commit: encoded, with their cells and the rows at that time. */
-type Batch = { rows: LogRows; cells: Cell[]; taken: readonly (Row | null)[] };
+/** The cells of one commit, with their rows at that time. */
+type Batch = { cells: Cell[]; taken: readonly (Row | null)[] };
 
 const MAX_KNOWN_GONE = 50_000;
 /** About 2.3 kB each in memory: 280 MB at most. */
@@ -61,6 +64,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
   /** Cells without a row, in the order of their removal. */
   const gone = new Set<Cell>();
   let pending: Cell[] = [];
+  const writer = new RecordWriter();
   /** Batches that are durable and not known to be folded. */
   let unfolded: { batch: Batch; number: number }[] = [];
   let foldedUntil = 0;
@@ -116,24 +120,19 @@ export function openRowCache(database: DatabaseSync): RowCache {
     }
   }
 
-  function take(): Batch {
+  function take(): { record: Uint8Array; batch: Batch } {
     const cells = pending;
     pending = [];
-    const rows: LogRows = [];
-    const taken: (Row | null)[] = [];
-    for (const cell of cells) {
+    const taken = cells.map((cell) => {
       cell.isPending = false;
       cell.beingWritten += 1;
-      const { of, table, id, row } = cell;
-      addRow(rows, of.name, table, id, row);
-      taken.push(row);
-    }
-    return { rows, cells, taken };
+      writer.add(cell.of.name, cell.table, cell.id, cell.row);
+      return cell.row;
+    });
+    return { record: writer.finish(), batch: { cells, taken } };
   }
 
   function logged(batch: Batch, number: number): void {
-    // They are in the log now.
-    batch.rows = [];
     unfolded.push({ batch, number });
     folded(foldedUntil);
   }
