@@ -25,6 +25,8 @@ export type GatewayConfig = {
   request: RequestLimits;
   /** Whether a busy account admits requests from a block of the ceiling. On one machine that saves nothing. */
   ceilingBlocks: boolean;
+  /** How many shards the ceiling has: 1 is the ceiling itself. */
+  ceilingShards: number;
 };
 
 /** Limits of one request. */

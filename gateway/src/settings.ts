@@ -28,7 +28,8 @@ const httpUrl = z
   .url({ protocol: /^https?$/, error: "must be an http(s) URL" })
   .transform((text) => text.replace(/\/+$/, ""));
 const address = z.custom<Address>((text) => typeof text === "string" && isAddress(text), "must be a 0x address");
-const whole = (most: number, least = 0) =>
+/** A setting that is a whole number. */
+export const whole = (most: number, least = 0) =>
   z
     .string()
     .regex(/^\d{1,15}$/, "must be a whole number")
@@ -371,6 +372,7 @@ export function configOf(
       stalledReaderMs: settings.STALLED_READER_MS,
     },
     ceilingBlocks: false,
+    ceilingShards: 1,
   };
 }
 

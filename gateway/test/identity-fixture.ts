@@ -69,6 +69,7 @@ const config: GatewayConfig = {
   heldBodyBytes: 64 * 1024 * 1024,
   heldAnswerBytes: 64 * 1024 * 1024,
   ceilingBlocks: false,
+  ceilingShards: 1,
   chains: [
     {
       ...{ chainId: PRIMARY, role: "primary", name: null, eid: null, rpcUrl: null, stablecoin: null, startBlock: 0 },

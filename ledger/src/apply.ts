@@ -12,7 +12,7 @@ import { checkpoint, inquire, orphan, reassign, release, reserve, settle } from 
 import { gatherUses, journal, returnUses, setAsideUses } from "./journal.ts";
 import { createKey, revokeKey, rollKey, setKeyTerms, updateKey } from "./key.ts";
 import { endOffer, reserveOffer, setOffer } from "./offer.ts";
-import { ceilingPartition, type Partition } from "./partition.ts";
+import { isCeiling, type Partition } from "./partition.ts";
 import { acceptBatches, debit, reconcile } from "./posted.ts";
 import { consumeNonce, openSession, revokeSession, setCapacity } from "./session.ts";
 import type { Change, ReadRows } from "./tables.ts";
@@ -53,7 +53,7 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
     case "reserve":
       return reserve(draft, rows, partition, command, clockMs);
     case "reserveCeiling":
-      return reserveCeiling(draft, command, clockMs);
+      return reserveCeiling(draft, partition, command, clockMs);
     case "reserveOffer":
       return reserveOffer(draft, command, clockMs);
     case "openBlock":
@@ -77,8 +77,8 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
     case "inquire":
       return inquire(draft, rows, partition, command, clockMs);
     case "follow":
-      return partition === ceilingPartition
-        ? followCeiling(draft, command, clockMs)
+      return isCeiling(partition)
+        ? followCeiling(draft, partition, command, clockMs)
         : follow(draft, partition, command, clockMs);
     case "journal":
       return journal(draft, command);

@@ -6,25 +6,30 @@ import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
 import { isUnresolved, tombstone, words } from "./hold-row.ts";
 import { BLOCK_IDLE_MS, BLOCK_LEAST_REQUESTS, BLOCK_MS, BLOCK_SPENDING_MS } from "./limits.ts";
-import { ceilingPartition, type Partition } from "./partition.ts";
-import type { BlockRow, CounterRow, HoldRow, ReadRows, ReceiptRow, Rows } from "./tables.ts";
+import { ceilingPartition, isCeiling, isCeilingShard, type Partition } from "./partition.ts";
+import type { BlockRow, CounterRow, HoldRow, ReadRows, Rows } from "./tables.ts";
 
 /**
- * Blocks: what an account has taken of the day's ceiling, and admits requests from without asking the ceiling again.
+ * Blocks: what an owner, an account or a shard of the ceiling, has taken of the day's ceiling, and admits requests from
+ * without asking the ceiling again.
  *
  * A request without room in a block is held by the ceiling under its own id. The ceiling may hold more than it asked
- * for. `openBlock` then makes this hold the account's block of the day: it covers the request, what the block before
+ * for. `openBlock` then makes this hold the owner's block of the day: it covers the request, what the block before
  * covered, and what is admitted next. Until that command the hold ends with its request, as any other.
  *
- * A block admits for a minute. When it is closed and covers nothing any more, it ends at the sum of its charges.
+ * A block admits for a minute. When it is closed and covers nothing any more, it ends at the sum of its charges. The
+ * ceiling of an account may be a shard, which is an owner itself (`shard.ts`): the rule is the same on both levels.
  */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 type Admitted = { at: number; amountNanoUsd: NanoUsd };
 
-/** Counts the requests that asked for a block and have none yet. Only one asks at a time. */
-const ASKING = "asking@0";
-/** What an account has at most: today's block, yesterday's, and on another clock already tomorrow's. */
+/** Counts the requests that asked for a block and have none yet. Only one asks at a time, for 10 s at most. */
+const ASKING = "asking@";
+/** What an owner has at most: today's block, yesterday's, and on another clock already tomorrow's. */
 const MOST_BLOCKS = 100;
+/** The detail of a hold that is larger than its request, in the ceiling, and the counter of what these hold. */
+export const BLOCK = "block";
+export const BLOCKS = "blocks@0";
 
 /** Whether a block covers a new request, else what the account wants of the ceiling; and what counts it. */
 export function underCeiling(
@@ -32,32 +37,46 @@ export function underCeiling(
   command: CommandOf<"reserve">,
   clockMs: number,
 ): { counters: CounterRow[]; terms: CeilingTerms } {
-  if (command.blocks !== true || !command.followers.includes(ceilingPartition)) return NOTHING;
+  if (command.blocks !== true || !command.followers.some(isCeiling)) return NOTHING;
   const block = blockWithRoom(rows, command, clockMs);
-  if (block !== undefined) return { counters: [block], terms: { isCovered: true } };
-  const asking = counterOf(rows, ASKING);
-  const wantedNanoUsd = wantedBlock(rows, command, clockMs);
-  const asks = asking.openHolds === 0 && wantedNanoUsd > command.amountNanoUsd;
-  return asks ? { counters: [asking], terms: { wantedNanoUsd } } : NOTHING;
+  if (block !== undefined) return { counters: [block.counter], terms: { isCovered: true } };
+  return asking(rows, command, wantedBlock(rows, command, clockMs));
 }
 
 const NOTHING = { counters: [], terms: {} };
 
+/** Asks for a block, unless another request does, or the request alone needs as much. */
+export function asking(
+  rows: Rows,
+  { at, amountNanoUsd }: Admitted,
+  wantedNanoUsd: NanoUsd,
+): { counters: CounterRow[]; terms: CeilingTerms } {
+  const counter = counterOf(rows, `${ASKING}${at - (at % BLOCK_IDLE_MS)}`);
+  return counter.openHolds === 0 && wantedNanoUsd > amountNanoUsd
+    ? { counters: [counter], terms: { wantedNanoUsd } }
+    : NOTHING;
+}
+
 /** Whether a block covers a request that was admitted before. */
 export function coverOf({ followers }: HoldRow, named: readonly string[]): CeilingTerms {
-  return named.includes(ceilingPartition) && !words(followers).includes(ceilingPartition) ? { isCovered: true } : {};
+  return named.some(isCeiling) && !words(followers).some(isCeiling) ? { isCovered: true } : {};
 }
 
 export function withoutCeiling(followers: readonly string[]): string[] {
-  return followers.filter((follower) => follower !== ceilingPartition);
+  return followers.filter((follower) => !isCeiling(follower));
 }
 
-/** The counter of the block that has room for a request. */
-function blockWithRoom(rows: Rows, { at, amountNanoUsd }: Admitted, clockMs: number): CounterRow | undefined {
+/** The block that has room for a request: its counter, and the room. */
+export function blockWithRoom(
+  rows: Rows,
+  { at, amountNanoUsd }: Admitted,
+  clockMs: number,
+): { counter: CounterRow; roomNanoUsd: NanoUsd } | undefined {
   const block = rows.get("block", blockId(at));
   if (block === undefined || clockMs >= block.closesAt) return undefined;
   const counter = counterOf(rows, blockCounterId(at));
-  return counter.settledNanoUsd + counter.heldNanoUsd + amountNanoUsd <= block.amountNanoUsd ? counter : undefined;
+  const roomNanoUsd = block.amountNanoUsd - counter.settledNanoUsd - counter.heldNanoUsd;
+  return amountNanoUsd <= roomNanoUsd ? { counter, roomNanoUsd } : undefined;
 }
 
 /** What is in flight, and as much as the account spends in 30 s. Nothing, if it makes few requests. */
@@ -66,15 +85,15 @@ function wantedBlock(rows: ReadRows, { at, amountNanoUsd }: Admitted, clockMs: n
   const receipts = rows.newest("receipt", { before: "~", limit: RECENT_RECEIPTS });
   const recent = receipts.filter(({ resolvedAt }) => resolvedAt > clockMs - BLOCK_IDLE_MS);
   if (recent.length + openHolds + 1 < BLOCK_LEAST_REQUESTS) return 0;
-  return Math.min(MAX_NANO_USD, heldNanoUsd + amountNanoUsd + spending(rows, at, recent, clockMs));
+  const spent = recent.reduce((sum, { chargeNanoUsd }) => sum + chargeNanoUsd, 0);
+  const spendingNanoUsd = blockSpending(rows, at, clockMs) ?? shareOf(spent, BLOCK_SPENDING_MS, BLOCK_IDLE_MS);
+  return Math.min(MAX_NANO_USD, heldNanoUsd + amountNanoUsd + spendingNanoUsd);
 }
 
-function spending(rows: Rows, at: number, recent: readonly ReceiptRow[], clockMs: number): NanoUsd {
+/** What is spent in 30 s, by what was settled of the block of the day; undefined without one. */
+export function blockSpending(rows: Rows, at: number, clockMs: number): NanoUsd | undefined {
   const block = rows.get("block", blockId(at));
-  if (block === undefined) {
-    const spent = recent.reduce((sum, { chargeNanoUsd }) => sum + chargeNanoUsd, 0);
-    return shareOf(spent, BLOCK_SPENDING_MS, BLOCK_IDLE_MS);
-  }
+  if (block === undefined) return undefined;
   const ageMs = Math.max(LEAST_AGE_MS, clockMs - block.drawnAt);
   return shareOf(counterOf(rows, blockCounterId(at)).settledNanoUsd, BLOCK_SPENDING_MS, ageMs);
 }
@@ -83,14 +102,14 @@ const LEAST_AGE_MS = 1_000;
 const RECENT_RECEIPTS = 8;
 
 /**
- * Makes what the ceiling holds of a request the account's block. The block before it is moved into it and ends, so that
- * an account has one block of a day. Nothing changes if the request has ended, if it is too late, or if the new block
+ * Makes what the ceiling holds of a request the owner's block. The block before it is moved into it and ends, so that
+ * an owner has one block of a day. Nothing changes if the request has ended, if it is too late, or if the new block
  * cannot cover what the old one covers.
  */
 export function openBlock(
   draft: Draft,
   partition: Partition,
-  { id, amountNanoUsd }: CommandOf<"openBlock">,
+  { id, amountNanoUsd, limitNanoUsd }: CommandOf<"openBlock">,
   clockMs: number,
 ): ReplyOf<CommandOf<"openBlock">> {
   const hold = draft.get("hold", id);
@@ -102,21 +121,25 @@ export function openBlock(
   const closesAt = admittedAt + BLOCK_MS;
   const counter = counterOf(draft, blockCounterId(admittedAt));
   const heldNanoUsd = counter.heldNanoUsd + hold.amountNanoUsd;
-  if (!isUnresolved(hold) || !followers.includes(ceilingPartition)) return { status: "unopened" };
+  const ceiling = followers.find(isCeiling);
+  if (!isUnresolved(hold) || ceiling === undefined) return { status: "unopened" };
   if (clockMs >= closesAt || heldNanoUsd > amountNanoUsd) return { status: "unopened" };
 
   // After this point it is opened.
   if (before !== undefined) endBlock(draft, partition, before);
   const counters = words(hold.counters);
-  if (counters.includes(ASKING)) resolveIn(draft, [ASKING], hold.amountNanoUsd, 0);
-  forgetAsking(draft);
+  const askedIn = counters.filter(isAsking);
+  resolveIn(draft, askedIn, hold.amountNanoUsd, 0);
+  forgetAsking(draft, askedIn);
   draft.put("hold", {
     ...hold,
     followers: withoutCeiling(followers).join(" "),
-    counters: [...counters.filter((other) => other !== ASKING), counter.id].join(" "),
+    counters: [...counters.filter((other) => !isAsking(other)), counter.id].join(" "),
   });
   holdIn(draft, { ...counter, settledNanoUsd: 0 }, hold.amountNanoUsd);
-  draft.put("block", { id: blockId(admittedAt), drawnBy: id, drawnAt: admittedAt, amountNanoUsd, closesAt });
+  const from = { ceiling: isCeilingShard(ceiling) ? ceiling : null };
+  draft.put("block", { id: blockId(admittedAt), drawnBy: id, drawnAt: admittedAt, amountNanoUsd, closesAt, ...from });
+  if (limitNanoUsd !== undefined) draft.put("budget", { id: "ceiling", window: "day", limitNanoUsd });
   return { status: "opened" };
 }
 
@@ -125,9 +148,10 @@ export function closeBlock(
   draft: Draft,
   rows: ReadRows,
   partition: Partition,
-  { id }: CommandOf<"closeBlock">,
+  { id, lowered }: CommandOf<"closeBlock">,
   clockMs: number,
 ): ReplyOf<CommandOf<"closeBlock">> {
+  if (lowered === true) closeHeldBlocks(draft, rows);
   const block = blockDrawnBy(rows, id);
   if (block === undefined) return { status: "unknown" };
   draft.put("block", { ...block, closesAt: Math.min(block.closesAt, clockMs) });
@@ -135,10 +159,23 @@ export function closeBlock(
   return { status: "closed" };
 }
 
-/** Called with the counters of a hold that has ended in an account. */
-export function uncover(draft: Draft, { counters, owner, admittedAt }: HoldRow, clockMs: number): void {
-  if (counters.includes(ASKING)) forgetAsking(draft);
-  if (counters.includes(" block:")) endIfOver(draft, owner, blockId(admittedAt), clockMs);
+/** Closes the blocks that this ceiling holds. */
+export function closeHeldBlocks(draft: Draft, rows: ReadRows): void {
+  for (const { id, owner, detail } of rows.unresolvedHolds()) {
+    if (detail !== BLOCK) continue;
+    deliver(draft, `${id}.close`, owner, { type: "closeBlock", id, ...(isCeilingShard(owner) && { lowered: true }) });
+  }
+}
+
+/** Called with the counters of a hold that has ended in an owner's partition. */
+export function uncover(
+  draft: Draft,
+  partition: Partition,
+  { counters, admittedAt }: Pick<HoldRow, "counters" | "admittedAt">,
+  clockMs: number,
+): void {
+  if (counters.includes(ASKING)) forgetAsking(draft, words(counters).filter(isAsking));
+  if (counters.includes(" block:")) endIfOver(draft, partition, blockId(admittedAt), clockMs);
 }
 
 /** What the ceiling is told of a hold that is a block; undefined if it is none. An idle block ends here. */
@@ -167,21 +204,29 @@ function endIfOver(draft: Draft, partition: Partition, id: string, clockMs: numb
 }
 
 /** Its outcome is kept as that of a hold, for the ceiling that may ask, and as long. */
-function endBlock(draft: Draft, partition: Partition, { id, drawnBy, drawnAt, amountNanoUsd }: BlockRow): void {
+function endBlock(
+  draft: Draft,
+  partition: Partition,
+  { id, drawnBy, drawnAt, amountNanoUsd, ceiling }: BlockRow,
+): void {
   const counter = counterOf(draft, blockCounterId(drawnAt));
   const chargeNanoUsd = counter.settledNanoUsd;
   const ended = tombstone(endedId(drawnBy), partition, drawnAt);
-  const outcome = { state: "settled", amountNanoUsd, chargeNanoUsd, followers: ceilingPartition } as const;
+  const heldBy = ceiling ?? ceilingPartition;
+  const outcome = { state: "settled", amountNanoUsd, chargeNanoUsd, followers: heldBy } as const;
   draft.put("hold", { ...ended, ...outcome });
   draft.remove("block", id);
   if (draft.get("counter", counter.id) !== undefined) draft.remove("counter", counter.id);
   const told = { type: "follow", id: drawnBy, chargeNanoUsd, admittedAt: drawnAt } as const;
-  deliver(draft, ended.id, ceilingPartition, told);
+  deliver(draft, ended.id, heldBy, told);
 }
 
-function forgetAsking(draft: Draft): void {
-  const counter = draft.get("counter", ASKING);
-  if (counter?.openHolds === 0) draft.remove("counter", ASKING);
+function isAsking(counterId: string): boolean {
+  return counterId.startsWith(ASKING);
+}
+
+function forgetAsking(draft: Draft, counterIds: readonly string[]): void {
+  for (const id of counterIds) if (draft.get("counter", id)?.openHolds === 0) draft.remove("counter", id);
 }
 
 /** The day's. */

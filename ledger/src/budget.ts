@@ -32,9 +32,13 @@ export function salesCounterId(atMs: number): string {
 
 const SALES = "sales:";
 
-/** The budget of a counter; undefined if nothing says what it is. That of sales has no row: see `offer.ts`. */
+/**
+ * The budget of a counter; undefined if nothing says what it is. That of sales has no row: see `offer.ts`. A shard of the
+ * ceiling has none before its first block.
+ */
 export function budgetOf(rows: Rows, budgetId: string): Pick<BudgetRow, "id" | "window"> | undefined {
-  return rows.get("budget", budgetId) ?? (budgetId.startsWith(SALES) ? { id: budgetId, window: "day" } : undefined);
+  const isOfDay = budgetId.startsWith(SALES) || budgetId === "ceiling";
+  return rows.get("budget", budgetId) ?? (isOfDay ? { id: budgetId, window: "day" } : undefined);
 }
 
 export function counterOf(rows: Rows, id: string): CounterRow {

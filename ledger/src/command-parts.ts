@@ -54,7 +54,7 @@ export type ReserveReply =
   | { status: "clock_skew" }
   | { status: "conflict" };
 
-/** What an admission says of the ceiling: see `block.ts`. */
+/** What an admission says of the ceiling: see `block.ts`. A shard of the ceiling is a ceiling, and an owner as well. */
 export type CeilingTerms = {
   /** Owner: its block covers the request, so the ceiling is not asked. */
   isCovered?: true;
@@ -62,6 +62,10 @@ export type CeilingTerms = {
   wantedNanoUsd?: NanoUsd;
   /** Ceiling: what it holds, if more than the request may be held. */
   heldNanoUsd?: NanoUsd;
+  /** Shard: what it holds of the account besides, of a request that it does not cover. */
+  ownNanoUsd?: NanoUsd;
+  /** Ceiling, to a shard that may draw a block: the day's limit. */
+  limitNanoUsd?: NanoUsd;
 };
 
 /** One `Activated` event of the settlement contract. Amounts in token units, decimal strings. */

@@ -48,22 +48,27 @@ export type Commands = {
       id: string;
       at: number;
       amountNanoUsd: NanoUsd;
-      /** The block that the account wants: up to this may be held. */
+      /** The block that the owner wants: up to this may be held. */
       wantedNanoUsd?: NanoUsd;
       leaseMs: number;
+      /** The account, or the shard of the ceiling that holds it for an account. */
       owner: string;
+      /** From a shard: what it holds of the account besides. */
+      ownNanoUsd?: NanoUsd;
     };
     reply: ReserveReply;
   };
-  /** Account: the ceiling holds this much of a request. It is the account's block from now on. */
+  /** Account, or shard of the ceiling: the ceiling holds this much of a request. It is the owner's block now. */
   openBlock: {
-    command: { type: "openBlock"; id: string; amountNanoUsd: NanoUsd };
+    /** @param limitNanoUsd To a shard: the day's ceiling. */
+    command: { type: "openBlock"; id: string; amountNanoUsd: NanoUsd; limitNanoUsd?: NanoUsd };
     /** `unopened`: it ends with its request. */
     reply: { status: "opened" | "unopened" };
   };
-  /** Account: nothing more is admitted from the block that was drawn with this request. */
+  /** Account, or shard of the ceiling: nothing more is admitted from the block that was drawn with this request. */
   closeBlock: {
-    command: { type: "closeBlock"; id: string };
+    /** @param lowered To a shard: so was the ceiling. The blocks that the shard holds are closed too. */
+    command: { type: "closeBlock"; id: string; lowered?: true };
     reply: { status: "closed" | "unknown" };
   };
   /** Identity: hold the same under the agent's offer. A refusal is not stored. */

@@ -1,3 +1,4 @@
+import type { NanoUsd } from "@inference/protocol/money";
 import { resolveIn } from "./budget.ts";
 import type { Commands, ReserveReply, ResolveReply } from "./commands.ts";
 import type { Draft } from "./draft.ts";
@@ -9,8 +10,8 @@ import { type Saga, send } from "./saga.ts";
 import type { HoldRow } from "./tables.ts";
 
 /**
- * Followers: the ceiling and an agent's identity hold what a request's owner holds, and end it only when the owner
- * reports how its hold ended.
+ * Followers: the ceiling, its shards and an agent's identity hold what a request's owner holds, and end it only when
+ * the owner reports how its hold ended.
  */
 type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 
@@ -31,13 +32,13 @@ export function beginFollowing(
   return openHold(command, owner, fingerprint);
 }
 
-/** @param ended Called with a hold that this ends, for what else counts it. */
+/** @param ended Called with a hold that this ends, and its charge or null, for what else counts it. */
 export function follow(
   draft: Draft,
   partition: Partition,
   command: CommandOf<"follow">,
   clockMs: number,
-  ended: (draft: Draft, hold: HoldRow) => void = () => {},
+  ended: (draft: Draft, hold: HoldRow, chargeNanoUsd: NanoUsd | null) => void = () => {},
 ): ResolveReply {
   const outcome = command.chargeNanoUsd === null ? "released" : "settled";
   const chargeNanoUsd = command.chargeNanoUsd ?? 0;
@@ -55,7 +56,7 @@ export function follow(
   if (hold.state === "refused" && outcome === "released") return { status: "released" };
   if (!isUnresolved(hold)) return repeatedResolve(draft, hold, outcome, chargeNanoUsd);
   resolveIn(draft, words(hold.counters), hold.amountNanoUsd, chargeNanoUsd);
-  ended(draft, hold);
+  ended(draft, hold, command.chargeNanoUsd);
   draft.put("hold", { ...hold, state: outcome, chargeNanoUsd });
   return { status: outcome };
 }

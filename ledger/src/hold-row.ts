@@ -39,5 +39,6 @@ export function openHold(
     detail: "",
     server: null,
     offer: null,
+    ceiling: null,
   };
 }

@@ -19,7 +19,14 @@ import type { Draft } from "./draft.ts";
 import { isUnresolved, openHold, tombstone, words } from "./hold-row.ts";
 import { keepUsedKey } from "./key.ts";
 import { MAX_CLOCK_SKEW_MS, MAX_FLIGHT_MS, MAX_IN_FLIGHT } from "./limits.ts";
-import { agentPartition, ceilingPartition, journalPartition, type Partition, partitionAddress } from "./partition.ts";
+import {
+  agentPartition,
+  isCeiling,
+  isCeilingShard,
+  journalPartition,
+  type Partition,
+  partitionAddress,
+} from "./partition.ts";
 import { authenticate } from "./payer.ts";
 import type { BudgetRow, HoldRow, ReadRows, ReceiptRow } from "./tables.ts";
 import { countReceipt } from "./totals.ts";
@@ -64,6 +71,7 @@ export function reserve(
     detail: command.detail,
     server: server?.agent ?? null,
     offer: server?.offer ?? null,
+    ceiling: followers.find(isCeilingShard) ?? null,
   };
   const refusal = inFlightRefusal(draft, budgets, command) ?? firstRefusal(budgets, command);
   // A refusal is not stored: no follower knows the id, and an account without funds could fill the disk.
@@ -163,7 +171,8 @@ export function inquire(
   clockMs: number,
 ): ReplyOf<CommandOf<"inquire">> {
   const { follower } = command;
-  const block = follower === ceilingPartition ? askedOfBlock(draft, rows, partition, command.id, clockMs) : undefined;
+  const isAskedByCeiling = follower !== undefined && isCeiling(follower);
+  const block = isAskedByCeiling ? askedOfBlock(draft, rows, partition, command.id, clockMs) : undefined;
   if (block !== undefined) return block;
   const hold = draft.get("hold", command.id);
   if (hold !== undefined) {
@@ -248,7 +257,7 @@ type Resolution = {
 function resolve(draft: Draft, hold: HoldRow, resolution: Resolution, clockMs: number): void {
   const { outcome, chargeNanoUsd, lossNanoUsd } = resolution;
   resolveIn(draft, words(hold.counters), hold.amountNanoUsd, chargeNanoUsd);
-  uncover(draft, hold, clockMs);
+  uncover(draft, hold.owner, hold, clockMs);
   draft.put("hold", { ...hold, state: outcome, chargeNanoUsd, detail: "" });
   if (resolution.detail !== null) {
     const receipt: ReceiptRow = {
@@ -269,7 +278,7 @@ function resolve(draft: Draft, hold: HoldRow, resolution: Resolution, clockMs: n
   for (const follower of words(hold.followers)) tellFollower(draft, hold, follower, charged);
 }
 
-function tellFollower(
+export function tellFollower(
   draft: Draft,
   { id, admittedAt }: HoldRow,
   follower: Partition,

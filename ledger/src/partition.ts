@@ -7,18 +7,30 @@ import type { Address } from "@inference/protocol/credential";
  * - `account:<address>`: balance, keys and their limits, sign-in nonces, holds, receipts
  * - `identity:<address>`: a wallet's capacity, sessions, holds, receipts
  * - `identity:agent:<token>`: the same for an agent, separate from a wallet with the same address
- * - `ceiling`: the day's counters and the open holds under them
+ * - `ceiling`: the day's counters and the open holds under them; `ceiling:<shard>`: the same for some of the accounts
  * - `journal:<utc-day>`: the uses of a day, and the batch that each is in
  * - `chain:<chainId>`: the cursor of what has been read from a chain; the batches that are settled on it
  */
 export type Partition = string;
 
 export const ceilingPartition: Partition = "ceiling";
+/** A shard of the ceiling, from 1: see `shard.ts`. */
+export const ceilingShard = (shard: number): Partition => `${SHARD}${shard}`;
 export const accountPartition = (address: Address): Partition => `account:${address.toLowerCase()}`;
 export const identityPartition = (address: Address): Partition => `identity:${address.toLowerCase()}`;
 export const agentPartition = (agentToken: Address): Partition => `identity:agent:${agentToken.toLowerCase()}`;
 export const journalPartition = (utcDay: string): Partition => `journal:${utcDay}`;
 export const chainPartition = (chainId: number): Partition => `chain:${chainId}`;
+
+const SHARD = `${ceilingPartition}:`;
+
+export function isCeilingShard(partition: Partition): boolean {
+  return partition.startsWith(SHARD);
+}
+
+export function isCeiling(partition: Partition): boolean {
+  return partition === ceilingPartition || isCeilingShard(partition);
+}
 
 /** The address in the name of an account's partition. */
 export function partitionAddress(partition: Partition): Address {

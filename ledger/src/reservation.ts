@@ -1,5 +1,5 @@
 import type { NanoUsd } from "@inference/protocol/money";
-import type { Claim, OfferName, Payer, Refusal, ReserveReply } from "./commands.ts";
+import type { CeilingTerms, Claim, OfferName, Payer, Refusal, ReserveReply } from "./commands.ts";
 import { MAX_AGENTS_TRIED } from "./limits.ts";
 import { agentPartition, ceilingPartition, type Partition } from "./partition.ts";
 import { attempt, type Saga, send } from "./saga.ts";
@@ -24,6 +24,8 @@ export type Reservation = {
   claim?: Claim;
   /** Whether the account may take a block of the ceiling: see `block.ts`. */
   blocks?: boolean;
+  /** The shard of the ceiling that the account belongs to. Without it the account asks the ceiling itself. */
+  ceiling?: Partition;
   /** The offers that may serve it, in the order in which they are asked. */
   offers?: readonly OfferName[];
 };
@@ -35,13 +37,13 @@ export type Admission =
   | Exclude<ReserveReply, { status: "reserved" | "refused" }>;
 
 export function* reserveRequest(reservation: Reservation): Saga<Admission> {
-  const { owner, offers = [], blocks = false, ...hold } = reservation;
+  const { owner, offers = [], blocks = false, ceiling = ceilingPartition, ...hold } = reservation;
   const { id, at, payer, amountNanoUsd, leaseMs } = hold;
   const following = { id, at, amountNanoUsd, leaseMs, owner };
   const isPrepaid = payer.kind === "key";
   const server = yield* reserveOffer(isPrepaid ? offers.slice(0, MAX_AGENTS_TRIED) : [], following);
   const served = server === null ? [] : [agentPartition(server.agent)];
-  const followers = isPrepaid ? [...served, ceilingPartition] : [];
+  const followers = isPrepaid ? [...served, ceiling] : [];
   try {
     const named = { ...(server === null ? {} : { server }), ...(blocks && isPrepaid ? { blocks } : {}) };
     const reply = yield* send(owner, { type: "reserve", ...hold, ...named, followers });
@@ -52,13 +54,12 @@ export function* reserveRequest(reservation: Reservation): Saga<Admission> {
     }
     const { keyId, leaseUntil, isCovered = false, wantedNanoUsd } = reply;
     if (isPrepaid && !isCovered) {
-      const wanted = wantedNanoUsd === undefined ? {} : { wantedNanoUsd };
-      const followed = yield* send(ceilingPartition, { type: "reserveCeiling", ...following, ...wanted });
+      const followed = yield* reserveCeiling(ceiling, { ...following, ...(wantedNanoUsd && { wantedNanoUsd }) });
       if (followed.status !== "reserved") {
         yield* send(owner, { type: "release", id, at, lossNanoUsd: 0, detail: null });
         return followed;
       }
-      yield* openBlock(owner, id, amountNanoUsd, followed.heldNanoUsd);
+      yield* openBlock(owner, following, followed);
     }
     return { status: "reserved", keyId, leaseUntil, server };
   } catch (error) {
@@ -93,11 +94,32 @@ function* releaseOffer(server: OfferName | null, { id, at }: Following): Saga<vo
   }
 }
 
-/** Makes what the ceiling holds beyond the request's amount the account's block. */
-function* openBlock(owner: Partition, id: string, neededNanoUsd: NanoUsd, heldNanoUsd = neededNanoUsd): Saga<void> {
+/** Holds under the account's ceiling, and under the ceiling itself if that is a shard whose block does not cover it. */
+function* reserveCeiling(
+  ceiling: Partition,
+  following: Following & Pick<CeilingTerms, "wantedNanoUsd" | "ownNanoUsd">,
+): Saga<ReserveReply> {
+  const reply = yield* send(ceiling, { type: "reserveCeiling", ...following });
+  if (reply.status !== "reserved" || ceiling === ceilingPartition || reply.isCovered) return reply;
+  const { id, at, amountNanoUsd, leaseMs } = following;
+  const { wantedNanoUsd, ownNanoUsd } = reply;
+  const asShard = { id, at, amountNanoUsd, leaseMs, owner: ceiling, ...(ownNanoUsd !== undefined && { ownNanoUsd }) };
+  const root = yield* reserveCeiling(ceilingPartition, { ...asShard, ...(wantedNanoUsd && { wantedNanoUsd }) });
+  if (root.status !== "reserved") return root;
+  yield* openBlock(ceiling, following, root);
+  return reply;
+}
+
+/** Makes what the ceiling holds beyond the request's amount the owner's block: the account's, or the shard's. */
+function* openBlock(
+  owner: Partition,
+  { id, amountNanoUsd: neededNanoUsd }: Following,
+  { heldNanoUsd = neededNanoUsd, limitNanoUsd }: CeilingTerms,
+): Saga<void> {
   if (heldNanoUsd <= neededNanoUsd) return;
+  const limit = limitNanoUsd === undefined ? {} : { limitNanoUsd };
   try {
-    yield* attempt(owner, { type: "openBlock", id, amountNanoUsd: heldNanoUsd });
+    yield* attempt(owner, { type: "openBlock", id, amountNanoUsd: heldNanoUsd, ...limit });
   } catch {
     // The request is admitted, with or without a block.
   }

@@ -59,6 +59,7 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
     detail: true,
     server: true,
     offer: true,
+    ceiling: true,
   },
   key: {
     name: true,
@@ -141,7 +142,7 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
     endedAt: true,
   },
   reconciliation: { at: true, closedAt: true, unexplainedNanoUsd: true, detail: true },
-  block: { drawnBy: true, drawnAt: true, amountNanoUsd: true, closesAt: true },
+  block: { drawnBy: true, drawnAt: true, amountNanoUsd: true, closesAt: true, ceiling: true },
 };
 
 test("every table has the columns of its row, and SQLite has them too", () => {

@@ -47,6 +47,7 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
       detail: "text",
       server: "text?",
       offer: "text?",
+      ceiling: "text?",
     },
   },
   key: {
@@ -194,7 +195,13 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   },
   block: {
     clustered: "partition",
-    columns: { drawnBy: "text", drawnAt: "integer", amountNanoUsd: "amount", closesAt: "integer" },
+    columns: {
+      drawnBy: "text",
+      drawnAt: "integer",
+      amountNanoUsd: "amount",
+      closesAt: "integer",
+      ceiling: "text?",
+    },
   },
 };
 

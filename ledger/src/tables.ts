@@ -51,6 +51,8 @@ export type HoldRow = {
   /** The agent whose offer serves the request, its token in lower case, and the offer's hash. Null: the protocol. */
   server: string | null;
   offer: string | null;
+  /** The shard of the ceiling that admits it, of an account's hold. Null: the ceiling, or none. */
+  ceiling: string | null;
 };
 
 export type KeyRow = {
@@ -263,7 +265,7 @@ export type OutboxRow = {
   command: string;
 };
 
-/** What an account has taken of a day's ceiling, and admits requests from: see `block.ts`. */
+/** What an account, or a shard of the ceiling, has taken of a day's ceiling and admits from: see `block.ts`. */
 export type BlockRow = {
   /** The start of the day. */
   id: string;
@@ -273,6 +275,8 @@ export type BlockRow = {
   amountNanoUsd: number;
   /** It admits nothing from then on. */
   closesAt: number;
+  /** The shard of the ceiling that holds it. Null: the ceiling. */
+  ceiling: string | null;
 };
 
 /** How far a chain was read. In the ceiling's partition: the block in which the ceiling was lowered. */

@@ -339,7 +339,7 @@ async function takeHold(
   order: Order,
   { spender, claim }: { spender: Spender | null; claim: Claim | null },
 ): Promise<{ claimed: Claimed } | { server: OpenOffer | null }> {
-  const { config, environment, openOffers } = gateway;
+  const { config, credentials, environment, openOffers } = gateway;
   const { ledger, random } = environment;
   const { partition: owner, payer } = credential;
   const amountNanoUsd = order.quote.maxNanoUsd;
@@ -352,6 +352,7 @@ async function takeHold(
     amountNanoUsd,
     leaseMs: limits.leaseMs,
     blocks: config.ceilingBlocks,
+    ceiling: credentials.ceilingOf(owner, config.ceilingShards),
     detail: JSON.stringify(holdDetail(route, order)),
     ...(claim === null ? {} : { claim }),
     offers: offers.map(({ agent, offer }) => ({ agent, offer })),

@@ -13,6 +13,8 @@ import { type ObjectStorage, openRowMemory, type RowMemory } from "./row-memory.
 /** The rows of an object's partition, in its own SQLite. */
 export type OwnRows = {
   of(partition: Partition): ReadRows;
+  /** The partition of its rows. @throws If it has none and was asked for none. */
+  partition(): Partition;
   /** Writes to memory. Nothing is in the storage until `commit`. */
   write(partition: Partition, changes: readonly Change[]): void;
   /** Stores all writes since the last commit, as one row. If it throws, none of them is stored. */
@@ -118,6 +120,7 @@ export function openOwnRows(storage: ObjectStorage, bounds: LogBounds = usualBou
 
   return {
     of: (partition) => readRows(layers, own(partition)),
+    partition: () => memory().partition(),
     write: (partition, changes) => own(partition).write(changes),
     commit: () => store((rows) => rows.commit()),
     acknowledge: (ids) => memory().write(ids.map((id) => ({ table: "outbox", id, row: null }))),

@@ -8,7 +8,7 @@ import type { Command, Reply } from "@inference/ledger/commands";
 import { outboxChange } from "@inference/ledger/delivery";
 import { isUnresolved } from "@inference/ledger/hold-row";
 import { OUTCOME_RETENTION_MS } from "@inference/ledger/limits";
-import { ceilingPartition, journalPartition, type Partition } from "@inference/ledger/partition";
+import { isCeiling, journalPartition, type Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
 import type { Change, HoldRow, OutboxRow } from "@inference/ledger/tables";
 import { forgettableTables } from "@inference/ledger/walks";
@@ -45,8 +45,6 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
   /** How many wait for deliveries that are under way. */
   #delivering = 0;
   readonly #receiptMs: number;
-  /** How long rows whose retention has ended are gathered before they are forgotten. */
-  readonly #forgetEveryMs: number;
   #gateway: Gateway | undefined;
   /** When rows were last forgotten; 0 if unknown. Rows that had to stay are checked again after the same time. */
   #forgotAt = 0;
@@ -65,7 +63,6 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
     this.#commits = makeGroupCommit({ write: () => this.#write(), sync: () => ctx.storage.sync() });
     const isOwn = (partition: Partition) => ctx.id.equals(env.PARTITION.idFromName(partition));
     this.#receiptMs = receiptMsOf(env);
-    this.#forgetEveryMs = isOwn(ceilingPartition) ? FORGET_CEILING_EVERY_MS : FORGET_EVERY_MS;
     this.#ledger = makeEdgeLedger(env, {
       background: (work) => ctx.waitUntil(work),
       own: {
@@ -279,7 +276,12 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       const at = this.ownRows.firstKept(table);
       return at === undefined ? [] : [at + (table === "receipt" ? this.#receiptMs : OUTCOME_RETENTION_MS)];
     });
-    return over.length === 0 ? undefined : Math.max(this.#forgotAt, Math.min(...over)) + this.#forgetEveryMs;
+    return over.length === 0 ? undefined : Math.max(this.#forgotAt, Math.min(...over)) + this.#forgetEveryMs();
+  }
+
+  /** How long rows whose retention has ended are gathered before they are forgotten. */
+  #forgetEveryMs(): number {
+    return isCeiling(this.ownRows.partition()) ? FORGET_CEILING_EVERY_MS : FORGET_EVERY_MS;
   }
 
   /** When the alarm is first needed for these changes, apart from deliveries. */
@@ -289,7 +291,7 @@ export class PartitionObject extends DurableObject<Bindings> implements Partitio
       return hold !== null && isUnresolved(hold) ? [hold.leaseUntil + 1] : [];
     });
     const closings = changes.flatMap(({ table, row }) => (table === "block" && row !== null ? [row.closesAt] : []));
-    return Math.min(now + OUTCOME_RETENTION_MS + this.#forgetEveryMs, ...leases, ...closings);
+    return Math.min(now + OUTCOME_RETENTION_MS + this.#forgetEveryMs(), ...leases, ...closings);
   }
 
   #jobs(): Gateway {
@@ -314,7 +316,7 @@ const SWEEP_AGAIN_MS = 5_000;
 const IDLE_MS = 10 * 60_000;
 /** Keeping rows for another day costs less than an alarm every hour. */
 const FORGET_EVERY_MS = 24 * 3_600_000;
-/** The one ceiling has a row for every prepaid request, and the size of an object is limited. */
+/** The ceiling, and each shard of it, has a row for every prepaid request, and the size of an object is limited. */
 const FORGET_CEILING_EVERY_MS = 3_600_000;
 /** An alarm may run for 15 minutes. Forgetting ends before that, and the next alarm does the rest. */
 const FORGET_MS = 5 * 60_000;

@@ -69,6 +69,7 @@ const hold = (id: string, change: Partial<HoldRow> = {}): HoldRow => ({
   detail: "",
   server: null,
   offer: null,
+  ceiling: null,
   ...change,
 });
 const receipt: ReceiptRow = {

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import type { Address } from "@inference/protocol/credential";
 import { DAY_MS } from "@inference/protocol/window";
 import type { Claim, Command, Commands, Reply } from "../commands.ts";
-import { agentPartition, ceilingPartition, journalPartition, type Partition } from "../partition.ts";
+import {
+  agentPartition,
+  ceilingPartition,
+  isCeiling,
+  isCeilingShard,
+  journalPartition,
+  type Partition,
+} from "../partition.ts";
 import { answer } from "../reads.ts";
 import type { CounterRow, HoldRow, SessionRow } from "../tables.ts";
 import { type Model, SALE, windowName } from "./model.ts";
@@ -15,7 +22,7 @@ import type { WorldHost } from "./world.ts";
  * |---|---|
  * | L1 | a balance's settled + held never exceeds what was credited; at an admission, nor what of it is left |
  * | L2 | at an admission a key's settled + held, in the window of that time, is within its limit; a capacity's likewise |
- * | L3 | at an admission the day's settled + held is within the ceiling, and what its account holds within 20 % of it |
+ * | L3 | at an admission the day's settled + held is within the ceiling, and what its account holds within 20 % of it, also of what its shard knows of it |
  * | L4 | every counter is the sum of its holds, receipts and uses, and there is no counter of anything else |
  * | L5 | a hold ends at most once, and is charged at most its amount |
  * | L6 | delivered, every settled receipt of an account is one use of equal amount in the journal of its admission's day |
@@ -32,7 +39,8 @@ import type { WorldHost } from "./world.ts";
  * | L17 | a use is in one batch at most; a batch that is built has the uses that it was built of, and no others |
  * | L18 | at a sale's admission the day's sold + held is within the share of the capacity that is offered; at any admission, with own use, within the capacity |
  * | L19 | a use's server and offer are those of its hold; delivered, an agent's sales of a day are its uses of that day |
- * | L20 | a block is held by the ceiling, whole and under its day, until it ends; what it covers never exceeds it |
+ * | L20 | a block is held by its ceiling, whole and under its day, until it ends; what it covers never exceeds it |
+ * | L21 | delivered, what a shard of the ceiling has settled for its accounts is what the ceiling has settled for it |
  */
 export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model) {
   const ended = new Map<string, string>();
@@ -57,7 +65,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     checkCounters(partition, holds);
     checkTotals(partition);
     if (partition.startsWith("account:")) checkBalance(partition);
-    if (partition.startsWith("account:")) checkBlocks(partition, holds);
+    if (partition.startsWith("account:") || isCeilingShard(partition)) checkBlocks(partition, holds);
     if (isOfBatches(command)) checkBatches();
   }
 
@@ -190,7 +198,8 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     const status = "status" in reply ? reply.status : "";
     if (status !== "reserved" && (status !== "refused" || command.type !== "reserveCeiling")) return;
     // Whether its block covers it may change, but not whether it is admitted.
-    const text = JSON.stringify({ ...reply, isCovered: undefined, wantedNanoUsd: undefined });
+    const terms = { isCovered: undefined, wantedNanoUsd: undefined, ownNanoUsd: undefined, limitNanoUsd: undefined };
+    const text = JSON.stringify({ ...reply, ...terms });
     assert.equal(text, answers.get(key) ?? text, `L7: ${key}`);
     answers.set(key, text);
     if (status === "refused" || known.has(key)) return;
@@ -212,12 +221,14 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
       if (keyId !== null) withinLimit(answer(rows, { type: "balance", at: command.at }), `L1: ${key}`);
       return;
     }
-    withinLimit(answer(rows, { type: "ceiling", at: command.at }), `L3: ${key}`);
-    const share = rows.get("counter", `share:${command.owner}@0`)?.heldNanoUsd ?? 0;
-    assert.ok(
-      BigInt(share) * 5n <= BigInt(model.ceiling()),
-      `L3: ${command.owner} holds ${share} of ${model.ceiling()}`,
-    );
+    const shareOf = (owner: string) => rows.get("counter", `share:${owner}@0`)?.heldNanoUsd ?? 0;
+    if (!isCeilingShard(partition)) withinLimit(answer(rows, { type: "ceiling", at: command.at }), `L3: ${key}`);
+    // What a shard does not cover, the ceiling checks.
+    else if (rows.get("hold", command.id)?.followers !== "") return;
+    const limit = isCeilingShard(partition) ? model.blocks.limit(partition) : model.ceiling();
+    const { ownNanoUsd } = command;
+    const share = ownNanoUsd === undefined ? shareOf(command.owner) : ownNanoUsd + command.amountNanoUsd;
+    assert.ok(BigInt(share) * 5n <= BigInt(limit), `L3: ${command.owner} holds ${share} of ${limit} in ${partition}`);
   }
 
   /** L18, with sums of the model's own. */
@@ -279,7 +290,8 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
       for (const id of names) count(id, 0, hold.amountNanoUsd, 1);
       const { isCovered, asks, isBlock } = model.find(partition, hold.id) ?? {};
       if (isCovered) count(blockCounter(hold.admittedAt), 0, hold.amountNanoUsd, 1);
-      if (asks) count("asking@0", 0, hold.amountNanoUsd, 1);
+      const slot = hold.admittedAt - (hold.admittedAt % 10_000);
+      if (asks) count(`asking@${slot}`, 0, hold.amountNanoUsd, 1);
       if (isBlock) count("blocks@0", 0, hold.amountNanoUsd, 1);
     }
     for (const { drawnAt } of rows.list("block", { limit: 100 })) {
@@ -290,7 +302,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     }
     // A follower has no receipts.
     for (const { at, charge, keyId } of model.settled.filter((one) => one.partition === partition)) {
-      if (partition !== ceilingPartition && keyId !== SALE) continue;
+      if (!isCeiling(partition) && keyId !== SALE) continue;
       for (const id of counterNames(partition, null, at, true)) count(id, charge, 0, 0);
     }
     for (const use of rows.list("use", { limit: 10_000 })) count("uses@0", use.chargeNanoUsd, 0, 0);
@@ -307,7 +319,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
   function counterNames(partition: Partition, binds: string | null, at: number, isSale = false): string[] {
     const day = Date.parse(`${windowName("day", at)}T00:00:00Z`);
     if (partition.startsWith("identity:")) return [`${isSale ? "sales" : "capacity"}:${day}@${day}`];
-    if (partition === ceilingPartition) return [`ceiling@${day}`, ...(binds === null ? [] : [`share:${binds}@0`])];
+    if (isCeiling(partition)) return [`ceiling@${day}`, ...(binds === null ? [] : [`share:${binds}@0`])];
     const key = model.keys().find(({ account, keyId }) => account === partition && keyId === binds);
     if (key === undefined) {
       assert.ok(gone.has(`${partition} ${binds}`), `L4: ${partition} counts a request without a key`);
@@ -326,20 +338,21 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
   function checkBlocks(partition: Partition, holds: HoldRow[]): void {
     const rows = host.rows(partition);
     const days = new Set<string>();
-    for (const { drawnBy, drawnAt, amountNanoUsd } of rows.list("block", { limit: 100 })) {
+    for (const { drawnBy, drawnAt, amountNanoUsd, ceiling } of rows.list("block", { limit: 100 })) {
       const day = windowName("day", drawnAt);
       days.add(day);
       const { settledNanoUsd = 0, heldNanoUsd = 0 } = rows.get("counter", blockCounter(drawnAt)) ?? {};
       assert.ok(settledNanoUsd + heldNanoUsd <= amountNanoUsd, `L20: ${partition} covers ${heldNanoUsd} of ${day}`);
-      const held = host.rows(ceilingPartition).get("hold", drawnBy);
+      const held = host.rows(ceiling ?? ceilingPartition).get("hold", drawnBy);
       assert.deepEqual(
         [held?.state, held?.owner, held?.amountNanoUsd, windowName("day", held?.admittedAt ?? 0)],
         ["open", partition, amountNanoUsd, day],
         `L20: ${drawnBy}`,
       );
     }
-    for (const { id, state, keyId, followers, admittedAt } of holds) {
-      if ((state !== "open" && state !== "orphaned") || keyId === null || followers.includes("ceiling")) continue;
+    for (const { id, state, owner, keyId, followers, admittedAt } of holds) {
+      const isPrepaid = keyId !== null || owner !== partition;
+      if ((state !== "open" && state !== "orphaned") || !isPrepaid || followers.includes("ceiling")) continue;
       assert.ok(days.has(windowName("day", admittedAt)), `L20: nothing covers ${partition} ${id}`);
     }
   }
@@ -405,6 +418,26 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
       if (gone.has(`${ceilingPartition} ceiling@${Date.parse(day)}`)) continue;
       const { settledNanoUsd } = answer(host.rows(ceilingPartition), { type: "ceiling", at: Date.parse(day) });
       assert.equal(settledNanoUsd, total, `L11: the ceiling of ${day}`);
+    }
+    checkShards();
+  }
+
+  /** L21. */
+  function checkShards(): void {
+    const days = new Map<string, number>();
+    for (const { partition, keyId, at, charge } of model.settled) {
+      if (partition !== ceilingPartition || keyId === null || !isCeilingShard(keyId)) continue;
+      const [name = ""] = counterNames(keyId, null, at);
+      days.set(`${keyId} ${name}`, (days.get(`${keyId} ${name}`) ?? 0) + charge);
+    }
+    for (const [name, total] of days) {
+      const [shard = "", counter = ""] = name.split(" ");
+      if (gone.has(name)) continue;
+      assert.equal(host.rows(shard).get("counter", counter)?.settledNanoUsd ?? 0, total, `L21: ${name}`);
+    }
+    for (const { partition, row } of host.all("counter")) {
+      const isOfDay = isCeilingShard(partition) && row.id.startsWith("ceiling@") && row.settledNanoUsd > 0;
+      if (isOfDay) assert.ok(days.has(`${partition} ${row.id}`), `L21: ${partition} ${row.id}`);
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Claim, Command, Commands, OfferName, Refusal } from "../commands.ts";
-import type { Partition } from "../partition.ts";
+import { isCeiling, isCeilingShard, type Partition } from "../partition.ts";
 import { makeBatchModel } from "./batch-model.ts";
 import { makeBlockModel } from "./block-model.ts";
 import { makeOfferModel } from "./offer-model.ts";
@@ -12,7 +12,7 @@ export type ModelHold = {
   partition: Partition;
   id: string;
   content: string;
-  /** In the ceiling the account, in an agent's identity `SALE` of a hold under its offer. */
+  /** In the ceiling the owner, in an agent's identity `SALE` of a hold under its offer. */
   keyId: string | null;
   followers: readonly string[];
   server: OfferName | null;
@@ -22,7 +22,7 @@ export type ModelHold = {
   state: "open" | "orphaned" | "settled" | "released" | "refused";
   charge: number;
   refusal?: Refusal;
-  /** In an account: it is covered by the block of its day; it asks for one. In the ceiling: it is one. */
+  /** In an owner of blocks: it is covered by the block of its day; it asks for one. In a ceiling: it is one. */
   isCovered?: boolean;
   asks?: boolean;
   isBlock?: boolean;
@@ -174,18 +174,23 @@ export function makeModel() {
     return shortage("key", key.window, key.limitNanoUsd, amount, at, spent(partition, key.window, at, key.keyId));
   }
 
-  function ceilingRefusal({ owner, at, amountNanoUsd: amount }: CommandOf<"reserveCeiling">): Refusal | undefined {
+  /** What a ceiling holds of an owner. */
+  const heldOf = (partition: Partition, owner: string) =>
+    sum(
+      holds
+        .filter((hold) => hold.partition === partition && isHeld(hold) && hold.keyId === owner)
+        .map((hold) => hold.amount),
+    );
+
+  function ceilingRefusal(command: CommandOf<"reserveCeiling">): Refusal | undefined {
+    const { owner, at, amountNanoUsd: amount, ownNanoUsd } = command;
     const share = Number(BigInt(ceiling) / 5n);
     const used = spent("ceiling", "day", at);
     const ofShare = { budget: "ceiling", neededNanoUsd: amount, window: "day", resetsAt: null } as const;
     if (amount > share && used.settled < ceiling) {
       return { ...ofShare, cause: "share", availableNanoUsd: Math.min(share, ceiling - used.settled) };
     }
-    const own = sum(
-      holds
-        .filter((hold) => hold.partition === "ceiling" && isHeld(hold) && hold.keyId === owner)
-        .map((hold) => hold.amount),
-    );
+    const own = ownNanoUsd ?? heldOf("ceiling", owner);
     const refusal = shortage("ceiling", "day", ceiling, amount, at, used);
     // What is held of yesterday, or on another clock already of tomorrow, may be the account's, and is not of the day.
     const beside = sum([at - 24 * HOUR, at + 24 * HOUR].map((time) => spent("ceiling", "day", time).held));
@@ -230,14 +235,19 @@ export function makeModel() {
       ? ownerRefusal(partition, command, key)
       : command.type === "reserveOffer"
         ? offerRefusal(partition, command, clock)
-        : ceilingRefusal(command);
+        : isCeilingShard(partition)
+          ? undefined
+          : ceilingRefusal(command);
     // What binds by key in an account binds by account in the ceiling.
     const keyId = isOwner ? (key?.keyId ?? null) : offer === undefined ? command.owner : SALE;
     const leaseUntil = at + command.leaseMs;
     const server = isOwner ? (command.server ?? null) : null;
-    const isCovered = isOwner && blocks.hasRoom(partition, command, clock);
-    const granted = command.type === "reserveCeiling" ? grantedOf(command) : amount;
-    const followers = isOwner ? command.followers.filter((one) => !isCovered || one !== "ceiling") : [];
+    const inShard = command.type === "reserveCeiling" && isCeilingShard(partition);
+    const ofShard = inShard ? grantedByShard(partition, command, clock) : undefined;
+    const isCovered = isOwner ? blocks.hasRoom(partition, command, clock) : ofShard !== undefined;
+    const granted = ofShard ?? (command.type === "reserveCeiling" && !inShard ? grantedOf(command) : amount);
+    const named = isOwner ? command.followers : inShard ? ["ceiling"] : [];
+    const followers = named.filter((one) => !isCovered || !isCeiling(one));
     const under = { isCovered, isBlock: granted > amount };
     const terms = { content, keyId, followers, server, at, leaseUntil, amount: granted, ...under };
     const hold: ModelHold = { partition, id, ...terms, state: "open", charge: 0 };
@@ -274,21 +284,34 @@ export function makeModel() {
         holds.filter((hold) => hold.partition === "ceiling" && isHeld(hold) && which(hold)).map((hold) => hold.amount),
       );
     const percent = (of: number, share: number) => Number((BigInt(of) * BigInt(share)) / 100n);
-    const ofShare = percent(ceiling, 20) - held(({ keyId }) => keyId === owner);
+    // A shard keeps the shares of its accounts.
+    const ofShare = isCeilingShard(owner) ? ceiling : percent(ceiling, 20) - held(({ keyId }) => keyId === owner);
     const ofBlocks = percent(ceiling, 5) - held(({ isBlock }) => isBlock);
     return Math.max(amount, Math.min(wanted, percent(left, 1), ofShare, ofBlocks));
   }
 
-  const reserved = (
-    { keyId, leaseUntil, isCovered, amount }: ModelHold,
-    command: CommandOf<"reserve" | "reserveCeiling" | "reserveOffer">,
-  ) => ({
-    status: "reserved",
-    keyId: command.type === "reserve" ? keyId : null,
-    leaseUntil,
-    ...(command.type === "reserve" && isCovered ? { isCovered: true } : {}),
-    ...(command.type === "reserveCeiling" && command.wantedNanoUsd !== undefined ? { heldNanoUsd: amount } : {}),
-  });
+  /** What a shard holds of a request that its block covers; undefined if it covers it not. */
+  function grantedByShard(shard: Partition, command: CommandOf<"reserveCeiling">, clock: number): number | undefined {
+    const { owner, at, amountNanoUsd: amount, wantedNanoUsd: wanted = 0 } = command;
+    const room = blocks.room(shard, at, clock) ?? -1;
+    const ofShare = Number(BigInt(blocks.limit(shard)) / 5n) - heldOf(shard, owner);
+    if (amount > room || amount > ofShare) return undefined;
+    return Math.max(amount, Math.min(wanted, ofShare, Math.floor(room / 2)));
+  }
+
+  function reserved(hold: ModelHold, command: CommandOf<"reserve" | "reserveCeiling" | "reserveOffer">): unknown {
+    const { partition, keyId, leaseUntil, amount, followers } = hold;
+    const reply = { status: "reserved", keyId: command.type === "reserve" ? keyId : null, leaseUntil };
+    if (command.type === "reserve") return hold.isCovered ? { ...reply, isCovered: true } : reply;
+    if (command.type === "reserveOffer") return reply;
+    const wants = command.wantedNanoUsd !== undefined;
+    const held = { ...reply, ...(wants ? { heldNanoUsd: amount } : {}) };
+    if (!isCeilingShard(partition)) {
+      return wants && isCeilingShard(command.owner) ? { ...held, limitNanoUsd: ceiling } : held;
+    }
+    if (followers.length === 0) return { ...held, isCovered: true };
+    return { ...held, ownNanoUsd: heldOf(partition, command.owner) - (isHeld(hold) ? amount : 0) };
+  }
 
   function end(
     partition: Partition,
@@ -370,7 +393,7 @@ export function makeModel() {
   }
 
   function inquire(partition: Partition, { id, at, follower }: CommandOf<"inquire">, clock: number): unknown {
-    const block = follower === "ceiling" ? blocks.asked(partition, id, clock) : undefined;
+    const block = follower !== undefined && isCeiling(follower) ? blocks.asked(partition, id, clock) : undefined;
     if (block !== undefined) return block;
     const hold = find(partition, id);
     const isOther = follower !== undefined && hold !== undefined && !hold.followers.includes(follower);
@@ -420,10 +443,13 @@ export function makeModel() {
     return { forgotten: before - count() };
   }
 
-  /** What it wants is for the account to say. One request asks at a time, and for more than it needs. */
+  /** What it wants is for the owner to say. One request asks at a time, in each 10 s, and for more than it needs. */
   function asks(partition: Partition, id: string, wanted: number): void {
     const hold = find(partition, id);
-    const others = holds.filter((other) => other.partition === partition && other.asks && isHeld(other));
+    const slot = (at = 0) => Math.floor(at / 10_000);
+    const others = holds.filter(
+      (other) => other.partition === partition && other.asks && isHeld(other) && slot(other.at) === slot(hold?.at),
+    );
     if (hold === undefined || wanted <= hold.amount || others.length > 0) throw new Error(`${id} wants ${wanted}`);
     hold.asks = true;
   }

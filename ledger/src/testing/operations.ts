@@ -48,7 +48,7 @@ const operation = fc.oneof(
       key: index,
       amount,
       skew,
-      steps: fc.nat({ max: 6 }),
+      steps: fc.nat({ max: 8 }),
       blocks: fc.boolean(),
       claim,
       offers,
@@ -70,6 +70,7 @@ const operation = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ op: fc.constant("closeBlock" as const), which: index }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant("shards" as const), shards: fc.integer({ min: 1, max: 3 }) }) },
   { weight: 10, arbitrary: fc.record({ op: fc.constant("step" as const), which: index }) },
   { weight: 3, arbitrary: fc.record({ op: fc.constant("fail" as const), which: index, arrives: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ op: fc.constant("late" as const), which: index }) },
@@ -169,12 +170,13 @@ const operation = fc.oneof(
 export type Operation = typeof operation extends fc.Arbitrary<infer O> ? O : never;
 export type OfferTerms = { who: number; isStale: number };
 export type ClaimTerms = { name: number; body: number };
-export type Run = { start: number; scale: number; ceiling: number; operations: Operation[] };
+export type Run = { start: number; scale: number; ceiling: number; shards: number; operations: Operation[] };
 
 export const runs = (length: number): fc.Arbitrary<Run> =>
   fc.record({
     start: fc.constantFrom(...starts),
     scale: fc.constantFrom(1, 1_000_003, 1_000_000_000_000),
     ceiling: fc.constantFrom(1_000, 8_000),
+    shards: fc.integer({ min: 1, max: 3 }),
     operations: fc.array(operation, { minLength: length, maxLength: length }),
   });

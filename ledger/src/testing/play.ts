@@ -4,7 +4,14 @@ import type { Claim, Command, Payer } from "../commands.ts";
 import { deliveryId } from "../delivery.ts";
 import { askOwner } from "../follower.ts";
 import { isUnresolved } from "../hold-row.ts";
-import { agentPartition, ceilingPartition, type Partition } from "../partition.ts";
+import {
+  agentPartition,
+  ceilingPartition,
+  ceilingShard,
+  isCeiling,
+  isCeilingShard,
+  type Partition,
+} from "../partition.ts";
 import { type Reservation, reserveRequest } from "../reservation.ts";
 import type { Saga, Step } from "../saga.ts";
 import type { HoldRow } from "../tables.ts";
@@ -26,6 +33,7 @@ type Running = { id: string; saga: Saga<boolean>; next: IteratorResult<Step, boo
 /** Runs the operations, then ends everything that is open. Answers every command with its reply. */
 export async function play({ operations, ...run }: Run, open: OpenHost): Promise<string[]> {
   const { scale } = run;
+  let { shards } = run;
   const world = await openWorld(run, open);
   const { apply, clock, host, model } = world;
   const settling = settleBatches(world);
@@ -48,7 +56,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
   const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % Math.max(1, list.length)];
   const holdOf = (which: number): { partition: Partition; row: HoldRow } | undefined =>
     pick(
-      host.all("hold").filter(({ partition, row }) => partition === row.owner && partition !== ceilingPartition),
+      host.all("hold").filter(({ partition, row }) => partition === row.owner && !isCeiling(partition)),
       which,
     );
 
@@ -97,7 +105,9 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
   function checkUndone(): void {
     const told = new Set(world.outbox().map(({ row }) => row.id));
     for (const { partition, row } of host.all("hold")) {
-      if (!undone.has(row.id) || told.has(deliveryId(row.id, partition))) continue;
+      // A shard tells the ceiling once it is told itself.
+      const tellers = isCeilingShard(row.owner) ? [partition, row.owner] : [partition];
+      if (!undone.has(row.id) || tellers.some((teller) => told.has(deliveryId(row.id, teller)))) continue;
       if (notTaken.has(`${row.id} ${partition}`)) continue;
       assert.ok(!isUnresolved(row), `L16: ${partition} holds ${row.id}`);
     }
@@ -122,6 +132,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       payer,
       detail: "{}",
       blocks,
+      ...(shards === 1 ? {} : { ceiling: ceilingShard(1 + (Math.max(0, accounts.indexOf(owner)) % shards)) }),
       ...(claimed === null ? {} : { claim: claimOf(claimed, at) }),
       offers: offers.map(({ who, isStale }) => {
         const agent = sellers[who] ?? `0x${"c".repeat(40)}`;
@@ -139,7 +150,7 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
     const mine = model.keys().filter(({ account }) => account === owner);
     const digest = pick(mine, key)?.digest ?? "";
     for (let left = count; left > 0; left--) {
-      const id = await request(owner, { kind: "key", digest }, amount * scale, clock.now, 6);
+      const id = await request(owner, { kind: "key", digest }, amount * scale, clock.now, 8);
       if (left <= open || !admitted.has(id)) continue;
       const chargeNanoUsd = Math.ceil((amount * scale) / 2);
       await apply(owner, { type: "settle", id, at: clock.now, chargeNanoUsd, lossNanoUsd: 0, detail: "{}" });
@@ -198,13 +209,13 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
             operation.key,
           )?.digest ?? "";
         for (let left = 33; left > 0; left--)
-          await request(owner, { kind: "key", digest }, operation.amount, clock.now, 3);
+          await request(owner, { kind: "key", digest }, operation.amount, clock.now, 5);
         return;
       }
       case "rush":
         for (const account of accounts) {
           const digest = model.keys().find((key) => key.account === account)?.digest ?? "";
-          await request(account, { kind: "key", digest }, operation.amount * scale, clock.now, 3);
+          await request(account, { kind: "key", digest }, operation.amount * scale, clock.now, 5);
         }
         return;
       case "spree":
@@ -215,6 +226,11 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
         if (block !== undefined) await apply(block.partition, { type: "closeBlock", id: block.row.drawnBy });
         return;
       }
+      case "shards":
+        // By a redeployment, which also ends what the processes before it were at.
+        if (shards !== operation.shards) running = [];
+        shards = operation.shards;
+        return;
       case "step":
         await step(operation.which % Math.max(1, running.length));
         return;
@@ -424,11 +440,14 @@ export async function play({ operations, ...run }: Run, open: OpenHost): Promise
       else await apply(partition, { type: "settle", ...end, chargeNanoUsd: row.deliveredNanoUsd });
     }
     await world.deliverAll();
-    for (const { partition, row } of world.lapsed()) {
-      const saga = begin(`sweep of ${row.id}`, asking(partition, row, clock.now));
-      while (await advance(saga));
+    // First the accounts are asked, then the shards.
+    for (let rounds = 0; rounds < 2; rounds++) {
+      for (const { partition, row } of world.lapsed()) {
+        const saga = begin(`sweep of ${row.id}`, asking(partition, row, clock.now));
+        while (await advance(saga));
+      }
+      await world.deliverAll();
     }
-    await world.deliverAll();
     world.checkDrained();
   }
 

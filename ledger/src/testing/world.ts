@@ -64,7 +64,10 @@ export type World = {
 };
 
 /** Everybody has what they begin with. */
-export async function openWorld({ start, scale, ceiling }: Omit<Run, "operations">, open: OpenHost): Promise<World> {
+export async function openWorld(
+  { start, scale, ceiling }: Pick<Run, "start" | "scale" | "ceiling">,
+  open: OpenHost,
+): Promise<World> {
   const clock = { now: start };
   const trace: string[] = [];
   const sent: { partition: Partition; command: Command }[] = [];

@@ -45,6 +45,7 @@ export function makeQuietGateway(ledger: LedgerClient, clock: { time: number }):
       heldBodyBytes: 1,
       heldAnswerBytes: 1,
       ceilingBlocks: false,
+      ceilingShards: 1,
       request: defaultRequestLimits,
       chains: [],
       operator: noLimits,

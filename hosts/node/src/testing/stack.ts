@@ -119,6 +119,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       heldBodyBytes: 256 * 1024 * 1024,
       heldAnswerBytes: 128 * 1024 * 1024,
       ceilingBlocks: false,
+      ceilingShards: 1,
       request: { ...defaultRequestLimits, ...options.request },
       chains: [],
       operator: { ...noLimits, ...options.operator },
