@@ -7,10 +7,8 @@ export class Cell {
   readonly id: string;
   /** Null: known not to exist. */
   row: Row | null;
-  /** Whether it waits for the next commit. */
-  isPending = false;
-  /** The number of commits with this row that are not folded. */
-  beingWritten = 0;
+  /** The number of the last record of the log with this row, which may not be written yet. 0: none. */
+  record = 0;
   /** The next one of its table, where these are a list. */
   also: Cell | undefined = undefined;
 
@@ -19,11 +17,6 @@ export class Cell {
     this.table = table;
     this.id = id;
     this.row = row;
-  }
-
-  /** Whether it is as in its table. */
-  isAtRest(): boolean {
-    return !this.isPending && this.beingWritten === 0;
   }
 }
 
@@ -34,8 +27,8 @@ export class Cell {
 export class Cells {
   readonly name: string;
   readonly rows: ReadRows;
-  /** How often its cells are in a commit that waits or is not folded. */
-  busy = 0;
+  /** The number of the last record with one of its cells. */
+  record = 0;
   isUsed = true;
   /** The first cell of a list by `also`, or all by their ids. */
   readonly #tables: { [T in TableName]?: Cell | Map<string, Cell> | undefined } = {};
@@ -77,11 +70,11 @@ export class Cells {
     }
   }
 
-  /** The rows that differ from their tables. */
-  changed(table: TableName): { id: string; row: Row | null }[] {
+  /** The rows that may differ from their tables, which have all records up to this number. */
+  changed(table: TableName, folded: number): { id: string; row: Row | null }[] {
     const cells = this.#tables[table];
     const all = cells instanceof Map ? [...cells.values()] : listed(cells);
-    return all.filter((cell) => !cell.isAtRest()).map(({ id, row }) => ({ id, row }));
+    return all.filter(({ record }) => record > folded).map(({ id, row }) => ({ id, row }));
   }
 }
 

@@ -13,7 +13,7 @@ import { openCharges } from "./charges.ts";
 import { isDiskFull, synchronousOf } from "./database.ts";
 import { foldedUntil } from "./fold.ts";
 import { openFolding } from "./folding.ts";
-import { openLogFiles } from "./log-files.ts";
+import { openLogFiles, readPiece } from "./log-files.ts";
 import { openRowCache } from "./row-cache.ts";
 
 /**
@@ -213,9 +213,9 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     try {
       const count = rows.pendingRows();
       options.onCommit?.("before", count);
-      const { record, batch } = rows.take();
+      const record = rows.take();
       await folding.keepUp();
-      rows.logged(batch, await log.append(record));
+      await log.append(record);
       folding.soon();
       options.onCommit?.("after", count);
     } catch (error) {
@@ -272,8 +272,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     failed(group, error);
   }
 
-  function failed(group: Waiting[], error: unknown): void {
-    rows.discard();
+  function failed(group: Waiting[], failure: unknown): void {
+    const error = discard() ?? failure;
     if (!isDiskFull(error)) {
       rejectAll(group);
       if (!dead) options.onFatal(error);
@@ -286,6 +286,16 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     rejectAll(group.filter((entry) => !entry.untilDurable));
     waiting.push(...group.filter((entry) => entry.untilDurable));
     setTimeout(retryAfterFullDisk, FULL_DISK_RETRY_MS);
+  }
+
+  /** Drops from memory what is not durable. Returns the error if the log cannot be read. */
+  function discard(): unknown {
+    try {
+      rows.discard(log.unfolded().flatMap(readPiece), log.last);
+      return undefined;
+    } catch (error) {
+      return error;
+    }
   }
 
   function retryAfterFullDisk(): void {

@@ -1,6 +1,6 @@
 import { columnsOf, tableNames } from "@inference/ledger/schema";
 import type { SqlValue } from "@inference/ledger/sql";
-import type { Row, TableName } from "@inference/ledger/tables";
+import type { Change, Row, TableName } from "@inference/ledger/tables";
 
 /**
  * A record of the log: the changed rows of a commit. It begins with a byte for its form, and four for where the texts
@@ -136,6 +136,12 @@ export function* readRows(record: Uint8Array): Generator<LoggedRow> {
     }
     yield { table, partition, id, columns };
   }
+}
+
+export function changeOf({ table, id, columns }: LoggedRow): Change {
+  const row: Record<string, SqlValue> = { id };
+  for (const [place, property] of tables[table]?.properties.entries() ?? []) row[property] = columns?.[place] ?? null;
+  return { table: tableNames[table], id, row: columns === null ? null : row } as unknown as Change;
 }
 
 /** A list of values, serialized by V8. */

@@ -5,10 +5,11 @@ import { type LayeredRows, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import { sqlName, tableNames, timeOrderedTables } from "@inference/ledger/schema";
 import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
-import type { Change, HoldRow, OutboxRow, ReadRows, Row, TableName, Tables } from "@inference/ledger/tables";
+import type { Change, HoldRow, OutboxRow, ReadRows, TableName, Tables } from "@inference/ledger/tables";
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 import { type Cell, Cells } from "./cells.ts";
-import { RecordWriter } from "./log-rows.ts";
+import { foldedUntil as lastFolded } from "./fold.ts";
+import { changeOf, RecordWriter, readRows as rowsOf } from "./log-rows.ts";
 
 /**
  * A cache of the rows of all partitions. It has the rows that were read or written recently. A changed row is pending
@@ -20,23 +21,18 @@ export type RowCache = {
   write(name: Partition, changes: readonly Change[]): void;
   pendingRows(): number;
   /**
-   * Takes the pending rows to commit them, as a record that is valid until the next call. They stay in memory until
+   * Takes the pending rows as the next record of the log, which is valid until the next call. They stay in memory until
    * they are in their tables.
    */
-  take(): { record: Uint8Array; batch: Batch };
-  /** The batch is durable, under this number. */
-  logged(batch: Batch, number: number): void;
-  /** The batches up to this number are in their tables. */
+  take(): Uint8Array;
+  /** The records up to this number are in the tables. */
   folded(number: number): void;
-  /** Drops all rows that are not durable. */
-  discard(): void;
+  /** Drops all rows but those of the durable records that are not folded. The last one has this number. */
+  discard(unfolded: readonly Uint8Array[], last: number): void;
   unresolvedHolds(leaseBefore: number, limit: number): { partition: Partition; hold: HoldRow }[];
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   outbox(): { partition: Partition; row: OutboxRow }[];
 };
-
-/** The cells of one commit, with their rows at that time. */
-type Batch = { cells: Cell[]; taken: readonly (Row | null)[] };
 
 const MAX_KNOWN_GONE = 50_000;
 /** About 2.3 kB each in memory: 280 MB at most. */
@@ -49,7 +45,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const unresolved = database.prepare(UNRESOLVED_HOLDS);
   const layers: LayeredRows<Cells> = {
     get,
-    changed: (cells, table) => cells.changed(table),
+    changed: (cells, table) => cells.changed(table, foldedUntil),
     select: ({ name }, table, order, id, limit) => statements[table][order].all(name, id, limit),
     liveKeys: ({ name }) => liveKeys.all(name),
     unresolvedHolds: ({ name }) => unresolved.all(name),
@@ -65,9 +61,10 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const gone = new Set<Cell>();
   let pending: Cell[] = [];
   const writer = new RecordWriter();
-  /** Batches that are durable and not known to be folded. */
-  let unfolded: { batch: Batch; number: number }[] = [];
-  let foldedUntil = 0;
+  /** The records that are taken and not folded, with their cells that may leave memory then. */
+  let unfolded: { number: number; cells: Cell[] }[] = [];
+  let foldedUntil = lastFolded(database).last;
+  let next = foldedUntil + 1;
 
   function cached(name: Partition): Cells {
     const known = partitions.get(name);
@@ -75,7 +72,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
       known.isUsed = true;
       return known;
     }
-    if (partitions.size >= MAX_CACHED_PARTITIONS) evict(partitions);
+    if (partitions.size >= MAX_CACHED_PARTITIONS) evict(partitions, foldedUntil);
     const fresh = new Cells(name, (cells) => readRows(layers, cells));
     partitions.set(name, fresh);
     return fresh;
@@ -99,13 +96,12 @@ export function openRowCache(database: DatabaseSync): RowCache {
 
   function write(name: Partition, changes: readonly Change[]): void {
     const cells = cached(name);
+    cells.record = next;
     for (const { table, id, row } of changes) {
       const cell = cells.find(table, id) ?? cells.add(table, id, row);
       cell.row = row;
-      if (cell.isPending) continue;
-      cell.isPending = true;
-      cells.busy += 1;
-      pending.push(cell);
+      if (cell.record !== next) pending.push(cell);
+      cell.record = next;
     }
   }
 
@@ -115,66 +111,45 @@ export function openRowCache(database: DatabaseSync): RowCache {
     if (gone.size <= MAX_KNOWN_GONE) return;
     for (const oldest of gone) {
       gone.delete(oldest);
-      if (oldest.row === null && oldest.isAtRest()) oldest.of.delete(oldest);
+      if (oldest.row === null && oldest.record <= foldedUntil) oldest.of.delete(oldest);
       return;
     }
   }
 
-  function take(): { record: Uint8Array; batch: Batch } {
-    const cells = pending;
-    pending = [];
-    const taken = cells.map((cell) => {
-      cell.isPending = false;
-      cell.beingWritten += 1;
+  function take(): Uint8Array {
+    const cells = pending.filter((cell) => {
       writer.add(cell.of.name, cell.table, cell.id, cell.row);
-      return cell.row;
+      return cell.row === null || newest.has(cell.table) || !staysInMemory(cell.table, cell.row);
     });
-    return { record: writer.finish(), batch: { cells, taken } };
-  }
-
-  function logged(batch: Batch, number: number): void {
-    unfolded.push({ batch, number });
-    folded(foldedUntil);
-  }
-
-  function folded(until: number): void {
-    foldedUntil = until;
-    // They are in the order of their numbers.
-    let known = 0;
-    for (const { batch, number } of unfolded) {
-      if (number > until) break;
-      written(batch);
-      known += 1;
-    }
-    if (known > 0) unfolded = unfolded.slice(known);
-  }
-
-  function discard(): void {
+    unfolded.push({ number: next, cells });
     pending = [];
+    next += 1;
+    return writer.finish();
+  }
+
+  function folded(number: number): void {
+    foldedUntil = number;
+    const left = unfolded.filter((record) => record.number > number);
+    for (const { cells } of unfolded.splice(0, unfolded.length - left.length)) cells.forEach(written);
+  }
+
+  function written(cell: Cell): void {
+    const { table, id, row, record, of } = cell;
+    if (id > (newest.get(table) ?? id)) newest.set(table, id);
+    if (record > foldedUntil) return;
+    if (row === null) keepGone(cell);
+    else if (!staysInMemory(table, row)) of.delete(cell);
+  }
+
+  function discard(records: readonly Uint8Array[], last: number): void {
+    pending = [];
+    unfolded = [];
     gone.clear();
     partitions.clear();
-    for (const { batch } of unfolded)
-      batch.cells = batch.cells.map((cell, index) => remade(cell, batch.taken[index] ?? null));
-  }
-
-  /** Restores a cell of a durable batch after `discard`. */
-  function remade({ of: { name }, table, id }: Cell, row: Row | null): Cell {
-    const cells = cached(name);
-    const cell = cells.find(table, id) ?? cells.add(table, id, row);
-    cell.row = row;
-    cell.beingWritten += 1;
-    cells.busy += 1;
-    return cell;
-  }
-
-  function written({ cells }: Batch): void {
-    for (const cell of cells) {
-      cell.beingWritten -= 1;
-      cell.of.busy -= 1;
-      if (cell.id > (newest.get(cell.table) ?? cell.id)) newest.set(cell.table, cell.id);
-      if (!cell.isAtRest()) continue;
-      if (cell.row === null) keepGone(cell);
-      else if (!staysInMemory(cell.table, cell.row)) cell.of.delete(cell);
+    next = last - records.length + 1;
+    for (const record of records) {
+      for (const row of rowsOf(record)) write(row.partition, [changeOf(row)]);
+      take();
     }
   }
 
@@ -183,7 +158,6 @@ export function openRowCache(database: DatabaseSync): RowCache {
     write,
     pendingRows: () => pending.length,
     take,
-    logged,
     folded,
     discard,
     unresolvedHolds: (leaseBefore, limit) => lapsed.all(leaseBefore, limit).map(toLapsedHold),
@@ -213,12 +187,12 @@ function lastId(database: DatabaseSync, table: TableName): string {
   return String(database.prepare(`SELECT coalesce(max(id), '') AS id FROM ${sqlName(table)}`).get()?.id);
 }
 
-/** Drops a tenth of the partitions, first those that were not used since the last time. */
-function evict(partitions: Map<Partition, Cells>): void {
+/** Drops a tenth of the partitions that are as in the tables, first those that were not used since the last time. */
+function evict(partitions: Map<Partition, Cells>, foldedUntil: number): void {
   let room = Math.floor(partitions.size / 10);
   for (const [name, partition] of partitions) {
     if (room === 0) return;
-    if (partition.busy > 0) continue;
+    if (partition.record > foldedUntil) continue;
     if (partition.isUsed) {
       partition.isUsed = false;
       continue;
