@@ -128,6 +128,7 @@ export function openFixture(settings: Partial<GatewayConfig> = {}): Fixture {
           const timer = setTimeout(callback, ms);
           return { cancel: () => clearTimeout(timer) };
         },
+        monotonicMs: () => performance.now(),
       },
     },
   );

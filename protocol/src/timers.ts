@@ -5,6 +5,8 @@ export type Timers = {
    * as possible in a later turn of the event loop.
    */
   after(ms: number, callback: () => void): { cancel(): void };
+  /** A clock in ms that advances while code runs. Absent at the edge, where it stands still until the next event. */
+  monotonicMs?(): number;
 };
 
 /** Runs work, and aborts its signal after a time. */

@@ -5,8 +5,6 @@ import type { SlicedWork } from "./sliced-work.ts";
  * need at once. The waiting request begins it: at the edge a promise ends with the request that created it.
  */
 export async function inTurn<T>(slicedWork: SlicedWork, owner: string, begin: () => T): Promise<Awaited<T>> {
-  await slicedWork.run(owner, turn());
+  await slicedWork.turn(owner);
   return await begin();
 }
-
-function* turn(): Generator<void, void> {}

@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import fc from "fast-check";
-import { complete, makeSlicedWork } from "./sliced-work.ts";
+import { complete, makeSlicedWork, type SlicedWork } from "./sliced-work.ts";
 
 const timers = {
   after(ms: number, callback: () => void) {
     const timer = setTimeout(callback, ms);
     return { cancel: () => clearTimeout(timer) };
+  },
+};
+
+const immediate = {
+  after(_ms: number, callback: () => void) {
+    const next = setImmediate(callback);
+    return { cancel: () => clearImmediate(next) };
   },
 };
 
@@ -31,7 +38,7 @@ test("work is run to its end, and answers with what it returns or throws", async
   assert.equal(complete(pieces("c", 5, [])), "c is done");
 });
 
-test("in a turn of the event loop one piece is run, however many wait", async () => {
+test("where the clock stands still, one piece is run in a turn of the event loop, however many wait", async () => {
   const { run } = makeSlicedWork(timers);
   const ran: string[] = [];
   const running = Promise.all(Array.from({ length: 20 }, (_, index) => run(`owner ${index}`, pieces("x", 5, ran))));
@@ -45,6 +52,43 @@ test("in a turn of the event loop one piece is run, however many wait", async ()
     assert.ok(ran.length - before <= 1, `${ran.length - before} pieces in a turn`);
   }
   assert.equal(ran.length, 100);
+});
+
+describe("where the clock advances", () => {
+  const PIECE_MS = 0.4;
+
+  /** How many pieces ran in each turn of the event loop, of 20 owners that are served at once. */
+  async function piecesOfTurns(serve: (work: SlicedWork, owner: string, ran: string[]) => Promise<unknown>) {
+    const ran: string[] = [];
+    const slicedWork = makeSlicedWork({ ...immediate, monotonicMs: () => ran.length * PIECE_MS });
+    const all = Promise.all(Array.from("abcdefghijklmnopqrst", (owner) => serve(slicedWork, owner, ran)));
+    const counts: number[] = [];
+    let over = false;
+    void all.then(() => {
+      over = true;
+    });
+    while (!over) {
+      const before = ran.length;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      if (ran.length > before) counts.push(ran.length - before);
+    }
+    return { counts, ran };
+  }
+
+  test("pieces run for a millisecond in a turn, and the last one to its end", async () => {
+    const { counts, ran } = await piecesOfTurns((work, owner, ran) => work.run(owner, pieces(owner, 3, ran)));
+    assert.equal(ran.length, 60);
+    assert.deepEqual(new Set(counts), new Set([3]));
+    assertTurns(ran);
+  });
+
+  test("work that follows a turn is the last of it", async () => {
+    const { counts } = await piecesOfTurns(async (work, owner, ran) => {
+      await work.turn(owner);
+      ran.push(owner);
+    });
+    assert.deepEqual(counts, Array(20).fill(1));
+  });
 });
 
 test("owners take turns, and one owner's work is done in its order", async () => {

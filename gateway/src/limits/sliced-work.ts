@@ -1,9 +1,9 @@
 import type { Timers } from "@inference/protocol/timers";
 
 /**
- * Runs long computations in pieces, so that none blocks the event loop: one piece of all computations runs in each turn
- * of the loop, and owners take turns. The size of a piece is bounded, not its time, because at the edge the clock does
- * not advance while code runs.
+ * Runs long computations in pieces, so that none blocks the event loop: pieces of all computations run for a
+ * millisecond in each turn of the loop, and owners take turns. The size of a piece is bounded, not its time, because at
+ * the edge the clock does not advance while code runs. There, one piece runs in each turn.
  */
 export type SlicedWork = {
   /**
@@ -11,24 +11,55 @@ export type SlicedWork = {
    * The work of one owner runs in the order of the calls.
    */
   run<T>(owner: string, work: Generator<void, T>): Promise<T>;
+  /** Resolves when it is the owner's turn. No more pieces run in that turn of the loop. */
+  turn(owner: string): Promise<void>;
 };
 
-type Job = { step(): void; settle: (() => void) | null };
+type Job = {
+  step(): void;
+  settle: (() => void) | null;
+  /** The work follows after `settle`. */
+  endsTurn: boolean;
+};
+
+/** How long pieces run in a turn of the event loop, before the last one ends. */
+const TURN_MS = 1;
 
 export function makeSlicedWork(timers: Timers): SlicedWork {
   /** The first owner has the next turn, and goes to the end after it. */
   const waiting = new Map<string, Job[]>();
   let pieces = 0;
 
-  function runPiece(): void {
-    const [next] = waiting;
-    if (next === undefined) return;
-    const [owner, [job, ...others]] = next as [string, [Job, ...Job[]]];
-    pieces += 1;
-    job.step();
-    waiting.delete(owner);
-    const left = job.settle === null ? [job, ...others] : others;
-    if (left.length > 0) waiting.set(owner, left);
+  function runPieces(): void {
+    const startedAt = timers.monotonicMs?.();
+    for (const [owner, [job, ...others]] of waiting as Map<string, [Job, ...Job[]]>) {
+      pieces += 1;
+      job.step();
+      waiting.delete(owner);
+      const left = job.settle === null ? [job, ...others] : others;
+      if (left.length > 0) waiting.set(owner, left);
+      if (job.endsTurn || startedAt === undefined || elapsedSince(startedAt) >= TURN_MS) return;
+    }
+  }
+
+  function elapsedSince(startedAt: number): number {
+    return (timers.monotonicMs?.() ?? Number.POSITIVE_INFINITY) - startedAt;
+  }
+
+  function enqueue(owner: string, job: Job): void {
+    waiting.set(owner, [...(waiting.get(owner) ?? []), job]);
+    // Every request waits with its own timer, which settles it. At the edge a timer ends with its request, and the
+    // timers of other requests then run the remaining pieces.
+    function wait(): void {
+      const before = pieces;
+      timers.after(0, () => {
+        // Timers that were set in one turn fire in one turn. The first one runs pieces.
+        if (pieces === before) runPieces();
+        if (job.settle === null) wait();
+        else job.settle();
+      });
+    }
+    wait();
   }
 
   return {
@@ -36,6 +67,7 @@ export function makeSlicedWork(timers: Timers): SlicedWork {
       return new Promise((resolve, reject) => {
         const job: Job = {
           settle: null,
+          endsTurn: false,
           step() {
             try {
               const { done, value } = work.next();
@@ -45,19 +77,19 @@ export function makeSlicedWork(timers: Timers): SlicedWork {
             }
           },
         };
-        waiting.set(owner, [...(waiting.get(owner) ?? []), job]);
-        // Every request waits with its own timer, which settles it. At the edge a timer ends with its request, and the
-        // timers of other requests then run the remaining pieces.
-        function wait(): void {
-          const before = pieces;
-          timers.after(0, () => {
-            // Timers that were set in one turn fire in one turn. The first one runs a piece.
-            if (pieces === before) runPiece();
-            if (job.settle === null) wait();
-            else job.settle();
-          });
-        }
-        wait();
+        enqueue(owner, job);
+      });
+    },
+    turn(owner) {
+      return new Promise((resolve) => {
+        const job: Job = {
+          settle: null,
+          endsTurn: true,
+          step() {
+            job.settle = resolve;
+          },
+        };
+        enqueue(owner, job);
       });
     },
   };

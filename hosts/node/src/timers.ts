@@ -10,4 +10,5 @@ export const timers: Timers = {
     const timer = setTimeout(callback, ms);
     return { cancel: () => clearTimeout(timer) };
   },
+  monotonicMs: () => performance.now(),
 };

@@ -12,13 +12,14 @@ const SMALL_CHUNK_BYTES = 4 * 1024;
 
 export function makeTurns(): Turns {
   let left = BYTES_A_TURN;
-  let waiting: (() => void)[] = [];
+  const waiting: (() => void)[] = [];
 
   function next(): void {
     left = BYTES_A_TURN;
-    const due = waiting;
-    waiting = [];
-    for (const serve of due) serve();
+    let served = 0;
+    // What finds no room stays. Without this, each turn would ask all that wait.
+    while (left > 0 && served < waiting.length) waiting[served++]?.();
+    waiting.splice(0, served);
   }
 
   return {
