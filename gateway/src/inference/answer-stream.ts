@@ -1,4 +1,5 @@
 import { type ErrorBody, errorBody } from "@inference/protocol/errors";
+import { pause } from "@inference/protocol/timers";
 import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
@@ -57,6 +58,7 @@ async function relay(
 ): Promise<void> {
   const watch = startWatch(gateway, call, tap, client);
   const idCheckpoint = startIdCheckpoint(gateway, call, tap, client);
+  let isFirst = true;
   try {
     for await (const chunk of response.body) {
       watch.sawBytes();
@@ -71,6 +73,9 @@ async function relay(
       if (passed !== undefined) {
         const room = client.write(passed, tap.delivered());
         if (room !== undefined) await room;
+        // The first bytes leave before the rest of what came during the checkpoint is read.
+        if (isFirst) await pause(gateway.environment.timers, 0);
+        isFirst = false;
       }
       if (state !== "open") client.close();
       watch.checkpointIfDue();

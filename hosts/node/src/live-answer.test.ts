@@ -302,8 +302,10 @@ describe("what the provider does", () => {
   test("a checkpoint that fails once content has left breaks nothing off, and the answer costs what it used", async () => {
     const account = await stack.account(USD);
     const whole = `${token("a", nameless)}${token("b")}data: [DONE]\n\n`;
+    const heard = Promise.withResolvers<void>();
     async function* body(): AsyncGenerator<string> {
       yield token("a", nameless);
+      await heard.promise;
       yield `${token("b")}data: [DONE]\n\n`;
     }
     provider.say(streamOf(body));
@@ -315,6 +317,8 @@ describe("what the provider does", () => {
     };
     await withGate(stack, ["checkpoint"], failsLater, async () => {
       const stream = await openChatStream(stack, account, chat);
+      assert.ok(await stream.readUntil(() => stream.text() === token("a", nameless)));
+      heard.resolve();
       assert.ok(await stream.readAll());
       assert.equal(stream.text(), whole);
     });

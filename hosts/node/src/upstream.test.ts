@@ -147,6 +147,30 @@ test("a reader that is slow keeps the sender waiting, not the memory growing, an
   assert.equal((await textOf(response)).length, total * chunk.length);
 });
 
+test("what came while the reader was busy is read as one part, of 64 KiB at most", async () => {
+  const event = "x".repeat(1024);
+  const { send } = await open((_, response) => {
+    response.write(event);
+    setTimeout(() => {
+      for (let left = 199; left > 0; left -= 1) response.write(event);
+      response.end();
+    }, 20);
+  });
+  const parts: number[] = [];
+  for await (const part of (await send()).body) {
+    parts.push(part.length);
+    if (parts.length === 1) await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  const [first, second] = parts;
+  assert.equal(first, 1024);
+  assert.ok(second !== undefined && second > 32 * 1024, `the second part has ${second} bytes`);
+  assert.ok(Math.max(...parts) <= 64 * 1024);
+  assert.equal(
+    parts.reduce((sum, length) => sum + length, 0),
+    200 * 1024,
+  );
+});
+
 test("leaving a body early closes its connection", async () => {
   let closed = false;
   const { send } = await open((incoming, response) => {

@@ -5,6 +5,7 @@ import {
   type UpstreamResponse,
   type UpstreamTransport,
 } from "@inference/gateway/environment";
+import { joinBytes } from "@inference/gateway/join-bytes";
 import type { Dispatcher } from "undici";
 import {
   type Connections,
@@ -127,6 +128,21 @@ type BodyQueue = AsyncIterable<Uint8Array> & {
 /** Bytes that may wait for their reader before the connection is paused. */
 const MAX_QUEUED_BYTES = 128 * 1024;
 
+/** Chunks are joined up to this size. */
+const JOINED_BYTES = 64 * 1024;
+
+/** How many of the first chunks are read at once. */
+function nextChunks(chunks: readonly Uint8Array[]): { count: number; bytes: number } {
+  let count = 0;
+  let bytes = 0;
+  for (const { length } of chunks) {
+    if (count > 0 && bytes + length > JOINED_BYTES) break;
+    count += 1;
+    bytes += length;
+  }
+  return { count, bytes };
+}
+
 function makeBodyQueue(controller: Dispatcher.DispatchController, turns: Turns): BodyQueue {
   const chunks: Uint8Array[] = [];
   let queued = 0;
@@ -135,26 +151,24 @@ function makeBodyQueue(controller: Dispatcher.DispatchController, turns: Turns):
   let failure: UpstreamFailure | undefined;
   let reader: { resolve(result: IteratorResult<Uint8Array, undefined>): void; reject(why: unknown): void } | undefined;
 
-  /** Gives the next chunk to the waiting reader, if there are both. */
+  /** Gives the next chunks to the waiting reader, as one: each part of an answer costs the reader more than its bytes. */
   function serve(): void {
-    if (reader === undefined || waits) return;
-    const [value] = chunks;
-    if (value === undefined && !ended) return;
-    if (value !== undefined && !turns.hasRoomFor(value.length, nextTurn)) {
+    if (reader === undefined || waits || (queued === 0 && !ended)) return;
+    const { count, bytes } = nextChunks(chunks);
+    if (count > 0 && !turns.hasRoomFor(bytes, nextTurn)) {
       waits = true;
       return;
     }
     const { resolve, reject } = reader;
-    chunks.shift();
     reader = undefined;
-    if (value === undefined) {
-      if (failure === undefined) resolve({ done: true, value });
+    if (count === 0) {
+      if (failure === undefined) resolve({ done: true, value: undefined });
       else reject(failure);
       return;
     }
-    queued -= value.length;
+    queued -= bytes;
     if (controller.paused && queued < MAX_QUEUED_BYTES / 2) controller.resume();
-    resolve({ done: false, value });
+    resolve({ done: false, value: joinBytes(chunks.splice(0, count)) });
   }
 
   function nextTurn(): void {
@@ -176,6 +190,7 @@ function makeBodyQueue(controller: Dispatcher.DispatchController, turns: Turns):
   return {
     [Symbol.asyncIterator]: () => iterator,
     push(chunk) {
+      if (chunk.length === 0) return;
       chunks.push(chunk);
       queued += chunk.length;
       serve();
