@@ -104,7 +104,9 @@ export function makeGateway(config: GatewayConfig, given: Environment, shared?: 
     catalogueReads: makeCatalogueReads(environment, provider),
     metrics,
     books: makeRecentBooks(environment),
-    batches: makePostedBatches(config.settlement, environment.ledger),
+    batches: makePostedBatches(config.settlement, environment.ledger, (account) =>
+      credentials.ceilingOf(account, config.ceilingShards),
+    ),
     seen: makeSeenCredentials(),
     heldBodies: makeHeldBodies({ all: config.heldBodyBytes, small: limits.smallBodyBytes }),
     slicedWork: makeSlicedWork(environment.timers),

@@ -9,7 +9,7 @@ import { type Draft, makeDraft } from "./draft.ts";
 import { follow } from "./follower.ts";
 import { forget } from "./forget.ts";
 import { checkpoint, inquire, orphan, reassign, release, reserve, settle } from "./hold.ts";
-import { gatherUses, journal, returnUses, setAsideUses } from "./journal.ts";
+import { addShard, gatherUses, journal, returnUses, setAsideUses } from "./journal.ts";
 import { createKey, revokeKey, rollKey, setKeyTerms, updateKey } from "./key.ts";
 import { endOffer, reserveOffer, setOffer } from "./offer.ts";
 import { isCeiling, type Partition } from "./partition.ts";
@@ -81,7 +81,9 @@ function dispatch(draft: Draft, { partition, rows, clockMs }: Place, command: Co
         ? followCeiling(draft, partition, command, clockMs)
         : follow(draft, partition, command, clockMs);
     case "journal":
-      return journal(draft, command);
+      return journal(draft, partition, command);
+    case "addShard":
+      return addShard(draft, command);
     case "gatherUses":
       return gatherUses(draft, rows, command);
     case "returnUses":

@@ -8,7 +8,7 @@ import type { Draft } from "./draft.ts";
 import { beginFollowing, follow, mayBeForgotten } from "./follower.ts";
 import { tellFollower } from "./hold.ts";
 import { tombstone, words } from "./hold-row.ts";
-import { BLOCK_LEAST_LEFT_PERCENT, BLOCK_PERCENT, BLOCKS_PERCENT } from "./limits.ts";
+import { BLOCK_LEAST_LEFT_PERCENT, BLOCK_PERCENT, BLOCKS_PERCENT, SHARD_LEAST_LEFT_PERCENT } from "./limits.ts";
 import { ceilingPartition, isCeilingShard, type Partition } from "./partition.ts";
 import { nothingRead } from "./posted.ts";
 import { reserveShard } from "./shard.ts";
@@ -63,7 +63,8 @@ function grantedOf(
   if (wantedNanoUsd === undefined) return amountNanoUsd;
   const limit = budget.limitNanoUsd ?? 0;
   const left = limit - counter.settledNanoUsd - counter.heldNanoUsd;
-  if (left < shareOf(limit, BLOCK_LEAST_LEFT_PERCENT, 100)) return amountNanoUsd;
+  const leastLeft = isCeilingShard(owner) ? SHARD_LEAST_LEFT_PERCENT : BLOCK_LEAST_LEFT_PERCENT;
+  if (left < shareOf(limit, leastLeft, 100)) return amountNanoUsd;
   const most = Math.min(
     wantedNanoUsd,
     shareOf(left, BLOCK_PERCENT, 100),

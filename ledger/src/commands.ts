@@ -58,16 +58,14 @@ export type Commands = {
     };
     reply: ReserveReply;
   };
-  /** Account, or shard of the ceiling: the ceiling holds this much of a request. It is the owner's block now. */
+  /** Account, or shard: the ceiling, of this day's limit, holds this much of a request. It is the owner's block now. */
   openBlock: {
-    /** @param limitNanoUsd To a shard: the day's ceiling. */
     command: { type: "openBlock"; id: string; amountNanoUsd: NanoUsd; limitNanoUsd?: NanoUsd };
     /** `unopened`: it ends with its request. */
     reply: { status: "opened" | "unopened" };
   };
-  /** Account, or shard of the ceiling: nothing more is admitted from the block that was drawn with this request. */
+  /** Account, or shard: nothing more is admitted from this block; with `lowered`, nor from those that a shard holds. */
   closeBlock: {
-    /** @param lowered To a shard: so was the ceiling. The blocks that the shard holds are closed too. */
     command: { type: "closeBlock"; id: string; lowered?: true };
     reply: { status: "closed" | "unknown" };
   };
@@ -147,6 +145,8 @@ export type Commands = {
     };
     reply: { status: "journalled" | "conflict" };
   };
+  /** A day's own journal: a shard's journal has uses of the day. */
+  addShard: { command: { type: "addShard"; journal: string }; reply: { status: "added" } };
   /**
    * Journal: the uses that wait, the oldest first, go into a batch. The same batch is answered with the same uses until
    * they are returned. Reads at most `maxUses` waiting uses, and takes those of the first

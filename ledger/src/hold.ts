@@ -24,6 +24,7 @@ import {
   isCeiling,
   isCeilingShard,
   journalPartition,
+  journalUnder,
   type Partition,
   partitionAddress,
 } from "./partition.ts";
@@ -121,7 +122,7 @@ export function settle(
   // After this point the settle succeeds.
   resolve(draft, hold, { ...command, outcome: "settled" }, clockMs);
   if (!partition.startsWith("account:")) return { status: "settled" };
-  deliver(draft, command.id, journalPartition(utcDay(hold.admittedAt)), {
+  deliver(draft, command.id, journalPartition(journalUnder(hold.ceiling, utcDay(hold.admittedAt))), {
     type: "journal",
     id: hold.id,
     account: partitionAddress(partition),

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Commands } from "./commands.ts";
-import { journalPartition } from "./partition.ts";
+import { ceilingShard, journalPartition } from "./partition.ts";
 import { answer } from "./reads.ts";
 import { settledUse } from "./settled-use.ts";
-import { makeExample, noon } from "./testing/example.ts";
+import { account, makeExample, noon, reserve, reserveCeiling, settle } from "./testing/example.ts";
 
 const partition = journalPartition("2027-06-15");
 type Journal = Commands["journal"]["command"];
@@ -36,4 +36,33 @@ test("a use says who served it, and its leaf has the agent and the offer", () =>
   assert.deepEqual(settledUse(1, byAgent).agent, agent);
   assert.equal(settledUse(1, byProtocol).agent, undefined);
   assert.equal(host.apply(partition, { ...use("r1", 40), server: agent.token }).status, "conflict");
+});
+
+test("a day's own journal learns of each shard's with its first use, and keeps that through batches", () => {
+  const host = makeExample();
+  const day = "2027-06-15";
+  for (const id of ["r1", "r2"])
+    for (const shard of [1, 2]) host.apply(journalPartition(`${day}:${shard}`), use(id, 1));
+  host.apply(partition, use("r3", 1));
+  assert.equal(host.outbox().length, 2);
+  host.deliverAll();
+  const shards = () => answer(host.rows(partition), { type: "shards" });
+  assert.deepEqual(shards(), [`${day}:1`, `${day}:2`]);
+  const name = { batch: 1, openedAt: noon };
+  host.apply(partition, { type: "gatherUses", ...name, maxUses: 9, maxEntries: 9, maxServes: 9 });
+  assert.equal(shards().length, 2);
+  host.apply(partition, { type: "returnUses", ...name, setAside: null });
+  host.apply(partition, { type: "addShard", journal: `${day}:2` });
+  assert.equal(shards().length, 2);
+  assert.deepEqual(answer(host.rows(journalPartition(`${day}:1`)), { type: "shards" }), []);
+});
+
+test("a use goes into the journal of the shard that admitted its request", () => {
+  const host = makeExample();
+  const shard = ceilingShard(3);
+  host.apply(account, reserve("r1", 10, { followers: [shard] }));
+  host.apply(shard, reserveCeiling("r1", 10));
+  host.apply(account, settle("r1", 4));
+  host.deliverAll();
+  assert.equal(host.rows(journalPartition("2027-06-15:3")).get("use", "r1")?.chargeNanoUsd, 4);
 });

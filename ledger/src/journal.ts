@@ -1,8 +1,11 @@
 import { assertNanoUsd } from "@inference/protocol/money";
 import { counterOf } from "./budget.ts";
 import type { Commands, ReplyOf, UseRange } from "./commands.ts";
+import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
-import type { GatheringRow, ReadRows, UseRow } from "./tables.ts";
+import { words } from "./hold-row.ts";
+import { journalDay, journalPartition, type Partition } from "./partition.ts";
+import type { GatheringRow, ReadRows, Rows, UseRow } from "./tables.ts";
 
 /**
  * A day's uses, and what of them goes into batches. A use is in one batch, or waits, or was set aside: its row says
@@ -13,8 +16,12 @@ type CommandOf<T extends keyof Commands> = Commands[T]["command"];
 /** In place of a batch's id, of a use that the contract refuses. */
 export const NOT_POSTED = 0;
 
-/** Writes a use into the journal of its day, once. */
-export function journal(draft: Draft, command: CommandOf<"journal">): ReplyOf<CommandOf<"journal">> {
+/** Writes a use into the journal of its day, once. The day's own journal is told of each shard that has a use. */
+export function journal(
+  draft: Draft,
+  partition: Partition,
+  command: CommandOf<"journal">,
+): ReplyOf<CommandOf<"journal">> {
   const existing = draft.get("use", command.id);
   if (existing !== undefined) {
     const isSame = existing.chargeNanoUsd === command.chargeNanoUsd && existing.account === command.account;
@@ -26,6 +33,11 @@ export function journal(draft: Draft, command: CommandOf<"journal">): ReplyOf<Co
   }
   const { id, account, chargeNanoUsd, admittedAt, server, offer = null } = command;
   draft.put("use", { id, account, chargeNanoUsd, admittedAt, server, batch: null, offer, setAside: null });
+  const name = partition.slice(journalPartition("").length);
+  const isFirst = draft.get("counter", "uses@0") === undefined;
+  if (isFirst && name !== journalDay(name)) {
+    deliver(draft, name, journalPartition(journalDay(name)), { type: "addShard", journal: name });
+  }
   const total = counterOf(draft, "uses@0");
   draft.put("counter", {
     ...total,
@@ -37,6 +49,18 @@ export function journal(draft: Draft, command: CommandOf<"journal">): ReplyOf<Co
     draft.put("gathering", { ...gathering, gatheredTo: before(id) });
   }
   return { status: "journalled" };
+}
+
+export function addShard(draft: Draft, { journal }: CommandOf<"addShard">): ReplyOf<CommandOf<"addShard">> {
+  const shards = shardsOf(draft);
+  const gathering = gatheringOf(draft) ?? nothingGathered;
+  if (!shards.includes(journal)) draft.put("gathering", { ...gathering, shards: [...shards, journal].join(" ") });
+  return { status: "added" };
+}
+
+/** The journals of a day's shards, in the day's own journal. */
+export function shardsOf(rows: Rows): string[] {
+  return words(rows.get("gathering", "gathering")?.shards ?? "");
 }
 
 export function gatherUses(
@@ -72,7 +96,7 @@ export function gatherUses(
   const firstLeft = waiting.findIndex((use) => !entries.has(entryOf(use)));
   gatheredTo = waiting[(firstLeft === -1 ? waiting.length : firstLeft) - 1]?.id ?? gatheredTo;
   const range = { firstUse: uses[0]?.id ?? null, lastUse: uses.at(-1)?.id ?? null };
-  draft.put("gathering", { id: "gathering", gatheredTo, batch, openedAt, ...range });
+  draft.put("gathering", { ...gathering, gatheredTo, batch, openedAt, ...range });
   return { status: "gathered", uses };
 }
 
@@ -85,7 +109,7 @@ export function returnUses(
   if (gathering.openedAt > openedAt) return { status: "returned" };
   // Its request for uses may still be on its way: it comes too late from now on.
   if (gathering.openedAt < openedAt || gathering.batch !== batch) {
-    draft.put("gathering", { ...nothingGathered, gatheredTo: gathering.gatheredTo, openedAt });
+    draft.put("gathering", { ...gathering, ...noBatch, openedAt });
     return { status: "returned" };
   }
   const refused = new Set(setAside?.ids);
@@ -97,7 +121,7 @@ export function returnUses(
   }
   const { firstUse } = gathering;
   const gatheredTo = firstUse === null || firstUse > gathering.gatheredTo ? gathering.gatheredTo : before(firstUse);
-  draft.put("gathering", { ...nothingGathered, gatheredTo, openedAt });
+  draft.put("gathering", { ...gathering, ...noBatch, gatheredTo, openedAt });
   return { status: "returned" };
 }
 
@@ -116,8 +140,8 @@ export function setAsideUses(
   return { uses };
 }
 
-/** How many uses wait, up to a limit, and when the oldest of them was admitted. */
-export function waitingUses(rows: ReadRows, limit: number): { uses: number; oldestAt: number | null } {
+/** How many uses wait, up to a limit, and when the oldest was admitted; and the journals of the day's shards. */
+export function waitingUses(rows: ReadRows, limit: number): WaitingUses {
   let uses = 0;
   let oldestAt: number | null = null;
   for (const use of walk(rows, rows.get("gathering", "gathering")?.gatheredTo ?? "")) {
@@ -126,8 +150,11 @@ export function waitingUses(rows: ReadRows, limit: number): { uses: number; olde
     oldestAt = Math.min(oldestAt ?? use.admittedAt, use.admittedAt);
     if (uses === limit) break;
   }
-  return { uses, oldestAt };
+  return { uses, oldestAt, shards: shardsOf(rows) };
 }
+
+/** @param shards Older versions do not send them. */
+export type WaitingUses = { uses: number; oldestAt: number | null; shards?: string[] };
 
 /** The uses of a batch, in the order of their ids, in a journal that it took them from. */
 export function batchUses(rows: ReadRows, batch: number, { firstUse, lastUse }: UseRange): UseRow[] {
@@ -139,14 +166,8 @@ export function batchUses(rows: ReadRows, batch: number, { firstUse, lastUse }: 
   return uses;
 }
 
-const nothingGathered: GatheringRow = {
-  id: "gathering",
-  gatheredTo: "",
-  batch: null,
-  openedAt: 0,
-  firstUse: null,
-  lastUse: null,
-};
+const noBatch = { batch: null, firstUse: null, lastUse: null } as const;
+const nothingGathered: GatheringRow = { id: "gathering", gatheredTo: "", openedAt: 0, shards: null, ...noBatch };
 const ROWS_A_PAGE = 500;
 
 /** The uses of an account that one server served are one entry of a batch. */

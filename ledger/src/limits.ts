@@ -18,8 +18,10 @@ export const BLOCK_SPENDING_MS = 30_000;
 export const BLOCK_PERCENT = 1;
 /** What all blocks hold of the ceiling at most, in percent, so that accounts that are idle block little. */
 export const BLOCKS_PERCENT = 5;
-/** With less than this left of the day, in percent of the ceiling, there are no blocks. */
+/** With less than this left of the day, in percent of the ceiling, there are no blocks of accounts. */
 export const BLOCK_LEAST_LEFT_PERCENT = 10;
+/** The same of shards: without blocks the ceiling has to bear the requests of all of them. */
+export const SHARD_LEAST_LEFT_PERCENT = 1;
 /** Agents that are asked to serve a request before the protocol does. */
 export const MAX_AGENTS_TRIED = 2;
 /** How much higher an offer's nonce may be than the last one of its agent. */

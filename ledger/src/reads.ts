@@ -4,7 +4,7 @@ import { type BatchQuery, type BatchView, batchesBefore, batchOf } from "./batch
 import { type CountedBudget, counterId, counterOf, leftOf, ownCapacity } from "./budget.ts";
 import { type Claimed, earlierClaim } from "./claim.ts";
 import type { Claim, CredentialFault, Payer, UseRange } from "./commands.ts";
-import { batchUses, waitingUses } from "./journal.ts";
+import { batchUses, shardsOf, type WaitingUses, waitingUses } from "./journal.ts";
 import { type KeyUsage, keyUsage } from "./key-usage.ts";
 import { type OfferView, offerView } from "./offer.ts";
 import { authenticate } from "./payer.ts";
@@ -89,7 +89,9 @@ export type Queries = {
   /** Journal: its uses, in the order of their ids. */
   uses: { query: { type: "uses"; after?: string; limit: number }; answer: UseRow[] };
   /** Journal: how many uses wait, up to a limit, and when the oldest of them was admitted. */
-  waiting: { query: { type: "waiting"; limit: number }; answer: { uses: number; oldestAt: number | null } };
+  waiting: { query: { type: "waiting"; limit: number }; answer: WaitingUses };
+  /** A day's own journal: the journals of its shards. */
+  shards: { query: { type: "shards" }; answer: string[] };
   /** Journal: the uses of a batch, by the first and the last that it has there. */
   batchUses: { query: { type: "batchUses"; batch: number } & UseRange; answer: UseRow[] };
   /** Chain: one batch. */
@@ -158,6 +160,8 @@ function answerAny(rows: ReadRows, query: Query): AnswerOf<Query> {
       return rows.list("use", query);
     case "waiting":
       return waitingUses(rows, query.limit);
+    case "shards":
+      return shardsOf(rows);
     case "batchUses":
       return batchUses(rows, query.batch, query);
     case "batch":

@@ -102,7 +102,7 @@ const rowColumns: { [T in TableName]: Record<Exclude<keyof Tables[T], "id">, tru
     totalDebitedNanoUsd: true,
     foreignBatch: true,
   },
-  gathering: { gatheredTo: true, batch: true, openedAt: true, firstUse: true, lastUse: true },
+  gathering: { gatheredTo: true, batch: true, openedAt: true, firstUse: true, lastUse: true, shards: true },
   batch: {
     state: true,
     journal: true,

@@ -130,7 +130,14 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   },
   gathering: {
     clustered: "partition",
-    columns: { gatheredTo: "text", batch: "integer?", openedAt: "integer", firstUse: "text?", lastUse: "text?" },
+    columns: {
+      gatheredTo: "text",
+      batch: "integer?",
+      openedAt: "integer",
+      firstUse: "text?",
+      lastUse: "text?",
+      shards: "text?",
+    },
   },
   batch: {
     clustered: "partition",

@@ -260,6 +260,18 @@ test("a request that asked for the shard's block and has died lets others ask af
   assert.deepEqual([asks("d3"), asks("d4")], [true, false]);
 });
 
+test("shards have blocks in the day's last 10 % too, and none in its last 1 %", () => {
+  for (const [usedNanoUsd, expected] of [
+    [9_100, drawn],
+    [9_901, asked],
+  ] as const) {
+    const host = makeShards();
+    host.apply(ceilingPartition, { type: "carry", id: "used", at: noon, amountNanoUsd: usedNanoUsd });
+    for (const id of ["r1", "r2", "r3"]) admit(host, id, 1);
+    assert.deepEqual(admit(host, "r4", 1).steps, expected);
+  }
+});
+
 test("however many accounts of three shards hold blocks and are idle, the others use 95 % of the ceiling at once", () => {
   const host = makeExample();
   const owner = (number: number) => accountPartition(`0x${String(number).padStart(40, "0")}` as Address);

@@ -174,6 +174,8 @@ export type GatheringRow = {
   openedAt: number;
   firstUse: string | null;
   lastUse: string | null;
+  /** In a day's own journal: the journals of its shards that have uses, separated by spaces. Null: there are none. */
+  shards: string | null;
 };
 
 export const batchStates = ["open", "built", "signed", "settled", "rejected"] as const;
@@ -183,7 +185,7 @@ export type BatchRow = {
   /** Its number, with leading zeros. */
   id: string;
   state: (typeof batchStates)[number];
-  /** The UTC day in whose journal its uses are. */
+  /** The journal that has its uses: a UTC day, or a UTC day and a shard. */
   journal: string;
   openedAt: number;
   /** Of its uses, once it is built: Merkle root, number, sum, and the first and the last of their journal. */

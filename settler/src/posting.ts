@@ -1,6 +1,6 @@
 import type { Heads } from "@inference/chain/heads";
 import type { BatchView } from "@inference/ledger/batch";
-import { ceilingPartition, journalPartition } from "@inference/ledger/partition";
+import { ceilingPartition, journalDay, journalPartition } from "@inference/ledger/partition";
 import type { TransactionRow } from "@inference/ledger/tables";
 import { DAY_MS, dayNumber, utcDay } from "@inference/protocol/window";
 import { type Hex, keccak256, parseTransaction } from "viem";
@@ -82,7 +82,7 @@ export function makePosting(desk: Desk): Posting {
 
   /** The days whose ceiling may pay, since 1970: that of its uses as long as the contract accepts it, and today. */
   function payingDays({ journal }: BatchView, heads: Heads): number[] {
-    const [own, today] = [dayNumber(Date.parse(journal)), dayNumber(timeOf(heads))];
+    const [own, today] = [dayNumber(Date.parse(journalDay(journal))), dayNumber(timeOf(heads))];
     if (own === today) return [today];
     const isInGrace = own === today - 1 && timeOf(heads) % DAY_MS < GRACE_MS;
     return isInGrace ? [own, today] : [today];
@@ -97,7 +97,7 @@ export function makePosting(desk: Desk): Posting {
     }
     const raw = await contract.sign(call, { nonce, ...(gas === undefined ? {} : { gas }), ...fees });
     const name = nameOf(batch);
-    if (utcDay(day * DAY_MS) !== batch.journal) {
+    if (utcDay(day * DAY_MS) !== journalDay(batch.journal)) {
       const id = `batch:${batch.batch}:${batch.openedAt}:${day}`;
       const carry = { type: "carry", id, at: day * DAY_MS, amountNanoUsd: batch.amountNanoUsd } as const;
       const { status } = await run(carry, ceilingPartition);

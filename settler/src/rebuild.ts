@@ -4,6 +4,7 @@ import type { ChainClient } from "@inference/chain/rpc";
 import { readUint } from "@inference/chain/settlement-view";
 import type { LapsedHold, LedgerClient } from "@inference/ledger/client";
 import type { Command, ReplyOf } from "@inference/ledger/commands";
+import { journalsOf } from "@inference/ledger/journals";
 import { accountPartition, chainPartition, journalPartition, type Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
@@ -168,7 +169,8 @@ export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
 
   async function journals(): Promise<string[]> {
     const [first, last] = [dayNumber(await timeOf(options.startBlock)), dayNumber(now()) + 1];
-    return Array.from({ length: last - first + 1 }, (_, index) => utcDay((first + index) * DAY_MS));
+    const days = Array.from({ length: last - first + 1 }, (_, index) => utcDay((first + index) * DAY_MS));
+    return (await Promise.all(days.map((day) => journalsOf(ledger, day)))).flat();
   }
 
   async function timeOf(number: number): Promise<number> {

@@ -84,6 +84,19 @@ test("a day whose uses are all final is closed an hour after its end, and all su
   assert.deepEqual(world.alerts, []);
 });
 
+test("a day's journals of all shards are added up", async () => {
+  const world = open();
+  world.use("req_1", 100);
+  for (const shard of [1, 2]) {
+    const use = { id: `req_${shard + 1}`, account: address, chargeNanoUsd: 250, admittedAt: noon, server: "protocol" };
+    world.host.apply(journalPartition(`${day}:${shard}`), { type: "journal", ...use });
+  }
+  world.host.deliverAll();
+  const record = await world.at(midnight + 6 * HOUR);
+  assert.deepEqual([record?.uses, record?.journalNanoUsd, record?.waitingNanoUsd], [3, 600, 600]);
+  assert.equal(record?.unexplainedNanoUsd, 0);
+});
+
 test("what waits at 06:00 is named, and the day is closed when it is final", async () => {
   const world = open();
   world.use("req_1", 600);

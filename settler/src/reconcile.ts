@@ -1,7 +1,8 @@
 import { createAlarm } from "@inference/chain/alarm";
 import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import { NOT_POSTED } from "@inference/ledger/journal";
-import { ceilingPartition, chainPartition, journalPartition } from "@inference/ledger/partition";
+import { journalsOf } from "@inference/ledger/journals";
+import { ceilingPartition, chainPartition, journalPartition, type Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import type { ReconciliationRow } from "@inference/ledger/tables";
 import type { NanoUsd } from "@inference/protocol/money";
@@ -47,6 +48,10 @@ const PAGE = 500;
 /** Of a day: its record, which is open. `isBackfill`: it is skipped if it has no uses. */
 type Due = { day: string; earlier?: ReconciliationRow; isBackfill?: boolean };
 /** By day: what foreign batches paid from it, and the part of those that are not accepted. */
+type JournalSums = Record<
+  "uses" | "freeUses" | "totalNanoUsd" | "sumNanoUsd" | "waitingNanoUsd" | "setAsideNanoUsd",
+  number
+>;
 type ForeignOn = Map<string, { sumNanoUsd: NanoUsd; openNanoUsd: NanoUsd }>;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
@@ -134,10 +139,14 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   async function readJournal(day: string) {
-    const where = journalPartition(day);
-    const { settledNanoUsd: totalNanoUsd } = await ledger.read(where, { type: "journal" });
-    const sums = { uses: 0, freeUses: 0, sumNanoUsd: 0, waitingNanoUsd: 0, setAsideNanoUsd: 0 };
+    const sums = { uses: 0, freeUses: 0, totalNanoUsd: 0, sumNanoUsd: 0, waitingNanoUsd: 0, setAsideNanoUsd: 0 };
     const byBatch = new Map<number, number>();
+    for (const journal of await journalsOf(ledger, day)) await addJournal(journalPartition(journal), sums, byBatch);
+    return { ...sums, byBatch };
+  }
+
+  async function addJournal(where: Partition, sums: JournalSums, byBatch: Map<number, number>): Promise<void> {
+    sums.totalNanoUsd += (await ledger.read(where, { type: "journal" })).settledNanoUsd;
     for (let after = ""; ; ) {
       const page = await ledger.read(where, { type: "uses", after, limit: PAGE });
       for (const { chargeNanoUsd, batch } of page) {
@@ -149,7 +158,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         else byBatch.set(batch, (byBatch.get(batch) ?? 0) + chargeNanoUsd);
       }
       const last = page.at(-1);
-      if (last === undefined || page.length < PAGE) return { totalNanoUsd, ...sums, byBatch };
+      if (last === undefined || page.length < PAGE) return;
       after = last.id;
     }
   }

@@ -1,5 +1,6 @@
 import { test } from "node:test";
 import fc from "fast-check";
+import { createSettler } from "./settler.ts";
 import { playSchedule } from "./testing/play-schedule.ts";
 import { schedules } from "./testing/schedule.ts";
 
@@ -13,9 +14,12 @@ const knownSeeds: { seed: number; path?: string; found: string }[] = [
 ];
 
 const law = fc.asyncProperty(schedules(OPERATIONS), (schedule) => playSchedule(schedule));
+const lawOfShards = fc.asyncProperty(schedules(OPERATIONS), fc.integer({ min: 1, max: 3 }), (schedule, shards) =>
+  playSchedule(schedule, createSettler, shards),
+);
 
 test("whatever happens to settler, chain and node, every use is settled once and the books equal the chain", () =>
-  fc.assert(law, { numRuns }));
+  fc.assert(lawOfShards, { numRuns }));
 
 for (const { seed, path, found } of knownSeeds) {
   test(`known: ${found}`, () =>

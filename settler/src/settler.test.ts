@@ -168,6 +168,28 @@ test("uses wait for others until the interval is over or a batch is full", async
   assert.equal(world.host.all("use").filter(({ row }) => row.batch === null).length, 1);
 });
 
+test("each shard's journal is posted in batches of its own, each as soon as its uses have waited", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  const [day, admittedAt] = [utcDay(world.clock.now), world.clock.now];
+  for (const shard of [1, 2, 3]) {
+    const use = { id: `req_${shard}`, account: first, chargeNanoUsd: shard, admittedAt, server: "protocol" };
+    world.host.apply(journalPartition(`${day}:${shard}`), { type: "journal", ...use });
+  }
+  const settler = world.open({ intervalMs: 600_000 });
+  assert.equal((await settler.poll()).state, "idle", "the day's journal is not told of them yet");
+  world.host.deliverAll();
+  assert.equal((await settler.poll()).state, "idle");
+  world.clock.now += 600_000;
+  await settleAll(settler);
+  const batches = answer(world.host.rows(chainPartition(31337)), { type: "batches", limit: 9 });
+  assert.deepEqual(
+    batches.map(({ journal, amountNanoUsd, state }) => [journal, amountNanoUsd, state]),
+    [3, 2, 1].map((shard) => [`${day}:${shard}`, shard, "settled"]),
+  );
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 6));
+});
+
 test("a settler that stops between any two of its steps goes on, and posts each use once", async () => {
   const world = await makeWorld();
   await chain.activate(first, 5_000_000n);

@@ -4,7 +4,7 @@ import { type Confirmations, type Heads, readHeads } from "@inference/chain/head
 import type { ChainClient } from "@inference/chain/rpc";
 import type { BatchView } from "@inference/ledger/batch";
 import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
-import { chainPartition, journalPartition } from "@inference/ledger/partition";
+import { chainPartition, journalDay, journalPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
@@ -137,17 +137,21 @@ export function createSettler(options: SettlerOptions): Settler {
     }
     const today = dayNumber(timeOf(heads));
     // A journal of tomorrow is of a clock that was wrong.
-    const lastDay = last === undefined ? 0 : Math.min(today, dayNumber(Date.parse(last.journal)));
+    const lastDay = last === undefined ? 0 : Math.min(today, dayNumber(Date.parse(journalDay(last.journal))));
     const near = Math.max(firstDay, lastDay - LATE_DAYS);
     for (let day = searchedOn === today ? near : firstDay; day <= today; day++) {
       if (day === near) searchedOn = today;
-      const journal = utcDay(day * DAY_MS);
-      const query = { type: "waiting", limit: desk.maxUses } as const;
-      const { uses, oldestAt } = await ledger.read(journalPartition(journal), query);
-      if (uses === 0 || oldestAt === null) continue;
-      // Of either sign: the clock may have been set back.
-      const waitedMs = Math.abs(now() - Math.max(last?.openedAt ?? 0, oldestAt));
-      if (uses < desk.maxUses && waitedMs < limits.intervalMs) return { outcome: "idle" };
+      const waiting = await waitingOn(utcDay(day * DAY_MS));
+      if (waiting.length === 0) continue;
+      const due = waiting.find(({ journal, uses, oldestAt }) => {
+        // A shard's journal does not wait for the batches of others.
+        const isAlone = journal === journalDay(journal) || journal === last?.journal;
+        const openedAt = isAlone ? (last?.openedAt ?? 0) : 0;
+        // Of either sign: the clock may have been set back.
+        return uses >= desk.maxUses || Math.abs(now() - Math.max(openedAt, oldestAt)) >= limits.intervalMs;
+      });
+      if (due === undefined) return { outcome: "idle" };
+      const { journal } = due;
       desk.lastOpenedAt = Math.max(now(), desk.lastOpenedAt + 1, (last?.openedAt ?? 0) + 1);
       const name = { batch: (last?.batch ?? 0) + 1, openedAt: desk.lastOpenedAt };
       const { status } = await run({ type: "openBatch", ...name, journal });
@@ -155,6 +159,18 @@ export function createSettler(options: SettlerOptions): Settler {
       return next;
     }
     return { outcome: "idle" };
+  }
+
+  /** The journals of a day in which uses wait, the one that has waited longest first. */
+  async function waitingOn(day: string): Promise<{ journal: string; uses: number; oldestAt: number }[]> {
+    const query = { type: "waiting", limit: desk.maxUses } as const;
+    const own = await ledger.read(journalPartition(day), query);
+    const others = (own.shards ?? []).map(async (journal) => {
+      return { journal, ...(await ledger.read(journalPartition(journal), query)) };
+    });
+    return [{ journal: day, ...own }, ...(await Promise.all(others))]
+      .flatMap(({ journal, uses, oldestAt }) => (oldestAt === null ? [] : [{ journal, uses, oldestAt }]))
+      .sort((one, other) => one.oldestAt - other.oldestAt);
   }
 
   async function confirm(last: BatchView | undefined, count: number, heads: Heads): Promise<Step> {

@@ -39,7 +39,7 @@ export const getGeneration = endpoint({
       const receipt = await readReceipt(context, reader, id);
       if (receipt === null) continue;
       const isOfBalance = reader.partition.startsWith("account:") && receipt.chargeNanoUsd > 0;
-      const settlement = isOfBalance ? await context.var.gateway.batches.ofReceipt(receipt) : null;
+      const settlement = isOfBalance ? await context.var.gateway.batches.ofReceipt(reader.partition, receipt) : null;
       return context.json({ data: { ...toGenerationObject(receipt), settlement } });
     }
     return fail("not_found", `There is no receipt \`${id}\` here. A request has one as soon as it has ended.`);

@@ -1,7 +1,8 @@
 import type { BatchView } from "@inference/ledger/batch";
 import type { LedgerClient } from "@inference/ledger/client";
 import { NOT_POSTED } from "@inference/ledger/journal";
-import { chainPartition, journalPartition } from "@inference/ledger/partition";
+import { journalsOf } from "@inference/ledger/journals";
+import { chainPartition, journalPartition, journalUnder, type Partition } from "@inference/ledger/partition";
 import { settledUse } from "@inference/ledger/settled-use";
 import type { UseRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
@@ -15,8 +16,8 @@ export type PostedBatches = {
   /** Those that were built, the newest first. `next`: where the next page begins; null: there is none. */
   list(before: number | null, limit: number): Promise<{ batches: BatchView[]; next: number | null }>;
   find(batch: number): Promise<BatchView | null>;
-  /** What became of a charge to a balance. */
-  ofReceipt(receipt: { id: string; admittedAt: number }): Promise<ReceiptSettlement>;
+  /** What became of a charge to an account's balance. */
+  ofReceipt(account: Partition, receipt: { id: string; admittedAt: number }): Promise<ReceiptSettlement>;
   /** The uses of an account in a batch that was built, with their proofs. */
   provenUses(batch: BatchView, account: Address): Promise<ProvenUse[]>;
 };
@@ -37,7 +38,12 @@ type Proofs = { uses: readonly UseRow[]; prove(use: UseRow): ProvenUse };
 /** Trees that are kept: building one takes 0.1 ms of processor time for each use. */
 const KEPT_TREES = 32;
 
-export function makePostedBatches(settlement: Settlement, ledger: LedgerClient): PostedBatches {
+/** @param ceilingOf The ceiling that admits an account's requests now, whose journal has most of its uses. */
+export function makePostedBatches(
+  settlement: Settlement,
+  ledger: LedgerClient,
+  ceilingOf: (account: Partition) => Partition,
+): PostedBatches {
   const partition = chainPartition(settlement.chainId);
   const trees = makeBoundedMap<string, Promise<Proofs | undefined>>(KEPT_TREES);
 
@@ -75,6 +81,16 @@ export function makePostedBatches(settlement: Settlement, ledger: LedgerClient):
     };
   }
 
+  /** Where it is expected, else in all journals of its day: the number of shards may have been another one then. */
+  async function findUse(account: Partition, { id, day }: { id: string; day: string }): Promise<UseRow | null> {
+    const expected = journalUnder(ceilingOf(account), day);
+    const read = (journal: string) => ledger.read(journalPartition(journal), { type: "use", id });
+    const found = await read(expected);
+    if (found !== null) return found;
+    const others = (await journalsOf(ledger, day)).filter((journal) => journal !== expected);
+    return (await Promise.all(others.map(read))).find((use) => use !== null) ?? null;
+  }
+
   return {
     list: async (before, limit) => {
       const query = { type: "batches", limit, withoutRaw: true, ...(before === null ? {} : { before }) } as const;
@@ -86,9 +102,9 @@ export function makePostedBatches(settlement: Settlement, ledger: LedgerClient):
       const found = await ledger.read(partition, { type: "batch", batch });
       return found !== null && isBuilt(found) ? found : null;
     },
-    async ofReceipt({ id, admittedAt }) {
+    async ofReceipt(account, { id, admittedAt }) {
       const nothing = { batch: null, transaction: null, leaf: null, proof: null };
-      const use = await ledger.read(journalPartition(utcDay(admittedAt)), { type: "use", id });
+      const use = await findUse(account, { id, day: utcDay(admittedAt) });
       if (use === null || use.batch === null) return { status: "pending", ...nothing };
       if (use.batch === NOT_POSTED) return { status: "refused", ...nothing };
       const batch = await ledger.read(partition, { type: "batch", batch: use.batch });

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { words } from "@inference/ledger/hold-row";
-import { accountPartition, ceilingPartition, journalPartition, type Partition } from "@inference/ledger/partition";
+import { journalsOf } from "@inference/ledger/journals";
+import {
+  accountPartition,
+  ceilingPartition,
+  isCeiling,
+  journalPartition,
+  journalUnder,
+  type Partition,
+} from "@inference/ledger/partition";
 import type { HoldRow, ReceiptRow, UseRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
@@ -59,44 +67,51 @@ export async function checkAccount(host: HostUnderTest, address: Address, all: r
     assert.equal(hold.chargeNanoUsd, chargeNanoUsd);
     assert.equal(hold.amountNanoUsd, receipt.heldNanoUsd);
     assert.ok(chargeNanoUsd <= hold.amountNanoUsd, "charged more than was held");
-    if (isHeldByCeiling(hold)) await checkCeilingHold(host, id, hold);
-    const uses = await host.rows("use", journalPartition(utcDay(receipt.admittedAt)), id);
+    const ceiling = ceilingOf(hold);
+    if (ceiling !== undefined) await checkCeilingHold(host, ceiling, { ...hold, id });
+    const journal = journalPartition(journalUnder(hold.ceiling, utcDay(receipt.admittedAt)));
+    const uses = await host.rows("use", journal, id);
     if (outcome === "released") assert.deepEqual(uses, [], "a released request is in the journal");
     else assert.deepEqual(uses.map(useTerms), [{ account: address, chargeNanoUsd, admittedAt: receipt.admittedAt }]);
   }
-  const covered = all.filter(({ hold }) => !isHeldByCeiling(hold));
+  const covered = all.filter(({ hold }) => ceilingOf(hold) === undefined);
   await checkBlocks(host, accountPartition(address), covered);
 }
 
-function isHeldByCeiling({ followers }: HoldRow): boolean {
-  return words(followers).includes(ceilingPartition);
+/** The ceiling, or the shard of it, that holds the request itself; undefined if a block covers it. */
+function ceilingOf({ followers }: HoldRow): Partition | undefined {
+  return words(followers).find(isCeiling);
 }
 
 async function checkCeilingHold(
   host: HostUnderTest,
-  id: string,
-  { state, amountNanoUsd, chargeNanoUsd }: Pick<HoldRow, "state" | "amountNanoUsd" | "chargeNanoUsd">,
+  ceiling: Partition,
+  { id, state, amountNanoUsd, chargeNanoUsd }: Pick<HoldRow, "id" | "state" | "amountNanoUsd" | "chargeNanoUsd">,
 ): Promise<void> {
-  const [held] = await host.rows("hold", ceilingPartition, id);
+  const [held] = await host.rows("hold", ceiling, id);
   assert.equal(held?.state, state, "the ceiling heard of another end");
   assert.equal(held.chargeNanoUsd, chargeNanoUsd, "the ceiling heard of another charge");
   assert.ok(held.amountNanoUsd >= amountNanoUsd, "the ceiling holds too little");
 }
 
-/** An account's blocks that are open. Nothing is in flight, so they hold nothing. */
+/**
+ * The open blocks of an account, or of a shard of the ceiling. With nothing in flight those of accounts hold nothing,
+ * and those of shards only blocks of accounts.
+ */
 async function openBlocks(host: HostUnderTest, partition: Partition): Promise<OpenBlock[]> {
   const blocks = await host.rows("block", partition);
   return Promise.all(
-    blocks.map(async ({ id, drawnBy, amountNanoUsd }) => {
+    blocks.map(async ({ id, drawnBy, amountNanoUsd, ceiling }) => {
       const [counter] = await host.rows("counter", partition, `block:${id}@${id}`);
-      assert.equal(counter?.heldNanoUsd, 0, "a block still holds something");
-      assert.ok(counter.settledNanoUsd <= amountNanoUsd, "more is charged than the block has");
-      return { drawnBy, amountNanoUsd, chargedNanoUsd: counter.settledNanoUsd };
+      const { settledNanoUsd = 0, heldNanoUsd = 0 } = counter ?? {};
+      if (!isCeiling(partition)) assert.equal(heldNanoUsd, 0, "a block still holds something");
+      assert.ok(settledNanoUsd + heldNanoUsd <= amountNanoUsd, "more is charged than the block has");
+      return { drawnBy, amountNanoUsd, chargedNanoUsd: settledNanoUsd, heldBy: ceiling ?? ceilingPartition };
     }),
   );
 }
 
-type OpenBlock = { drawnBy: string; amountNanoUsd: number; chargedNanoUsd: number };
+type OpenBlock = { drawnBy: string; amountNanoUsd: number; chargedNanoUsd: number; heldBy: Partition };
 
 /** What the ceiling holds of requests, without the accounts' blocks. */
 export async function heldByCeiling(host: HostUnderTest): Promise<number> {
@@ -107,11 +122,13 @@ export async function heldByCeiling(host: HostUnderTest): Promise<number> {
 
 async function checkBlocks(host: HostUnderTest, partition: Partition, covered: readonly Settled[]): Promise<void> {
   const open = await openBlocks(host, partition);
-  for (const { drawnBy, amountNanoUsd } of open) {
-    await checkCeilingHold(host, drawnBy, { state: "open", amountNanoUsd, chargeNanoUsd: 0 });
+  for (const { drawnBy: id, amountNanoUsd, heldBy } of open) {
+    await checkCeilingHold(host, heldBy, { id, state: "open", amountNanoUsd, chargeNanoUsd: 0 });
   }
   const ended = (await host.rows("hold", partition)).filter(({ id }) => id.endsWith(".block"));
-  for (const hold of ended) await checkCeilingHold(host, hold.id.slice(0, -".block".length), hold);
+  for (const hold of ended) {
+    await checkCeilingHold(host, hold.followers, { ...hold, id: hold.id.slice(0, -".block".length) });
+  }
   assert.equal(
     sum(open.map(({ chargedNanoUsd }) => chargedNanoUsd)) + sum(ended.map(({ chargeNanoUsd }) => chargeNanoUsd)),
     sum(covered.map(({ receipt }) => receipt.chargeNanoUsd)),
@@ -125,26 +142,28 @@ function useTerms({ account, chargeNanoUsd, admittedAt }: UseRow): Partial<UseRo
 
 /**
  * With nothing in flight: the sums of accounts, journals and the ceiling are one number. Nothing is held anywhere, except
- * the accounts' blocks by the ceiling.
+ * blocks by the ceiling and its shards.
  */
 export async function checkSums(host: HostUnderTest): Promise<number> {
   let charged = 0;
   const blocks: OpenBlock[] = [];
+  const shards = new Set<Partition>();
   for (const address of host.accounts) {
     const { settledNanoUsd, heldNanoUsd } = await host.balance(address);
     assert.equal(heldNanoUsd, 0, `${address} still holds something`);
     charged += settledNanoUsd;
     blocks.push(...(await openBlocks(host, accountPartition(address))));
+    for (const { ceiling } of await host.rows("hold", accountPartition(address))) {
+      if (ceiling !== null) shards.add(ceiling);
+    }
   }
-  const held = { heldNanoUsd: sum(blocks.map(({ amountNanoUsd }) => amountNanoUsd)), openHolds: blocks.length };
-  const counters = await host.rows("counter", ceilingPartition);
-  for (const name of ["ceiling@", "share:", "blocks@"]) {
-    const counted = counters.filter(({ id }) => id.startsWith(name));
-    const heldNanoUsd = sum(counted.map((counter) => counter.heldNanoUsd));
-    const openHolds = sum(counted.map((counter) => counter.openHolds));
-    assert.deepEqual({ heldNanoUsd, openHolds }, held, `the ceiling's ${name} and the blocks differ`);
+  for (const shard of shards) {
+    await eventually(async () => (await host.rows("outbox", shard)).length === 0);
+    blocks.push(...(await openBlocks(host, shard)));
   }
+  for (const ceiling of [ceilingPartition, ...shards]) await checkHeldBlocks(host, ceiling, blocks);
   const inBlocks = sum(blocks.map(({ chargedNanoUsd }) => chargedNanoUsd));
+  const counters = await host.rows("counter", ceilingPartition);
   const settled = sum(counters.map(({ settledNanoUsd }) => settledNanoUsd));
   assert.equal(settled + inBlocks, charged, "ceiling and accounts differ");
   const days = new Set<string>();
@@ -153,14 +172,28 @@ export async function checkSums(host: HostUnderTest): Promise<number> {
     for (const { admittedAt } of receipts) days.add(utcDay(admittedAt));
   }
   let journalled = 0;
-  for (const day of days) {
-    const { settledNanoUsd } = await host.read(journalPartition(day), { type: "journal" });
-    const uses = await host.rows("use", journalPartition(day));
-    assert.equal(sum(uses.map(({ chargeNanoUsd }) => chargeNanoUsd)), settledNanoUsd, `${day}: uses and total differ`);
+  for (const journal of (await Promise.all([...days].map((day) => journalsOf(host, day)))).flat()) {
+    const { settledNanoUsd } = await host.read(journalPartition(journal), { type: "journal" });
+    const uses = await host.rows("use", journalPartition(journal));
+    const sumOfUses = sum(uses.map(({ chargeNanoUsd }) => chargeNanoUsd));
+    assert.equal(sumOfUses, settledNanoUsd, `${journal}: uses and total differ`);
     journalled += settledNanoUsd;
   }
   assert.equal(journalled, charged, "journals and accounts differ");
   return charged;
+}
+
+/** What a ceiling holds is the open blocks that were drawn from it. */
+async function checkHeldBlocks(host: HostUnderTest, ceiling: Partition, blocks: readonly OpenBlock[]): Promise<void> {
+  const own = blocks.filter(({ heldBy }) => heldBy === ceiling);
+  const held = { heldNanoUsd: sum(own.map(({ amountNanoUsd }) => amountNanoUsd)), openHolds: own.length };
+  const counters = await host.rows("counter", ceiling);
+  for (const name of ["ceiling@", "share:", "blocks@"]) {
+    const counted = counters.filter(({ id }) => id.startsWith(name));
+    const heldNanoUsd = sum(counted.map((counter) => counter.heldNanoUsd));
+    const openHolds = sum(counted.map((counter) => counter.openHolds));
+    assert.deepEqual({ heldNanoUsd, openHolds }, held, `${ceiling}: ${name} and the blocks differ`);
+  }
 }
 
 /** What the provider saw of the request with this text in its body, once it is over there. */

@@ -23,7 +23,9 @@ export const edgeSettings = z.object({
   ...gatewaySettings.shape,
   CEILING_SHARDS: whole(MOST_SHARDS, 1)
     .default(1)
-    .describe("Shards of the day's ceiling: more than 1 for more requests a second than one object bears."),
+    .describe(
+      "Shards of the day's ceiling and of its journals: more than 1 for more requests a second than one object bears.",
+    ),
   LOCATION_HINT: z
     .enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"])
     .optional()

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import type { CommandType } from "@inference/ledger/commands";
-import { chainPartition } from "@inference/ledger/partition";
+import { chainPartition, journalPartition } from "@inference/ledger/partition";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Address } from "@inference/protocol/credential";
 import type { RequestId } from "@inference/protocol/id";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { leafOf } from "@inference/protocol/use-leaf";
-import { dayNumber } from "@inference/protocol/window";
+import { dayNumber, utcDay } from "@inference/protocol/window";
 import { createPublicClient, type Hex, http, stringToHex, zeroAddress, zeroHash } from "viem";
 import { type Edge, startEdge } from "./testing/edge.ts";
 import type { ChainEviction } from "./testing/evicting-chain-worker.ts";
@@ -38,6 +38,8 @@ before(async () => {
       ...{ PRIMARY_RPC_URL: chain.rpcUrl, SETTLEMENT_ADDRESS: chain.settlement },
       ...{ SETTLEMENT_START_BLOCK: String(chain.startBlock), CHAIN_POLL_MS: "100" },
       ...{ SETTLER_PRIVATE_KEY: privateKey, SETTLER_INTERVAL_MS: "0", METRICS_TOKEN: METRICS },
+      // The uses are in the journal of a shard.
+      CEILING_SHARDS: "3",
     },
     { entry: new URL("testing/evicting-chain-worker.ts", import.meta.url) },
   );
@@ -125,6 +127,12 @@ async function checkBooks(): Promise<void> {
 
 test("a request's charge is pending, posted and final, and the contract verifies its proof", async () => {
   const id = await request();
+  const day = utcDay(Date.now());
+  const shards = await eventually(async () => {
+    const known = await edge.read(journalPartition(day), { type: "shards" });
+    return known.length === 0 ? false : known;
+  });
+  assert.match(shards.join(), /^\d{4}-\d\d-\d\d:[123]$/);
   const seen = new Set<string>();
   await eventually(async () => {
     const { status } = await settlementOf(id);

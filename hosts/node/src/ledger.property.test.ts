@@ -8,10 +8,12 @@ import { databaseRows } from "@inference/gateway/test/chaos/database-rows";
 import { apply } from "@inference/ledger/apply";
 import type { Command, ReplyOf } from "@inference/ledger/commands";
 import type { Delivery } from "@inference/ledger/delivery";
+import { type ChangedRow, type LayeredRows, readRows } from "@inference/ledger/overlay";
 import type { Partition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { sqlName, tableNames } from "@inference/ledger/schema";
-import { tableSql } from "@inference/ledger/sql";
+import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
+import type { TableName } from "@inference/ledger/tables";
 import { testLaws } from "@inference/ledger/testing/laws";
 import type { WorldHost } from "@inference/ledger/testing/world";
 import { openDatabase } from "./database.ts";
@@ -52,10 +54,31 @@ function openWorld(clock: { now(): number }): WorldHost {
     });
   }
 
-  /** What a command causes, and what that causes. Each is for another partition, as it is before. */
-  function deliveriesOf(partition: Partition, command: Command): Delivery[] {
-    const { deliveries } = apply(partition, databaseRows(database, partition), command, clock.now());
-    return deliveries.flatMap((delivery) => [delivery, ...deliveriesOf(delivery.target, delivery.command)]);
+  /** What a command causes, and what that causes. A chain of them can come back to a partition. */
+  function deliveriesOf(partition: Partition, command: Command, written = new Map<string, ChangedRow[]>()): Delivery[] {
+    const rows = readRows(over(written), partition);
+    const { changes, deliveries } = apply(partition, rows, command, clock.now());
+    for (const { table, id, row } of changes) {
+      const others = (written.get(`${partition} ${table}`) ?? []).filter((other) => other.id !== id);
+      written.set(`${partition} ${table}`, [...others, { id, row }]);
+    }
+    return deliveries.flatMap((delivery) => [delivery, ...deliveriesOf(delivery.target, delivery.command, written)]);
+  }
+
+  function over(written: ReadonlyMap<string, ChangedRow[]>): LayeredRows<Partition> {
+    const changed = (partition: Partition, table: TableName) => written.get(`${partition} ${table}`) ?? [];
+    return {
+      get(partition, table, id) {
+        const change = changed(partition, table).find((other) => other.id === id);
+        if (change !== undefined) return change.row ?? undefined;
+        return databaseRows(database, partition).get(table, id);
+      },
+      changed,
+      select: (partition, table, order, id, limit) =>
+        database.prepare(tableSql[table][order]).all(partition, id, limit),
+      liveKeys: (partition) => database.prepare(LIVE_KEYS).all(partition),
+      unresolvedHolds: (partition) => database.prepare(UNRESOLVED_HOLDS).all(partition),
+    };
   }
 
   return {

@@ -41,6 +41,7 @@ import type { WorldHost } from "./world.ts";
  * | L19 | a use's server and offer are those of its hold; delivered, an agent's sales of a day are its uses of that day |
  * | L20 | a block is held by its ceiling, whole and under its day, until it ends; what it covers never exceeds it |
  * | L21 | delivered, what a shard of the ceiling has settled for its accounts is what the ceiling has settled for it |
+ * | L22 | delivered, a day's own journal names every other one that has uses of the day |
  */
 export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model) {
   const ended = new Map<string, string>();
@@ -398,13 +399,16 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     const due = settled.map(({ partition, row }) => {
       const server = model.servers.get(`${partition} ${row.id}`);
       const paid = [`account:${partition.slice(8)}`, row.chargeNanoUsd, server?.agent ?? "protocol", server?.offer];
-      return [`journal:${windowName("day", row.admittedAt)}`, row.id, ...paid];
+      // `ceiling:2` has a journal `<day>:2`.
+      const shard = (model.ceilings.get(`${partition} ${row.id}`) ?? "").slice("ceiling".length);
+      return [`journal:${windowName("day", row.admittedAt)}${shard}`, row.id, ...paid];
     });
     const written = host.all("use").map(({ partition, row }) => {
       return [partition, row.id, `account:${row.account}`, row.chargeNanoUsd, row.server, row.offer];
     });
     assert.deepEqual(written.map(String).sort(), due.map(String).sort(), "L6 and L19");
     checkSales();
+    checkJournals();
     const days = new Map<string, number>();
     for (const { row } of settled) {
       const day = windowName("day", row.admittedAt);
@@ -438,6 +442,17 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     for (const { partition, row } of host.all("counter")) {
       const isOfDay = isCeilingShard(partition) && row.id.startsWith("ceiling@") && row.settledNanoUsd > 0;
       if (isOfDay) assert.ok(days.has(`${partition} ${row.id}`), `L21: ${partition} ${row.id}`);
+    }
+  }
+
+  /** L22. */
+  function checkJournals(): void {
+    const days = Map.groupBy(host.all("use"), ({ row }) => windowName("day", row.admittedAt));
+    for (const [day, uses] of days) {
+      const rows = host.rows(journalPartition(day));
+      const known = [day, ...answer(rows, { type: "shards" })].map(journalPartition);
+      const others = uses.filter(({ partition }) => !known.includes(partition));
+      assert.deepEqual(others, [], `L22: ${day}`);
     }
   }
 

@@ -59,6 +59,8 @@ export function makeModel() {
   const offers = makeOfferModel();
   /** Who serves a request, of all that were admitted. */
   const servers = new Map<string, OfferName | null>();
+  /** Which ceiling admitted them. */
+  const ceilings = new Map<string, Partition>();
   const carried: Settled[] = [];
   const claims: { partition: Partition; claim: Claim; by: string }[] = [];
   let ceiling = 0;
@@ -252,6 +254,7 @@ export function makeModel() {
     const terms = { content, keyId, followers, server, at, leaseUntil, amount: granted, ...under };
     const hold: ModelHold = { partition, id, ...terms, state: "open", charge: 0 };
     if (refusal === undefined && isOwner) servers.set(`${partition} ${id}`, server);
+    if (refusal === undefined && isOwner) ceilings.set(`${partition} ${id}`, command.followers.find(isCeiling) ?? "");
     if (refusal === undefined) holds.push(hold);
     // An owner forgets whom it refused: nobody else has heard of it.
     else if (command.type === "reserveCeiling") holds.push({ ...hold, state: "refused", refusal });
@@ -278,12 +281,12 @@ export function makeModel() {
   function grantedOf({ owner, at, amountNanoUsd: amount, wantedNanoUsd: wanted = 0 }: CommandOf<"reserveCeiling">) {
     const used = spent("ceiling", "day", at);
     const left = ceiling - used.settled - used.held;
-    if (left * 10 < ceiling) return amount;
+    const percent = (of: number, share: number) => Number((BigInt(of) * BigInt(share)) / 100n);
+    if (left < percent(ceiling, isCeilingShard(owner) ? 1 : 10)) return amount;
     const held = (which: (hold: ModelHold) => unknown) =>
       sum(
         holds.filter((hold) => hold.partition === "ceiling" && isHeld(hold) && which(hold)).map((hold) => hold.amount),
       );
-    const percent = (of: number, share: number) => Number((BigInt(of) * BigInt(share)) / 100n);
     // A shard keeps the shares of its accounts.
     const ofShare = isCeilingShard(owner) ? ceiling : percent(ceiling, 20) - held(({ keyId }) => keyId === owner);
     const ofBlocks = percent(ceiling, 5) - held(({ isBlock }) => isBlock);
@@ -488,6 +491,8 @@ export function makeModel() {
         }
         return { status: "journalled" };
       }
+      case "addShard":
+        return { status: "added" };
       case "credit": {
         const known = credits.find(({ account, id }) => account === partition && id === command.id);
         if (known === undefined) credits.push({ account: partition, id: command.id, amount: command.amountNanoUsd });
@@ -557,7 +562,7 @@ export function makeModel() {
   return {
     ...{ apply, spent, credited, find, ceiling: () => ceiling, keys: () => keys, settled, carried },
     ...{ blocks, asks },
-    ...{ servers, capacityOf, offerOf: offers.last, saleLimit: offers.limit },
+    ...{ servers, ceilings, capacityOf, offerOf: offers.last, saleLimit: offers.limit },
   };
 }
 

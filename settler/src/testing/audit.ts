@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ceilingPartition, chainPartition } from "@inference/ledger/partition";
+import { ceilingPartition, chainPartition, journalDay } from "@inference/ledger/partition";
 import { answer } from "@inference/ledger/reads";
 import type { MemoryHost } from "@inference/ledger/testing/memory-host";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
@@ -106,7 +106,7 @@ export function createAudit(options: {
     const name = utcDay(day * DAY_MS);
     const carried = settledOn(chain.blocks).flatMap(({ batch }) => {
       const row = answer(rows(), { type: "batch", batch: Number(batch.id) });
-      return Number(batch.day) === day && row?.journal !== name ? [row?.amountNanoUsd ?? 0] : [];
+      return Number(batch.day) === day && journalDay(row?.journal ?? "") !== name ? [row?.amountNanoUsd ?? 0] : [];
     });
     const { settledNanoUsd } = answer(host.rows(ceilingPartition), { type: "ceiling", at: day * DAY_MS });
     assert.ok(settledNanoUsd >= total(carried), `${name}: ${settledNanoUsd} of ${total(carried)} is counted`);

@@ -1,6 +1,6 @@
 import type { ChainClient } from "@inference/chain/rpc";
 import type { LedgerClient } from "@inference/ledger/client";
-import { ceilingPartition, journalPartition } from "@inference/ledger/partition";
+import { ceilingPartition, ceilingShard, journalPartition, journalUnder } from "@inference/ledger/partition";
 import { openMemoryHost } from "@inference/ledger/testing/memory-host";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
@@ -40,7 +40,12 @@ const BLOCK_MS = 12_000;
 const MOST_POLLS = 150;
 const limits = { maxUses: 4, maxEntries: 2, maxServes: 1, intervalMs: 600_000, stuckAfterMs: 120_000 };
 
-export async function playSchedule({ start, operations }: Schedule, open: OpenSettler = createSettler): Promise<void> {
+/** @param shards How many shards the ceiling has. */
+export async function playSchedule(
+  { start, operations }: Schedule,
+  open: OpenSettler = createSettler,
+  shards = 1,
+): Promise<void> {
   const clock = { now: FIRST_DAY + start.timeOfDay };
   const chain = createSimulatedChain({
     ...{ settlement: contract, settler, chainId, finalityDepth: FINALITY_DEPTH, time: seconds(clock.now - 600_000) },
@@ -179,9 +184,12 @@ export async function playSchedule({ start, operations }: Schedule, open: OpenSe
     const admittedAt = Math.max(clock.now - agoMs, FIRST_DAY + start.timeOfDay);
     uses += 1;
     const id = `req_${String(admittedAt).padStart(20, "0")}${String(uses).padStart(6, "0")}`;
-    host.apply(journalPartition(utcDay(admittedAt)), {
+    // Each account has a shard. The journal of the day is told of it with the first use, and sometimes later.
+    const ceiling = shards === 1 ? null : ceilingShard(1 + (at % shards));
+    host.apply(journalPartition(journalUnder(ceiling, utcDay(admittedAt))), {
       ...{ type: "journal", id, account, chargeNanoUsd: amount, admittedAt, server: "protocol" },
     });
+    if (uses % 3 === 0) host.deliverAll();
   }
 
   async function operate(operation: Operation): Promise<void> {
@@ -223,6 +231,7 @@ export async function playSchedule({ start, operations }: Schedule, open: OpenSe
     happen({ type: "ceiling", dollars: 50 });
     process = startProcess();
     for (let polls = 0; polls < MOST_POLLS; polls++) {
+      host.deliverAll();
       await process.poll([]);
       const { state, reason } = process.settler.status();
       if (state === "halted") throw new Error(`a settler stops where nothing is wrong: ${reason}`);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { isCeiling } from "@inference/ledger/partition";
 import type { HoldRow } from "@inference/ledger/tables";
 import { eventually } from "@inference/protocol/testing/eventually";
 import type { Edge } from "./edge.ts";
@@ -22,7 +23,7 @@ export async function endHolds(edge: Edge, partitions: readonly string[]): Promi
   }
   await edge.goTo(edge.now() + LEASE_MS + 1_000);
   await ringUntilNone(
-    partitions.filter((partition) => partition !== "ceiling"),
+    partitions.filter((partition) => !isCeiling(partition)),
     ["open"],
   );
   await edge.goTo(edge.now() + GRACE_MS + 1_000);
