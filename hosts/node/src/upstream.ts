@@ -151,7 +151,7 @@ function makeBodyQueue(controller: Dispatcher.DispatchController, turns: Turns):
   let failure: UpstreamFailure | undefined;
   let reader: { resolve(result: IteratorResult<Uint8Array, undefined>): void; reject(why: unknown): void } | undefined;
 
-  /** Gives the next chunks to the waiting reader, as one: each part of an answer costs the reader more than its bytes. */
+  /** Gives the next chunks to the waiting reader, as one: each part of an answer costs it more than its bytes. */
   function serve(): void {
     if (reader === undefined || waits || (queued === 0 && !ended)) return;
     const { count, bytes } = nextChunks(chunks);
