@@ -11,7 +11,7 @@ before(async () => {
 after(() => objects?.stop());
 
 testLaws((clock) => objects.open(clock), {
-  numRuns: process.env.DEEP === "1" ? 1_500 : 20,
+  numRuns: process.env.DEEP === "1" ? 1_500 : 16,
   numRepeats: 3,
   endOnFailure: true,
 });

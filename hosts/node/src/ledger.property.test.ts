@@ -33,7 +33,7 @@ after(() => {
   rmSync(folder, { recursive: true });
 });
 
-testLaws(openWorld, { numRuns: process.env.DEEP === "1" ? 3_000 : 100, numRepeats: 3, endOnFailure: true });
+testLaws(openWorld, { numRuns: process.env.DEEP === "1" ? 3_000 : 80, numRepeats: 3, endOnFailure: true });
 
 test("on the way the ledger was begun anew, with nothing but its file", () => {
   assert.ok(crashes > 10, `${crashes} times`);
