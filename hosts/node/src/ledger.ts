@@ -57,10 +57,6 @@ type Waiting = {
 };
 
 const FULL_DISK_RETRY_MS = 250;
-/** A commit does not wait for more than this many sagas. */
-const FULL_GROUP = 128;
-/** How long a commit waits for more sagas while each turn of the event loop brings some. A commit costs an fsync. */
-const GATHER_MS = 4;
 /** Time between two tries of a failed delivery. */
 const REDELIVER_MS = 600_000;
 
@@ -181,19 +177,12 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     schedule();
   }
 
-  /** Begins a commit soon: at the end of the turn for a single saga, a little later if more sagas arrive. */
+  /** Begins a commit at the end of the turn. What comes while it is written is in the next one. */
   function schedule(): void {
     // While the disk is full a retry is scheduled already.
     if (gathering || !writable) return;
     gathering = true;
-    setImmediate(gather, waiting.length, performance.now());
-  }
-
-  /** Runs once a turn: begins the commit unless the last turn brought more sagas. */
-  function gather(before: number, since: number): void {
-    const isEnough = waiting.length === before || waiting.length >= FULL_GROUP;
-    if (isEnough || performance.now() - since >= GATHER_MS) begin();
-    else setImmediate(gather, waiting.length, since);
+    setImmediate(begin);
   }
 
   /** Commits all waiting sagas, and resolves them. The end of a commit begins the next. */

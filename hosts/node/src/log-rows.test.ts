@@ -10,7 +10,7 @@ const places = [
   ["counter", "settledNanoUsd heldNanoUsd openHolds"],
   [
     "hold",
-    "state owner amountNanoUsd chargeNanoUsd counters followers admittedAt leaseUntil deliveredNanoUsd upstreamId keyId fingerprint detail server offer",
+    "state owner amountNanoUsd chargeNanoUsd counters followers admittedAt leaseUntil deliveredNanoUsd upstreamId keyId fingerprint detail server offer ceiling",
   ],
   ["key", "name label digest window limitNanoUsd disabled revokedAt expiresAt createdAt nonce unpaidUntil"],
   ["secret", "keyId"],
@@ -24,7 +24,7 @@ const places = [
   ["use", "account chargeNanoUsd admittedAt server batch offer setAside"],
   ["outbox", "target command"],
   ["cursor", "block blockHash lastActivationId totalActivated lastBatchId totalDebitedNanoUsd foreignBatch"],
-  ["gathering", "gatheredTo batch openedAt firstUse lastUse"],
+  ["gathering", "gatheredTo batch openedAt firstUse lastUse shards"],
   [
     "batch",
     "state journal openedAt root uses amountNanoUsd firstUse lastUse transactions settledBy block settledAt entries",
@@ -35,7 +35,7 @@ const places = [
   ["debit", "amountNanoUsd debitedAt detail"],
   ["offer", "hash day shareBps nonce since computer owner endedAt"],
   ["reconciliation", "at closedAt unexplainedNanoUsd detail"],
-  ["block", "drawnBy drawnAt amountNanoUsd closesAt"],
+  ["block", "drawnBy drawnAt amountNanoUsd closesAt ceiling"],
 ];
 
 test("tables and columns keep their places, by which rows in a log of an earlier version name them", () => {

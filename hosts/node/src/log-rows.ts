@@ -76,15 +76,10 @@ export class RecordWriter {
 
   #number(value: number): void {
     let left = value;
-    // Operators on bits are fast, and work with 32 bits.
-    while (left >= 2 ** 28) {
-      const high = Math.floor(left / 128);
-      this.#bytes[this.#end++] = (left - high * 128) | 128;
-      left = high;
-    }
     while (left >= 128) {
-      this.#bytes[this.#end++] = (left & 127) | 128;
-      left >>>= 7;
+      const high = Math.floor(left / 128);
+      this.#bytes[this.#end++] = left - high * 128 + 128;
+      left = high;
     }
     this.#bytes[this.#end++] = left;
   }
