@@ -4,6 +4,7 @@ import { createActivationWatcher } from "@inference/chain/activation-watcher";
 import { createChainClient, RpcError } from "@inference/chain/rpc";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { timers } from "@inference/chain/testing/timers";
+import type { LedgerClient } from "@inference/ledger/client";
 import { accountPartition, ceilingPartition, chainPartition, journalPartition } from "@inference/ledger/partition";
 import { answer } from "@inference/ledger/reads";
 import { settledUse } from "@inference/ledger/settled-use";
@@ -12,7 +13,7 @@ import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settle
 import type { Address } from "@inference/protocol/credential";
 import { verifyUse } from "@inference/protocol/use-leaf";
 import { useTree } from "@inference/protocol/use-tree";
-import { utcDay } from "@inference/protocol/window";
+import { DAY_MS, utcDay } from "@inference/protocol/window";
 import { createPublicClient, encodeErrorResult, type Hex, http, keccak256, parseTransaction } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import type { SettlerLimits } from "./desk.ts";
@@ -38,7 +39,7 @@ type World = {
   clock: { now: number };
   /** Uses that were admitted now, one of each amount. */
   use(account: Address, ...amounts: number[]): void;
-  open(limits?: Partial<SettlerLimits>, through?: Node): Settler;
+  open(limits?: Partial<SettlerLimits>, through?: Node, ledger?: LedgerClient): Settler;
   /** Reads the chain into the ledger. */
   watch(): Promise<void>;
   /** What was credited to an account, less what was taken from it. */
@@ -71,10 +72,10 @@ async function makeWorld(): Promise<World> {
         host.apply(journalPartition(utcDay(clock.now)), { type: "journal", ...use });
       }
     },
-    open: (limits = {}, through = (_method, _params, ask) => ask()) =>
+    open: (limits = {}, through = (_method, _params, ask) => ask(), ledger = host) =>
       createSettler({
         client: { request: (method, params) => through(method, params, () => client.request(method, params)) },
-        ...{ chainId: 31337, settlement, startBlock, privateKey, ledger: host, now: () => ++clock.now },
+        ...{ chainId: 31337, settlement, startBlock, privateKey, ledger, now: () => ++clock.now },
         ...{ confirmations: "finalized", onAlert: (message) => alerts.push(message) },
         limits: { intervalMs: 0, ...limits },
       }),
@@ -188,6 +189,28 @@ test("each shard's journal is posted in batches of its own, each as soon as its 
     [3, 2, 1].map((shard) => [`${day}:${shard}`, shard, "settled"]),
   );
   assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 6));
+});
+
+test("the journals of a day that is over are looked at once in an interval, and what comes late is posted then", async () => {
+  const world = await makeWorld();
+  const { host, clock } = world;
+  const [day, admittedAt] = [utcDay(clock.now), clock.now];
+  clock.now += DAY_MS;
+  let looks = 0;
+  const read: typeof host.read = (partition, query) => {
+    if (partition === journalPartition(day)) looks += 1;
+    return host.read(partition, query);
+  };
+  const settler = world.open({ intervalMs: 600_000 }, undefined, { ...host, read });
+  for (let polls = 0; polls < 5; polls++) assert.equal((await settler.poll()).state, "idle");
+  assert.equal(looks, 1);
+  const late = { id: "req_late", account: first, chargeNanoUsd: 2, admittedAt, server: "protocol" };
+  host.apply(journalPartition(day), { type: "journal", ...late });
+  assert.equal((await settler.poll()).state, "idle");
+  clock.now += 600_000;
+  await settler.poll();
+  const [batch] = answer(host.rows(chainPartition(31337)), { type: "batches", limit: 1 });
+  assert.equal(batch?.journal, day);
 });
 
 test("a settler that stops between any two of its steps goes on, and posts each use once", async () => {

@@ -101,6 +101,8 @@ export function createSettler(options: SettlerOptions): Settler {
   let isChecked = false;
   /** The day on which all journals were last searched for uses that came late. */
   let searchedOn: number | undefined;
+  /** By day, when nothing waited in its journals. Each look keeps all of a day's journals awake at the edge. */
+  const emptyAt = new Map<number, number>();
 
   async function step(): Promise<Step> {
     const heads = await readHeads(client, confirmations);
@@ -141,8 +143,14 @@ export function createSettler(options: SettlerOptions): Settler {
     const near = Math.max(firstDay, lastDay - LATE_DAYS);
     for (let day = searchedOn === today ? near : firstDay; day <= today; day++) {
       if (day === near) searchedOn = today;
+      // What comes late to a day that is over can wait as other uses do.
+      const emptyForMs = Math.abs(now() - (emptyAt.get(day) ?? Number.NEGATIVE_INFINITY));
+      if (day < today && emptyForMs < limits.intervalMs) continue;
       const waiting = await waitingOn(utcDay(day * DAY_MS));
-      if (waiting.length === 0) continue;
+      if (waiting.length === 0) {
+        emptyAt.set(day, now());
+        continue;
+      }
       const due = waiting.find(({ journal, uses, oldestAt }) => {
         // A shard's journal does not wait for the batches of others.
         const isAlone = journal === journalDay(journal) || journal === last?.journal;
