@@ -152,9 +152,9 @@ export function createSettler(options: SettlerOptions): Settler {
         continue;
       }
       const due = waiting.find(({ journal, uses, oldestAt }) => {
-        // A shard's journal does not wait for the batches of others.
-        const isAlone = journal === journalDay(journal) || journal === last?.journal;
-        const openedAt = isAlone ? (last?.openedAt ?? 0) : 0;
+        // No journal waits for the batches of shards' journals, except for its own.
+        const isItsOwn = journal === last?.journal || (isWholeDay(journal) && isWholeDay(last?.journal ?? ""));
+        const openedAt = isItsOwn ? (last?.openedAt ?? 0) : 0;
         // Of either sign: the clock may have been set back.
         return uses >= desk.maxUses || Math.abs(now() - Math.max(openedAt, oldestAt)) >= limits.intervalMs;
       });
@@ -167,6 +167,10 @@ export function createSettler(options: SettlerOptions): Settler {
       return next;
     }
     return { outcome: "idle" };
+  }
+
+  function isWholeDay(journal: string): boolean {
+    return journal === journalDay(journal);
   }
 
   /** The journals of a day in which uses wait, the one that has waited longest first. */
