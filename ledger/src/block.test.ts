@@ -246,17 +246,49 @@ test("a lowered ceiling closes every block, and a raised one none", () => {
 
 test("two that draw at once: the later one covers the earlier one, and one that cannot stays as it is", () => {
   const host = makeExample();
-  for (const id of ["r1", "r2", "r3"]) host.apply(account, reserve(id, 10, wanting));
-  host.apply(ceilingPartition, reserveCeiling("r1", 10, { wantedNanoUsd: 12 }));
-  for (const id of ["r2", "r3"]) host.apply(ceilingPartition, reserveCeiling(id, 10, { wantedNanoUsd: 40 }));
+  for (const id of ["r-3", "r-2", "r-1"]) host.apply(account, reserve(id, 1, wanting));
+  const draw = (id: string, wantedNanoUsd: number) => {
+    host.clock.now += 10_000;
+    const at = host.clock.now;
+    host.apply(account, { ...reserve(id, 10, wanting), at });
+    host.apply(ceilingPartition, { ...reserveCeiling(id, 10, { wantedNanoUsd }), at });
+  };
+  draw("r1", 12);
+  for (const id of ["r2", "r3"]) draw(id, 40);
   const open = (id: string, amountNanoUsd: number) => host.apply(account, { type: "openBlock", id, amountNanoUsd });
   assert.equal(open("r2", 40).status, "opened");
   assert.equal(open("r2", 40).status, "opened");
   assert.equal(open("r1", 12).status, "unopened");
+  assert.equal(open("r1", 40).status, "unopened", "it is older than the block");
   assert.equal(open("r3", 40).status, "opened");
   host.deliverAll();
   assert.deepEqual([blocks(host).map(({ drawnBy }) => drawnBy), ceiling(host)], [["r3"], [0, 52]]);
   assert.equal(open("r2", 40).status, "unopened");
+});
+
+test("a block that is closed before it is open is never opened", () => {
+  const host = makeBusy();
+  const at = host.clock.now;
+  host.apply(account, reserve("r1", 10, wanting));
+  const { wantedNanoUsd } = host.apply(account, reserve("r2", 10, wanting)) as { wantedNanoUsd: number };
+  host.apply(ceilingPartition, { ...reserveCeiling("r2", 10, { wantedNanoUsd: 40 }), at });
+  host.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 5 });
+  host.deliverAll();
+  assert.ok(wantedNanoUsd > 10);
+  assert.equal(host.apply(account, { type: "openBlock", id: "r2", amountNanoUsd: 40 }).status, "unopened");
+  host.apply(account, settle("r2", 10));
+  host.deliverAll();
+  assert.deepEqual(ceiling(host), [10, 0]);
+});
+
+test("the ceiling holds no block that its owner could not open", () => {
+  const host = makeExample({ balance: 1_000_000, ceiling: 100_000 });
+  for (const [index, amount] of [10, 10, 10, 930, ...Array(12).fill(45)].entries()) {
+    assert.equal(admit(host, `r${index}`, amount).result.status, "reserved");
+    if (index >= 3) host.clock.now += 10_000;
+  }
+  // One of the account, and one that ends when the request that is older than it does.
+  assert.ok((host.rows(ceilingPartition).get("counter", "blocks@0")?.openHolds ?? 0) <= 2);
 });
 
 test("a repeated reserve is covered as it was, or as it is by now", () => {

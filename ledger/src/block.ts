@@ -52,9 +52,19 @@ export function asking(
   wantedNanoUsd: NanoUsd,
 ): { counters: CounterRow[]; terms: CeilingTerms } {
   const counter = counterOf(rows, `${ASKING}${at - (at % BLOCK_IDLE_MS)}`);
+  const leastNanoUsd = counterOf(rows, blockCounterId(at)).heldNanoUsd + amountNanoUsd;
   return counter.openHolds === 0 && wantedNanoUsd > amountNanoUsd
-    ? { counters: [counter], terms: { wantedNanoUsd } }
+    ? { counters: [counter], terms: { wantedNanoUsd, leastNanoUsd } }
     : NOTHING;
+}
+
+/** What the ceiling holds of a request for which it has `mostNanoUsd`: a block that its owner can open, or no block. */
+export function grantOf(
+  { amountNanoUsd, wantedNanoUsd = 0, leastNanoUsd = 0 }: CommandOf<"reserveCeiling">,
+  mostNanoUsd: NanoUsd,
+): NanoUsd {
+  const blockNanoUsd = Math.min(wantedNanoUsd, mostNanoUsd);
+  return blockNanoUsd < leastNanoUsd ? amountNanoUsd : Math.max(amountNanoUsd, blockNanoUsd);
 }
 
 /** Whether a block covers a request that was admitted before. */
@@ -103,8 +113,8 @@ const RECENT_RECEIPTS = 8;
 
 /**
  * Makes what the ceiling holds of a request the owner's block. The block before it is moved into it and ends, so that
- * an owner has one block of a day. Nothing changes if the request has ended, if it is too late, or if the new block
- * cannot cover what the old one covers.
+ * an owner has one block of a day. Nothing changes if the request has ended or asks no more, if it is too late or older
+ * than the block, or if the new block cannot cover what the old one covers.
  */
 export function openBlock(
   draft: Draft,
@@ -122,19 +132,19 @@ export function openBlock(
   const counter = counterOf(draft, blockCounterId(admittedAt));
   const heldNanoUsd = counter.heldNanoUsd + hold.amountNanoUsd;
   const ceiling = followers.find(isCeiling);
-  if (!isUnresolved(hold) || ceiling === undefined) return { status: "unopened" };
+  if (!isUnresolved(hold) || ceiling === undefined || !hold.counters.includes(ASKING)) return { status: "unopened" };
   if (clockMs >= closesAt || heldNanoUsd > amountNanoUsd) return { status: "unopened" };
+  if (before !== undefined && before.drawnAt > admittedAt) return { status: "unopened" };
+  // Only an older version of the ceiling says no limit.
+  if (isCeilingShard(partition) && limitNanoUsd === undefined) return { status: "unopened" };
 
   // After this point it is opened.
   if (before !== undefined) endBlock(draft, partition, before);
-  const counters = words(hold.counters);
-  const askedIn = counters.filter(isAsking);
-  resolveIn(draft, askedIn, hold.amountNanoUsd, 0);
-  forgetAsking(draft, askedIn);
+  const counters = askNoMore(draft, hold);
   draft.put("hold", {
     ...hold,
     followers: withoutCeiling(followers).join(" "),
-    counters: [...counters.filter((other) => !isAsking(other)), counter.id].join(" "),
+    counters: [...counters, counter.id].join(" "),
   });
   holdIn(draft, { ...counter, settledNanoUsd: 0 }, hold.amountNanoUsd);
   const from = { ceiling: isCeilingShard(ceiling) ? ceiling : null };
@@ -143,7 +153,15 @@ export function openBlock(
   return { status: "opened" };
 }
 
-/** Nothing more is admitted from a block. It ends once it covers nothing. */
+/** Ends what counts that a request asks for a block. Returns the other counters of its hold. */
+function askNoMore(draft: Draft, { counters, amountNanoUsd }: HoldRow): string[] {
+  const askedIn = words(counters).filter(isAsking);
+  resolveIn(draft, askedIn, amountNanoUsd, 0);
+  forgetAsking(draft, askedIn);
+  return words(counters).filter((other) => !isAsking(other));
+}
+
+/** Nothing more is admitted from a block. It ends once it covers nothing. One that is not open yet is never opened. */
 export function closeBlock(
   draft: Draft,
   rows: ReadRows,
@@ -153,7 +171,13 @@ export function closeBlock(
 ): ReplyOf<CommandOf<"closeBlock">> {
   if (lowered === true) closeHeldBlocks(draft, rows);
   const block = blockDrawnBy(rows, id);
-  if (block === undefined) return { status: "unknown" };
+  if (block === undefined) {
+    const hold = draft.get("hold", id);
+    if (hold !== undefined && isUnresolved(hold) && hold.counters.includes(ASKING)) {
+      draft.put("hold", { ...hold, counters: askNoMore(draft, hold).join(" ") });
+    }
+    return { status: "unknown" };
+  }
   draft.put("block", { ...block, closesAt: Math.min(block.closesAt, clockMs) });
   endIfOver(draft, partition, block.id, clockMs);
   return { status: "closed" };

@@ -1,6 +1,6 @@
 import { assertNanoUsd, type NanoUsd } from "@inference/protocol/money";
 import { DAY_MS } from "@inference/protocol/window";
-import { BLOCKS, closeHeldBlocks, uncover } from "./block.ts";
+import { BLOCKS, closeHeldBlocks, grantOf, uncover } from "./block.ts";
 import { type CountedBudget, counterId, counterOf, refusalOf, shareOf } from "./budget.ts";
 import { dayOf, freeShare, holdGranted, maxShare, shareId } from "./ceiling-hold.ts";
 import type { CeilingTerms, Commands, Refusal, ReplyOf, ReserveReply, ResolveReply } from "./commands.ts";
@@ -58,20 +58,20 @@ function grantedOf(
   draft: Draft,
   { budget, counter }: CountedBudget,
   share: CounterRow,
-  { amountNanoUsd, wantedNanoUsd, owner }: CommandOf<"reserveCeiling">,
+  command: CommandOf<"reserveCeiling">,
 ): NanoUsd {
+  const { amountNanoUsd, wantedNanoUsd, owner } = command;
   if (wantedNanoUsd === undefined) return amountNanoUsd;
   const limit = budget.limitNanoUsd ?? 0;
   const left = limit - counter.settledNanoUsd - counter.heldNanoUsd;
   const leastLeft = isCeilingShard(owner) ? SHARD_LEAST_LEFT_PERCENT : BLOCK_LEAST_LEFT_PERCENT;
   if (left < shareOf(limit, leastLeft, 100)) return amountNanoUsd;
   const most = Math.min(
-    wantedNanoUsd,
     shareOf(left, BLOCK_PERCENT, 100),
     isCeilingShard(owner) ? limit : maxShare(budget) - share.heldNanoUsd,
     shareOf(limit, BLOCKS_PERCENT, 100) - counterOf(draft, BLOCKS).heldNanoUsd,
   );
-  return Math.max(amountNanoUsd, most);
+  return grantOf(command, most);
 }
 
 /** An older version does not ask for a block, and is not told of one. */

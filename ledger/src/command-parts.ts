@@ -60,6 +60,8 @@ export type CeilingTerms = {
   isCovered?: true;
   /** Owner: what it would take of the ceiling with this request. */
   wantedNanoUsd?: NanoUsd;
+  /** Owner: what a block must cover at once. It opens none that is smaller. */
+  leastNanoUsd?: NanoUsd;
   /** Ceiling: what it holds, if more than the request may be held. */
   heldNanoUsd?: NanoUsd;
   /** Shard: what it holds of the account besides, of a request that it does not cover. */

@@ -48,8 +48,9 @@ export type Commands = {
       id: string;
       at: number;
       amountNanoUsd: NanoUsd;
-      /** The block that the owner wants: up to this may be held. */
+      /** The block that the owner wants: up to this may be held, but nothing between its amount and the least. */
       wantedNanoUsd?: NanoUsd;
+      leastNanoUsd?: NanoUsd;
       leaseMs: number;
       /** The account, or the shard of the ceiling that holds it for an account. */
       owner: string;

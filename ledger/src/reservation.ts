@@ -52,9 +52,9 @@ export function* reserveRequest(reservation: Reservation): Saga<Admission> {
       yield* releaseOffer(server, following);
       return reply;
     }
-    const { keyId, leaseUntil, isCovered = false, wantedNanoUsd } = reply;
+    const { keyId, leaseUntil, isCovered = false } = reply;
     if (isPrepaid && !isCovered) {
-      const followed = yield* reserveCeiling(ceiling, { ...following, ...(wantedNanoUsd && { wantedNanoUsd }) });
+      const followed = yield* reserveCeiling(ceiling, { ...following, ...wish(reply) });
       if (followed.status !== "reserved") {
         yield* send(owner, { type: "release", id, at, lossNanoUsd: 0, detail: null });
         return followed;
@@ -97,17 +97,22 @@ function* releaseOffer(server: OfferName | null, { id, at }: Following): Saga<vo
 /** Holds under the account's ceiling, and under the ceiling itself if that is a shard whose block does not cover it. */
 function* reserveCeiling(
   ceiling: Partition,
-  following: Following & Pick<CeilingTerms, "wantedNanoUsd" | "ownNanoUsd">,
+  following: Following & Pick<CeilingTerms, "wantedNanoUsd" | "leastNanoUsd" | "ownNanoUsd">,
 ): Saga<ReserveReply> {
   const reply = yield* send(ceiling, { type: "reserveCeiling", ...following });
   if (reply.status !== "reserved" || ceiling === ceilingPartition || reply.isCovered) return reply;
   const { id, at, amountNanoUsd, leaseMs } = following;
-  const { wantedNanoUsd, ownNanoUsd } = reply;
+  const { ownNanoUsd } = reply;
   const asShard = { id, at, amountNanoUsd, leaseMs, owner: ceiling, ...(ownNanoUsd !== undefined && { ownNanoUsd }) };
-  const root = yield* reserveCeiling(ceilingPartition, { ...asShard, ...(wantedNanoUsd && { wantedNanoUsd }) });
+  const root = yield* reserveCeiling(ceilingPartition, { ...asShard, ...wish(reply) });
   if (root.status !== "reserved") return root;
   yield* openBlock(ceiling, following, root);
   return reply;
+}
+
+/** The block that an owner asks for, if it does. */
+function wish({ wantedNanoUsd, leastNanoUsd = 0 }: CeilingTerms): CeilingTerms {
+  return wantedNanoUsd === undefined ? {} : { wantedNanoUsd, leastNanoUsd };
 }
 
 /** Makes what the ceiling holds beyond the request's amount the owner's block: the account's, or the shard's. */

@@ -299,3 +299,40 @@ test("however many accounts of three shards hold blocks and are idle, the others
   for (let who = 1_001; hold(`b${who}`, who, 10) === "reserved"; who += 1) used += 10;
   assert.ok(used >= 9_500 - 300, `${used}`);
 });
+
+/** Runs a request's saga to where it opens the shard's block. Returns what runs the rest. */
+function upToOpening(host: Example, id: string, amount: number): () => void {
+  const saga = reserveRequest(reservation(id, amount, { at: host.clock.now }));
+  let step = saga.next();
+  const next = () => {
+    if (!step.done) step = saga.next(host.apply(step.value.partition, step.value.command));
+  };
+  while (!step.done && step.value.command.type !== "openBlock") next();
+  assert.equal(step.done, false, `${id} draws no block`);
+  return () => {
+    while (!step.done) next();
+  };
+}
+
+test("a shard's block that was drawn before its ceiling was lowered, and is opened after it, admits nothing", () => {
+  const host = makeShards();
+  for (const id of ["r1", "r2", "r3"]) admit(host, id, 10);
+  const open = upToOpening(host, "r4", 10);
+  host.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 0 });
+  host.deliverAll();
+  open();
+  assert.deepEqual(block(host, first), []);
+  assert.equal(admit(host, "r5", 1, { owner: other }).result.status, "refused");
+});
+
+test("an older answer of the ceiling replaces neither a shard's block nor the limit that it knows", () => {
+  const host = makeShards();
+  for (const id of ["r1", "r2", "r3"]) admit(host, id, 10);
+  const openOlder = upToOpening(host, "r4", 10);
+  host.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 9_000 });
+  host.clock.now += 10_000;
+  upToOpening(host, "r5", 10)();
+  openOlder();
+  assert.equal(block(host, first)[0]?.[0], "r5");
+  assert.equal(host.rows(first).get("budget", "ceiling")?.limitNanoUsd, 9_000);
+});

@@ -1,5 +1,5 @@
 import { MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
-import { asking, blockSpending, blockWithRoom } from "./block.ts";
+import { asking, blockSpending, blockWithRoom, grantOf } from "./block.ts";
 import { counterOf, shareOf } from "./budget.ts";
 import { dayOf, holdGranted, maxShare, shareId } from "./ceiling-hold.ts";
 import type { CeilingTerms, Commands, ReserveReply } from "./commands.ts";
@@ -39,7 +39,7 @@ export function reserveShard(
   const shareLeft = maxShare(budget) - share.heldNanoUsd;
   const reply = { status: "reserved", keyId: null, leaseUntil: begun.leaseUntil } as const;
   if (block !== undefined && command.amountNanoUsd <= shareLeft) {
-    const granted = grantedOf(command, Math.min(shareLeft, shareOf(block.roomNanoUsd, 1, MOST_OF_ROOM)));
+    const granted = grantOf(command, Math.min(shareLeft, shareOf(block.roomNanoUsd, 1, MOST_OF_ROOM)));
     return { ...reply, ...termsOf(command, holdGranted(draft, begun, granted, [counter, block.counter]), 0) };
   }
   const { counters, terms } = asking(draft, command, wantedBlock(draft, counter, command, clockMs));
@@ -50,10 +50,6 @@ export function reserveShard(
 
 /** An account's block takes half of the room at most, so that the others find some too. */
 const MOST_OF_ROOM = 2;
-
-function grantedOf({ amountNanoUsd, wantedNanoUsd = 0 }: ReserveCeiling, most: NanoUsd): NanoUsd {
-  return Math.max(amountNanoUsd, Math.min(wantedNanoUsd, most));
-}
 
 /** @param ownNanoUsd What the account holds besides. */
 function termsOf({ wantedNanoUsd }: ReserveCeiling, hold: HoldRow, ownNanoUsd: NanoUsd): CeilingTerms {

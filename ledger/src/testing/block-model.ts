@@ -1,5 +1,5 @@
 import type { Command, Commands } from "../commands.ts";
-import { isCeiling, type Partition } from "../partition.ts";
+import { isCeiling, isCeilingShard, type Partition } from "../partition.ts";
 import type { ModelHold } from "./model.ts";
 
 /**
@@ -69,7 +69,9 @@ export function makeBlockModel({ holds, add }: { holds(): ModelHold[]; add(hold:
     if (before?.by === id) return { status: "opened" };
     const isInTime = hold !== undefined && isHeld(hold) && clock < hold.at + MINUTE;
     const from = hold?.followers.find(isCeiling);
-    if (!isInTime || from === undefined) return { status: "unopened" };
+    if (!isInTime || from === undefined || hold.asks !== true) return { status: "unopened" };
+    if ((before?.at ?? 0) > hold.at || (isCeilingShard(owner) && limitNanoUsd === undefined))
+      return { status: "unopened" };
     if (held(owner, hold.at) + hold.amount > amount) return { status: "unopened" };
     if (before !== undefined) finish(before);
     const followers = hold.followers.filter((follower) => follower !== from);
@@ -81,7 +83,11 @@ export function makeBlockModel({ holds, add }: { holds(): ModelHold[]; add(hold:
 
   function close(owner: Partition, id: string, clock: number): unknown {
     const block = drawnBy(owner, id);
-    if (block === undefined) return { status: "unknown" };
+    if (block === undefined) {
+      const hold = find(owner, id);
+      if (hold !== undefined && isHeld(hold)) hold.asks = false;
+      return { status: "unknown" };
+    }
     block.closesAt = Math.min(block.closesAt, clock);
     finishIfOver(block, clock);
     return { status: "closed" };
@@ -89,6 +95,7 @@ export function makeBlockModel({ holds, add }: { holds(): ModelHold[]; add(hold:
 
   return {
     hasRoom,
+    held,
     room,
     ofDay,
     limit: (shard: Partition) => limits.get(shard) ?? 0,

@@ -199,8 +199,8 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     const status = "status" in reply ? reply.status : "";
     if (status !== "reserved" && (status !== "refused" || command.type !== "reserveCeiling")) return;
     // Whether its block covers it may change, but not whether it is admitted.
-    const terms = { isCovered: undefined, wantedNanoUsd: undefined, ownNanoUsd: undefined, limitNanoUsd: undefined };
-    const text = JSON.stringify({ ...reply, ...terms });
+    const asked = { wantedNanoUsd: undefined, leastNanoUsd: undefined, ownNanoUsd: undefined };
+    const text = JSON.stringify({ ...reply, ...asked, isCovered: undefined, limitNanoUsd: undefined });
     assert.equal(text, answers.get(key) ?? text, `L7: ${key}`);
     answers.set(key, text);
     if (status === "refused" || known.has(key)) return;

@@ -278,7 +278,8 @@ export function makeModel() {
   }
 
   /** Of the day's ceiling a small part, never so much that accounts that are idle keep others out. */
-  function grantedOf({ owner, at, amountNanoUsd: amount, wantedNanoUsd: wanted = 0 }: CommandOf<"reserveCeiling">) {
+  function grantedOf(command: CommandOf<"reserveCeiling">) {
+    const { owner, at, amountNanoUsd: amount, wantedNanoUsd: wanted = 0, leastNanoUsd: least = 0 } = command;
     const used = spent("ceiling", "day", at);
     const left = ceiling - used.settled - used.held;
     const percent = (of: number, share: number) => Number((BigInt(of) * BigInt(share)) / 100n);
@@ -290,16 +291,18 @@ export function makeModel() {
     // A shard keeps the shares of its accounts.
     const ofShare = isCeilingShard(owner) ? ceiling : percent(ceiling, 20) - held(({ keyId }) => keyId === owner);
     const ofBlocks = percent(ceiling, 5) - held(({ isBlock }) => isBlock);
-    return Math.max(amount, Math.min(wanted, percent(left, 1), ofShare, ofBlocks));
+    const block = Math.min(wanted, percent(left, 1), ofShare, ofBlocks);
+    return block < least ? amount : Math.max(amount, block);
   }
 
   /** What a shard holds of a request that its block covers; undefined if it covers it not. */
   function grantedByShard(shard: Partition, command: CommandOf<"reserveCeiling">, clock: number): number | undefined {
-    const { owner, at, amountNanoUsd: amount, wantedNanoUsd: wanted = 0 } = command;
+    const { owner, at, amountNanoUsd: amount, wantedNanoUsd: wanted = 0, leastNanoUsd: least = 0 } = command;
     const room = blocks.room(shard, at, clock) ?? -1;
     const ofShare = Number(BigInt(blocks.limit(shard)) / 5n) - heldOf(shard, owner);
     if (amount > room || amount > ofShare) return undefined;
-    return Math.max(amount, Math.min(wanted, ofShare, Math.floor(room / 2)));
+    const block = Math.min(wanted, ofShare, Math.floor(room / 2));
+    return block < least ? amount : Math.max(amount, block);
   }
 
   function reserved(hold: ModelHold, command: CommandOf<"reserve" | "reserveCeiling" | "reserveOffer">): unknown {
@@ -447,13 +450,14 @@ export function makeModel() {
   }
 
   /** What it wants is for the owner to say. One request asks at a time, in each 10 s, and for more than it needs. */
-  function asks(partition: Partition, id: string, wanted: number): void {
+  function asks(partition: Partition, id: string, wanted: number, least: number): void {
     const hold = find(partition, id);
     const slot = (at = 0) => Math.floor(at / 10_000);
     const others = holds.filter(
       (other) => other.partition === partition && other.asks && isHeld(other) && slot(other.at) === slot(hold?.at),
     );
     if (hold === undefined || wanted <= hold.amount || others.length > 0) throw new Error(`${id} wants ${wanted}`);
+    if (least !== blocks.held(partition, hold.at) + hold.amount) throw new Error(`${id} needs ${least}`);
     hold.asks = true;
   }
 

@@ -87,9 +87,11 @@ export async function openWorld(
       trace.push(`${context} ${JSON.stringify(reply)}`);
       // What may be forgotten is looked up anew each time.
       if (command.type !== "forget") sent.push({ partition, command });
-      const { wantedNanoUsd, ...answered } = reply as Reply & CeilingTerms;
+      const { wantedNanoUsd, leastNanoUsd = 0, ...answered } = reply as Reply & CeilingTerms;
       assert.deepEqual(answered, model.apply(partition, command, clock.now), context);
-      if (wantedNanoUsd !== undefined && "id" in command) model.asks(partition, String(command.id), wantedNanoUsd);
+      if (wantedNanoUsd !== undefined && "id" in command) {
+        model.asks(partition, String(command.id), wantedNanoUsd, leastNanoUsd);
+      }
       // What is delivered in the same commit may be for the same partition.
       const delivered = (host.delivered?.() ?? []).map(({ target, command: caused }) => {
         return { target, caused, reply: model.apply(target, caused, clock.now) as Reply };
