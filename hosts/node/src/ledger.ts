@@ -200,11 +200,12 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   async function commit(group: Waiting[]): Promise<void> {
     committing = true;
     try {
+      await folding.keepUp();
+      if (dead) throw new LedgerUnavailable("the ledger has stopped");
       const count = rows.pendingRows();
       options.onCommit?.("before", count);
-      const record = rows.take();
-      await folding.keepUp();
-      await log.append(record);
+      // The record is a view of a buffer that the next one is written to.
+      await log.append(rows.take());
       folding.soon();
       options.onCommit?.("after", count);
     } catch (error) {
