@@ -116,7 +116,7 @@ export const limits = {
   bodyBlockBytes: 64 * 1024,
   /** A larger body is read in parts, and parsed in pieces. */
   smallBodyBytes: 64 * 1024,
-  /** A body up to this size is parsed at once. A larger one is parsed in its own turn of the event loop. */
+  /** A body up to this size is parsed at once. A larger one is parsed in pieces between those of others. */
   parsedBodyBytes: 4 * 1024,
   /** How long a valid credential counts as valid for reading and parsing a body. The reserve checks it again. */
   provenMs: 5_000,

@@ -11,9 +11,10 @@ import { decodeBody } from "./decode-body.ts";
 import type { SenderProof } from "./sender-proof.ts";
 
 /**
- * Reads a request's body as JSON, within a size and a time. A body above `parsedBodyBytes` is parsed in its own turn of
- * the event loop, one above `smallBodyBytes` in pieces. Errors: 415 for another media type or encoding, 413 above
- * the size, decoded, 408 after the time, 503 if memory is short, 400 for anything but JSON in UTF-8.
+ * Reads a request's body as JSON, within a size and a time. A body above `parsedBodyBytes` is parsed in pieces between
+ * those of other requests, and one above `smallBodyBytes` is read in pieces too. Errors: 415 for another media type or
+ * encoding, 413 above the size, decoded, 408 after the time, 503 if memory is short, 400 for anything but JSON in
+ * UTF-8.
  *
  * @param proof Required before a body of more than `unprovenBodyBytes` is parsed, and while memory is scarce before
  *   anything is read.
