@@ -155,10 +155,11 @@ export function openBlock(
 
 /** Ends what counts that a request asks for a block. Returns the other counters of its hold. */
 function askNoMore(draft: Draft, { counters, amountNanoUsd }: HoldRow): string[] {
-  const askedIn = words(counters).filter(isAsking);
+  const all = words(counters);
+  const askedIn = all.filter(isAsking);
   resolveIn(draft, askedIn, amountNanoUsd, 0);
   forgetAsking(draft, askedIn);
-  return words(counters).filter((other) => !isAsking(other));
+  return all.filter((other) => !isAsking(other));
 }
 
 /** Nothing more is admitted from a block. It ends once it covers nothing. One that is not open yet is never opened. */

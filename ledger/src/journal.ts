@@ -4,7 +4,7 @@ import type { Commands, ReplyOf, UseRange } from "./commands.ts";
 import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
 import { words } from "./hold-row.ts";
-import { journalDay, journalPartition, type Partition } from "./partition.ts";
+import { isDaysOwn, journalDay, journalPartition, type Partition } from "./partition.ts";
 import type { GatheringRow, ReadRows, Rows, UseRow } from "./tables.ts";
 
 /**
@@ -35,7 +35,7 @@ export function journal(
   draft.put("use", { id, account, chargeNanoUsd, admittedAt, server, batch: null, offer, setAside: null });
   const name = partition.slice(journalPartition("").length);
   const isFirst = draft.get("counter", "uses@0") === undefined;
-  if (isFirst && name !== journalDay(name)) {
+  if (isFirst && !isDaysOwn(name)) {
     deliver(draft, name, journalPartition(journalDay(name)), { type: "addShard", journal: name });
   }
   const total = counterOf(draft, "uses@0");

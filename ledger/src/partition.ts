@@ -44,6 +44,11 @@ export function journalDay(journal: string): string {
   return journal.slice(0, "2027-06-15".length);
 }
 
+/** Whether it is the day's own journal, and not one of a shard. */
+export function isDaysOwn(journal: string): boolean {
+  return journal === journalDay(journal);
+}
+
 /** The address in the name of an account's partition. */
 export function partitionAddress(partition: Partition): Address {
   return partition.slice(partition.indexOf(":") + 1) as Address;

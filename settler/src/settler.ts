@@ -4,7 +4,7 @@ import { type Confirmations, type Heads, readHeads } from "@inference/chain/head
 import type { ChainClient } from "@inference/chain/rpc";
 import type { BatchView } from "@inference/ledger/batch";
 import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
-import { chainPartition, journalDay, journalPartition } from "@inference/ledger/partition";
+import { chainPartition, isDaysOwn, journalDay, journalPartition } from "@inference/ledger/partition";
 import { send } from "@inference/ledger/saga";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
@@ -153,7 +153,7 @@ export function createSettler(options: SettlerOptions): Settler {
       }
       const due = waiting.find(({ journal, uses, oldestAt }) => {
         // No journal waits for the batches of shards' journals, except for its own.
-        const isItsOwn = journal === last?.journal || (isWholeDay(journal) && isWholeDay(last?.journal ?? ""));
+        const isItsOwn = journal === last?.journal || (isDaysOwn(journal) && isDaysOwn(last?.journal ?? ""));
         const openedAt = isItsOwn ? (last?.openedAt ?? 0) : 0;
         // Of either sign: the clock may have been set back.
         return uses >= desk.maxUses || Math.abs(now() - Math.max(openedAt, oldestAt)) >= limits.intervalMs;
@@ -167,10 +167,6 @@ export function createSettler(options: SettlerOptions): Settler {
       return next;
     }
     return { outcome: "idle" };
-  }
-
-  function isWholeDay(journal: string): boolean {
-    return journal === journalDay(journal);
   }
 
   /** The journals of a day in which uses wait, the one that has waited longest first. */
