@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import type { VerifiedCredential } from "../auth/credentials.ts";
 import type { Gateway } from "../gateway.ts";
+import type { OpenOutlet } from "../inference/stream/outlet.ts";
 import type { HeldBody } from "../limits/held-bodies.ts";
 import type { RouteMetrics } from "../operator/metrics.ts";
 
@@ -37,8 +38,8 @@ export type HostBindings = {
    * byte, or the connection closed. Absent if the host cannot know.
    */
   whenSent?: ((callback: () => void) => void) | undefined;
-  /** Closes the connection at once, so that a client notices that the response is incomplete. */
-  breakOff?: (() => void) | undefined;
+  /** Begins a response that is sent as it comes. Absent on a host where a web stream costs no more. */
+  openOutlet?: OpenOutlet | undefined;
 };
 export type GatewayContext = Context<GatewayEnv>;
 export type Handler = (context: GatewayContext) => Response | Promise<Response>;

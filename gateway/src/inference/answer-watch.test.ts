@@ -5,6 +5,7 @@ import type { Delivered } from "../pricing/quote.ts";
 import { startWatch } from "./answer-watch.ts";
 import type { Call } from "./call.ts";
 import { openClientStream } from "./stream/client-stream.ts";
+import { openWebOutlet } from "./stream/outlet.ts";
 
 test("a checkpoint is written for more bytes of a choice that has not ended, and for nothing new none is", async () => {
   const { gateway } = openFixture();
@@ -22,7 +23,8 @@ test("a checkpoint is written for more bytes of a choice that has not ended, and
     },
   } as Call;
   const backlog = { waits: () => undefined, ends: () => undefined };
-  const client = openClientStream(gateway.environment, { keepAlive: null, stalledReaderMs: 1, backlog });
+  const options = { openOutlet: openWebOutlet, headers: {}, keepAlive: null, stalledReaderMs: 1, backlog };
+  const client = openClientStream(gateway.environment, options);
   let delivered: Delivered = { bytes: 0, events: 0 };
   const tap = { state: () => "open" as const, delivered: () => delivered, upstreamId: () => null };
   startWatch(gateway, call, tap, client);

@@ -13,7 +13,7 @@ import type { Tap } from "./stream/tap.ts";
 /** The response with an answer that is sent as it comes. `relay` writes it in the background. */
 export function respond(
   { config, environment }: Gateway,
-  { whenSent, breakOff, clientGone }: InferenceRequest,
+  { whenSent, openOutlet, clientGone }: InferenceRequest,
   {
     headers,
     held,
@@ -23,11 +23,11 @@ export function respond(
 ): Response {
   const { stalledReaderMs } = config.request;
   const backlog = countBacklog(held, whenSent);
-  const client = openClientStream(environment, { keepAlive, stalledReaderMs, backlog, breakOff });
+  const client = openClientStream(environment, { openOutlet, headers, keepAlive, stalledReaderMs, backlog });
   environment.background(relay(client));
   if (clientGone?.aborted === true) client.leave();
   else clientGone?.addEventListener("abort", () => client.leave(), { once: true });
-  return new Response(client.readable, { status: 200, headers });
+  return client.response;
 }
 
 type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId"> & Partial<Pick<Tap, "errorEvent">>;

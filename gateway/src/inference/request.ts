@@ -3,6 +3,7 @@ import type { WhenSent } from "../limits/held-answers.ts";
 import type { HeldBody } from "../limits/held-bodies.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 import type { LongTexts } from "./requests/long-text.ts";
+import type { OpenOutlet } from "./stream/outlet.ts";
 
 /**
  * A parsed body. `texts` is null for a small one, see `read-large-json.ts`. `messages` are the bytes of its messages if
@@ -28,8 +29,8 @@ export type InferenceRequest = {
   clientGone: AbortSignal | null;
   /** Undefined if the host cannot know. */
   whenSent: WhenSent | undefined;
-  /** Closes the connection at once. Undefined on a host where failing the stream does that. */
-  breakOff: (() => void) | undefined;
+  /** Begins an answer that is sent as it comes. */
+  openOutlet: OpenOutlet;
   /** The same request with a new id, for another try: the ledger serves an id once. */
   renewed(): InferenceRequest;
   /** The headers that every response has. */

@@ -11,6 +11,7 @@ import { makeSenderProof } from "../http/sender-proof.ts";
 import type { InferenceRoute } from "../inference/inference-route.ts";
 import type { InferenceRequest } from "../inference/request.ts";
 import { serveInference } from "../inference/serve.ts";
+import { openWebOutlet } from "../inference/stream/outlet.ts";
 import { type Endpoint, type EndpointHandler, endpoint, inferencePrefixes } from "./endpoint.ts";
 import { meteredErrors } from "./endpoint-errors.ts";
 
@@ -90,7 +91,7 @@ function handleInference(route: InferenceRoute, bodyLimit: BodyLimit): EndpointH
         idempotencyKey,
         clientGone: context.req.raw.signal,
         whenSent: context.env?.whenSent,
-        breakOff: context.env?.breakOff,
+        openOutlet: context.env?.openOutlet ?? openWebOutlet,
         renewed() {
           const renewed = makeRequestId(at, gateway.environment.random.bytes(10));
           context.set("requestId", renewed);

@@ -1,10 +1,11 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { App } from "@inference/gateway/app";
 import { limits } from "@inference/gateway/config";
 import { SettingsError } from "@inference/gateway/settings";
 import { endMalformed, malformedResponse } from "./malformed.ts";
+import { outletOf } from "./outlet.ts";
 import { paceBody } from "./pace-body.ts";
 import { watchResponses } from "./responses.ts";
 import { makeTurns } from "./turns.ts";
@@ -31,8 +32,7 @@ export async function listen(
           if (outgoing.destroyed) queueMicrotask(callback);
           else outgoing.once("close", callback);
         },
-        // The listener would end a failed stream as if it were complete, if it waits for the client.
-        breakOff: () => outgoing.destroy(),
+        openOutlet: outletOf(outgoing as ServerResponse),
       }),
     { errorHandler: malformedResponse },
   );

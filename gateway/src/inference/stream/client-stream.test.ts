@@ -3,11 +3,14 @@ import { test } from "node:test";
 import type { Environment } from "../../environment.ts";
 import { nothingDelivered } from "../../pricing/quote.ts";
 import { openClientStream, writeInPieces } from "./client-stream.ts";
+import { openWebOutlet } from "./outlet.ts";
 
 const environment = {
   clock: { now: () => 0 },
   timers: { after: () => ({ cancel: () => undefined }) },
 } as unknown as Environment;
+
+const options = { openOutlet: openWebOutlet, headers: {}, keepAlive: null, stalledReaderMs: 1_000 };
 
 test("a client that has caught up has no bytes waiting, while its answer goes on", async () => {
   let waiting = 0;
@@ -17,12 +20,12 @@ test("a client that has caught up has no bytes waiting, while its answer goes on
     },
     ends: () => undefined,
   };
-  const client = openClientStream(environment, { keepAlive: null, stalledReaderMs: 1_000, backlog });
+  const client = openClientStream(environment, { ...options, backlog });
   const chunk = new Uint8Array(100_000);
   let room: Promise<void> | undefined;
   for (let chunks = 0; chunks < 3; chunks++) room = client.write(chunk, nothingDelivered);
   assert.equal(waiting, 3 * chunk.length);
-  const reader = client.readable.getReader();
+  const reader = (client.response.body as ReadableStream<Uint8Array>).getReader();
   for (let chunks = 0; chunks < 3; chunks++) await reader.read();
   await room;
   assert.equal(waiting, 0);
@@ -36,10 +39,10 @@ test("of many bytes no more wait than a slow client has time for", async () => {
     },
     ends: () => undefined,
   };
-  const client = openClientStream(environment, { keepAlive: null, stalledReaderMs: 1_000, backlog });
+  const client = openClientStream(environment, { ...options, backlog });
   const written = writeInPieces(client, new Uint8Array(1024 * 1024), nothingDelivered).then(() => client.close());
   let read = 0;
-  for await (const chunk of client.readable) read += chunk.length;
+  for await (const chunk of client.response.body ?? []) read += chunk.length;
   await written;
   assert.equal(read, 1024 * 1024);
   assert.ok(most <= 256 * 1024, `${most} bytes`);

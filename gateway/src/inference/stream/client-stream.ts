@@ -2,13 +2,15 @@ import { limits } from "../../config.ts";
 import type { Environment } from "../../environment.ts";
 import { type Delivered, nothingDelivered } from "../../pricing/quote.ts";
 import type { Backlog } from "./backlog.ts";
+import type { OpenOutlet } from "./outlet.ts";
 
 /**
  * The client's end of a stream. The client never stops the writer: writes to a client that has left are dropped, and a
  * client that does not read for a while counts as one that has left.
  */
 export type ClientStream = {
-  readable: ReadableStream<Uint8Array>;
+  /** What the request's handler returns. */
+  response: Response;
   /**
    * Passes bytes on. Returns a promise if the client is behind, which resolves when there is room or the client left.
    *
@@ -47,13 +49,13 @@ export async function writeInPieces(
 export function openClientStream(
   { clock, timers }: Environment,
   options: {
+    openOutlet: OpenOutlet;
+    headers: Record<string, string>;
     keepAlive: (() => Uint8Array) | null;
     stalledReaderMs: number;
     backlog: Backlog;
-    breakOff?: (() => void) | undefined;
   },
 ): ClientStream {
-  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let closed = false;
   let left = false;
   let lastWriteAt = clock.now();
@@ -63,22 +65,16 @@ export function openClientStream(
   /** Bytes are counted as waiting for the client. */
   let isBehind = false;
 
-  const readable = new ReadableStream<Uint8Array>(
-    {
-      start(started) {
-        controller = started;
-      },
-      pull() {
-        makeRoom?.();
-        if (isBehind) tellBacklog();
-      },
-      cancel() {
-        leave();
-        options.backlog.ends(0);
-      },
+  const outlet = options.openOutlet(options.headers, {
+    onRoom() {
+      makeRoom?.();
+      if (isBehind) tellBacklog();
     },
-    { highWaterMark: MAX_BACKLOG_BYTES, size: (chunk) => chunk.byteLength },
-  );
+    onGone() {
+      leave();
+      options.backlog.ends(0);
+    },
+  });
 
   function leave(): void {
     if (left || closed) return;
@@ -87,12 +83,8 @@ export function openClientStream(
     makeRoom?.();
   }
 
-  function waiting(): number {
-    return MAX_BACKLOG_BYTES - (controller?.desiredSize ?? MAX_BACKLOG_BYTES);
-  }
-
   function tellBacklog(): void {
-    const bytes = left ? 0 : waiting();
+    const bytes = left ? 0 : outlet.waitingBytes();
     isBehind = bytes > 0;
     options.backlog.waits(bytes);
   }
@@ -116,35 +108,30 @@ export function openClientStream(
   }
 
   function breakOff(why: string): void {
-    closeController((open) => {
-      options.breakOff?.();
-      // A host that has closed the connection would only log the error.
-      if (options.breakOff === undefined) open.error(new Error(why));
-      else open.close();
-    });
+    over(() => outlet.breakOff(why));
   }
 
-  function closeController(how: (open: ReadableStreamDefaultController<Uint8Array>) => void): void {
-    if (closed || controller === undefined) return;
+  function over(end: () => void): void {
+    if (closed) return;
     closed = true;
-    options.backlog.ends(left ? 0 : waiting());
+    options.backlog.ends(left ? 0 : outlet.waitingBytes());
     try {
-      how(controller);
+      end();
     } catch {
       // The client's cancel has closed it.
     }
   }
 
   return {
-    readable,
+    response: outlet.response,
     write(bytes, deliveredByNow) {
-      if (left || closed || controller === undefined) return undefined;
+      if (left || closed) return undefined;
       lastWriteAt = clock.now();
-      controller.enqueue(bytes);
+      outlet.write(bytes);
       delivered = deliveredByNow;
-      return (controller.desiredSize ?? 1) > 0 ? undefined : room();
+      return outlet.waitingBytes() < MAX_BACKLOG_BYTES ? undefined : room();
     },
-    close: () => closeController((open) => open.close()),
+    close: () => over(outlet.end),
     fail: () => breakOff("the answer broke off"),
     leave,
     hasLeft: () => left,
@@ -156,7 +143,7 @@ export function openClientStream(
     keepAlive(nowMs) {
       if (options.keepAlive === null || left || closed || nowMs - lastWriteAt < limits.keepAliveMs) return;
       lastWriteAt = nowMs;
-      controller?.enqueue(options.keepAlive());
+      outlet.write(options.keepAlive());
     },
   };
 }

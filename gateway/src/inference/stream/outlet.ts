@@ -1,0 +1,46 @@
+/** Where the bytes of an answer go that is sent as it comes: the host's own way to the client, or a web stream. */
+export type Outlet = {
+  /** What the request's handler returns. */
+  response: Response;
+  write(bytes: Uint8Array): void;
+  /** The bytes that wait because the client is slow. */
+  waitingBytes(): number;
+  end(): void;
+  /** Ends it so that the client notices that it is incomplete. */
+  breakOff(why: string): void;
+};
+
+/** They are called later, never before the outlet is returned. */
+type OutletEvents = {
+  /** Fewer bytes wait. */
+  onRoom(): void;
+  /** The client has left before the end. */
+  onGone(): void;
+};
+
+/** Begins a response with status 200. */
+export type OpenOutlet = (headers: Record<string, string>, events: OutletEvents) => Outlet;
+
+export function openWebOutlet(headers: Record<string, string>, { onRoom, onGone }: OutletEvents): Outlet {
+  let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const readable = new ReadableStream<Uint8Array>(
+    {
+      start(started) {
+        stream = started;
+      },
+      pull: onRoom,
+      cancel: onGone,
+    },
+    { highWaterMark: PULLED_BYTES, size: (chunk) => chunk.byteLength },
+  );
+  return {
+    response: new Response(readable, { status: 200, headers }),
+    write: (bytes) => stream?.enqueue(bytes),
+    waitingBytes: () => PULLED_BYTES - (stream?.desiredSize ?? PULLED_BYTES),
+    end: () => stream?.close(),
+    breakOff: (why) => stream?.error(new Error(why)),
+  };
+}
+
+/** Above these waiting bytes a web stream does not report room. */
+const PULLED_BYTES = 256 * 1024;

@@ -1,0 +1,53 @@
+import type { ServerResponse } from "node:http";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { OpenOutlet } from "@inference/gateway/inference/stream/outlet";
+
+/**
+ * Writes an answer to the connection as it comes, without a web stream in between. What the connection does not take
+ * waits here, so that room is reported for each part of it.
+ */
+export function outletOf(outgoing: ServerResponse): OpenOutlet {
+  return (headers, { onRoom, onGone }) => {
+    const waiting: Uint8Array[] = [];
+    let waitingBytes = 0;
+    let isFull = false;
+    let isOver = false;
+
+    function send(bytes: Uint8Array): void {
+      isFull = !outgoing.write(bytes);
+    }
+
+    function flow(): void {
+      isFull = false;
+      for (; !isFull && waiting[0] !== undefined; waiting.shift()) {
+        waitingBytes -= waiting[0].length;
+        send(waiting[0]);
+      }
+      if (isOver && waiting.length === 0) outgoing.end();
+      else onRoom();
+    }
+
+    outgoing.on("drain", flow);
+    outgoing.on("error", onGone);
+    outgoing.on("close", () => {
+      if (!outgoing.writableFinished) onGone();
+    });
+    outgoing.writeHead(200, headers);
+    outgoing.flushHeaders();
+    return {
+      response: RESPONSE_ALREADY_SENT,
+      write(bytes) {
+        if (isFull) {
+          waiting.push(bytes);
+          waitingBytes += bytes.length;
+        } else send(bytes);
+      },
+      waitingBytes: () => waitingBytes,
+      end() {
+        isOver = true;
+        if (waiting.length === 0) outgoing.end();
+      },
+      breakOff: () => outgoing.destroy(),
+    };
+  };
+}
