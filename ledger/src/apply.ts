@@ -1,4 +1,4 @@
-import { assertNanoUsd } from "@inference/protocol/money";
+import { assertNanoUsd, isNanoUsd } from "@inference/protocol/money";
 import { buildBatch, dropBatch, openBatch, rejectBatch, settleBatch, signBatch } from "./batch.ts";
 import { closeBlock, openBlock } from "./block.ts";
 import { carry, followCeiling, reserveCeiling, setCeiling } from "./ceiling.ts";
@@ -154,6 +154,7 @@ function assertAmounts(command: Command): void {
   for (const property in command) {
     if (!property.endsWith("NanoUsd")) continue;
     const value = (command as Record<string, unknown>)[property];
-    if (value !== null && value !== undefined) assertNanoUsd(value as number, `${command.type}'s ${property}`);
+    if (value === null || value === undefined || isNanoUsd(value)) continue;
+    assertNanoUsd(value as number, `${command.type}'s ${property}`);
   }
 }

@@ -1,4 +1,4 @@
-import { assertNanoUsd, MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
+import { assertNanoUsd, isNanoUsd, MAX_NANO_USD, type NanoUsd } from "@inference/protocol/money";
 import { windowEnd, windowStart } from "@inference/protocol/window";
 import type { BudgetName, Refusal } from "./commands.ts";
 import type { Draft } from "./draft.ts";
@@ -100,7 +100,7 @@ export function holdIn(draft: Draft, counter: CounterRow, amountNanoUsd: NanoUsd
   draft.put("counter", {
     id,
     settledNanoUsd,
-    heldNanoUsd: assertNanoUsd(heldNanoUsd + amountNanoUsd, `what ${id} holds`),
+    heldNanoUsd: assertCounted(heldNanoUsd + amountNanoUsd, id, "holds"),
     openHolds: openHolds + 1,
   });
 }
@@ -116,11 +116,16 @@ export function resolveIn(
     const counter = counterOf(draft, id);
     draft.put("counter", {
       id,
-      settledNanoUsd: assertNanoUsd(counter.settledNanoUsd + chargeNanoUsd, `what ${id} has settled`),
-      heldNanoUsd: assertNanoUsd(counter.heldNanoUsd - heldNanoUsd, `what ${id} holds`),
+      settledNanoUsd: assertCounted(counter.settledNanoUsd + chargeNanoUsd, id, "has settled"),
+      heldNanoUsd: assertCounted(counter.heldNanoUsd - heldNanoUsd, id, "holds"),
       openHolds: counter.openHolds - 1,
     });
   }
+}
+
+/** The error's text is made only if it is needed, because this runs ten times for each request. */
+function assertCounted(value: number, id: string, what: "holds" | "has settled"): NanoUsd {
+  return isNanoUsd(value) ? value : assertNanoUsd(value, `what ${id} ${what}`);
 }
 
 /** A budget with an amount added to its limit; undefined if the sum is too large. A missing budget counts as 0. */

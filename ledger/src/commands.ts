@@ -33,11 +33,11 @@ export type Commands = {
       payer: Payer;
       followers: readonly string[];
       /** The agent that serves the request, which is one of the followers. */
-      server?: OfferName;
+      server?: OfferName | undefined;
       detail: string;
-      claim?: Claim;
+      claim?: Claim | undefined;
       /** Whether the account may have a block of the ceiling. Older versions do not send it. */
-      blocks?: true;
+      blocks?: true | undefined;
     };
     reply: ReserveReply;
   };

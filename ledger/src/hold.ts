@@ -48,9 +48,8 @@ export function reserve(
   const { payer: by, followers, server, claim } = command;
   const leaseUntil = command.at + command.leaseMs;
   const followersText = followers.join(" ");
-  const content = `${command.at} ${leaseUntil} ${command.amountNanoUsd} ${by.kind} ${by.digest} ${followersText}`;
-  const terms = [content, server?.offer, claim?.id, claim?.fingerprint];
-  const fingerprint = terms.filter((term) => term !== undefined).join(" ");
+  let fingerprint = `${command.at} ${leaseUntil} ${command.amountNanoUsd} ${by.kind} ${by.digest} ${followersText}`;
+  for (const term of [server?.offer, claim?.id, claim?.fingerprint]) if (term !== undefined) fingerprint += ` ${term}`;
   const existing = draft.get("hold", command.id);
   if (existing !== undefined) {
     const reply = repeatedReserve(existing, fingerprint, leaseUntil);
@@ -63,7 +62,7 @@ export function reserve(
   if (earlier !== undefined) return earlier;
   const budgets = bindingBudgets(draft, payer.keyId, command);
   const ceiling = underCeiling(rows, command, clockMs);
-  const counters = budgets.map(({ counter }) => counter).concat(ceiling.counters);
+  const counters = [...budgets.map(({ counter }) => counter), ...ceiling.counters];
   const hold: HoldRow = {
     ...openHold(command, partition, fingerprint),
     counters: counters.map(({ id }) => id).join(" "),

@@ -21,7 +21,7 @@ export type Reservation = {
   leaseMs: number;
   /** JSON: what the sweeper needs to settle the hold if this process dies. */
   detail: string;
-  claim?: Claim;
+  claim?: Claim | undefined;
   /** Whether the account may take a block of the ceiling: see `block.ts`. */
   blocks?: boolean;
   /** The shard of the ceiling that the account belongs to. Without it the account asks the ceiling itself. */
@@ -37,16 +37,27 @@ export type Admission =
   | Exclude<ReserveReply, { status: "reserved" | "refused" }>;
 
 export function* reserveRequest(reservation: Reservation): Saga<Admission> {
-  const { owner, offers = [], blocks = false, ceiling = ceilingPartition, ...hold } = reservation;
-  const { id, at, payer, amountNanoUsd, leaseMs } = hold;
+  const { id, at, owner, payer, amountNanoUsd, leaseMs, detail, claim } = reservation;
+  const { offers = [], blocks = false, ceiling = ceilingPartition } = reservation;
   const following = { id, at, amountNanoUsd, leaseMs, owner };
   const isPrepaid = payer.kind === "key";
   const server = yield* reserveOffer(isPrepaid ? offers.slice(0, MAX_AGENTS_TRIED) : [], following);
   const served = server === null ? [] : [agentPartition(server.agent)];
   const followers = isPrepaid ? [...served, ceiling] : [];
   try {
-    const named = { ...(server === null ? {} : { server }), ...(blocks && isPrepaid ? { blocks } : {}) };
-    const reply = yield* send(owner, { type: "reserve", ...hold, ...named, followers });
+    const reply = yield* send(owner, {
+      type: "reserve",
+      id,
+      at,
+      amountNanoUsd,
+      leaseMs,
+      payer,
+      followers,
+      server: server ?? undefined,
+      detail,
+      claim,
+      blocks: (blocks && isPrepaid) || undefined,
+    });
     if (reply.status !== "reserved") {
       // The owner does not know the hold, so it tells nobody.
       yield* releaseOffer(server, following);
@@ -54,7 +65,7 @@ export function* reserveRequest(reservation: Reservation): Saga<Admission> {
     }
     const { keyId, leaseUntil, isCovered = false } = reply;
     if (isPrepaid && !isCovered) {
-      const followed = yield* reserveCeiling(ceiling, { ...following, ...wish(reply) });
+      const followed = yield* reserveCeiling(ceiling, wishing(following, reply));
       if (followed.status !== "reserved") {
         yield* send(owner, { type: "release", id, at, lossNanoUsd: 0, detail: null });
         return followed;
@@ -99,20 +110,23 @@ function* reserveCeiling(
   ceiling: Partition,
   following: Following & Pick<CeilingTerms, "wantedNanoUsd" | "leastNanoUsd" | "ownNanoUsd">,
 ): Saga<ReserveReply> {
-  const reply = yield* send(ceiling, { type: "reserveCeiling", ...following });
+  const reply = yield* send(ceiling, { ...following, type: "reserveCeiling" });
   if (reply.status !== "reserved" || ceiling === ceilingPartition || reply.isCovered) return reply;
   const { id, at, amountNanoUsd, leaseMs } = following;
   const { ownNanoUsd } = reply;
   const asShard = { id, at, amountNanoUsd, leaseMs, owner: ceiling, ...(ownNanoUsd !== undefined && { ownNanoUsd }) };
-  const root = yield* reserveCeiling(ceilingPartition, { ...asShard, ...wish(reply) });
+  const root = yield* reserveCeiling(ceilingPartition, wishing(asShard, reply));
   if (root.status !== "reserved") return root;
   yield* openBlock(ceiling, following, root);
   return reply;
 }
 
-/** The block that an owner asks for, if it does. */
-function wish({ wantedNanoUsd, leastNanoUsd = 0 }: CeilingTerms): CeilingTerms {
-  return wantedNanoUsd === undefined ? {} : { wantedNanoUsd, leastNanoUsd };
+/** With the block that an owner asks for, if it does. */
+function wishing<T extends Following>(
+  following: T,
+  { wantedNanoUsd, leastNanoUsd = 0 }: CeilingTerms,
+): T & CeilingTerms {
+  return wantedNanoUsd === undefined ? following : { ...following, wantedNanoUsd, leastNanoUsd };
 }
 
 /** Makes what the ceiling holds beyond the request's amount the owner's block: the account's, or the shard's. */

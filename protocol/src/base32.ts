@@ -2,8 +2,9 @@
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 const letterValues = new Map([...alphabet].map((letter, value) => [letter.charCodeAt(0), value]));
 
+/** Of short texts: ids, checksums and secrets. */
 export function encodeBase32(bytes: Uint8Array): string {
-  let text = "";
+  const letters: number[] = [];
   let buffer = 0;
   let bits = 0;
   for (const byte of bytes) {
@@ -11,11 +12,12 @@ export function encodeBase32(bytes: Uint8Array): string {
     bits += 8;
     while (bits >= 5) {
       bits -= 5;
-      text += alphabet[(buffer >>> bits) & 31];
+      letters.push(alphabet.charCodeAt((buffer >>> bits) & 31));
     }
     buffer &= (1 << bits) - 1;
   }
-  return bits === 0 ? text : text + alphabet[(buffer << (5 - bits)) & 31];
+  if (bits > 0) letters.push(alphabet.charCodeAt((buffer << (5 - bits)) & 31));
+  return String.fromCharCode(...letters);
 }
 
 /** Undefined unless the text is exactly the output of `encodeBase32` for some bytes. */
