@@ -39,8 +39,9 @@ type ConnectionState = "unused" | "waiting" | "answering" | "resting";
 export function openConnections(origin: string): Connections {
   const connector = buildConnector({ timeout: CONNECT_MS, allowH2: false });
   const all = new Set<Connection>();
-  /** In the order of their last answers. */
+  /** In the order of their last answers, as `rested`. */
   const resting: { connection: Connection; since: number }[] = [];
+  const rested: Connection[] = [];
 
   function open(): Connection {
     const client = new Client(origin, {
@@ -67,14 +68,19 @@ export function openConnections(origin: string): Connections {
   /** Takes the rested connection that was used last, so that the others can idle and close. */
   function takeRested(): Connection | undefined {
     const now = performance.now();
-    const index = resting.findLastIndex(({ since }) => now - since >= REST_MS);
-    return index < 0 ? undefined : resting.splice(index, 1)[0]?.connection;
+    for (let next = resting[0]; next !== undefined && now - next.since >= REST_MS; next = resting[0]) {
+      rested.push(next.connection);
+      resting.shift();
+    }
+    return rested.pop();
   }
 
   function discard(connection: Connection): void {
     all.delete(connection);
-    const index = resting.findIndex((rested) => rested.connection === connection);
-    if (index >= 0) resting.splice(index, 1);
+    const restingAt = resting.findIndex((other) => other.connection === connection);
+    if (restingAt >= 0) resting.splice(restingAt, 1);
+    const restedAt = rested.indexOf(connection);
+    if (restedAt >= 0) rested.splice(restedAt, 1);
     connection.client.destroy().catch(() => undefined);
   }
 
@@ -133,12 +139,17 @@ const HEAD_END = "\r\n\r\n";
 /** The largest `100 Continue` that is waited for. */
 const MAX_CONTINUE_BYTES = 4096;
 
+function mayBeContinue(bytes: Buffer): boolean {
+  const compared = Math.min(bytes.length, CONTINUE.length);
+  for (let at = 0; at < compared; at++) if (bytes[at] !== CONTINUE[at]) return false;
+  return true;
+}
+
 /** Removes each `100 Continue`. `isWhole` is false if the rest may be the beginning of one. */
 function withoutContinue(bytes: Buffer): { rest: Buffer; isWhole: boolean } {
   let rest = bytes;
   while (rest.length > 0) {
-    const compared = Math.min(rest.length, CONTINUE.length);
-    if (rest.compare(CONTINUE, 0, compared, 0, compared) !== 0) break;
+    if (!mayBeContinue(rest)) break;
     const end = rest.indexOf(HEAD_END);
     if (end < 0) return { rest, isWhole: rest.length > MAX_CONTINUE_BYTES };
     rest = rest.subarray(end + HEAD_END.length);
