@@ -69,9 +69,11 @@ export function makeCredentials(secret: Uint8Array, random: Random): Credentials
     },
     verify(text) {
       // Only the checksum is cached. Whether the credential is still valid, its partition says.
-      const known = verified.get(text) ?? check(text);
-      if (known !== undefined) verified.set(text, known);
-      return known;
+      const known = verified.get(text);
+      if (known !== undefined) return known;
+      const credential = check(text);
+      if (credential !== undefined) verified.set(text, credential);
+      return credential;
     },
     pseudonym(partition) {
       const known = pseudonyms.get(partition) ?? encodeBase32(hmac("pseudonym:", partition).subarray(0, 15));

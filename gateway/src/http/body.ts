@@ -25,9 +25,9 @@ export async function readJsonBody(
   proof: SenderProof,
 ): Promise<RequestBody> {
   const chunks = await readBytes(context, maxBytes, proof);
-  const { credential, gateway } = context.var;
+  const gateway = context.get("gateway");
+  const owner = context.get("credential")?.partition ?? "";
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  const owner = credential?.partition ?? "";
   if (length > limits.smallBodyBytes) {
     const read = await gateway.slicedWork.run(owner, readLargeJson(chunks));
     return { ...read, messages: null };

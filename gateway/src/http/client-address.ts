@@ -6,7 +6,8 @@ import type { GatewayContext } from "./context.ts";
  */
 export function clientName(context: GatewayContext, header: string | null): string | undefined {
   const written = header === null ? undefined : context.req.header(header)?.split(",").at(-1)?.trim();
-  return networkOf(written ?? "") ?? networkOf(context.env?.peerAddress ?? "");
+  const network = written === undefined ? undefined : networkOf(written);
+  return network ?? networkOf(context.env?.peerAddress ?? "");
 }
 
 /**

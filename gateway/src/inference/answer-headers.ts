@@ -3,7 +3,9 @@ import type { Order } from "./requests/order.ts";
 
 /** The headers of an answer: ours, and nothing of the provider's. */
 export function answerHeaders(request: InferenceRequest, order: Order, contentType: string): Record<string, string> {
-  const headers: Record<string, string> = { ...request.headers, ...order.headers, "content-type": contentType };
+  const headers: Record<string, string> = { ...request.headers };
+  if (order.headers !== undefined) Object.assign(headers, order.headers);
+  headers["content-type"] = contentType;
   if (order.format?.idHeader !== undefined) headers[order.format.idHeader] = request.id;
   if (order.ignored.length > 0) headers["x-ignored-parameters"] = namesOf(order.ignored);
   return headers;

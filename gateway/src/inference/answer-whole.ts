@@ -184,13 +184,12 @@ async function readInto(
 }
 
 function tapOptions(gateway: Gateway, call: Call, { route }: InferenceRequest): JsonTapOptions {
-  const { bound } = call.order.quote;
   return {
     shown: route.answerFields,
     content: route.content?.field ?? "",
     elements: route.content?.elements ?? "choices",
     secrets: gateway.secrets(call.upstreamKey),
-    ...(bound === undefined ? {} : { bound }),
+    bound: call.order.quote.bound,
   };
 }
 
@@ -210,8 +209,17 @@ function wholeEnding(gateway: Gateway, call: Call, request: InferenceRequest, an
   const isSomething = isChat ? answer.elements() > 0 || typeof reported.usage === "object" : delivered.events > 0;
   if (!isSomething && delivered.isBlocked !== true) throw new UnusableAnswer("is empty", { reported });
   checkModel(gateway, call, answer.model());
-  const clientGone = request.clientGone?.aborted ?? false;
-  return { kind: "answer", ...reported, delivered, complete: true, as: "whole", clientGone, givenUp: false };
+  const { usage, malformedUsage } = reported;
+  return {
+    kind: "answer",
+    usage,
+    malformedUsage,
+    delivered,
+    complete: true,
+    as: "whole",
+    clientGone: request.clientGone?.aborted ?? false,
+    givenUp: false,
+  };
 }
 
 /** Settles an answer and returns its response. Throws `LedgerUnavailable` if the charge was lost. */

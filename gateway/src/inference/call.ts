@@ -276,13 +276,14 @@ export class Call {
     const owner = this.#owner;
     const { outcome, chargeNanoUsd, lossNanoUsd } = conclusion;
     const at = clock.now();
-    const common = { id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
+    const detail = JSON.stringify(receipt);
+    const tally = tallyOf(receipt);
     try {
       const { status } = await ledger.run(
         () =>
           outcome === "settle"
-            ? send(owner, { type: "settle", ...common, chargeNanoUsd })
-            : send(owner, { type: "release", ...common }),
+            ? send(owner, { type: "settle", id, at, chargeNanoUsd, lossNanoUsd, detail, tally })
+            : send(owner, { type: "release", id, at, lossNanoUsd, detail, tally }),
         { untilDurable: true },
       );
       const isResolved = status === (outcome === "settle" ? "settled" : "released");
@@ -354,7 +355,7 @@ async function takeHold(
     blocks: config.ceilingBlocks,
     ceiling: credentials.ceilingOf(owner, config.ceilingShards),
     detail: JSON.stringify(holdDetail(route, order)),
-    ...(claim === null ? {} : { claim }),
+    claim: claim ?? undefined,
     offers: offers.map(({ agent, offer }) => ({ agent, offer })),
   };
   const admission = await ledger.reserve(reservation);

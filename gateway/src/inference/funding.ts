@@ -22,7 +22,7 @@ export type Funding = {
 type Asker = { at: number; client: string | undefined };
 
 /** An API key spends its account's balance, and the chain is not asked. For a session see `readSessionFunding`. */
-export async function fundingOf(gateway: Gateway, request: InferenceRequest): Promise<Funding> {
+export function fundingOf(gateway: Gateway, request: InferenceRequest): Funding | Promise<Funding> {
   const { credential } = request;
   if (credential.payer.kind === "session") return readSessionFunding(gateway, credential, request);
   return { spender: null, upstreamKey: gateway.config.upstream.apiKey };

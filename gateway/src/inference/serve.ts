@@ -100,7 +100,9 @@ export function orderContext(
 
 async function answer(gateway: Gateway, request: InferenceRequest, call: Call): Promise<Response> {
   try {
-    const response = await forward(gateway, call);
+    const response = await (call.server === null ? call.send() : forwardToAgent(gateway, call));
+    if (response.status !== 200) throw await refusalOf(gateway, call, response);
+    refuseCompressed(response);
     return answerKind(call.route, call.order) === "stream"
       ? await answerStream(gateway, call, request, response)
       : await answerWhole(gateway, call, request, response);
@@ -116,23 +118,23 @@ async function answer(gateway: Gateway, request: InferenceRequest, call: Call): 
 }
 
 /**
- * Forwards the request. If an agent was to serve it and its key fails before anything was answered, the protocol serves
- * it: the request is forwarded once more. The agent rests if its key is the cause: by the status, or because the same
+ * Forwards a request that an agent is to serve. If its key fails before anything was answered, the protocol serves it:
+ * the request is forwarded once more. The agent rests if its key is the cause: by the status, or because the same
  * request succeeds with the protocol's key. A request that fails with every key takes no agent from other customers.
  */
-async function forward(gateway: Gateway, call: Call): Promise<UpstreamResponse> {
+async function forwardToAgent(gateway: Gateway, call: Call): Promise<UpstreamResponse> {
   const { environment, keyRecords, openOffers } = gateway;
   // The provider would count it in the agent's allowance of the next day.
   const isOver = utcDay(call.at) !== utcDay(environment.clock.now());
-  if (isOver && call.server !== null) await call.reassign();
+  if (isOver) await call.reassign();
   const { server } = call;
-  if (server === null) return usable(gateway, call, await call.send());
+  if (server === null) return call.send();
   let response: UpstreamResponse | undefined;
   let why: string;
   let isRefused = false;
   try {
     response = await call.send();
-    if (!isKeysFailure(response.status)) return await usable(gateway, call, response);
+    if (!isKeysFailure(response.status)) return response;
     why = `status ${response.status}`;
     isRefused = response.status === 401 || response.status === 402;
     if (response.status === 401) environment.background(keyRecords.invalidate(server.spender));
@@ -146,7 +148,7 @@ async function forward(gateway: Gateway, call: Call): Promise<UpstreamResponse> 
   await call.reassign();
   const second = await call.send();
   if (!isRefused && second.status === 200) openOffers.failed(server);
-  return usable(gateway, call, second);
+  return second;
 }
 
 /** The provider refuses the key, or is unable to answer: nothing that the body could be the cause of. */
@@ -154,17 +156,18 @@ function isKeysFailure(status: number): boolean {
   return [401, 402, 403, 429].includes(status) || status >= 500;
 }
 
-/** The answer, if it is one. Throws the error of the provider as one of ours. */
-async function usable(gateway: Gateway, call: Call, response: UpstreamResponse): Promise<UpstreamResponse> {
+function refuseCompressed(response: UpstreamResponse): void {
+  const encoding = response.header("content-encoding");
+  if (encoding === null || encoding.toLowerCase() === "identity") return;
+  throw new UnusableAnswer("is compressed, which it was not to be");
+}
+
+/** The error of the provider as one of ours. */
+async function refusalOf(gateway: Gateway, call: Call, response: UpstreamResponse): Promise<Error> {
   const { log } = gateway.environment;
   const { spender, upstreamKey } = call;
-  if (response.status === 200) {
-    const encoding = response.header("content-encoding");
-    if (encoding === null || encoding.toLowerCase() === "identity") return response;
-    throw new UnusableAnswer("is compressed, which it was not to be");
-  }
   // No failure by the provider's own word, so it may bill it.
-  if (response.status > 200 && response.status < 300) throw new UnusableAnswer(`has the status ${response.status}`);
+  if (response.status > 200 && response.status < 300) return new UnusableAnswer(`has the status ${response.status}`);
   const body = await errorText(gateway, call, response);
   const refusal = providerError(response.status, body, gateway.secrets(upstreamKey));
   if (refusal.alert !== null) log("alert", "provider", { request: call.id, alert: refusal.alert });
@@ -172,7 +175,7 @@ async function usable(gateway: Gateway, call: Call, response: UpstreamResponse):
   const isOwn = spender !== null && upstreamKey !== gateway.config.upstream.apiKey;
   if (isOwn && response.status === 401) gateway.environment.background(gateway.keyRecords.invalidate(spender));
   if (refusal.modelGone) gateway.environment.background(gateway.prices.modelGone());
-  throw new GatewayError(refusal.detail);
+  return new GatewayError(refusal.detail);
 }
 
 const MAX_ERROR_BYTES = 64 * 1024;

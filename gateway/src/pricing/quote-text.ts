@@ -30,7 +30,7 @@ export function quoteText(request: TextRequest): TokenQuote {
   const maxNanoUsd = chargeToNanoUsdUp(tiersMaxAtto(tiers, bound.completionTokens));
   return {
     snapshotId: request.snapshotId,
-    ...(request.outputField === undefined ? {} : { outputField: request.outputField }),
+    outputField: request.outputField,
     bound,
     maxNanoUsd,
     flatNanoUsd: null,

@@ -58,7 +58,7 @@ export type Quote = {
   /** The price of a complete answer without usage (images, speech); null if usage decides. */
   flatNanoUsd: NanoUsd | null;
   /** The client's name for the output limit; `max_tokens` if absent. */
-  outputField?: string;
+  outputField?: string | undefined;
   /** The largest `max_tokens` that an amount pays for with this prompt; null if tokens do not bound the cost. */
   affordableTokens(availableNanoUsd: NanoUsd): number | null;
 };

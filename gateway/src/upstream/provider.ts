@@ -45,7 +45,7 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
     return { status: response.status, text };
   }
   return {
-    async infer(call, key, signal) {
+    infer(call, key, signal) {
       const request = {
         method: "POST" as const,
         url: `${config.baseUrl}${call.path}`,
@@ -56,13 +56,11 @@ export function makeProvider(config: UpstreamConfig, transport: UpstreamTranspor
         body: call.body,
         signal,
       };
-      try {
-        return await transport.send(request);
-      } catch (error) {
+      return transport.send(request).catch((error: unknown) => {
         // Only if no byte was sent: a request that the provider may have received is never sent twice.
         if (!(error instanceof UpstreamFailure) || error.stage !== "not_sent" || signal.aborted) throw error;
         return transport.send(request);
-      }
+      });
     },
     async read(path, signal) {
       const { status, text } = await get(`${config.baseUrl}${path}`, config.apiKey, signal);

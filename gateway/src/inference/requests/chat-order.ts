@@ -88,8 +88,8 @@ const ours = new Set([
 
 function upstreamFields(request: ChatRequest, priced: Priced, context: OrderContext): JsonObject {
   const fields: JsonObject = { model: priced.model, messages: priced.messages };
-  for (const theirs of [request, context.chatExtras]) {
-    for (const [key, value] of Object.entries(theirs)) if (!ours.has(key)) fields[key] = value;
+  for (const theirs of [request as JsonObject, context.chatExtras]) {
+    for (const key of Object.keys(theirs)) if (!ours.has(key)) fields[key] = theirs[key];
   }
   if (request.n !== undefined) fields.n = request.n;
   fields[context.chatOutputField ?? "max_completion_tokens"] = priced.maxTokens;

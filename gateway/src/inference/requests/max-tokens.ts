@@ -4,7 +4,6 @@ import type { JsonObject } from "../../json-object.ts";
 
 /** The limit if the catalogue lists none. No model writes more. */
 const MOST_TOKENS = 1_000_000;
-const FIELDS = ["max_completion_tokens", "max_tokens"] as const;
 
 /** The output limit to send, and the model's own. */
 export type OutputLimit = { maxTokens: number; modelMaxTokens: number };
@@ -15,7 +14,8 @@ export type OutputLimit = { maxTokens: number; modelMaxTokens: number };
  */
 export function readMaxTokens(fields: JsonObject, model: Model): OutputLimit {
   const modelMax = modelMaxTokens(model);
-  const [first, second] = FIELDS.map((field) => readField(field, fields[field], model.id, modelMax));
+  const first = readField("max_completion_tokens", fields.max_completion_tokens, model.id, modelMax);
+  const second = readField("max_tokens", fields.max_tokens, model.id, modelMax);
   if (first !== undefined && second !== undefined && first !== second) {
     fail("invalid_request", "`max_tokens` and `max_completion_tokens` differ. Send one of them.", {
       param: "max_tokens",

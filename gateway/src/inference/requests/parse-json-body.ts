@@ -26,16 +26,14 @@ const PIECE_BYTES = 32 * 1024;
  *
  * @param bytes The text in UTF-8, if the caller has it.
  */
-export function parseJsonBody(text: string, bytes?: Uint8Array): JsonObject {
-  return complete(parseObject(text, bytes));
+export function parseJsonBody(text: string, bytes: Uint8Array = Buffer.from(text)): JsonObject {
+  return complete(parseWithMessages(text, bytes)).value;
 }
 
-/** The same in pieces. The first piece is `JSON.parse`. */
-export function* parseObject(text: string, bytes: Uint8Array = Buffer.from(text)): Generator<void, JsonObject> {
-  return (yield* parseWithMessages(text, bytes)).value;
-}
-
-/** The same, with the bytes of the member `messages`, if they can be sent on as they came (see `checkShape`). */
+/**
+ * The same in pieces, the first of which is `JSON.parse`, and with the bytes of the member `messages`, if they can be
+ * sent on as they came (see `checkShape`).
+ */
 export function* parseWithMessages(
   text: string,
   bytes: Uint8Array,

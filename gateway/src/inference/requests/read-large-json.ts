@@ -3,7 +3,7 @@ import type { JsonObject } from "../../json-object.ts";
 import { createJsonScan, isSpace, QUOTE } from "../json-scan.ts";
 import { createByteBuffer } from "../stream/byte-buffer.ts";
 import { type LongText, type LongTexts, SHORT_TEXT_CHARACTERS, standIn } from "./long-text.ts";
-import { makeShape, notJson, parseObject } from "./parse-json-body.ts";
+import { makeShape, notJson, parseWithMessages } from "./parse-json-body.ts";
 
 /** A parsed body, in which short strings stand in for the long ones. */
 export type ParsedBody = { value: JsonObject; texts: LongTexts };
@@ -37,7 +37,8 @@ export function* readLargeJson(chunks: readonly Uint8Array[]): Generator<void, P
   // A body of one piece is parsed in that piece of work.
   if (bytes > PIECE_BYTES) yield;
   const { skeleton, texts } = scanner.end();
-  return { value: yield* parseObject(skeleton), texts };
+  const { value } = yield* parseWithMessages(skeleton, Buffer.from(skeleton));
+  return { value, texts };
 }
 
 type Scanner = {

@@ -16,12 +16,13 @@ export function fieldValidator<S extends z.ZodObject>(
   schema: S,
   refusals: readonly FieldRefusal[],
 ): (value: JsonObject) => z.infer<S> {
-  const fields = Object.entries(schema.shape as Record<string, z.ZodType>);
-  const required = new Set(fields.filter(([, field]) => !field.safeParse(undefined).success).map(([key]) => key));
+  const fields = Object.entries(schema.shape as Record<string, z.ZodType>).map(([key, field]) => {
+    return { key, field, isRequired: !field.safeParse(undefined).success };
+  });
   return function validateFields(value) {
     const request: JsonObject = {};
-    for (const [key, field] of fields) {
-      if (!(key in value) && !required.has(key)) continue;
+    for (const { key, field, isRequired } of fields) {
+      if (!isRequired && !(key in value)) continue;
       const result = field.safeParse(value[key]);
       if (!result.success) refuse(result.error, [key], refusals);
       request[key] = result.data;

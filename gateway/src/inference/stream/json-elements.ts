@@ -115,12 +115,12 @@ export function estimateElements(kind: ElementKind, list: readonly unknown[]): n
 function measureElement(kind: ElementKind, element: unknown): Delivered {
   if (kind === "images") return { bytes: 0, events: isImage(element) ? 1 : 0 };
   if (kind === "embeddings") return { bytes: 0, events: isEmbedding(element) ? 1 : 0 };
-  const bytes = Math.max(...contentsOf(element).map((content) => deliveredInChoice(content)));
+  const bytes = mostContent(element, deliveredInChoice);
   return { bytes, events: bytes > 0 ? 1 : 0 };
 }
 
 function estimateElement(kind: ElementKind, element: unknown): number {
-  return kind === "choices" ? Math.max(...contentsOf(element).map((content) => halfTokensInChoice(content))) : 0;
+  return kind === "choices" ? mostContent(element, halfTokensInChoice) : 0;
 }
 
 function unread(kind: ElementKind, first: number, size: number): Delivered {
@@ -129,10 +129,10 @@ function unread(kind: ElementKind, first: number, size: number): Delivered {
   return { bytes: isReal && kind === "choices" ? size : 0, events: isReal ? 1 : 0 };
 }
 
-/** Where a choice may have its content. */
-function contentsOf(choice: unknown): unknown[] {
+/** The largest measure of what may be a choice's content. */
+function mostContent(choice: unknown, measure: (content: unknown) => number): number {
   const { message, delta, text } = (choice ?? {}) as Record<string, unknown>;
-  return [message, delta, { content: text }];
+  return Math.max(measure(message), measure(delta), measure({ content: text }));
 }
 
 function isEmbedding(element: unknown): boolean {

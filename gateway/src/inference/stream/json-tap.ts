@@ -26,7 +26,7 @@ export type JsonTapOptions = {
   /** The member that is what was asked for: a list, whose bytes pass as they are, except for our keys. */
   content: string;
   elements: ElementKind;
-  bound?: TokenBound;
+  bound?: TokenBound | undefined;
   /** Our keys at the provider, which are removed from all that passes. */
   secrets: SecretFilter;
 };
