@@ -13,12 +13,16 @@ export function dayOf(draft: Draft, at: number): { budget: BudgetRow; counter: C
   return counted(draft, "ceiling", budget, at);
 }
 
-/** Stores a hold of as much as is granted, which is a block if that is more than its request needs. */
+/**
+ * Stores a hold of as much as is granted, which is a block if that is more than its request needs.
+ *
+ * @param share The counter of its owner's share.
+ */
 export function holdGranted(
   draft: Draft,
   begun: HoldRow,
   amountNanoUsd: NanoUsd,
-  counters: readonly CounterRow[],
+  { counters, share }: { counters: readonly CounterRow[]; share: CounterRow },
 ): HoldRow {
   let hold: HoldRow = { ...begun, counters: counters.map(({ id }) => id).join(" ") };
   if (amountNanoUsd > begun.amountNanoUsd) {
@@ -27,7 +31,7 @@ export function holdGranted(
   }
   draft.put("hold", hold);
   for (const counter of counters) holdIn(draft, counter, amountNanoUsd);
-  holdIn(draft, counterOf(draft, shareId(begun.owner)), amountNanoUsd);
+  holdIn(draft, share, amountNanoUsd);
   return hold;
 }
 

@@ -45,7 +45,8 @@ export function reserveCeiling(
   if (refusal !== undefined) return refuse(draft, begun, refusal);
 
   // After this point the reserve succeeds.
-  const hold = holdGranted(draft, begun, grantedOf(draft, ceiling, share, command), [counter]);
+  const granted = grantedOf(draft, ceiling, share, command);
+  const hold = holdGranted(draft, begun, granted, { counters: [counter], share });
   return { status: "reserved", keyId: null, leaseUntil: begun.leaseUntil, ...heldTerms(budget, command, hold) };
 }
 

@@ -1,5 +1,4 @@
 import { assertNanoUsd } from "@inference/protocol/money";
-import { counterOf } from "./budget.ts";
 import type { Commands, ReplyOf, UseRange } from "./commands.ts";
 import { deliver } from "./delivery.ts";
 import type { Draft } from "./draft.ts";
@@ -34,15 +33,12 @@ export function journal(
   const { id, account, chargeNanoUsd, admittedAt, server, offer = null } = command;
   draft.put("use", { id, account, chargeNanoUsd, admittedAt, server, batch: null, offer, setAside: null });
   const name = partition.slice(journalPartition("").length);
-  const isFirst = draft.get("counter", "uses@0") === undefined;
-  if (isFirst && !isDaysOwn(name)) {
+  const total = draft.get("counter", "uses@0");
+  if (total === undefined && !isDaysOwn(name)) {
     deliver(draft, name, journalPartition(journalDay(name)), { type: "addShard", journal: name });
   }
-  const total = counterOf(draft, "uses@0");
-  draft.put("counter", {
-    ...total,
-    settledNanoUsd: assertNanoUsd(total.settledNanoUsd + chargeNanoUsd, "a journal's total"),
-  });
+  const settledNanoUsd = assertNanoUsd((total?.settledNanoUsd ?? 0) + chargeNanoUsd, "a journal's total");
+  draft.put("counter", { id: "uses@0", settledNanoUsd, heldNanoUsd: 0, openHolds: 0 });
   // It was admitted before others that are in batches, and ended after them.
   const gathering = gatheringOf(draft);
   if (gathering !== undefined && id <= gathering.gatheredTo) {

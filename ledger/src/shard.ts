@@ -40,11 +40,12 @@ export function reserveShard(
   const reply = { status: "reserved", keyId: null, leaseUntil: begun.leaseUntil } as const;
   if (block !== undefined && command.amountNanoUsd <= shareLeft) {
     const granted = grantOf(command, Math.min(shareLeft, shareOf(block.roomNanoUsd, 1, MOST_OF_ROOM)));
-    return { ...reply, ...termsOf(command, holdGranted(draft, begun, granted, [counter, block.counter]), 0) };
+    const counters = [counter, block.counter];
+    return { ...reply, ...termsOf(command, holdGranted(draft, begun, granted, { counters, share }), 0) };
   }
   const { counters, terms } = asking(draft, command, wantedBlock(draft, counter, command, clockMs));
   const hold = { ...begun, followers: ceilingPartition };
-  holdGranted(draft, hold, command.amountNanoUsd, [counter, ...counters]);
+  holdGranted(draft, hold, command.amountNanoUsd, { counters: [counter, ...counters], share });
   return { ...reply, ...termsOf(command, hold, share.heldNanoUsd), ...terms };
 }
 
