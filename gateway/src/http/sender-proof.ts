@@ -16,31 +16,40 @@ export type SenderProof = {
 };
 
 export function makeSenderProof(context: GatewayContext, credential: VerifiedCredential): SenderProof {
-  const gateway = context.get("gateway");
-  let isProven = false;
-  let isPayer = false;
+  return new Proof(context, credential);
+}
 
-  async function prove(): Promise<void> {
-    await lookUpCredential(context, credential);
-    isProven = true;
+/** A class, because one is made for every request, and a class makes its methods once. */
+class Proof implements SenderProof {
+  readonly #context: GatewayContext;
+  readonly #credential: VerifiedCredential;
+  #isProven = false;
+  #isPayer = false;
+
+  constructor(context: GatewayContext, credential: VerifiedCredential) {
+    this.#context = context;
+    this.#credential = credential;
   }
 
-  async function provePayer(): Promise<void> {
-    await prove();
-    await requirePayer(gateway, credential, context.var);
-    isPayer = true;
+  async prove(): Promise<void> {
+    await lookUpCredential(this.#context, this.#credential);
+    this.#isProven = true;
   }
 
-  return {
-    prove,
-    require(bytes) {
-      const { heldBodies, config, seen } = gateway;
-      if (isPayer) return undefined;
-      if (heldBodies.isScarce()) return provePayer();
-      if (isProven || bytes <= config.request.unprovenBodyBytes) return undefined;
-      // Its partition called the credential valid a moment ago.
-      isProven = seen.wasGoodSince(credential.payer.digest, context.get("at") - limits.provenMs);
-      return isProven ? undefined : prove();
-    },
-  };
+  require(bytes: number): Promise<void> | undefined {
+    const { heldBodies, config, seen } = this.#context.get("gateway");
+    if (this.#isPayer) return undefined;
+    if (heldBodies.isScarce()) return this.#provePayer();
+    if (this.#isProven || bytes <= config.request.unprovenBodyBytes) return undefined;
+    // Its partition called the credential valid a moment ago.
+    const since = this.#context.get("at") - limits.provenMs;
+    this.#isProven = seen.wasGoodSince(this.#credential.payer.digest, since);
+    return this.#isProven ? undefined : this.prove();
+  }
+
+  async #provePayer(): Promise<void> {
+    await this.prove();
+    await requirePayer(this.#context.get("gateway"), this.#credential, this.#context.var);
+    this.#isPayer = true;
+  }
 }

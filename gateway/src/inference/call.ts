@@ -39,6 +39,7 @@ export class Call {
   readonly order: Order;
   /** Whose capacity pays; null for an account's balance. */
   readonly spender: Spender | null;
+  readonly clientGone: AbortSignal | null;
   readonly #gateway: Gateway;
   readonly #ownKey: string;
   /** The agent that serves the request; null if it is served with the key of who pays. */
@@ -69,12 +70,8 @@ export class Call {
     this.#gateway = gateway;
     this.#owner = request.credential.partition;
     this.#body = upstreamBody;
-    this.#deadline = startDeadline(gateway, {
-      at: request.at,
-      clientGone: request.clientGone,
-      isStreaming: () => this.#isStreaming,
-      abort: () => this.abort(),
-    });
+    this.clientGone = request.clientGone;
+    this.#deadline = startDeadline(gateway, this);
   }
 
   /**
@@ -203,6 +200,11 @@ export class Call {
     if (tried.signal.aborted) return;
     this.#abort = new AbortController();
     tried.abort();
+  }
+
+  /** Whether the answer is being sent as it comes. */
+  isStreaming(): boolean {
+    return this.#isStreaming;
   }
 
   /** From here on the answer is sent as it comes, and may take until the lease ends. */

@@ -36,6 +36,36 @@ export function makeHeldAnswers(all: number): HeldAnswers {
   const share = Math.floor(all / SHARES);
   const byOwner = new Map<Partition, number>();
   let total = 0;
+
+  /** A class, because one is made for every request, and a class makes its methods once. */
+  class Answer implements HeldAnswer {
+    readonly #owner: Partition;
+    #bytes = 0;
+
+    constructor(owner: Partition) {
+      this.#owner = owner;
+    }
+
+    set(bytes: number): boolean {
+      const more = bytes - this.#bytes;
+      const own = (byOwner.get(this.#owner) ?? 0) + more;
+      if (own > 0) byOwner.set(this.#owner, own);
+      else byOwner.delete(this.#owner);
+      total += more;
+      this.#bytes = bytes;
+      return own <= share && total <= all;
+    }
+
+    release(): void {
+      this.set(0);
+    }
+
+    releaseWhen(sent: WhenSent | undefined): void {
+      if (sent === undefined) this.release();
+      else sent(() => this.release());
+    }
+  }
+
   return {
     admit(owner) {
       const own = byOwner.get(owner) ?? 0;
@@ -45,26 +75,7 @@ export function makeHeldAnswers(all: number): HeldAnswers {
       }
       if (own > 0 && total >= all) fail("overloaded", "The gateway is overloaded. Retry in 5 s.", { retryAfterS: 5 });
     },
-    open(owner) {
-      let held = 0;
-      function set(bytes: number): boolean {
-        const own = (byOwner.get(owner) ?? 0) + bytes - held;
-        if (own > 0) byOwner.set(owner, own);
-        else byOwner.delete(owner);
-        total += bytes - held;
-        held = bytes;
-        return own <= share && total <= all;
-      }
-      const release = (): void => void set(0);
-      return {
-        set,
-        release,
-        releaseWhen(sent) {
-          if (sent === undefined) release();
-          else sent(release);
-        },
-      };
-    },
+    open: (owner) => new Answer(owner),
     bytes: () => total,
   };
 }

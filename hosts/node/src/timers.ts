@@ -7,8 +7,20 @@ export const timers: Timers = {
       const next = setImmediate(callback);
       return { cancel: () => clearImmediate(next) };
     }
-    const timer = setTimeout(callback, ms);
-    return { cancel: () => clearTimeout(timer) };
+    return new Timer(setTimeout(callback, ms));
   },
   monotonicMs: () => performance.now(),
 };
+
+/** A class, because several are made for every request, and a class makes its methods once. */
+class Timer {
+  readonly #timeout: NodeJS.Timeout;
+
+  constructor(timeout: NodeJS.Timeout) {
+    this.#timeout = timeout;
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timeout);
+  }
+}

@@ -78,7 +78,7 @@ function checkNumbers(value: unknown, key: string): void {
 function* checkShape(bytes: Uint8Array): Generator<void, Uint8Array | null> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const scan = createJsonScan();
-  const shape = makeShape();
+  const shape = new BodyShape();
   let from = 0;
   let pieceEnd = PIECE_BYTES;
   let messages: Buffer | null = null;
@@ -108,45 +108,49 @@ function* checkShape(bytes: Uint8Array): Generator<void, Uint8Array | null> {
   return messages;
 }
 
-/** Refuses a body that is nested too deeply, has too many values, or has a key twice in one object. */
-export type Shape = {
-  /** A bracket, comma or colon. */
-  note(byte: number): void;
-  /** Returns the key before the next colon, `literal` as it is written. */
-  noteKey(literal: string): string;
-  /** How many objects and arrays are open. */
-  depth(): number;
-  /** Whether a string that follows is a key. */
-  keyComes(): boolean;
-};
-
-export function makeShape(): Shape {
+/**
+ * Refuses a body that is nested too deeply, has too many values, or has a key twice in one object. A class, because one
+ * is made for every request, and a class makes its methods once.
+ */
+export class BodyShape {
   /** The keys seen of each object that is open; null for an open array. */
-  const open: (Set<string> | null)[] = [];
-  let values = 1;
-  let keyComes = false;
-  return {
-    note(byte) {
-      if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) open.pop();
-      else if (byte !== COLON) values++;
-      if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) open.push(byte === OPEN_OBJECT ? new Set() : null);
-      if (open.length > MAX_DEPTH) fail("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
-      if (values > MAX_VALUES) {
-        fail("invalid_request", `The body has more than ${MAX_VALUES} values. Send fewer, or longer texts.`);
-      }
-      keyComes = byte === OPEN_OBJECT || (byte === COMMA && Boolean(open.at(-1)));
-    },
-    noteKey(literal) {
-      const keys = open.at(-1);
-      const key: string = literal.includes("\\") ? JSON.parse(literal) : literal.slice(1, -1);
+  readonly #open: (Set<string> | null)[] = [];
+  #values = 1;
+  #keyComes = false;
+
+  /** A bracket, comma or colon. */
+  note(byte: number): void {
+    const open = this.#open;
+    if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) open.pop();
+    else if (byte !== COLON) this.#values++;
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) open.push(byte === OPEN_OBJECT ? new Set() : null);
+    if (open.length > MAX_DEPTH) fail("invalid_request", `The body is nested deeper than ${MAX_DEPTH} levels.`);
+    if (this.#values > MAX_VALUES) {
+      fail("invalid_request", `The body has more than ${MAX_VALUES} values. Send fewer, or longer texts.`);
+    }
+    this.#keyComes = byte === OPEN_OBJECT || (byte === COMMA && Boolean(open.at(-1)));
+  }
+
+  /** Returns the key before the next colon, `literal` as it is written. */
+  noteKey(literal: string): string {
+    const keys = this.#open.at(-1);
+    const key: string = literal.includes("\\") ? JSON.parse(literal) : literal.slice(1, -1);
+    if (keys?.has(key)) {
       const param = key.slice(0, 64);
-      if (keys?.has(key))
-        fail("invalid_request", `The key \`${param}\` is in the same object twice. Send it once.`, { param });
-      if (keys?.size === MAX_KEYS) fail("invalid_request", `An object of the body has more than ${MAX_KEYS} keys.`);
-      keys?.add(key);
-      return key;
-    },
-    depth: () => open.length,
-    keyComes: () => keyComes,
-  };
+      fail("invalid_request", `The key \`${param}\` is in the same object twice. Send it once.`, { param });
+    }
+    if (keys?.size === MAX_KEYS) fail("invalid_request", `An object of the body has more than ${MAX_KEYS} keys.`);
+    keys?.add(key);
+    return key;
+  }
+
+  /** How many objects and arrays are open. */
+  depth(): number {
+    return this.#open.length;
+  }
+
+  /** Whether a string that follows is a key. */
+  keyComes(): boolean {
+    return this.#keyComes;
+  }
 }

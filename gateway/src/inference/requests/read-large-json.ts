@@ -3,7 +3,7 @@ import type { JsonObject } from "../../json-object.ts";
 import { createJsonScan, isSpace, QUOTE } from "../json-scan.ts";
 import { createByteBuffer } from "../stream/byte-buffer.ts";
 import { type LongText, type LongTexts, SHORT_TEXT_CHARACTERS, standIn } from "./long-text.ts";
-import { makeShape, notJson, parseWithMessages } from "./parse-json-body.ts";
+import { BodyShape, notJson, parseWithMessages } from "./parse-json-body.ts";
 
 /** A parsed body, in which short strings stand in for the long ones. */
 export type ParsedBody = { value: JsonObject; texts: LongTexts };
@@ -49,7 +49,7 @@ type Scanner = {
 
 function makeScanner(): Scanner {
   const scan = createJsonScan(true);
-  const shape = makeShape();
+  const shape = new BodyShape();
   const skeleton = createByteBuffer();
   const texts = new Map<string, LongText>();
   let standInBytes = 0;

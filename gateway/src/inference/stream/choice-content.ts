@@ -25,12 +25,14 @@ export function withoutUsage(choice: unknown): unknown {
   const fields = asObject(choice);
   if (fields === undefined) return choice;
   let shown = saysUsage(fields) ? { ...fields, usage: undefined } : fields;
-  for (const name of ["message", "delta"]) {
+  for (const name of CONTENTS) {
     const inner = asObject(fields[name]);
     if (inner !== undefined && saysUsage(inner)) shown = { ...shown, [name]: { ...inner, usage: undefined } };
   }
   return shown;
 }
+
+const CONTENTS = ["message", "delta"] as const;
 
 function saysUsage({ usage }: JsonObject): boolean {
   return (usage ?? null) !== null;
