@@ -22,8 +22,9 @@ export function fieldValidator<S extends z.ZodObject>(
   return function validateFields(value) {
     const request: JsonObject = {};
     for (const { key, field, isRequired } of fields) {
-      if (!isRequired && !(key in value)) continue;
-      const result = field.safeParse(value[key]);
+      const given = value[key];
+      if (!isRequired && given === undefined) continue;
+      const result = field.safeParse(given);
       if (!result.success) refuse(result.error, [key], refusals);
       request[key] = result.data;
     }

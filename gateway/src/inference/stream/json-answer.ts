@@ -28,8 +28,8 @@ export function readJsonAnswer(bytes: Uint8Array, options: JsonTapOptions): Json
   const { usage } = reported;
   const kept: Record<string, unknown> = {};
   for (const name of shown) {
-    if (name === "usage" || !(name in answer)) continue;
     const value = answer[name];
+    if (name === "usage" || value === undefined) continue;
     // An object may be nested deeply.
     if (name !== content && typeof value === "object" && value !== null) return undefined;
     kept[name] = name === content && options.elements === "choices" ? list.map(withoutUsage) : value;
