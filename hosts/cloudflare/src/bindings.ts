@@ -18,5 +18,5 @@ export function objectOf<Calls>(
   { LOCATION_HINT }: Pick<Bindings, "LOCATION_HINT">,
 ): Calls {
   const options = LOCATION_HINT ? { locationHint: LOCATION_HINT } : {};
-  return namespace.get(namespace.idFromName(name), options) as unknown as Calls;
+  return namespace.getByName(name, options) as unknown as Calls;
 }

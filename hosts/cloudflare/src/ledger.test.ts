@@ -23,7 +23,7 @@ function openLedger(unreached: Partition) {
       return host.apply(partition, command);
     },
   });
-  const PARTITION = { idFromName: (name: string) => name, get: objectOf } as unknown as Bindings["PARTITION"];
+  const PARTITION = { getByName: objectOf } as unknown as Bindings["PARTITION"];
   return { host, ledger: makeEdgeLedger({ PARTITION }, { background: () => undefined }) };
 }
 

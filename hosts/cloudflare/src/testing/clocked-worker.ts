@@ -84,8 +84,7 @@ export default {
     await kept;
     const asked = (await request.json()) as Asked;
     now = asked.at;
-    const objectOf = (partition: Partition) =>
-      bindings.PARTITION.get(bindings.PARTITION.idFromName(partition)) as unknown as PartitionObject;
+    const objectOf = (partition: Partition) => bindings.PARTITION.getByName(partition) as unknown as PartitionObject;
     if ("call" in asked) {
       // Those that end themselves do not answer.
       const answers = await Promise.allSettled(

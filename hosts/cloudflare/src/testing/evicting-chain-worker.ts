@@ -21,8 +21,8 @@ export class ChainObject extends RealChainObject {
 }
 
 function evicting(namespace: Bindings["PARTITION"], evict: () => void): Bindings["PARTITION"] {
-  const get = (id: Parameters<typeof namespace.get>[0]): PartitionCalls => {
-    const object = namespace.get(id) as unknown as PartitionCalls;
+  const getByName = (name: string): PartitionCalls => {
+    const object = namespace.getByName(name) as unknown as PartitionCalls;
     return {
       read: (partition, query) => object.read(partition, query),
       executeAll: (partition, commands) => object.executeAll(partition, commands),
@@ -36,7 +36,7 @@ function evicting(namespace: Bindings["PARTITION"], evict: () => void): Bindings
       },
     };
   };
-  return { idFromName: (name: string) => namespace.idFromName(name), get } as unknown as Bindings["PARTITION"];
+  return { idFromName: (name: string) => namespace.idFromName(name), getByName } as unknown as Bindings["PARTITION"];
 }
 
 export default {

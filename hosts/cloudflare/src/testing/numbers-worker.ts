@@ -78,7 +78,7 @@ export default {
       command: Command;
       property: string;
     };
-    const object = bindings.PARTITION.get(bindings.PARTITION.idFromName(partition)) as unknown as PartitionObject;
+    const object = bindings.PARTITION.getByName(partition) as unknown as PartitionObject;
     const answers: Record<string, string> = {};
     for (const [name, value] of Object.entries(traps)) {
       const tried = { ...command, id: `${property} ${name}`, [property]: value } as Command;

@@ -1,4 +1,4 @@
-import type { DurableObjectId, DurableObjectNamespace } from "@cloudflare/workers-types";
+import type { DurableObjectNamespace } from "@cloudflare/workers-types";
 import type { Bindings } from "../bindings.ts";
 import type { PartitionObject } from "../partition-object.ts";
 
@@ -14,16 +14,12 @@ type Calls = Pick<PartitionObject, "execute" | "executeAll" | "read">;
  */
 export function routed(bindings: Bindings, around: (object: Calls) => Calls = (object) => object): Bindings {
   const { FORMER, LATTER } = bindings as unknown as { FORMER: Namespace; LATTER: Namespace };
-  const namespaces = new WeakMap<DurableObjectId, Namespace>();
-  const partition: Pick<DurableObjectNamespace, "idFromName"> & { get(id: DurableObjectId): Calls } = {
-    idFromName(name) {
-      const namespace = name === "ceiling" || /^account:.*[13579bdf]$/.test(name) ? LATTER : FORMER;
-      const id = namespace.idFromName(name);
-      namespaces.set(id, namespace);
-      return id;
-    },
-    get(id) {
-      const object = (namespaces.get(id) ?? FORMER).get(id) as unknown as Calls;
+  const namespaceOf = (name: string): Namespace =>
+    name === "ceiling" || /^account:.*[13579bdf]$/.test(name) ? LATTER : FORMER;
+  const partition: Pick<DurableObjectNamespace, "idFromName"> & { getByName(name: string): Calls } = {
+    idFromName: (name) => namespaceOf(name).idFromName(name),
+    getByName(name) {
+      const object = namespaceOf(name).getByName(name) as unknown as Calls;
       const calls: Partial<Calls> = around(object);
       return new Proxy(object, { get: (_, method) => calls[method as keyof Calls] ?? object[method as keyof Calls] });
     },

@@ -181,7 +181,7 @@ export default {
     if (command !== undefined) return Response.json(await ledger.run(() => send(partition, command)));
     if (query !== undefined) return Response.json(await ledger.read(partition, query as never));
     const [method, ...args] = call ?? ["none"];
-    const object = bindings.PARTITION.get(bindings.PARTITION.idFromName(partition)) as unknown as {
+    const object = bindings.PARTITION.getByName(partition) as unknown as {
       [method: string]: (...args: unknown[]) => Promise<unknown>;
     };
     return Response.json((await object[method]?.(...args)) ?? null);

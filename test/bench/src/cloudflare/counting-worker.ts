@@ -74,21 +74,19 @@ type Call = (...args: unknown[]) => Promise<unknown>;
 function countedNamespace(
   namespace: DurableObjectNamespace,
   methods: readonly string[],
-): Pick<DurableObjectNamespace, "idFromName" | "get"> {
+): Pick<DurableObjectNamespace, "idFromName" | "getByName"> {
   return {
-    idFromName(name) {
-      const id = namespace.idFromName(name);
-      kinds.set(id.toString(), kindOf(name));
-      return id;
-    },
-    get(id) {
-      const object = namespace.get(id) as unknown as Record<string, Call>;
+    idFromName: (name) => namespace.idFromName(name),
+    getByName(name) {
+      const object = namespace.getByName(name) as unknown as Record<string, Call>;
+      const kind = kindOf(name);
+      const id = namespace.idFromName(name).toString();
+      kinds.set(id, kind);
       const call = (method: string): Call =>
         async function counted(...args) {
           const [, what = { type: method }] = args as [string?, ({ type: string } | { type: string }[])?];
-          const kind = kinds.get(id.toString()) ?? "other";
           add(counts.objectRequests, `${kind} ${Array.isArray(what) ? "all" : what.type}`, 1);
-          const done = active.begin(kind, id.toString());
+          const done = active.begin(kind, id);
           return Promise.resolve(object[method]?.(...args)).finally(done);
         };
       return Object.fromEntries(methods.map((method) => [method, call(method)])) as never;
