@@ -6,6 +6,8 @@ declare module "cloudflare:workers" {
     protected env: Env;
     constructor(ctx: DurableObjectState, env: Env);
   }
+  /** Keeps the event running that the code belongs to which calls this. */
+  export function waitUntil(work: Promise<unknown>): void;
 }
 
 /** What the dashboard's build has left; null if it failed. */

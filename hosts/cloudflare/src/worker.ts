@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import { waitUntil } from "cloudflare:workers";
 import type { ExecutionContext } from "@cloudflare/workers-types";
 import { type App, makeApp } from "@inference/gateway/app";
 import { limits } from "@inference/gateway/config";
@@ -14,16 +14,13 @@ import { log } from "./log.ts";
 export { ChainObject } from "./chain-object.ts";
 export { PartitionObject } from "./partition-object.ts";
 
-/** The current event, which work in the background must be passed to. */
-const currentEvent = new AsyncLocalStorage<ExecutionContext>();
-
 type Running = { gateway: Gateway; app: App; chain: FollowedChain; refreshPrices(): Promise<void> | undefined };
 let running: Running | undefined;
 
 export default {
   async fetch(request: Request, bindings: Bindings, event: ExecutionContext): Promise<Response> {
     running ??= start(bindings);
-    const answer = currentEvent.run(event, serve, request, running, event);
+    const answer = serve(request, running, event);
     // Otherwise the event ends with its client, and then neither `catch` nor `finally` runs.
     event.waitUntil(answer);
     return answer;
@@ -54,10 +51,9 @@ const SHOWN_AFTER_MS = 1_000;
 const LOOK_AFTER_MS = 10_000;
 
 function start(bindings: Bindings): Running {
-  const background = (work: Promise<unknown>): void => currentEvent.getStore()?.waitUntil(work);
   const { gateway, chain } = openEdgeGateway(bindings, {
-    ledger: makeEdgeLedger(bindings, { background }),
-    background,
+    ledger: makeEdgeLedger(bindings, { background: waitUntil }),
+    background: waitUntil,
   });
   return { gateway, chain, app: makeApp(gateway), refreshPrices: makePriceRefresh(gateway) };
 }
