@@ -33,10 +33,16 @@ export async function readJsonBody(
     return { ...read, messages: null };
   }
   const bytes = joinBytes(chunks);
-  const text = decode(bytes);
-  if (length <= limits.parsedBodyBytes) return { value: parseJsonBody(text, bytes), texts: null, messages: null };
+  if (length <= limits.parsedBodyBytes) {
+    return { value: parseJsonBody(decode(bytes), bytes), texts: null, messages: null };
+  }
   // It is validated in the same turn.
-  return { ...(await gateway.slicedWork.run(owner, parseWithMessages(text, bytes))), texts: null };
+  return { ...(await gateway.slicedWork.run(owner, decodeAndParse(bytes))), texts: null };
+}
+
+/** Decodes in the first piece: a body that waits for its turn is in memory once. */
+function* decodeAndParse(bytes: Uint8Array): ReturnType<typeof parseWithMessages> {
+  return yield* parseWithMessages(decode(bytes), bytes);
 }
 
 /** Reads a small body as text, without parsing it. */
