@@ -96,6 +96,55 @@ test("an expectation nobody has heard of changes nothing", async () => {
   await server.close();
 });
 
+/** An app that counts the requests that have begun, in all and at most in one turn of the event loop. */
+function countBegun(answer: (host: HostBindings | undefined) => Promise<Response>) {
+  const counts = { begun: 0, now: 0, most: 0 };
+  const fetch = (_: Request, host?: HostBindings): Promise<Response> => {
+    counts.begun += 1;
+    if (counts.now === 0) setImmediate(() => (counts.now = 0));
+    counts.now += 1;
+    counts.most = Math.max(counts.most, counts.now);
+    return answer(host);
+  };
+  return { counts, fetch };
+}
+
+test("of requests that come at once, a few begin in each turn of the event loop, and all are answered", async () => {
+  const { counts, fetch } = countBegun(async () => new Response("ok"));
+  const server = await listen({ fetch }, here);
+  const sockets = await Promise.all(Array.from({ length: 200 }, () => open(server.url)));
+  let answers = 0;
+  for (const socket of sockets) socket.on("data", () => (answers += 1));
+  // The second time all connections are accepted.
+  for (const round of [1, 2]) {
+    counts.most = 0;
+    for (const socket of sockets) socket.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n");
+    await eventually(() => answers === round * sockets.length, 10_000);
+  }
+  assert.ok(counts.most <= 32, `${counts.most} began in one turn`);
+  assert.ok(counts.most > 1, "they came one by one");
+  for (const socket of sockets) socket.destroy();
+  await server.close();
+});
+
+test("a request whose client leaves while it waits for its turn does not begin", async () => {
+  const { counts, fetch } = countBegun(async (host) => {
+    const outlet = host?.openOutlet?.({}, { onRoom: () => undefined, onGone: () => undefined });
+    outlet?.breakOff("left");
+    return outlet?.response ?? new Response();
+  });
+  const server = await listen({ fetch }, here);
+  const socket = await open(server.url);
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.on("error", () => undefined).resume();
+  socket.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n".repeat(400));
+  await closed;
+  await sleep(100);
+  // Those of the turn in which the connection closed, and of the next one.
+  assert.ok(counts.begun <= 2 * 32, `${counts.begun} began`);
+  await server.close();
+});
+
 /** An app that answers with so many bytes, and counts how often it was told that they were sent. */
 function countSent(bytes: number) {
   const counts = { asked: 0, sent: 0 };

@@ -1,21 +1,23 @@
 /**
- * Limits the bytes that all connections pass on in one turn of the event loop, because the reader of a chunk works on
- * it at once. Chunks beyond the limit wait for the next turn.
+ * Limits what all connections do in one turn of the event loop: the bytes that they pass on, or the requests that they
+ * begin. What has no room waits for the next turn.
  */
 export type Turns = {
-  /** False if this turn has no room: `whenThereIs` is called in a later turn. A small chunk always has room. */
-  hasRoomFor(bytes: number, whenThereIs: () => void): boolean;
+  /** False if this turn has no room: `whenThereIs` is called in a later turn, and asks again. */
+  hasRoomFor(amount: number, whenThereIs: () => void): boolean;
 };
 
-const BYTES_A_TURN = 64 * 1024;
-const SMALL_CHUNK_BYTES = 4 * 1024;
+/** Bytes, because the reader of a chunk works on it at once. A small chunk always has room. */
+export const BYTES_A_TURN = { amount: 64 * 1024, small: 4 * 1024 };
 
-export function makeTurns(): Turns {
-  let left = BYTES_A_TURN;
+/** @param turn The amount of a turn, and an amount that need not wait. */
+export function makeTurns(turn: { amount: number; small?: number }): Turns {
+  const { amount: most, small = 0 } = turn;
+  let left = most;
   const waiting: (() => void)[] = [];
 
   function next(): void {
-    left = BYTES_A_TURN;
+    left = most;
     let served = 0;
     // What finds no room stays. Without this, each turn would ask all that wait.
     while (left > 0 && served < waiting.length) waiting[served++]?.();
@@ -23,13 +25,13 @@ export function makeTurns(): Turns {
   }
 
   return {
-    hasRoomFor(bytes, whenThereIs) {
-      if (left <= 0 && bytes > SMALL_CHUNK_BYTES) {
+    hasRoomFor(amount, whenThereIs) {
+      if (left <= 0 && amount > small) {
         waiting.push(whenThereIs);
         return false;
       }
-      if (left > 0 && left <= bytes) setImmediate(next);
-      left -= bytes;
+      if (left > 0 && left <= amount) setImmediate(next);
+      left -= amount;
       return true;
     },
   };

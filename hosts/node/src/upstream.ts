@@ -13,14 +13,14 @@ import {
   openConnections,
   type ResponseHandler,
 } from "./provider-connections.ts";
-import { makeTurns, type Turns } from "./turns.ts";
+import { BYTES_A_TURN, makeTurns, type Turns } from "./turns.ts";
 
 /**
  * Sends requests to the provider over keep-alive connections. Redirects are not followed, so that the key is sent to no
  * other host. Answers are read from undici's events, without a stream object for each.
  */
 export function openUpstream(baseUrl: string): UpstreamTransport & { close(): Promise<void> } {
-  const turns = makeTurns();
+  const turns = makeTurns(BYTES_A_TURN);
   const byOrigin = new Map<string, Connections>();
   const { origin: providerOrigin } = new URL(baseUrl);
 
