@@ -223,3 +223,21 @@ test("responses behind another one are reported as sent when their connection cl
   client.resetAndDestroy();
   await eventually(() => counts.underWay === 0, 500);
 });
+
+test("a client that leaves two requests on one connection does not make a stop cut off the answers of others", async () => {
+  const { counts, fetch } = answerLate(700);
+  const server = await serve(fetch);
+  const leaving = await open(server, "/");
+  leaving.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n");
+  await eventually(() => counts.begun === 2, 5_000);
+  leaving.resetAndDestroy();
+  await eventually(() => counts.gone === 2, 5_000);
+  const staying = await open(server, "/");
+  let text = "";
+  staying.setEncoding("utf8").on("data", (data) => {
+    text += data;
+  });
+  await eventually(() => counts.begun === 3, 5_000);
+  await server.close();
+  await eventually(() => text.endsWith("the answer"), 1_000);
+});

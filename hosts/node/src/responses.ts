@@ -61,7 +61,8 @@ export function watchResponses(server: Server, limits: ReaderLimits): Responses 
     const responses = connections.get(socket)?.responses;
     responses?.add(response);
     underWay += 1;
-    response.on("close", () => {
+    // Once: a queued response that is destroyed emits it itself, and again above.
+    response.once("close", () => {
       underWay -= 1;
       responses?.delete(response);
       if (leaving) setImmediate(closeIdle);
