@@ -30,6 +30,8 @@ export function outletOf(outgoing: ServerResponse): OpenOutlet {
     outgoing.on("drain", flow);
     outgoing.on("error", onGone);
     outgoing.on("close", () => {
+      waiting.length = 0;
+      waitingBytes = 0;
       if (!outgoing.writableFinished) onGone();
     });
     outgoing.writeHead(200, headers);
@@ -47,7 +49,11 @@ export function outletOf(outgoing: ServerResponse): OpenOutlet {
         isOver = true;
         if (waiting.length === 0) outgoing.end();
       },
-      breakOff: () => outgoing.destroy(),
+      breakOff() {
+        // Behind another response it has no connection yet.
+        if (outgoing.socket === null) outgoing.once("socket", (socket) => socket.destroy());
+        outgoing.destroy();
+      },
     };
   };
 }
