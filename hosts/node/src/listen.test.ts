@@ -128,20 +128,31 @@ test("of requests that come at once, a few begin in each turn of the event loop,
 });
 
 test("a request whose client leaves while it waits for its turn does not begin", async () => {
-  const { counts, fetch } = countBegun(async (host) => {
-    const outlet = host?.openOutlet?.({}, { onRoom: () => undefined, onGone: () => undefined });
-    outlet?.breakOff("left");
-    return outlet?.response ?? new Response();
+  const sockets: Socket[] = [];
+  const { counts, fetch } = countBegun(async () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+    return new Response("ok");
   });
   const server = await listen({ fetch }, here);
+  for (let left = 200; left > 0; left -= 1) sockets.push(await open(server.url));
+  for (const socket of sockets) socket.on("error", () => undefined).write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n");
+  await eventually(() => counts.begun > 0, 5_000);
+  await sleep(200);
+  // Those that began before the server could know.
+  assert.ok(counts.begun <= 3 * 32, `${counts.begun} began`);
+  await server.close();
+});
+
+test("requests behind another one on their connection do not wait for a turn, and take none from others", async () => {
+  const { counts, fetch } = countBegun(async () => new Response("ok"));
+  const server = await listen({ fetch }, here);
   const socket = await open(server.url);
-  const closed = new Promise((resolve) => socket.once("close", resolve));
-  socket.on("error", () => undefined).resume();
+  let received = "";
+  socket.on("data", (data: Buffer) => (received += data.toString()));
   socket.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n".repeat(400));
-  await closed;
-  await sleep(100);
-  // Those of the turn in which the connection closed, and of the next one.
-  assert.ok(counts.begun <= 2 * 32, `${counts.begun} began`);
+  await eventually(() => received.split("HTTP/1.1 200 ").length === 401, 10_000);
+  assert.ok(counts.most > 32, `${counts.most} began in one turn`);
+  socket.destroy();
   await server.close();
 });
 

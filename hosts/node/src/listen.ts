@@ -41,9 +41,12 @@ export async function listen(
   // A request without a host is refused later, with the gateway's error.
   const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => {
     paceBody(incoming, turns);
+    // Behind another request on its connection, which Node pauses by the answers that wait, but not by such requests.
+    const isPipelined = outgoing.socket === null;
     function begin(): void {
       // Its client may have left while it waited.
-      if (!outgoing.destroyed && starts.hasRoomFor(1, begin)) void listener(incoming, outgoing);
+      if (outgoing.destroyed) return;
+      if (isPipelined || starts.hasRoomFor(1, begin)) void listener(incoming, outgoing);
     }
     begin();
   });
@@ -91,8 +94,9 @@ export function portError(error: NodeJS.ErrnoException, port: number): SettingsE
 const MAX_CONNECTIONS = 10_000;
 
 /**
- * Requests that begin in one turn of the event loop. The others wait with nothing but their headers read, because the
- * memory of a request that has begun lives until it ends, and the collector copies it.
+ * Requests that begin in one turn of the event loop. The others wait, one for each connection, with their headers and
+ * what has come of their bodies, because the memory of a request that has begun lives until it ends, and the collector
+ * copies it.
  */
 const REQUESTS_A_TURN = { amount: 32 };
 
