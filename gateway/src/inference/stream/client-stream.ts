@@ -2,7 +2,7 @@ import { limits } from "../../config.ts";
 import type { Environment } from "../../environment.ts";
 import { type Delivered, nothingDelivered } from "../../pricing/quote.ts";
 import type { Backlog } from "./backlog.ts";
-import type { OpenOutlet } from "./outlet.ts";
+import { MAX_BACKLOG_BYTES, type OpenOutlet } from "./outlet.ts";
 
 /**
  * The client's end of a stream. The client never stops the writer: writes to a client that has left are dropped, and a
@@ -29,9 +29,6 @@ export type ClientStream = {
   /** Sends what keeps the connection alive if nothing else was sent for a while. */
   keepAlive(nowMs: number): void;
 };
-
-/** Bytes that may wait for a slow client. */
-const MAX_BACKLOG_BYTES = 256 * 1024;
 
 const PIECE_BYTES = 64 * 1024;
 

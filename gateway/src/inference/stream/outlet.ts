@@ -21,6 +21,9 @@ type OutletEvents = {
 /** Begins a response with status 200. */
 export type OpenOutlet = (headers: Record<string, string>, events: OutletEvents) => Outlet;
 
+/** Bytes that may wait for a slow client. Above them a web stream reports no room. */
+export const MAX_BACKLOG_BYTES = 256 * 1024;
+
 export function openWebOutlet(headers: Record<string, string>, { onRoom, onGone }: OutletEvents): Outlet {
   let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
   const readable = new ReadableStream<Uint8Array>(
@@ -31,16 +34,13 @@ export function openWebOutlet(headers: Record<string, string>, { onRoom, onGone 
       pull: onRoom,
       cancel: onGone,
     },
-    { highWaterMark: PULLED_BYTES, size: (chunk) => chunk.byteLength },
+    { highWaterMark: MAX_BACKLOG_BYTES, size: (chunk) => chunk.byteLength },
   );
   return {
     response: new Response(readable, { status: 200, headers }),
     write: (bytes) => stream?.enqueue(bytes),
-    waitingBytes: () => PULLED_BYTES - (stream?.desiredSize ?? PULLED_BYTES),
+    waitingBytes: () => MAX_BACKLOG_BYTES - (stream?.desiredSize ?? MAX_BACKLOG_BYTES),
     end: () => stream?.close(),
     breakOff: (why) => stream?.error(new Error(why)),
   };
 }
-
-/** Above these waiting bytes a web stream does not report room. */
-const PULLED_BYTES = 256 * 1024;
