@@ -28,7 +28,7 @@ type Connection = {
 
 /**
  * Watches all connections of a server with one timer, and closes those whose client reads too slowly. When a connection
- * closes, it also emits `close` on queued responses: Node does so on the current one only.
+ * closes, it also destroys queued responses, which then emit `close`: Node does so with the current one only.
  */
 export function watchResponses(server: Server, limits: ReaderLimits): Responses {
   const connections = new Map<Duplex, Connection>();
@@ -51,7 +51,7 @@ export function watchResponses(server: Server, limits: ReaderLimits): Responses 
       connections.delete(socket);
       for (const response of connection.responses) {
         // It was queued behind another response.
-        if (response.socket === null) response.destroy().emit("close");
+        if (response.socket === null) response.destroy();
       }
     });
   });
@@ -61,7 +61,7 @@ export function watchResponses(server: Server, limits: ReaderLimits): Responses 
     const responses = connections.get(socket)?.responses;
     responses?.add(response);
     underWay += 1;
-    // Once: a queued response that is destroyed emits it itself, and again above.
+    // Once: a queued response that breaks off emits it then, and again when it gets its connection.
     response.once("close", () => {
       underWay -= 1;
       responses?.delete(response);
