@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import fs, { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -37,14 +37,30 @@ test("cut at any byte, the log ends with the last record that is whole", async (
   const { database, file, places } = await writeLog(records);
   const whole = readFileSync(file);
   assert.equal(places.at(-1), whole.length);
-  for (let length = 0; length <= whole.length; length++) {
+  for (let length = HEAD; length <= whole.length; length++) {
     const left = places.findLastIndex((place) => place <= length);
     writeFileSync(file, whole.subarray(0, length));
-    assert.deepEqual(found(database), records.slice(0, Math.max(0, left)), `cut at ${length}`);
+    assert.deepEqual(found(database), records.slice(0, left), `cut at ${length}`);
     // The file was made longer, and what is cut was not written.
     writeFileSync(file, Buffer.concat([whole.subarray(0, length), Buffer.alloc(whole.length - length)]));
-    if (length === 0 || length >= HEAD) assert.deepEqual(found(database), records.slice(0, Math.max(0, left)));
+    assert.deepEqual(found(database), records.slice(0, left));
   }
+});
+
+test("cut in its head, the first file that is written stops the start, unless the start died that was writing it", async () => {
+  const { database, file } = await writeLog(["one"]);
+  const whole = readFileSync(file);
+  for (let length = 0; length < HEAD; length++) {
+    writeFileSync(file, whole.subarray(0, length));
+    assert.throws(() => found(database), /-log2 is missing or empty/, `cut at ${length}`);
+  }
+  writeFileSync(`${database}-log1`, "");
+  for (let length = 0; length < HEAD; length++) {
+    writeFileSync(file, whole.subarray(0, length));
+    assert.deepEqual(found(database), []);
+  }
+  writeFileSync(file, Buffer.alloc(whole.length));
+  assert.deepEqual(found(database), []);
 });
 
 test("a record that is damaged stops the start with its place; nothing is skipped, unless it was written last", async () => {
@@ -83,12 +99,84 @@ test("a file that is missing, or has become shorter, stops the start", async () 
   const whole = readFileSync(first);
   writeFileSync(first, whole.subarray(0, whole.length - 1));
   assert.throws(() => found(database), new RegExp(`${first} is damaged at byte ${HEAD}. Record 1 cannot be read`));
-  rmSync(first);
+  const other = readFileSync(`${database}-log1`);
+  writeFileSync(first, other);
   assert.throws(
     () => found(database),
     /begins with record \d+, and the database ends with record 0. .+ is an older copy/,
   );
 });
+
+test("a file that was removed or emptied beside another stops the start, whichever has the records", async () => {
+  const records = ["one", "the second"];
+  for (const file of ends) {
+    for (const change of [rmSync, (name: string) => writeFileSync(name, "")]) {
+      const { database } = await writeLog(records);
+      change(database + file);
+      // A first file that was not written yet is as an empty one.
+      if (file === "-log1" && change !== rmSync) assert.deepEqual(found(database), records);
+      else assert.throws(() => found(database), new RegExp(`${file} is missing or empty, and the other one is not`));
+    }
+  }
+});
+
+/** Records 1 to 15, of which the first file has the later ones. */
+async function fillBoth(): Promise<string> {
+  const database = newDatabase();
+  const log = openLogFiles(database, { ledger: LEDGER, last: 0 }, "NORMAL", 1_000);
+  for (let number = 1; number <= 15; number++) await append(log, `${number} `.padEnd(80, "x"));
+  log.close();
+  const [first, second] = log.unfolded();
+  assert.ok(first?.file.endsWith("-log2") && second?.file.endsWith("-log1") && second.first === 12);
+  return database;
+}
+
+test("once a damaged log was ended with NORMAL, nothing behind its end ever comes back", async () => {
+  const database = await fillBoth();
+  const broken = readFileSync(`${database}-log2`);
+  broken[HEAD + 2 * 92 + 20] = 0;
+  writeFileSync(`${database}-log2`, broken);
+  assert.throws(() => found(database), /-log2 is damaged at byte 220. Record 3 cannot be read/);
+  assert.equal(readLog(database, { ledger: LEDGER, last: 0 }, "NORMAL").length, 2);
+  const log = openLogFiles(database, { ledger: LEDGER, last: 2 }, "NORMAL");
+  assert.deepEqual(found(database, 2), [], "the start after that with FULL");
+  for (let number = 3; number <= 13; number++) await append(log, `another ${number}`);
+  log.close();
+  assert.deepEqual(found(database, 11), ["another 12", "another 13"]);
+});
+
+test("a first record after a start of which only the end reached the disk is no damage", async () => {
+  const { database, file } = await writeLog(Array.from({ length: 30 }, (_, index) => `${index} `.padEnd(600, "x")));
+  const log = openLogFiles(database, { ledger: LEDGER, last: 30 }, "FULL");
+  const before = readFileSync(file);
+  await append(log, "y".repeat(9_000));
+  log.close();
+  const torn = readFileSync(file);
+  before.copy(torn, 0, 0, 4_096);
+  writeFileSync(file, torn);
+  assert.deepEqual(found(database, 30), []);
+});
+
+test("a record that failed, although all of it was written, gives way to the one that was appended in its place", async (t) => {
+  const database = newDatabase();
+  const log = openLogFiles(database, { ledger: LEDGER, last: 0 }, "NORMAL", 200);
+  for (const record of ["a", "b"]) await append(log, record.repeat(80));
+  log.folded(1);
+  // The first file is full, and the second one is not free until its records are folded.
+  for (const record of ["c", "d"]) await append(log, record.repeat(200));
+  const failing = t.mock.method(fs, "write", (...[descriptor, bytes, from, length, at, done]: WriteArguments) => {
+    fs.writeSync(descriptor, bytes, from, length, at);
+    done(Object.assign(new Error("ENOSPC"), { code: "ENOSPC" }), 0);
+  });
+  await assert.rejects(append(log, "refused"), /ENOSPC/);
+  failing.mock.restore();
+  log.folded(3);
+  await append(log, "answered");
+  log.close();
+  assert.deepEqual(found(database, 3), ["d".repeat(200), "answered"]);
+});
+
+type WriteArguments = [number, Buffer, number, number, number, (error: Error | null, count: number) => void];
 
 test("a log that another version wrote is refused with what to do", async () => {
   const { database, file } = await writeLog(["one"]);

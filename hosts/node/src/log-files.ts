@@ -46,7 +46,12 @@ const RECORD_BYTES = 12;
 /** A file with more than this is left for the other one, as soon as that is free. */
 const FULL_BYTES = 16 * 2 ** 20;
 
-/** @param synchronous With `FULL` a record survives a power cut, with `NORMAL` only the end of the process. */
+/**
+ * Begins a log. What an earlier process left in the files is in the tables, or is given up, and is made void: else it
+ * could be taken for a part of this log, or for a damaged one where this log is written over it.
+ *
+ * @param synchronous With `FULL` a record survives a power cut, with `NORMAL` only the end of the process.
+ */
 export function openLogFiles(
   database: string,
   { ledger, last }: LogPlace,
@@ -56,9 +61,12 @@ export function openLogFiles(
   const flags = fs.constants.O_RDWR | fs.constants.O_CREAT | (synchronous === "FULL" ? fs.constants.O_DSYNC : 0);
   const files = logNames(database).map((name) => ({ name, descriptor: fs.openSync(name, flags) }));
   syncToDisk(dirname(database));
-  let current = 0;
-  let salt = 0;
-  let end = fullBytes;
+  let current = 1;
+  let { salt, bytes: begun } = makeHead(ledger, last + 1);
+  let end = HEAD_BYTES;
+  for (const [index, head] of [begun, Buffer.alloc(HEAD_BYTES)].entries()) {
+    fs.writeSync(files[1 - index]?.descriptor ?? -1, head, 0, HEAD_BYTES, 0);
+  }
   let unfolded: Piece[] = [];
   /** Whether the last piece grows no more, because it is being folded. */
   let isCut = false;
@@ -130,6 +138,7 @@ export function readPiece({ file, from, to, salt, first }: Piece): Uint8Array[] 
  */
 export function readLog(database: string, folded: LogPlace, synchronous: Synchronous): Uint8Array[] {
   const uses = logNames(database).flatMap((file) => readFile(file, folded.ledger, synchronous) ?? []);
+  if (synchronous === "FULL") checkBothThere(database, uses);
   uses.sort((one, other) => one.first - other.first);
   const found: Uint8Array[] = [];
   let next = folded.last + 1;
@@ -144,8 +153,10 @@ export function readLog(database: string, folded: LogPlace, synchronous: Synchro
     const isNext = first <= next;
     if (!isNext && found.length === 0 && synchronous === "FULL") throw notNext(file, first, next - 1);
     if (isNext) {
-      found.push(...records.slice(next - first));
-      next = Math.max(next, first + records.length);
+      // What the use before has of these failed there, and was appended again here.
+      found.splice(Math.max(0, first - folded.last - 1));
+      found.push(...records.slice(Math.max(0, folded.last + 1 - first)));
+      next = folded.last + 1 + found.length;
     }
     // Whatever comes later was written when this was durable.
     const isMissing = isFollowed || (left[index + 1]?.first ?? next) > next;
@@ -154,6 +165,14 @@ export function readLog(database: string, folded: LogPlace, synchronous: Synchro
     throw damaged(file, isNext ? end : 0, next);
   }
   return found;
+}
+
+/** Both files are made before either is written, and the second one is written first. */
+function checkBothThere(database: string, uses: readonly Use[]): void {
+  const [first = "", second = ""] = logNames(database);
+  const isSecondUsed = uses.some(({ file }) => file === second);
+  if (!isSecondUsed && fs.existsSync(first) && fs.statSync(first).size > 0) throw missing(second);
+  if (isSecondUsed && !fs.existsSync(first)) throw missing(first);
 }
 
 /** What the last use of a file has written. */
@@ -266,6 +285,13 @@ function damaged(file: string, at: number, record: number | undefined): Error {
   return new Error(
     `The ledger's log ${file} is damaged at byte ${at}. ${what} cannot be read, and nothing was changed. ` +
       "Restore the file. If it is lost, the books are lost from there on: see docs/operating.md.",
+  );
+}
+
+function missing(file: string): Error {
+  return new Error(
+    `The ledger's log ${file} is missing or empty, and the other one is not. Restore the file, or move both log files ` +
+      "away to start with the older books: see docs/operating.md.",
   );
 }
 
