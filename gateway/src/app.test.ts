@@ -41,3 +41,10 @@ test("what is not there is said to be so in few words, however long its path", a
     assert.ok(text.length < 1_000, `${path.slice(0, 20)}: ${text.length}`);
   }
 });
+
+test("the time that a request has waited on its host counts as a part of its time", async () => {
+  const { gateway } = openFixture();
+  await makeApp(gateway).fetch(new Request("http://gateway.test/"), { waitedMs: 700 });
+  const [root] = gateway.metrics.counts.routes.filter(({ statuses }) => statuses.size > 0);
+  assert.ok((root?.duration.sumMs ?? 0) >= 700, `${root?.duration.sumMs} ms`);
+});

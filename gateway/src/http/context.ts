@@ -33,6 +33,8 @@ export type HostBindings = {
   peerAddress?: string | undefined;
   /** The request's target as it was sent, if the host knows it. A URL no longer has its dot segments. */
   target?: string | undefined;
+  /** How long the request has waited on the host before it began. */
+  waitedMs?: number | undefined;
   /**
    * Calls back once, after it has returned, when the host has released the response: the operating system has its last
    * byte, or the connection closed. Absent if the host cannot know.

@@ -37,7 +37,8 @@ export function everyRequest(gateway: Gateway): (handle: Handler) => Handler {
           held.release();
         }
       }
-      gateway.metrics.answered(context.get("route"), response.status, clock.now() - at);
+      const waitedMs = context.env?.waitedMs ?? 0;
+      gateway.metrics.answered(context.get("route"), response.status, waitedMs + clock.now() - at);
       if (context.get("hasCommonHeaders") === true) return response;
       const { headers } = response;
       for (const [name, value] of Object.entries(commonHeaders(context.get("requestId")))) {

@@ -6,7 +6,7 @@ import type { NanoUsd } from "@inference/protocol/money";
  * the metrics are read. They contain endpoints, codes and outcomes, and no account, key, address or prompt.
  */
 export type Metrics = {
-  /** A request was answered, or its stream began. */
+  /** A request was answered, or its stream began, so long after the request arrived. */
   answered(route: RouteMetrics, status: number, ms: number): void;
   refused(code: ErrorCode): void;
   /** A request's hold is durable, so long after the request arrived. */

@@ -143,6 +143,28 @@ test("a request whose client leaves while it waits for its turn does not begin",
   await server.close();
 });
 
+test("the time that a request waits for its turn is told to the app", async () => {
+  let waits: number[] = [];
+  const { fetch } = countBegun(async (host) => {
+    waits.push(host?.waitedMs ?? Number.NaN);
+    const until = performance.now() + 1;
+    while (performance.now() < until);
+    return new Response("ok");
+  });
+  const server = await listen({ fetch }, here);
+  const sockets = await Promise.all(Array.from({ length: 200 }, () => open(server.url)));
+  // The second time all connections are accepted, and the requests come at once.
+  for (const _ of [1, 2]) {
+    waits = [];
+    for (const socket of sockets) socket.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n");
+    await eventually(() => waits.length === sockets.length, 10_000);
+  }
+  for (const socket of sockets) socket.destroy();
+  await server.close();
+  assert.ok(Math.min(...waits) >= 0, `${Math.min(...waits)} ms`);
+  assert.ok(Math.max(...waits) > 32, `${Math.max(...waits)} ms`);
+});
+
 test("requests behind another one on their connection do not wait for a turn, and take none from others", async () => {
   const { counts, fetch } = countBegun(async () => new Response("ok"));
   const server = await listen({ fetch }, here);

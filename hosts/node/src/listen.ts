@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { App } from "@inference/gateway/app";
@@ -28,6 +28,7 @@ export async function listen(
       app.fetch(request, {
         peerAddress: incoming.socket.remoteAddress,
         target: incoming.url,
+        waitedMs: performance.now() - (incoming as Arrival).arrivedMs,
         whenSent(callback) {
           if (outgoing.destroyed) queueMicrotask(callback);
           else outgoing.once("close", callback);
@@ -39,7 +40,8 @@ export async function listen(
   const turns = makeTurns(BYTES_A_TURN);
   const starts = makeTurns(REQUESTS_A_TURN);
   // A request without a host is refused later, with the gateway's error.
-  const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => {
+  const settings = { requireHostHeader: false, IncomingMessage: Arrival };
+  const server = createServer(settings, (incoming, outgoing) => {
     paceBody(incoming, turns);
     // Behind another request on its connection, which Node pauses by the answers that wait, but not by such requests.
     const isPipelined = outgoing.socket === null;
@@ -88,6 +90,11 @@ export async function listen(
 export function portError(error: NodeJS.ErrnoException, port: number): SettingsError {
   const isTaken = error.code === "EADDRINUSE";
   return new SettingsError(isTaken ? `Port ${port} is in use: set another PORT, or stop what uses it.` : error.message);
+}
+
+/** A request that may wait for its turn. */
+class Arrival extends IncomingMessage {
+  readonly arrivedMs = performance.now();
 }
 
 /** Each connection takes memory before its first request. */
