@@ -76,9 +76,11 @@ export function makeCredentials(secret: Uint8Array, random: Random): Credentials
       return credential;
     },
     pseudonym(partition) {
-      const known = pseudonyms.get(partition) ?? encodeBase32(hmac("pseudonym:", partition).subarray(0, 15));
-      pseudonyms.set(partition, known);
-      return known;
+      const known = pseudonyms.get(partition);
+      if (known !== undefined) return known;
+      const made = encodeBase32(hmac("pseudonym:", partition).subarray(0, 15));
+      pseudonyms.set(partition, made);
+      return made;
     },
     ceilingOf(account, shards) {
       if (shards === 1) return ceilingPartition;
