@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openBooks } from "./books.ts";
+import { gatewaySettings } from "./gateway-settings.ts";
 import type { Synchronous } from "./ledger-target.ts";
 import { type Api, apis } from "./load-plan.ts";
 import { firstLine, freePort, start } from "./process.ts";
@@ -35,26 +36,16 @@ function gatewayAskedBy(api: Api, name: string, synchronous: Synchronous = "FULL
       const secret = randomBytes(32);
       const books = await openBooks({ file, synchronous, secret, accounts, pastUses: 0 });
       await books.close();
-      const [port, noChain] = [await freePort(), await freePort()];
+      const port = await freePort();
       const main = fileURLToPath(import.meta.resolve("@inference/host-node/main"));
       const server = await start(process.execPath, [main], {
         env: {
+          ...(await gatewaySettings(upstreamOrigin, secret)),
           HOST: "127.0.0.1",
           PORT: String(port),
           BASE_URL: `http://127.0.0.1:${port}`,
-          GATEWAY_SECRET: secret.toString("hex"),
           DATABASE_FILE: file,
           DATABASE_SYNCHRONOUS: synchronous,
-          UPSTREAM_BASE_URL: `${upstreamOrigin}/api/v1`,
-          UPSTREAM_API_KEY: "bench",
-          // Nobody answers there. No request waits for a chain, and the books have their credit already.
-          PRIMARY_RPC_URL: `http://127.0.0.1:${noChain}`,
-          PRIMARY_CHAIN_ID: "1",
-          SETTLEMENT_ADDRESS: `0x${"00".repeat(19)}01`,
-          CHAIN_POLL_MS: "3600000",
-          // Counted as ever, and never reached.
-          ACCOUNT_REQUESTS_PER_MINUTE: "1000000000",
-          ADDRESS_REQUESTS_PER_MINUTE: "1000000000",
         },
       });
       const stop = async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cpuMs } from "../cpu.ts";
+import { gatewaySettings } from "../gateway-settings.ts";
 import { type Answer, requestBody } from "../load-plan.ts";
 import { firstLine, startScript } from "../process.ts";
 import { realDirectory } from "../real-directory.ts";
@@ -9,7 +10,7 @@ import { completions } from "../targets.ts";
 import { type CeilingRate, measureCeiling } from "./ceiling-rate.ts";
 import { type Counts, sumOf } from "./counts.ts";
 import { writeEdgeBooks } from "./edge-books.ts";
-import { edgeSettings, withWorker } from "./edge-gateway-target.ts";
+import { withWorker } from "./edge-gateway-target.ts";
 import { objectGb, type Usage, usdOfMillion } from "./prices.ts";
 
 /** What requests of one kind used, and what a million of them would cost. */
@@ -71,7 +72,7 @@ export async function costBench({ size, shards = 1, say }: CostBenchOptions): Pr
   const folder = await realDirectory("edge-cost-");
   try {
     const secret = randomBytes(32);
-    const ours = await edgeSettings(await firstLine(upstream), secret);
+    const ours = await gatewaySettings(await firstLine(upstream), secret);
     const settings = { ...ours, CEILING_SHARDS: String(shards) };
     const options = { folder, settings, entry: new URL("counting-worker.ts", import.meta.url) };
     const keys = await withWorker(options, async ({ url }) => {

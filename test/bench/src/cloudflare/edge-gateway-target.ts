@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type RunningWorker, startWorker } from "@inference/host-cloudflare/local/workerd";
-import { freePort } from "../process.ts";
+import { gatewaySettings } from "../gateway-settings.ts";
 import { realDirectory } from "../real-directory.ts";
 import type { RunningTarget, Target } from "../target.ts";
 import { completions } from "../targets.ts";
@@ -38,7 +38,7 @@ async function isFolder(path: string): Promise<boolean> {
 
 async function startGateway(folder: string, upstreamOrigin: string): Promise<RunningTarget> {
   const secret = randomBytes(32);
-  const settings = await edgeSettings(upstreamOrigin, secret);
+  const settings = await gatewaySettings(upstreamOrigin, secret);
   const keys = await withWorker({ folder, settings, entry: BOOKS_WORKER }, ({ url }) =>
     writeEdgeBooks(`${url}/__books`, secret, ACCOUNTS),
   );
@@ -65,22 +65,6 @@ export async function startStoringWorker(
 }
 
 export const BOOKS_WORKER = new URL("books-worker.ts", import.meta.url);
-
-export async function edgeSettings(upstreamOrigin: string, secret: Buffer): Promise<Record<string, string>> {
-  return {
-    GATEWAY_SECRET: secret.toString("hex"),
-    UPSTREAM_BASE_URL: `${upstreamOrigin}/api/v1`,
-    UPSTREAM_API_KEY: "bench",
-    // Nobody answers there. No request waits for a chain, and the books have their credit already.
-    PRIMARY_RPC_URL: `http://127.0.0.1:${await freePort()}`,
-    PRIMARY_CHAIN_ID: "1",
-    SETTLEMENT_ADDRESS: `0x${"00".repeat(19)}01`,
-    CHAIN_POLL_MS: "3600000",
-    // Counted as ever, and never reached.
-    ACCOUNT_REQUESTS_PER_MINUTE: "1000000000",
-    ADDRESS_REQUESTS_PER_MINUTE: "1000000000",
-  };
-}
 
 /** For as long as `use` takes. What its objects wrote stays in the folder. */
 export async function withWorker<T>(

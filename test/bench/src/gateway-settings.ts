@@ -1,0 +1,19 @@
+import { freePort } from "./process.ts";
+
+/** What every gateway that is measured is set to, on either host. */
+export async function gatewaySettings(upstreamOrigin: string, secret: Buffer): Promise<Record<string, string>> {
+  return {
+    GATEWAY_SECRET: secret.toString("hex"),
+    UPSTREAM_BASE_URL: `${upstreamOrigin}/api/v1`,
+    // As long as a real one: what the provider writes is searched for it.
+    UPSTREAM_API_KEY: `bench-${"0123456789abcdef".repeat(3)}`,
+    // Nobody answers there. No request waits for a chain, and the books have their credit already.
+    PRIMARY_RPC_URL: `http://127.0.0.1:${await freePort()}`,
+    PRIMARY_CHAIN_ID: "1",
+    SETTLEMENT_ADDRESS: `0x${"00".repeat(19)}01`,
+    CHAIN_POLL_MS: "3600000",
+    // Counted as ever, and never reached.
+    ACCOUNT_REQUESTS_PER_MINUTE: "1000000000",
+    ADDRESS_REQUESTS_PER_MINUTE: "1000000000",
+  };
+}
