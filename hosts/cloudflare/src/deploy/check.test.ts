@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { edgeSettings } from "../settings.ts";
 import { root, runWrangler } from "../testing/wrangler.ts";
 import { problemsOf, SECRETS } from "./check.ts";
-import { wranglerFile } from "./wrangler-file.ts";
+import { parseWranglerFile, wranglerFile } from "./wrangler-file.ts";
 
 const home = mkdtempSync(join(tmpdir(), "wrangler-"));
 after(() => rmSync(home, { recursive: true }));
@@ -35,6 +35,17 @@ test("the file's settings are checked as the Worker reads them, and what is wron
   for (const [name, change, expected] of wrong) {
     assert.match(problemsOf({ ...valid, ...change }).join("\n"), expected, name);
   }
+});
+
+test("the file may have what wrangler reads: comments at the end of lines, and commas after the last entry", () => {
+  const guide = readFileSync(join(root, "docs/deploying-cloudflare.md"), "utf8");
+  const example = guide.split("```jsonc\n")[1]?.split("```", 1)[0] ?? assert.fail("the guide shows no settings");
+  const filled = example.replace('"0x..."', `"${vars.SETTLEMENT_ADDRESS}"`).replace(":0x...", `:0x${"1".repeat(64)}`);
+  const parsed = parseWranglerFile(`{ /* a file, ["of settings",] */ ${filled} }`);
+  assert.equal(parsed.vars?.UPSTREAM_BASE_URL, "https://provider.example/api/v1");
+  assert.deepEqual(problemsOf(parsed), []);
+  assert.throws(() => parseWranglerFile('{ "vars": { }'), /^Error: wrangler\.jsonc is not valid JSON/);
+  assert.match(problemsOf({ ...valid, vars: undefined }).join("\n"), /BASE_URL: is missing/);
 });
 
 test("secrets are settings by name, and a Deploy button asks for those that are required", () => {
@@ -92,7 +103,7 @@ test("wrangler deploys the file from any shell, and keeps what is set elsewhere"
   assert.deepEqual(metadata.keep_bindings, ["plain_text", "json", "secret_text", "secret_key"]);
   const bindings = metadata.bindings as { name: string; type: string }[];
   const named = (type: string) => bindings.filter((binding) => binding.type === type).map(({ name }) => name);
-  assert.deepEqual(named("plain_text"), Object.keys(wranglerFile.vars));
+  assert.deepEqual(named("plain_text"), Object.keys(wranglerFile.vars ?? {}));
   assert.deepEqual(named("inherit"), [...wranglerFile.secrets.required, "KEY_VALUE"]);
   assert.deepEqual(named("durable_object_namespace"), ["PARTITION", "CHAIN"]);
   const object = { type: "durable-object", storage: "sqlite" };

@@ -28,7 +28,7 @@ const standIns: { readonly [secret: string]: string } = {
 };
 
 /** Why the Worker must not be deployed. Empty if it can be. */
-export function problemsOf({ vars, routes = [] }: WranglerFile): string[] {
+export function problemsOf({ vars = {}, routes = [] }: Pick<WranglerFile, "vars" | "routes">): string[] {
   const names = Object.keys(vars);
   const secrets: readonly string[] = SECRETS;
   const problems = [
