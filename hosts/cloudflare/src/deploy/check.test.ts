@@ -48,6 +48,14 @@ test("the file may have what wrangler reads: comments at the end of lines, and c
   assert.match(problemsOf({ ...valid, vars: undefined }).join("\n"), /BASE_URL: is missing/);
 });
 
+test("a secret in the shell that deploys is refused, because wrangler would prefer it to the file of secrets", () => {
+  assert.deepEqual(problemsOf(valid, { GATEWAY_SECRET: "", BASE_URL: "https://other.example" }), []);
+  assert.match(
+    problemsOf(valid, { GATEWAY_SECRET: "11".repeat(32) }).join("\n"),
+    /GATEWAY_SECRET is set in this shell/,
+  );
+});
+
 test("secrets are settings by name, and a Deploy button asks for those that are required", () => {
   const names: readonly string[] = SECRETS;
   const secretive = Object.keys(edgeSettings.shape).filter((name) => /_(KEY|SECRET|TOKEN|RPC_URLS?)$/.test(name));

@@ -27,14 +27,24 @@ const standIns: { readonly [secret: string]: string } = {
   PRIMARY_RPC_URL: "https://uploaded.invalid",
 };
 
-/** Why the Worker must not be deployed. Empty if it can be. */
-export function problemsOf({ vars = {}, routes = [] }: Pick<WranglerFile, "vars" | "routes">): string[] {
+/**
+ * Why the Worker must not be deployed. Empty if it can be.
+ *
+ * @param shell The environment of `wrangler deploy`. A variable there replaces a secret of `--secrets-file`.
+ */
+export function problemsOf(
+  { vars = {}, routes = [] }: Pick<WranglerFile, "vars" | "routes">,
+  shell: Readonly<Record<string, string | undefined>> = {},
+): string[] {
   const names = Object.keys(vars);
   const secrets: readonly string[] = SECRETS;
   const problems = [
     ...names
       .filter((name) => secrets.includes(name))
       .map((name) => `${name} is a secret: \`npx wrangler secret put ${name}\`.`),
+    ...secrets
+      .filter((name) => shell[name])
+      .map((name) => `${name} is set in this shell, and wrangler would upload it in place of your file's: unset it.`),
     ...names.filter((name) => !(name in edgeSettings.shape)).map((name) => `${name} is not a setting.`),
   ];
   try {
@@ -51,7 +61,7 @@ export function problemsOf({ vars = {}, routes = [] }: Pick<WranglerFile, "vars"
 }
 
 if (import.meta.main) {
-  const problems = problemsOf(wranglerFile);
+  const problems = problemsOf(wranglerFile, process.env);
   if (problems.length > 0) {
     process.stderr.write(`wrangler.jsonc cannot be deployed:\n${problems.join("\n")}\n`);
     process.exit(1);
