@@ -115,7 +115,7 @@ export function resolveIn(
   for (const id of counterIds) {
     const counter = counterOf(draft, id);
     draft.put("counter", {
-      id,
+      id: counter.id,
       settledNanoUsd: assertCounted(counter.settledNanoUsd + chargeNanoUsd, id, "has settled"),
       heldNanoUsd: assertCounted(counter.heldNanoUsd - heldNanoUsd, id, "holds"),
       openHolds: counter.openHolds - 1,

@@ -307,9 +307,11 @@ function columnSql(column: string, kind: Column): string {
 function checkSql(column: string, kind: string): string {
   if (kind === "amount") return ` CHECK (${column} BETWEEN 0 AND ${MAX_NANO_USD})`;
   if (kind === "integer") return ` CHECK (${column} BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER})`;
-  if (kind.startsWith("one of ")) {
-    const values = kind.slice("one of ".length).split(" ");
-    return ` CHECK (${column} IN (${values.map((value) => `'${value}'`).join(", ")}))`;
-  }
-  return "";
+  const words = wordsOf(kind);
+  return words === undefined ? "" : ` CHECK (${column} IN (${words.map((word) => `'${word}'`).join(", ")}))`;
+}
+
+/** The texts that a column allows; undefined: any. */
+export function wordsOf(kind: string): string[] | undefined {
+  return kind.startsWith("one of ") ? kind.replace("?", "").slice("one of ".length).split(" ") : undefined;
 }

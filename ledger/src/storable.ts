@@ -1,5 +1,5 @@
 import { MAX_NANO_USD } from "@inference/protocol/money";
-import { columnsOf, tableNames } from "./schema.ts";
+import { columnsOf, tableNames, wordsOf } from "./schema.ts";
 import type { Row, TableName } from "./tables.ts";
 
 /**
@@ -40,8 +40,8 @@ const columns = Object.fromEntries(
     table,
     columnsOf(table).map(({ property, kind }) => {
       const base = kind.replace("?", "");
-      const words = base.startsWith("one of ") ? new Set(base.slice("one of ".length).split(" ")) : undefined;
-      return { property, isOptional: kind.endsWith("?"), most: most[base], words };
+      const words = wordsOf(kind);
+      return { property, isOptional: kind.endsWith("?"), most: most[base], words: words && new Set(words) };
     }),
   ]),
 ) as unknown as Record<TableName, StorableColumn[]>;

@@ -90,7 +90,8 @@ export function openRowCache(database: DatabaseSync): RowCache {
       return undefined;
     }
     const row = tableSql[table].toRow(stored);
-    if (staysInMemory(table, row)) cells.add(table, id, row);
+    // With the row's own id: the one that was asked for may be a part of a longer text.
+    if (staysInMemory(table, row)) cells.add(table, row.id, row);
     return row as Tables[T];
   }
 
