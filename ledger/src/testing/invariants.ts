@@ -172,8 +172,11 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     }
   }
 
-  /** With a hold goes what it counted in, and a key in months before, where that is over and nothing is open in it. */
-  function countersGo(partition: Partition, { owner, keyId, admittedAt }: HoldRow, at: number): void {
+  /**
+   * With a hold goes what it counted in, and a key in months before, where that is over and nothing is open in it. If
+   * its key had another window then, its counter may have the name of one of the present windows.
+   */
+  function countersGo(partition: Partition, { owner, keyId, admittedAt, counters }: HoldRow, at: number): void {
     const holds = host.rows(partition).list("hold", { limit: 10_000 });
     const open = holds.filter(({ state }) => state === "open" || state === "orphaned");
     const inUse = new Set(
@@ -185,6 +188,7 @@ export function makeAuditor(host: Pick<WorldHost, "rows" | "all">, model: Model)
     for (let earlier = admittedAt; window === "month" && earlier > (key?.at ?? 0) - 3 * DAY_MS; earlier -= DAY_MS) {
       times.push(earlier);
     }
+    for (const name of counters.split(" ")) if (name.startsWith("key:")) times.push(Number(name.split("@")[1]));
     for (const time of times) {
       // Clocks differ by two minutes.
       if (windowName(window, time) === windowName(window, at - 120_001) || window === "lifetime") continue;
