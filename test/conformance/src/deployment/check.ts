@@ -27,6 +27,8 @@ type Times = Record<string, number[]>;
 const SEQUENTIAL = 10;
 const AT_ONCE = 8;
 const STREAMS_WHILE_DEPLOYED = 20;
+/** A short answer is not asked for again at once. */
+const STREAM_EVERY_MS = 1_000;
 /** New isolates take over within this time after the command. */
 const SETTLING_MS = 10_000;
 /** What a key may spend that is made for the check. */
@@ -36,6 +38,7 @@ const TERMS = "name=check-deployment&limit=1.00";
 export async function checkDeployment(options: DeploymentCheck): Promise<string[]> {
   const { url, privateKey, deploy, say } = options;
   const problems: string[] = [];
+  await checkHealth(url, problems);
   const documentedErrors = await readDocumentedErrors(url);
   const target: Target = {
     ...{ url, documentedErrors, wallets: [privateKey], agentToken: null, front: null, undo: [] },
@@ -43,7 +46,6 @@ export async function checkDeployment(options: DeploymentCheck): Promise<string[
   };
   const account = await openAccount(target, 0);
   try {
-    await checkHealth(url, problems);
     const { key } = await account.makeKey(TERMS);
     const wire = makeWire();
     const client = await openai.open({ baseUrl: `${url}/api/v1`, apiKey: key, wire, retries: 0 });
@@ -64,9 +66,25 @@ export async function checkDeployment(options: DeploymentCheck): Promise<string[
   return problems;
 }
 
+/** Throws if there is no gateway. */
 async function checkHealth(url: string, problems: string[]): Promise<void> {
-  const health = (await (await fetch(`${url}/healthz`)).json()) as { status?: string };
-  if (health.status !== "ok") problems.push(`/healthz says ${JSON.stringify(health)}`);
+  const response = await fetch(`${url}/healthz`).catch((error: Error) => {
+    throw new Error(`${url}/healthz cannot be reached: ${String(error.cause ?? error)}`);
+  });
+  const text = await response.text();
+  const health = healthOf(text);
+  if (typeof health?.checks !== "object") {
+    throw new Error(`${url}/healthz does not answer as a gateway does: ${response.status} ${text.slice(0, 200)}`);
+  }
+  if (health.status !== "ok") problems.push(`/healthz says ${text}`);
+}
+
+function healthOf(text: string): { status?: unknown; checks?: unknown } | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 type Model = { id: string; type: string; pricing: { completion?: string } };
@@ -137,8 +155,12 @@ async function checkBooks(
     .map(({ headers }) => headers.get("x-request-id") ?? "none");
   try {
     const spent = await spentBy(target, key);
-    const receipts = await Promise.all(ids.map((id) => readReceipt(target, key, id)));
-    const charged = receipts.reduce((total, receipt) => total + receipt.charge_nano_usd, 0);
+    let charged = 0;
+    for (let from = 0; from < ids.length; from += AT_ONCE) {
+      const some = ids.slice(from, from + AT_ONCE);
+      const receipts = await Promise.all(some.map((id) => readReceipt(target, key, id)));
+      for (const { charge_nano_usd } of receipts) charged += charge_nano_usd;
+    }
     if (spent !== charged) problems.push(`the key has spent ${spent} nano-dollars, its receipts say ${charged}`);
     say(`${ids.length} receipts come to ${charged} nano-dollars, and the key has spent ${spent}`);
   } catch (error) {
@@ -148,20 +170,32 @@ async function checkBooks(
 
 type Deploying = Pick<DeploymentCheck, "say"> & { key: string; model: string; deploy: string; problems: string[] };
 
-/** Streams that are open while the gateway is deployed, and calls until the new one serves. */
+/** Streams and calls until the new version serves: at every moment of the deployment some streams are open. */
 async function checkWhileDeployed(target: Target, { key, model, deploy, problems, say }: Deploying): Promise<void> {
   const wire = makeWire();
   const client = await openai.open({ baseUrl: `${target.url}/api/v1`, apiKey: key, wire, retries: 0 });
-  const ask = { model, text: "Count from 1 to 200, one number a line.", maxTokens: 600 };
+  let isOver = false;
+  const streams = { begun: 0, whole: 0, refused: 0 };
+  const stream = async (onText: () => void): Promise<void> => {
+    streams.begun += 1;
+    try {
+      await client.streamChat({ model, text: "Count from 1 to 200, one number a line.", maxTokens: 600 }, onText);
+      streams.whole += 1;
+    } catch (error) {
+      if (client.failure(error).status === 503) streams.refused += 1;
+    }
+  };
   const firsts: Promise<void>[] = [];
-  const streams = Array.from({ length: STREAMS_WHILE_DEPLOYED }, () => {
+  const ended = Array.from({ length: STREAMS_WHILE_DEPLOYED }, async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     firsts.push(promise);
-    return client.streamChat(ask, () => resolve()).finally(resolve);
+    do {
+      const pause = sleep(STREAM_EVERY_MS);
+      await stream(resolve).finally(resolve);
+      await pause;
+    } while (!isOver);
   });
-  const ended = Promise.allSettled(streams);
   await Promise.all(firsts);
-  let isOver = false;
   const deployed = runCommand(deploy).then(async (code) => {
     if (code !== 0) problems.push(`the command that deploys ended with ${code}`);
     await sleep(SETTLING_MS);
@@ -171,16 +205,16 @@ async function checkWhileDeployed(target: Target, { key, model, deploy, problems
     await client.chat({ model, text: "Say hello.", maxTokens: 16 }).catch(() => undefined);
     await Promise.race([deployed, sleep(500)]);
   }
-  const whole = (await ended).filter(({ status }) => status === "fulfilled").length;
+  await Promise.all(ended);
   const answers = Map.groupBy(wire.exchanges, ({ status }) => status);
   for (const [status, all] of answers) {
     if (status !== 200 && status !== 503) problems.push(`${all.length} requests were answered with ${status}`);
   }
   const refused = answers.get(503)?.length ?? 0;
-  say(
-    `while deployed: ${whole} of ${streams.length} streams whole, ${refused} of ${wire.exchanges.length} calls refused`,
-  );
-  if (whole < streams.length) problems.push(`${streams.length - whole} streams were cut`);
+  const { begun, whole } = streams;
+  say(`while deployed: ${whole} of ${begun} streams whole, ${refused} of ${wire.exchanges.length} calls refused`);
+  const cut = begun - whole - streams.refused;
+  if (cut > 0) problems.push(`${cut} streams were cut`);
   await client.chat({ model, text: "Say hello.", maxTokens: 16 }).catch((error: unknown) => {
     problems.push(`after the deployment: ${String(error)}`);
   });
