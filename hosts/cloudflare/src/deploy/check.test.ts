@@ -48,6 +48,17 @@ test("the file may have what wrangler reads: comments at the end of lines, and c
   assert.match(problemsOf({ ...valid, vars: undefined }).join("\n"), /BASE_URL: is missing/);
 });
 
+test("the guide names the settings that a Worker does not have", () => {
+  const page = readFileSync(join(root, "docs/configuration.md"), "utf8");
+  const guide = readFileSync(join(root, "docs/deploying-cloudflare.md"), "utf8");
+  const all = [...page.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name = ""]) => name);
+  const [, exceptions = ""] = /with the exception of ([^;]*?), which a Worker does not have/s.exec(guide) ?? [];
+  const named = [...exceptions.matchAll(/`([A-Z_*]+)`/g)].map(([, name = ""]) => name);
+  const isNamed = (name: string) => named.some((one) => new RegExp(`^${one.replace("*", ".*")}$`).test(name));
+  const lacking = all.filter((name) => !(name in edgeSettings.shape));
+  assert.deepEqual(all.filter(isNamed), lacking);
+});
+
 test("a secret in the shell that deploys is refused, because wrangler would prefer it to the file of secrets", () => {
   assert.deepEqual(problemsOf(valid, { GATEWAY_SECRET: "", BASE_URL: "https://other.example" }), []);
   assert.match(
