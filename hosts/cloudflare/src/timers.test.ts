@@ -46,3 +46,28 @@ test("no timer is left once a request has been answered, whole or in a stream, o
   assert.equal(response.status, 503, await response.text());
   await assertNoneLeft();
 });
+
+test("no timer is left once a lapsed hold was settled by the provider's record", async () => {
+  const { address, digest } = await edge.account(1_000_000_000, {
+    address: "0x00000000000000000000000000000000000000f9",
+  });
+  const { simulator } = edge;
+  const asked = await fetch(`${simulator.url}/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${simulator.simulator.masterKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sim-small", messages: [{ role: "user", content: "[[prompt=40]][[tokens=100]]" }] }),
+  });
+  const { id: upstreamId } = (await asked.json()) as { id: string };
+  const status = await fetch(`${edge.url}/api/v1/status`);
+  const { snapshot } = ((await status.json()) as { data: { prices: { snapshot: string } } }).data.prices;
+  const account = accountPartition(address);
+  const hold = { id: "req_lapsed", at: Date.now(), amountNanoUsd: 1_000_000, leaseMs: 500, followers: [] };
+  const detail = JSON.stringify({ route: "chat", model: "sim-small", snapshot, stream: true });
+  await edge.put(account, { type: "reserve", ...hold, payer: { kind: "key", digest }, detail });
+  await edge.put(account, { type: "checkpoint", id: hold.id, deliveredNanoUsd: 1, upstreamId });
+  await eventually(async () => {
+    const receipt = await edge.read(account, { type: "receipt", id: hold.id });
+    assert.equal(receipt?.chargeNanoUsd, 66_000);
+  }, 15_000);
+  await assertNoneLeft();
+});
