@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { edgeSettings } from "../settings.ts";
 import { root, runWrangler } from "../testing/wrangler.ts";
-import { problemsOf, SECRETS } from "./check.ts";
+import { problemsOf, SECRETS, wranglerEnvironment } from "./check.ts";
 import { parseWranglerFile, wranglerFile } from "./wrangler-file.ts";
 
 const home = mkdtempSync(join(tmpdir(), "wrangler-"));
@@ -59,12 +59,15 @@ test("the guide names the settings that a Worker does not have", () => {
   assert.deepEqual(all.filter(isNamed), lacking);
 });
 
-test("a secret in the shell that deploys is refused, because wrangler would prefer it to the file of secrets", () => {
+test("a secret in the environment of wrangler is refused, because wrangler prefers it to the file of secrets", (t) => {
   assert.deepEqual(problemsOf(valid, { GATEWAY_SECRET: "", BASE_URL: "https://other.example" }), []);
-  assert.match(
-    problemsOf(valid, { GATEWAY_SECRET: "11".repeat(32) }).join("\n"),
-    /GATEWAY_SECRET is set in this shell/,
-  );
+  const folder = process.cwd();
+  t.after(() => process.chdir(folder));
+  process.chdir(home);
+  assert.deepEqual(problemsOf(valid, wranglerEnvironment({})), []);
+  writeFileSync(".env", "UPSTREAM_API_KEY='other'\n");
+  const said = problemsOf(valid, wranglerEnvironment({ GATEWAY_SECRET: "11".repeat(32) })).join("\n");
+  assert.match(said, /GATEWAY_SECRET is set in this shell.*\nUPSTREAM_API_KEY is set in this shell or in \.env/);
 });
 
 test("secrets are settings by name, and a Deploy button asks for those that are required", () => {

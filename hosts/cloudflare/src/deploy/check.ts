@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
 import { edgeConfigOf, edgeSettings, settingsOf } from "../settings.ts";
 import { type WranglerFile, wranglerFile } from "./wrangler-file.ts";
 
@@ -44,7 +46,10 @@ export function problemsOf(
       .map((name) => `${name} is a secret: \`npx wrangler secret put ${name}\`.`),
     ...secrets
       .filter((name) => shell[name])
-      .map((name) => `${name} is set in this shell, and wrangler would upload it in place of your file's: unset it.`),
+      .map(
+        (name) =>
+          `${name} is set in this shell or in .env: wrangler would upload it in place of your file's. Unset it.`,
+      ),
     ...names.filter((name) => !(name in edgeSettings.shape)).map((name) => `${name} is not a setting.`),
   ];
   try {
@@ -60,8 +65,16 @@ export function problemsOf(
   return problems;
 }
 
+/** The environment that wrangler makes of a shell's, with the files of variables in this folder. */
+export function wranglerEnvironment(
+  shell: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
+  const files = [".env", ".env.local"].filter((file) => existsSync(file));
+  return Object.assign({}, ...files.map((file) => parseEnv(readFileSync(file, "utf8"))), shell);
+}
+
 if (import.meta.main) {
-  const problems = problemsOf(wranglerFile, process.env);
+  const problems = problemsOf(wranglerFile, wranglerEnvironment(process.env));
   if (problems.length > 0) {
     process.stderr.write(`wrangler.jsonc cannot be deployed:\n${problems.join("\n")}\n`);
     process.exit(1);
