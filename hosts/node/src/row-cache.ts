@@ -54,17 +54,24 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const overdue = Object.fromEntries(
     forgettableTables.map((table) => [table, database.prepare(overdueWalks[table].select)]),
   ) as Record<ForgettableTable, StatementSync>;
+  const lastIds = timeOrderedTables.map(
+    (table) => [table, database.prepare(`SELECT coalesce(max(id), '') AS id FROM ${sqlName(table)}`)] as const,
+  );
   /** The last id in each table in order of time. A new request is after it, and is not looked for. */
-  const newest = new Map(timeOrderedTables.map((table) => [table, lastId(database, table)]));
+  let newest = readNewest();
   const partitions = new Map<Partition, Cells>();
-  /** Cells without a row, in the order of their removal. */
-  const gone = new Set<Cell>();
   let pending: Cell[] = [];
   const writer = new RecordWriter();
-  /** The records that are taken and not folded, with their cells that may leave memory then. */
-  let unfolded: { number: number; cells: Cell[] }[] = [];
+  /** Of each record that is taken and not folded: the cells that may leave memory then. */
+  let unfolded: Cell[][] = [];
+  /** Cells whose row is removed from its table too. */
+  const gone = new Set<Cell>();
   let foldedUntil = lastFolded(database).last;
   let next = foldedUntil + 1;
+
+  function readNewest(): ReadonlyMap<TableName, string> {
+    return new Map(lastIds.map(([table, select]) => [table, String(select.get()?.id)]));
+  }
 
   function cached(name: Partition): Cells {
     const known = partitions.get(name);
@@ -106,40 +113,36 @@ export function openRowCache(database: DatabaseSync): RowCache {
     }
   }
 
-  /** Keeps a cell without a row: rows such as an account's share of the ceiling are soon created again. */
-  function keepGone(cell: Cell): void {
-    gone.add(cell);
-    if (gone.size <= MAX_KNOWN_GONE) return;
-    for (const oldest of gone) {
-      gone.delete(oldest);
-      if (oldest.row === null && oldest.record <= foldedUntil) oldest.of.delete(oldest);
-      return;
-    }
+  function take(): Uint8Array {
+    for (const { of, table, id, row } of pending) writer.add(of.name, table, id, row);
+    close();
+    return writer.finish();
   }
 
-  function take(): Uint8Array {
-    const cells = pending.filter((cell) => {
-      writer.add(cell.of.name, cell.table, cell.id, cell.row);
-      return cell.row === null || newest.has(cell.table) || !staysInMemory(cell.table, cell.row);
-    });
-    unfolded.push({ number: next, cells });
+  /** What is written from now on is in the next record. */
+  function close(): void {
+    unfolded.push(pending.filter(({ table, row }) => row === null || !staysInMemory(table, row)));
     pending = [];
     next += 1;
-    return writer.finish();
   }
 
   function folded(number: number): void {
     foldedUntil = number;
-    const left = unfolded.filter((record) => record.number > number);
-    for (const { cells } of unfolded.splice(0, unfolded.length - left.length)) cells.forEach(written);
+    newest = readNewest();
+    const left = next - 1 - number;
+    for (const cell of unfolded.splice(0, unfolded.length - left).flat()) {
+      if (cell.record > number) continue;
+      if (cell.row === null) keepGone(cell);
+      else if (!staysInMemory(cell.table, cell.row)) cell.of.delete(cell);
+    }
   }
 
-  function written(cell: Cell): void {
-    const { table, id, row, record, of } = cell;
-    if (id > (newest.get(table) ?? id)) newest.set(table, id);
-    if (record > foldedUntil) return;
-    if (row === null) keepGone(cell);
-    else if (!staysInMemory(table, row)) of.delete(cell);
+  /** Keeps a cell without a row: rows such as an account's share of the ceiling are soon created again. */
+  function keepGone(cell: Cell): void {
+    gone.add(cell);
+    if (gone.size <= MAX_KNOWN_GONE) return;
+    for (const known of gone) if (known.row === null && known.record <= foldedUntil) known.of.delete(known);
+    gone.clear();
   }
 
   function discard(records: readonly Uint8Array[], last: number): void {
@@ -150,7 +153,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
     next = last - records.length + 1;
     for (const record of records) {
       for (const row of rowsOf(record)) write(row.partition, [changeOf(row)]);
-      take();
+      close();
     }
   }
 
@@ -182,10 +185,6 @@ function prepareReads(database: DatabaseSync): Reads {
     return { select: database.prepare(select), list: database.prepare(list), newest: database.prepare(newest) };
   };
   return Object.fromEntries(tableNames.map((table) => [table, ofTable(table)])) as Reads;
-}
-
-function lastId(database: DatabaseSync, table: TableName): string {
-  return String(database.prepare(`SELECT coalesce(max(id), '') AS id FROM ${sqlName(table)}`).get()?.id);
 }
 
 /** Drops a tenth of the partitions that are as in the tables, first those that were not used since the last time. */
