@@ -100,17 +100,12 @@ function sqliteCode(error: unknown): number | undefined {
 /** Whether an operation failed because the disk is full. It may succeed later. */
 export function isDiskFull(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
-  return error instanceof DiskFull || sqliteCode(error) === SQLITE_FULL || code === "ENOSPC" || code === "EDQUOT";
+  return sqliteCode(error) === SQLITE_FULL || code === "ENOSPC" || code === "EDQUOT";
 }
 
 /** The durability that a connection was opened with. */
 export function synchronousOf(database: DatabaseSync): Synchronous {
   return database.prepare("PRAGMA synchronous").get()?.synchronous === SYNCHRONOUS_FULL ? "FULL" : "NORMAL";
-}
-
-/** In another thread. */
-export class DiskFull extends Error {
-  override name = "DiskFull";
 }
 
 /** SQLite's number for `FULL`. */

@@ -1,27 +1,29 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { connectTables, isDiskFull } from "./database.ts";
 import { openFold } from "./fold.ts";
-import { type Piece, readPiece, type Synchronous } from "./log-files.ts";
+import type { Synchronous } from "./log-files.ts";
 
-/** Folds the log in a thread of its own, with a connection of its own. `isFull`: it may be tried again. */
-export type FoldResult = { until: number } | { error: string; isFull: boolean };
-
+/**
+ * Folds records in a thread of its own, with a connection of its own. If the disk is full, the same records may be
+ * tried again. Any other error ends the thread.
+ */
+export type FoldRequest = { records: readonly Uint8Array[]; first: number };
+export type FoldResult = "folded" | "full";
 export type FoldPlace = { file: string; synchronous: Synchronous };
 
 const { file, synchronous } = workerData as FoldPlace;
-const database = connectTables(file, synchronous);
-const fold = openFold(database);
+const fold = openFold(connectTables(file, synchronous));
 
-parentPort?.on("message", (pieces: readonly Piece[]) => {
-  parentPort?.postMessage(foldPieces(pieces));
+parentPort?.on("message", ({ records, first }: FoldRequest) => {
+  parentPort?.postMessage(tryToFold(records, first));
 });
 
-function foldPieces(pieces: readonly Piece[]): FoldResult {
+function tryToFold(records: readonly Uint8Array[], first: number): FoldResult {
   try {
-    const first = pieces[0]?.first ?? 0;
-    fold(pieces.flatMap(readPiece), first);
-    return { until: pieces.at(-1)?.last ?? 0 };
+    fold(records, first);
+    return "folded";
   } catch (error) {
-    return { error: String(error), isFull: isDiskFull(error) };
+    if (isDiskFull(error)) return "full";
+    throw error;
   }
 }

@@ -1,7 +1,8 @@
+import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { DiskFull, isDiskFull } from "./database.ts";
-import type { FoldPlace, FoldResult } from "./fold-worker.ts";
-import type { LogFiles, Piece } from "./log-files.ts";
+import { isDiskFull } from "./database.ts";
+import type { FoldPlace, FoldRequest } from "./fold-worker.ts";
+import type { LogFiles } from "./log-files.ts";
 
 /** Folds the log into the tables, in a thread that no commit waits for. */
 export type Folding = {
@@ -34,8 +35,8 @@ export function openFolding(place: FoldPlace, log: LogFiles, { onFolded, onFaile
   /** Starts the next fold. An append does not postpone it, because steady traffic would postpone it forever. */
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
-  let answer: { resolve(result: FoldResult): void; reject(error: unknown): void } | undefined;
-  let isStopped = false;
+  const stopping = new AbortController();
+  const stopped = stopping.signal;
 
   function fold(): Promise<void> {
     clearTimeout(timer);
@@ -47,40 +48,31 @@ export function openFolding(place: FoldPlace, log: LogFiles, { onFolded, onFaile
   }
 
   async function foldOnce(): Promise<void> {
-    if (isStopped) throw new Error("the log is not folded any more");
-    const pieces = log.unfolded();
-    if (pieces.length === 0) return;
-    const result = await askWorker(pieces);
-    if ("error" in result) throw result.isFull ? new DiskFull(result.error) : new Error(result.error);
-    log.folded(result.until);
-    onFolded(result.until);
+    const records = log.unfolded();
+    const { last } = log;
+    if (records.length === 0) return;
+    try {
+      await askWorker({ records, first: last - records.length + 1 });
+    } catch (error) {
+      if (!stopped.aborted && !isDiskFull(error)) onFailed(error);
+      throw error;
+    }
+    log.folded(last);
+    onFolded(last);
   }
 
-  function askWorker(pieces: readonly Piece[]): Promise<FoldResult> {
-    worker ??= startWorker();
-    const asked = worker;
-    asked.ref();
-    asked.postMessage(pieces);
-    return new Promise((resolve, reject) => {
-      answer = { resolve, reject };
-    });
-  }
-
-  function startWorker(): Worker {
-    const started = new Worker(new URL("./fold-worker.ts", import.meta.url), {
+  async function askWorker(request: FoldRequest): Promise<void> {
+    stopped.throwIfAborted();
+    worker ??= new Worker(new URL("./fold-worker.ts", import.meta.url), {
       workerData: place,
       resourceLimits: { maxYoungGenerationSizeMb: 16 },
     });
-    started.on("message", (result: FoldResult) => {
-      started.unref();
-      answer?.resolve(result);
-    });
-    started.on("error", (error) => answer?.reject(error));
-    started.on("exit", () => {
-      worker = undefined;
-      answer?.reject(new Error("the thread that folds the log has ended"));
-    });
-    return started;
+    worker.ref();
+    worker.postMessage(request);
+    // Rejects if the thread fails or is stopped.
+    const [result] = await once(worker, "message", { signal: stopped });
+    worker.unref();
+    if (result === "full") throw Object.assign(new Error("the disk is full"), { code: "ENOSPC" });
   }
 
   async function foldByItself(): Promise<void> {
@@ -88,9 +80,7 @@ export function openFolding(place: FoldPlace, log: LogFiles, { onFolded, onFaile
       await fold();
       soon();
     } catch (error) {
-      if (isStopped) return;
       if (isDiskFull(error)) startTimer();
-      else onFailed(error);
     }
   }
 
@@ -99,14 +89,9 @@ export function openFolding(place: FoldPlace, log: LogFiles, { onFolded, onFaile
   }
 
   function soon(): void {
-    if (isStopped || log.unfoldedBytes === 0) return;
-    if (running === undefined && log.unfoldedBytes >= DUE_BYTES) void foldByItself();
-    else if (running === undefined) startTimer();
-  }
-
-  async function all(): Promise<void> {
-    const until = log.last;
-    for (let pieces = log.unfolded(); (pieces[0]?.first ?? until + 1) <= until; pieces = log.unfolded()) await fold();
+    if (running !== undefined || stopped.aborted || log.unfoldedBytes === 0) return;
+    if (log.unfoldedBytes >= DUE_BYTES) void foldByItself();
+    else startTimer();
   }
 
   return {
@@ -114,9 +99,13 @@ export function openFolding(place: FoldPlace, log: LogFiles, { onFolded, onFaile
     async keepUp() {
       while (log.unfoldedBytes >= BEHIND_BYTES) await fold();
     },
-    all,
+    async all() {
+      // A fold that runs has only what was in the log when it began.
+      await running;
+      await fold();
+    },
     async stop() {
-      isStopped = true;
+      stopping.abort(new Error("the log is not folded any more"));
       clearTimeout(timer);
       await worker?.terminate();
     },

@@ -13,7 +13,7 @@ import { openCharges } from "./charges.ts";
 import { isDiskFull, synchronousOf } from "./database.ts";
 import { foldedUntil } from "./fold.ts";
 import { openFolding } from "./folding.ts";
-import { openLogFiles, readPiece } from "./log-files.ts";
+import { openLogFiles } from "./log-files.ts";
 import { openRowCache } from "./row-cache.ts";
 
 /**
@@ -241,12 +241,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   /** Waits until all answered changes are in the tables, for queries that do not read memory. */
   async function tablesAreTrue(): Promise<void> {
     await ask(nothing);
-    try {
-      await folding.all();
-    } catch (error) {
-      if (!isDiskFull(error)) stop(error);
-      throw error;
-    }
+    await folding.all();
   }
 
   async function flush(): Promise<void> {
@@ -262,8 +257,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     failed(group, error);
   }
 
-  function failed(group: Waiting[], failure: unknown): void {
-    const error = discard() ?? failure;
+  function failed(group: Waiting[], error: unknown): void {
+    rows.discard(log.unfolded(), log.last);
     if (!isDiskFull(error)) {
       rejectAll(group);
       if (!dead) options.onFatal(error);
@@ -276,16 +271,6 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     rejectAll(group.filter((entry) => !entry.untilDurable));
     waiting.push(...group.filter((entry) => entry.untilDurable));
     setTimeout(retryAfterFullDisk, FULL_DISK_RETRY_MS);
-  }
-
-  /** Drops from memory what is not durable. Returns the error if the log cannot be read. */
-  function discard(): unknown {
-    try {
-      rows.discard(log.unfolded().flatMap(readPiece), log.last);
-      return undefined;
-    } catch (error) {
-      return error;
-    }
   }
 
   function retryAfterFullDisk(): void {

@@ -18,8 +18,8 @@ export type LogFiles = {
    * log, or the same record may be there: another one may be appended in its place.
    */
   append(rows: Uint8Array): Promise<number>;
-  /** All records that are not folded, in their order. */
-  unfolded(): Piece[];
+  /** All records that are not folded, in their order. The last one has the number `last`. */
+  unfolded(): Uint8Array[];
   /** The records up to this number are in the tables, durably. */
   folded(number: number): void;
   /** The number of the last record. */
@@ -33,9 +33,6 @@ export type Synchronous = "FULL" | "NORMAL";
 
 /** A ledger's own number, and the last record that is in its log, or in its tables. */
 export type LogPlace = { ledger: number; last: number };
-
-/** Records of one file that follow each other. */
-export type Piece = { file: string; from: number; to: number; salt: number; first: number; last: number };
 
 const MARK = Buffer.from("ledger log, v. 1");
 const HEAD_BYTES = MARK.length + 20;
@@ -59,73 +56,54 @@ export function openLogFiles(
   fullBytes = FULL_BYTES,
 ): LogFiles {
   const flags = fs.constants.O_RDWR | fs.constants.O_CREAT | (synchronous === "FULL" ? fs.constants.O_DSYNC : 0);
-  const files = logNames(database).map((name) => ({ name, descriptor: fs.openSync(name, flags) }));
+  const files = logNames(database).map((name) => fs.openSync(name, flags)) as [number, number];
   syncToDisk(dirname(database));
-  let current = 1;
-  let { salt, bytes: begun } = makeHead(ledger, last + 1);
+  let current: 0 | 1 = 1;
+  let head = makeHead(ledger, last + 1);
   let end = HEAD_BYTES;
-  for (const [index, head] of [begun, Buffer.alloc(HEAD_BYTES)].entries()) {
-    fs.writeSync(files[1 - index]?.descriptor ?? -1, head, 0, HEAD_BYTES, 0);
-  }
-  let unfolded: Piece[] = [];
-  /** Whether the last piece grows no more, because it is being folded. */
-  let isCut = false;
+  fs.writeSync(files[1], head, 0, HEAD_BYTES, 0);
+  fs.writeSync(files[0], Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+  const unfolded: { file: 0 | 1; bytes: Buffer }[] = [];
+  let unfoldedBytes = 0;
 
   async function append(rows: Uint8Array): Promise<number> {
-    const other = 1 - current;
-    const isNext = end >= fullBytes && unfolded.every(({ file }) => file !== files[other]?.name);
-    const file = files[isNext ? other : current] as { name: string; descriptor: number };
-    const head = isNext ? makeHead(ledger, last + 1) : undefined;
-    const start = head?.bytes.length ?? end;
-    const bytes = Buffer.concat([head?.bytes ?? empty, makeRecordHead(rows, head?.salt ?? salt), rows]);
-    await writeAll(file.descriptor, bytes, isNext ? 0 : end);
-    last += 1;
-    if (head !== undefined) {
-      current = other;
-      salt = head.salt;
-      end = 0;
-    }
+    const other = current === 0 ? 1 : 0;
+    // The records of the other file are the older ones.
+    if (end >= fullBytes && unfolded[0]?.file !== other) await beginFile(other);
+    const bytes = Buffer.concat([makeRecordHead(rows, saltOf(head)), rows]);
+    await writeAll(files[current], bytes, end);
     end += bytes.length;
-    const piece = unfolded.at(-1);
-    if (piece !== undefined && !isCut && head === undefined) Object.assign(piece, { to: end, last });
-    else unfolded.push({ file: file.name, from: start, to: end, salt, first: last, last });
-    isCut = false;
+    last += 1;
+    unfolded.push({ file: current, bytes });
+    unfoldedBytes += bytes.length;
     return last;
+  }
+
+  async function beginFile(file: 0 | 1): Promise<void> {
+    const begun = makeHead(ledger, last + 1);
+    await writeAll(files[file], begun, 0);
+    current = file;
+    head = begun;
+    end = HEAD_BYTES;
   }
 
   return {
     append,
-    unfolded() {
-      isCut = true;
-      return unfolded;
-    },
+    unfolded: () => unfolded.map(({ bytes }) => bytes.subarray(RECORD_BYTES)),
     folded(number) {
-      unfolded = unfolded.filter((piece) => piece.last > number);
+      const left = last - number;
+      for (const { bytes } of unfolded.splice(0, unfolded.length - left)) unfoldedBytes -= bytes.length;
     },
     get last() {
       return last;
     },
     get unfoldedBytes() {
-      return unfolded.reduce((sum, { from, to }) => sum + to - from, 0);
+      return unfoldedBytes;
     },
     close() {
-      for (const { descriptor } of files) fs.closeSync(descriptor);
+      for (const file of files) fs.closeSync(file);
     },
   };
-}
-
-/** The records of a piece, as they were appended. */
-export function readPiece({ file, from, to, salt, first }: Piece): Uint8Array[] {
-  const bytes = Buffer.allocUnsafe(to - from);
-  const descriptor = fs.openSync(file, "r");
-  try {
-    if (fs.readSync(descriptor, bytes, 0, bytes.length, from) < bytes.length) throw damaged(file, from, first);
-  } finally {
-    fs.closeSync(descriptor);
-  }
-  const { records, end } = recordsOf(bytes, 0, salt);
-  if (end < bytes.length) throw damaged(file, from + end, first + records.length);
-  return records;
 }
 
 /**
@@ -200,7 +178,7 @@ function readFile(file: string, ledger: number, synchronous: Synchronous): Use |
   if (bytes.readUIntLE(LEDGER_AT, 6) !== ledger) {
     throw new Error(`${file} is the log of another database. Put that one back, or move this file away.`);
   }
-  const salt = bytes.readUInt32LE(SALT_AT);
+  const salt = saltOf(bytes);
   const first = bytes.readUIntLE(FIRST_AT, 6);
   const { records, end } = recordsOf(bytes, HEAD_BYTES, salt);
   return { file, first, records, end, isFollowed: hasRecord(bytes, end + 1, salt) };
@@ -233,16 +211,19 @@ function hasRecord(bytes: Buffer, from: number, salt: number): boolean {
   return false;
 }
 
-function makeHead(ledger: number, first: number): { salt: number; bytes: Buffer } {
+function makeHead(ledger: number, first: number): Buffer {
   const bytes = Buffer.alloc(HEAD_BYTES);
   MARK.copy(bytes);
-  const salt = randomBytes(4).readUInt32LE();
   bytes.writeUIntLE(ledger, LEDGER_AT, 6);
-  bytes.writeUInt32LE(salt, SALT_AT);
+  randomBytes(4).copy(bytes, SALT_AT);
   bytes.writeUIntLE(first, FIRST_AT, 6);
   const checked = HEAD_BYTES - 4;
   bytes.writeUInt32LE(crc32(bytes.subarray(0, checked)), checked);
-  return { salt, bytes };
+  return bytes;
+}
+
+function saltOf(head: Buffer): number {
+  return head.readUInt32LE(SALT_AT);
 }
 
 function makeRecordHead(rows: Uint8Array, salt: number): Buffer {
@@ -277,7 +258,6 @@ function logNames(database: string): string[] {
   return [`${database}-log1`, `${database}-log2`];
 }
 
-const empty = Buffer.alloc(0);
 const WHAT_TO_DO = "Start the version that wrote it and stop it, then start this one.";
 
 function damaged(file: string, at: number, record: number | undefined): Error {
