@@ -55,5 +55,16 @@ test("the check says what is wrong", async () => {
   await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: 0 });
   const { code, said } = await check();
   assert.equal(code, 1, said);
+  await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: 50_000_000_000 });
   assert.match(said, /^WRONG {2}chat: .*503 .*\(10 times\)$/m);
+});
+
+test("of a gateway that does not come back, the check says all that it found", async () => {
+  process.once("SIGHUP", () => void edge.restart());
+  const { code, said } = await check("--deploy", `kill -HUP ${process.pid}`);
+  assert.equal(code, 1, said);
+  assert.match(said, /^37 receipts come to \d+ nano-dollars/m);
+  for (const problem of ["\\d+ streams were cut", "the books cannot be checked", "the keys may not be revoked"]) {
+    assert.match(said, new RegExp(`^WRONG {2}${problem}`, "m"));
+  }
 });

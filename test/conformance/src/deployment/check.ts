@@ -61,7 +61,9 @@ export async function checkDeployment(options: DeploymentCheck): Promise<string[
       await checkWhileDeployed(target, { key: other, model, deploy, problems, say });
     }
   } finally {
-    for (const step of target.undo) await step();
+    for (const step of target.undo) {
+      await step().catch((error: unknown) => problems.push(`the keys may not be revoked: ${String(error)}`));
+    }
   }
   return problems;
 }
@@ -164,7 +166,7 @@ async function checkBooks(
     if (spent !== charged) problems.push(`the key has spent ${spent} nano-dollars, its receipts say ${charged}`);
     say(`${ids.length} receipts come to ${charged} nano-dollars, and the key has spent ${spent}`);
   } catch (error) {
-    problems.push(`the books: ${String(error)}`);
+    problems.push(`the books cannot be checked: ${String(error)}`);
   }
 }
 
@@ -182,7 +184,8 @@ async function checkWhileDeployed(target: Target, { key, model, deploy, problems
       await client.streamChat({ model, text: "Count from 1 to 200, one number a line.", maxTokens: 600 }, onText);
       streams.whole += 1;
     } catch (error) {
-      if (client.failure(error).status === 503) streams.refused += 1;
+      // An error of the connection has no status.
+      if ((error as { status?: unknown }).status === 503) streams.refused += 1;
     }
   };
   const firsts: Promise<void>[] = [];
@@ -214,7 +217,7 @@ async function checkWhileDeployed(target: Target, { key, model, deploy, problems
   const { begun, whole } = streams;
   say(`while deployed: ${whole} of ${begun} streams whole, ${refused} of ${wire.exchanges.length} calls refused`);
   const cut = begun - whole - streams.refused;
-  if (cut > 0) problems.push(`${cut} streams were cut`);
+  if (cut > 0) problems.push(`${cut} streams were cut, or could not begin`);
   await client.chat({ model, text: "Say hello.", maxTokens: 16 }).catch((error: unknown) => {
     problems.push(`after the deployment: ${String(error)}`);
   });
