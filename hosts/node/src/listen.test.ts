@@ -165,16 +165,53 @@ test("the time that a request waits for its turn is told to the app", async () =
   assert.ok(Math.max(...waits) > 32, `${Math.max(...waits)} ms`);
 });
 
-test("requests behind another one on their connection do not wait for a turn, and take none from others", async () => {
-  const { counts, fetch } = countBegun(async () => new Response("ok"));
+test("requests behind another one on their connection begin one after the other, and are answered in their order", async () => {
+  let now = 0;
+  let most = 0;
+  const fetch = async (request: Request): Promise<Response> => {
+    now += 1;
+    most = Math.max(most, now);
+    await sleep(5);
+    now -= 1;
+    return new Response(`answer to ${new URL(request.url).pathname};`);
+  };
   const server = await listen({ fetch }, here);
   const socket = await open(server.url);
   let received = "";
   socket.on("data", (data: Buffer) => (received += data.toString()));
-  socket.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n".repeat(400));
-  await eventually(() => received.split("HTTP/1.1 200 ").length === 401, 10_000);
-  assert.ok(counts.most > 32, `${counts.most} began in one turn`);
+  const names = Array.from({ length: 33 }, (_, index) => `/${index}`);
+  socket.write(names.map((name) => `GET ${name} HTTP/1.1\r\nhost: gateway\r\n\r\n`).join(""));
+  await eventually(() => received.includes("answer to /32;"), 10_000);
+  assert.deepEqual(
+    [...received.matchAll(/answer to (\/\d+);/g)].map(([, name]) => name),
+    names,
+  );
+  assert.equal(most, 1);
   socket.destroy();
+  await server.close();
+});
+
+test("a connection with too many requests behind one another is closed, and others do not wait for it", async () => {
+  const { counts, fetch } = countBegun(async () => {
+    await sleep(20);
+    return new Response("ok");
+  });
+  const server = await listen({ fetch }, here);
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => open(server.url)));
+  const closed = Promise.all(
+    sockets.map(
+      (socket) =>
+        new Promise((resolve) =>
+          socket
+            .on("error", () => undefined)
+            .resume()
+            .on("close", resolve),
+        ),
+    ),
+  );
+  for (const socket of sockets) socket.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n".repeat(800));
+  await closed;
+  assert.ok(counts.begun <= sockets.length, `${counts.begun} began`);
   await server.close();
 });
 

@@ -42,15 +42,23 @@ export async function listen(
   // A request without a host is refused later, with the gateway's error.
   const settings = { requireHostHeader: false, IncomingMessage: Arrival };
   const server = createServer(settings, (incoming, outgoing) => {
+    const { socket } = incoming;
+    if (responses.on(socket) > 1 + MAX_BEHIND) socket.destroy();
+    // Node passes on all requests that came in the same read.
+    if (socket.destroyed) return;
     paceBody(incoming, turns);
-    // Behind another request on its connection, which Node pauses by the answers that wait, but not by such requests.
-    const isPipelined = outgoing.socket === null;
     function begin(): void {
       // Its client may have left while it waited.
       if (outgoing.destroyed) return;
-      if (isPipelined || starts.hasRoomFor(1, begin)) void listener(incoming, outgoing);
+      if (starts.hasRoomFor(1, begin)) void listener(incoming, outgoing);
     }
-    begin();
+    if (outgoing.socket !== null) begin();
+    else {
+      outgoing.once("socket", () => {
+        incoming.arrivedMs = performance.now();
+        begin();
+      });
+    }
   });
   // An unknown expectation is ignored.
   server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
@@ -60,7 +68,7 @@ export async function listen(
   const responses = watchResponses(server, { stalledReaderMs: STALLED_READER_MS, slowestReaderBytesPerS });
   server.on("clientError", (error, socket) => {
     // An error in the middle of an answer would be taken for a part of it.
-    if (responses.isOn(socket)) socket.destroy();
+    if (responses.on(socket) > 0) socket.destroy();
     else endMalformed(error, socket);
   });
   server.keepAliveTimeout = 75_000;
@@ -94,7 +102,7 @@ export function portError(error: NodeJS.ErrnoException, port: number): SettingsE
 
 /** A request that may wait for its turn. */
 class Arrival extends IncomingMessage {
-  readonly arrivedMs = performance.now();
+  arrivedMs = performance.now();
 }
 
 /** Each connection takes memory before its first request. */
@@ -106,6 +114,12 @@ const MAX_CONNECTIONS = 10_000;
  * copies it.
  */
 const REQUESTS_A_TURN = { amount: 32 };
+
+/**
+ * Requests behind another one on their connection. Each begins when the one before is answered, so that a client takes
+ * no more turns than others. Node reads on while they wait.
+ */
+const MAX_BEHIND = 32;
 
 /** How long a stop waits for the answers in flight. */
 const CLOSE_MS = 20_000;

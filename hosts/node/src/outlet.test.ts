@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { get, type IncomingMessage } from "node:http";
-import { connect } from "node:net";
 import { after, test } from "node:test";
 import type { HostBindings } from "@inference/gateway/http/context";
 import type { Outlet } from "@inference/gateway/inference/stream/outlet";
@@ -87,31 +86,6 @@ test("an outlet that breaks off leaves an answer that its client knows to be inc
   outlet.breakOff("a reason");
   assert.match(String(await failed), /aborted/);
   assert.equal(response.complete, false);
-});
-
-test("an outlet behind another response on its connection closes the connection when it breaks off", async () => {
-  const outlets: Outlet[] = [];
-  const fetch = async (_request: Request, host?: HostBindings): Promise<Response> => {
-    assert.ok(host?.openOutlet);
-    const outlet = host.openOutlet({}, { onRoom: () => undefined, onGone: () => undefined });
-    outlets.push(outlet);
-    return outlet.response;
-  };
-  const server = await listen({ fetch }, { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS: 60_000 });
-  closing.push(server.close);
-  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
-  const closed = new Promise((resolve) => socket.once("close", resolve));
-  let received = "";
-  socket.on("error", () => undefined).on("data", (data: Buffer) => (received += data.toString()));
-  socket.write("GET / HTTP/1.1\r\nhost: gateway\r\n\r\n".repeat(2));
-  await eventually(() => outlets.length === 2, 5_000);
-  outlets[1]?.write(Buffer.from("a part"));
-  outlets[1]?.breakOff("a reason");
-  outlets[0]?.write(Buffer.from("whole"));
-  outlets[0]?.end();
-  await closed;
-  assert.match(received, /whole\r\n0\r\n\r\n/);
-  assert.equal(received.split("0\r\n\r\n").length, 2, "the second response looks complete");
 });
 
 test("a client that leaves is reported, and what is written after that is dropped without an error", async () => {

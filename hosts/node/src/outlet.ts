@@ -50,8 +50,6 @@ export function outletOf(outgoing: ServerResponse): OpenOutlet {
         if (waiting.length === 0) outgoing.end();
       },
       breakOff() {
-        // Behind another response it has no connection yet.
-        if (outgoing.socket === null) outgoing.once("socket", (socket) => socket.destroy());
         outgoing.destroy();
       },
     };

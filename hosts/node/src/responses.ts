@@ -4,8 +4,8 @@ import type { Duplex } from "node:stream";
 
 /** The responses in progress: from a request's head until the last byte was sent or the connection closed. */
 export type Responses = {
-  /** Whether this connection has one. */
-  isOn(socket: Duplex): boolean;
+  /** How many this connection has: one, and those of the requests that wait behind it. */
+  on(socket: Duplex): number;
   /**
    * Closes each connection after its present response, so that keep-alive does not delay a stop. The client is told in
    * the response's headers or, if they were sent already, by the end of the connection.
@@ -57,6 +57,7 @@ export function watchResponses(server: Server, limits: ReaderLimits): Responses 
   });
 
   server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    if (socket.destroyed) return;
     if (leaving) response.shouldKeepAlive = false;
     const responses = connections.get(socket)?.responses;
     responses?.add(response);
@@ -80,7 +81,7 @@ export function watchResponses(server: Server, limits: ReaderLimits): Responses 
   server.on("close", () => clearInterval(timer));
 
   return {
-    isOn: (socket) => (connections.get(socket)?.responses.size ?? 0) > 0,
+    on: (socket) => connections.get(socket)?.responses.size ?? 0,
     leave() {
       leaving = true;
       for (const { responses } of connections.values()) {
