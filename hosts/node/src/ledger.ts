@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { apply } from "@inference/ledger/apply";
 import { type LapsedHold, type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
@@ -48,14 +49,6 @@ export type NodeLedgerOptions = {
   onCommit?(stage: "before" | "after", rows: number): void;
 };
 
-type Waiting = {
-  saga: () => Saga<unknown>;
-  untilDurable: boolean;
-  result: unknown;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-};
-
 const FULL_DISK_RETRY_MS = 250;
 /** Time between two tries of a failed delivery. */
 const REDELIVER_MS = 600_000;
@@ -64,11 +57,13 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   const rows = openRowCache(database);
   const place = { file: database.location() ?? "", synchronous: synchronousOf(database) };
   const log = openLogFiles(place.file, foldedUntil(database), place.synchronous);
-  const folding = openFolding(place, log, { onFolded: rows.folded, onFailed: (error) => stop(error) });
-  let waiting: Waiting[] = [];
-  let gathering = false;
-  let committing = false;
-  let writable = true;
+  const folding = openFolding(place, log, { onFolded: rows.folded, onFailed: (error) => fail(error) });
+  /** Those who wait for the next commit, if there are any. */
+  let waiting: PromiseWithResolvers<boolean> | undefined;
+  /** Whether a commit is due or being written. It is, while anything in memory is not durable. */
+  let isCommitting = false;
+  /** While the disk is full: the next try. */
+  let room: Promise<void> | undefined;
   let dead = false;
   let redelivers = false;
 
@@ -76,6 +71,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   function execute(partition: Partition, command: Command): Reply {
     const outcome = apply(partition, rows.partition(partition), command, options.now());
     rows.write(partition, outcome.changes);
+    schedule();
     for (const alert of outcome.alerts) options.onAlert(`${partition}: ${alert}`);
     for (const delivery of outcome.deliveries) {
       if (deliver(partition, delivery.id, () => execute(delivery.target, delivery.command))) continue;
@@ -108,14 +104,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
 
   async function redeliver(): Promise<number> {
     redelivers = false;
-    if (dead) return 0;
-    try {
-      await tablesAreTrue();
-    } catch {
-      redeliverLater();
-      return 0;
-    }
-    if (!writable) {
+    const isPossible = await tablesAreTrue().then(isWritable, () => false);
+    if (!isPossible) {
       redeliverLater();
       return 0;
     }
@@ -126,11 +116,10 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
         rows.write(partition, [{ table: "outbox", id: row.id, row: null }]);
       } else redeliverLater();
     }
-    if (rows.pendingRows() > 0) schedule();
     return left.length;
   }
 
-  function runWhole(saga: Saga<unknown>): unknown {
+  function runWhole<T>(saga: Saga<T>): T {
     let step = saga.next();
     while (!step.done) {
       let reply: Reply;
@@ -151,72 +140,55 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     while (!step.done) step = saga.next(execute(step.value.partition, step.value.command));
   }
 
-  function run<T>(saga: () => Saga<T>, { untilDurable = false } = {}): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (dead || (!isWritable() && !untilDurable)) reject(new LedgerUnavailable("the ledger cannot write"));
-      else enqueue({ saga, untilDurable, result: undefined, resolve: resolve as (value: unknown) => void, reject });
-    });
+  async function run<T>(saga: () => Saga<T>, options: { untilDurable?: boolean } = {}): Promise<T> {
+    if (options.untilDurable && room !== undefined) await room;
+    if (!isWritable()) throw new LedgerUnavailable("the ledger cannot write");
+    // If it throws, steps that it did not undo stay, as after a crash between steps.
+    const result = runWhole(saga());
+    if (await durable()) return result;
+    if (options.untilDurable) return run(saga, options);
+    throw new LedgerUnavailable("the ledger could not write");
   }
 
   function isWritable(): boolean {
-    return writable && !dead;
+    return room === undefined && !dead;
   }
 
-  function enqueue(entry: Waiting): void {
-    if (writable) {
-      try {
-        entry.result = runWhole(entry.saga());
-      } catch (error) {
-        // A bug in the middle of a saga. Steps that were not undone stay, as after a crash between steps.
-        entry.reject(error);
-        schedule();
-        return;
-      }
-    }
-    waiting.push(entry);
-    schedule();
+  /** Resolves once all that is in memory is durable. False: that failed, and it is no longer in memory. */
+  function durable(): true | Promise<boolean> {
+    if (!isCommitting) return true;
+    waiting ??= Promise.withResolvers();
+    return waiting.promise;
   }
 
   /** Begins a commit at the end of the turn. What comes while it is written is in the next one. */
   function schedule(): void {
-    // While the disk is full a retry is scheduled already.
-    if (gathering || !writable) return;
-    gathering = true;
-    setImmediate(begin);
+    if (isCommitting) return;
+    isCommitting = true;
+    setImmediate(commit);
   }
 
-  /** Commits all waiting sagas, and resolves them. The end of a commit begins the next. */
-  function begin(): void {
-    gathering = false;
-    // Not writable: scheduled before the disk was full. The waiting sagas are no longer in memory, and are run again.
-    if (committing || (!writable && !dead)) return;
-    const group = waiting;
-    waiting = [];
-    if (dead) failed(group, new LedgerUnavailable("the ledger has stopped"));
-    else if (rows.pendingRows() === 0) resolveAll(group);
-    else void commit(group);
-  }
-
-  async function commit(group: Waiting[]): Promise<void> {
-    committing = true;
+  async function commit(): Promise<void> {
+    let group: typeof waiting;
     try {
       await folding.keepUp();
-      if (dead) throw new LedgerUnavailable("the ledger has stopped");
+      group = waiting;
+      waiting = undefined;
       const count = rows.pendingRows();
-      options.onCommit?.("before", count);
-      // The record is a view of a buffer that the next one is written to.
-      await log.append(rows.take());
-      folding.soon();
-      options.onCommit?.("after", count);
+      if (count > 0) {
+        options.onCommit?.("before", count);
+        // The record is a view of a buffer that the next one is written to.
+        await log.append(rows.take());
+        folding.soon();
+        options.onCommit?.("after", count);
+      }
+      group?.resolve(true);
     } catch (error) {
-      committing = false;
-      // Those that ran meanwhile have seen what was not written.
-      failed([...group, ...waiting.splice(0)], error);
-      return;
+      group?.resolve(false);
+      fail(error);
     }
-    committing = false;
-    resolveAll(group);
-    if (waiting.length > 0 || rows.pendingRows() > 0) begin();
+    isCommitting = false;
+    if (waiting !== undefined || rows.pendingRows() > 0) schedule();
   }
 
   /**
@@ -224,18 +196,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
    * the question is answered again.
    */
   async function ask<T>(question: () => T): Promise<T> {
-    if ((rows.pendingRows() === 0 && !committing) || !isWritable()) return question();
     const result = question();
-    return new Promise<T>((resolve) => {
-      waiting.push({
-        saga: readNothing,
-        untilDurable: false,
-        result,
-        resolve: resolve as (value: unknown) => void,
-        reject: () => resolve(ask(question)),
-      });
-      schedule();
-    });
+    return (await durable()) ? result : ask(question);
   }
 
   /** Waits until all answered changes are in the tables, for queries that do not read memory. */
@@ -245,39 +207,26 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   }
 
   async function flush(): Promise<void> {
-    await ask(nothing);
     // Rows that cannot be folded now are still durable.
-    await folding.all().catch(nothing);
+    await tablesAreTrue().catch(nothing);
   }
 
-  /** The log cannot be folded. The next process that opens the file folds it. */
-  function stop(error: unknown): void {
-    const group = waiting;
-    waiting = [];
-    failed(group, error);
-  }
-
-  function failed(group: Waiting[], error: unknown): void {
+  /** Drops from memory what is not durable. Unless the disk is full, the ledger ends. */
+  function fail(error: unknown): void {
     rows.discard(log.unfolded(), log.last);
-    if (!isDiskFull(error)) {
-      rejectAll(group);
-      if (!dead) options.onFatal(error);
+    // Those who ran during a failed commit have seen what was not written.
+    waiting?.resolve(false);
+    waiting = undefined;
+    if (isDiskFull(error)) {
+      options.onAlert("the disk is full: nothing new is admitted until there is room");
+      room = sleep(FULL_DISK_RETRY_MS).then(() => {
+        room = undefined;
+      });
+    } else if (!dead) {
       dead = true;
+      options.onFatal(error);
       void folding.stop();
-      return;
     }
-    if (writable) options.onAlert("the disk is full: nothing new is admitted until there is room");
-    writable = false;
-    rejectAll(group.filter((entry) => !entry.untilDurable));
-    waiting.push(...group.filter((entry) => entry.untilDurable));
-    setTimeout(retryAfterFullDisk, FULL_DISK_RETRY_MS);
-  }
-
-  function retryAfterFullDisk(): void {
-    const group = waiting;
-    waiting = [];
-    writable = true;
-    for (const entry of group) enqueue(entry);
   }
 
   return {
@@ -321,20 +270,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   };
 }
 
-/** A saga without steps, for reads that wait for a commit. */
-function readNothing(): Saga<undefined> {
-  return [][Symbol.iterator]() as unknown as Saga<undefined>;
-}
-
 function nothing(): void {}
-
-function resolveAll(group: Waiting[]): void {
-  for (const entry of group) entry.resolve(entry.result);
-}
-
-function rejectAll(group: Waiting[]): void {
-  for (const entry of group) entry.reject(new LedgerUnavailable("the ledger could not write"));
-}
 
 function isOwned({ partition, hold }: { partition: Partition; hold: HoldRow }): boolean {
   return hold.owner === partition;
