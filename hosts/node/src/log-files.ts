@@ -148,9 +148,11 @@ export function readLog(database: string, folded: LogPlace, synchronous: Synchro
 /** Both files are made before either is written, and the second one is written first. */
 function checkBothThere(database: string, uses: readonly Use[]): void {
   const [first = "", second = ""] = logNames(database);
-  const isSecondUsed = uses.some(({ file }) => file === second);
-  if (!isSecondUsed && fs.existsSync(first) && fs.statSync(first).size > 0) throw missing(second);
-  if (isSecondUsed && !fs.existsSync(first)) throw missing(first);
+  const ofSecond = uses.find(({ file }) => file === second);
+  const firstBytes = fs.statSync(first, { throwIfNoEntry: false })?.size;
+  if (ofSecond === undefined && (firstBytes ?? 0) > 0) throw missing(second);
+  // Nothing is appended before the first one is written too.
+  if (ofSecond !== undefined && !firstBytes && ofSecond.records.length > 0) throw missing(first);
 }
 
 /** What the last use of a file has written. */
