@@ -64,6 +64,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   let isCommitting = false;
   /** While the disk is full: the next try. */
   let room: Promise<void> | undefined;
+  /** Whether the last commit found the disk full, and the operator knows. */
+  let isFull = false;
   let dead = false;
   let redelivers = false;
 
@@ -179,6 +181,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
         options.onCommit?.("before", count);
         // The record is a view of a buffer that the next one is written to.
         await log.append(rows.take());
+        isFull = false;
         folding.soon();
         options.onCommit?.("after", count);
       }
@@ -218,7 +221,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     waiting?.resolve(false);
     waiting = undefined;
     if (isDiskFull(error)) {
-      options.onAlert("the disk is full: nothing new is admitted until there is room");
+      if (!isFull) options.onAlert("the disk is full: nothing new is admitted until there is room");
+      isFull = true;
       room = sleep(FULL_DISK_RETRY_MS).then(() => {
         room = undefined;
       });
