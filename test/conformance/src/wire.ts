@@ -27,10 +27,13 @@ function record(
   into: Exchange,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
+  let hasLeft = false;
   return new ReadableStream(
     {
       async pull(controller) {
         const { done, value } = await reader.read();
+        // Leaving ends a read that waits as the end of the answer does.
+        if (hasLeft) return;
         if (done) {
           into.whole = true;
           controller.close();
@@ -39,7 +42,10 @@ function record(
         into.body = Buffer.concat([into.body, value]);
         controller.enqueue(value);
       },
-      cancel: (reason) => reader.cancel(reason),
+      cancel(reason) {
+        hasLeft = true;
+        return reader.cancel(reason);
+      },
     },
     { highWaterMark: 0 },
   );
