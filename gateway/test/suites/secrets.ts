@@ -251,12 +251,14 @@ export function testSecrets(start: StartHost): void {
 
       test("is never made by a header that pretends to another method or path", async () => {
         const account = await host.account(USD);
-        const before = host.simulator.simulator.records.select(() => true, 100_000).length;
+        // The prices are read from the provider in between, with a GET.
+        const forwarded = () => host.simulator.simulator.records.select(({ method }) => method === "POST", 100_000).length;
+        const before = forwarded();
         const headers = { authorization: `Bearer ${account.key}`, ...intruders, "x-http-method-override": "POST" };
         const answer = await sendHttp(host.url, { path: "/v1/chat/completions", method: "GET", headers });
         assertError(answer, 405, "method_not_allowed");
         assert.equal((await sendHttp(host.url, { path: "/v1/models", headers })).status, 200);
-        assert.equal(host.simulator.simulator.records.select(() => true, 100_000).length, before);
+        assert.equal(forwarded(), before);
       });
     });
   });
