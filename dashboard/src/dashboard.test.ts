@@ -530,8 +530,10 @@ describe("the dashboard in Chromium", { skip: missingChromium, timeout: 400_000 
     await owl.getByText("What is staked counts from the next day").waitFor();
     await owl.getByText("60 units").waitFor();
     await owl.getByText("20 units of it by backers").waitFor();
+    // The gateway starts again on the next day, and an open page would ask for it meanwhile.
+    await page.goto("about:blank");
     await askDevnet(folder.path, { command: "day", args: [], say });
-    await page.reload();
+    await go(page, "agents");
     await owl.getByText("$50.00").waitFor();
     await owl.getByText("Its owner lets it use 50 units of what is staked.").waitFor();
     for (const place of [agent.token, agent.safe, agent.treasury]) await owl.getByText(place).first().waitFor();
