@@ -35,7 +35,7 @@ export type RowCache = {
 };
 
 const MAX_KNOWN_GONE = 50_000;
-/** About 2.3 kB each in memory: 280 MB at most. */
+/** About 2 kB each in memory: 240 MB at most. */
 const MAX_CACHED_PARTITIONS = 120_000;
 
 export function openRowCache(database: DatabaseSync): RowCache {
