@@ -252,7 +252,8 @@ export function testSecrets(start: StartHost): void {
       test("is never made by a header that pretends to another method or path", async () => {
         const account = await host.account(USD);
         // The prices are read from the provider in between, with a GET.
-        const forwarded = () => host.simulator.simulator.records.select(({ method }) => method === "POST", 100_000).length;
+        const forwarded = () =>
+          host.simulator.simulator.records.select(({ method }) => method === "POST", 100_000).length;
         const before = forwarded();
         const headers = { authorization: `Bearer ${account.key}`, ...intruders, "x-http-method-override": "POST" };
         const answer = await sendHttp(host.url, { path: "/v1/chat/completions", method: "GET", headers });
