@@ -49,9 +49,7 @@ export function outletOf(outgoing: ServerResponse): OpenOutlet {
         isOver = true;
         if (waiting.length === 0) outgoing.end();
       },
-      breakOff() {
-        outgoing.destroy();
-      },
+      breakOff: () => outgoing.destroy(),
     };
   };
 }
