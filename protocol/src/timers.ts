@@ -20,6 +20,13 @@ export async function within<T>(timers: Timers, ms: number, work: (signal: Abort
   }
 }
 
+/** The result of work that cannot be aborted. Throws if there is none after a time, and the work goes on. */
+export function resultWithin<T>(timers: Timers, ms: number, work: Promise<T>): Promise<T> {
+  const expired = (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  return within(timers, ms, (signal) => Promise.race([work, expired(signal)]));
+}
+
 /** Resolves after a time, or when the signal is aborted. */
 export function pause(timers: Timers, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -20,15 +20,13 @@ function open(upstream: Partial<UpstreamConfig> = {}, { gateway, time, keyValue 
       });
     },
   });
-  const answer = (): void => waiting.shift()?.(catalogue);
-  async function refresh(): Promise<PriceSnapshot> {
+  const answer = (text = catalogue): void => waiting.shift()?.(text);
+  async function refresh(text?: string): Promise<PriceSnapshot> {
     const refreshed = prices.refresh();
-    answer();
+    answer(text);
     return refreshed;
   }
-  const { environment } = gateway;
-  const { receiptMs } = config.operator;
-  return { prices, time, keyValue, environment, receiptMs, answer, refresh, reads: () => reads };
+  return { prices, time, keyValue, answer, refresh, reads: () => reads };
 }
 
 const catalogue = JSON.stringify({
@@ -94,28 +92,79 @@ test("stored prices that cannot be read are an error, and not other prices", asy
   await assert.rejects(prices.byId("before"), CatalogueError);
 });
 
-test("prices are kept a week longer than the receipts that name them", async () => {
-  const { time, keyValue, environment, refresh, prices, receiptMs } = open();
-  const day = 24 * 3_600_000;
-  const { put } = environment.keyValue;
-  let puts = 0;
+test("prices are in force while the store does not answer", async () => {
+  const fixture = openFixture();
+  fixture.gateway.environment.keyValue.get = () => new Promise(() => undefined);
+  const { refresh, prices } = open({}, fixture);
+  const { id } = await refresh();
+  assert.equal(prices.current().id, id);
+  assert.notEqual(await prices.textOf(id), undefined);
+});
+
+test("prices are stored once, and stay", async () => {
+  const { refresh, calls, store, stored } = withStore();
+  const { id } = await refresh();
+  await stored();
+  for (let times = 0; times < 3; times += 1) await refresh();
+  await stored();
+  assert.deepEqual(calls, [`get ${keyOf(id)}`, `put ${keyOf(id)}`]);
+  assert.equal(store.get(keyOf(id))?.expiresAt, undefined);
+});
+
+test("prices that another gateway has stored are not written again", async () => {
+  const first = withStore();
+  const { id } = await first.refresh();
+  await first.stored();
+  const second = withStore(first.fixture);
+  await second.refresh();
+  await second.stored();
+  assert.deepEqual(second.calls, [`get ${keyOf(id)}`]);
+});
+
+test("while the store refuses writes, prices are in force, readable, and written again after each read", async () => {
+  const { refresh, prices, calls, store, stored, refuse } = withStore();
+  refuse(true);
+  const { id } = await refresh();
+  await stored();
+  const { id: second } = await refresh(catalogue.replace("0.000002", "0.000003"));
+  await stored();
+  assert.equal(prices.current().id, second);
+  assert.match((await prices.textOf(id)) ?? "", /000002/);
+  assert.deepEqual([...store.keys()], []);
+  refuse(false);
+  await refresh();
+  await stored();
+  assert.deepEqual([...store.keys()].sort(), [keyOf(id), keyOf(second)].sort());
+  assert.equal(calls.filter((call) => call.startsWith("put")).length, 5);
+});
+
+const keyOf = (id: string): string => `price-list:${id}`;
+
+/** A list whose calls of the key-value store are written down. */
+function withStore(fixture = openFixture()) {
+  const { environment } = fixture.gateway;
+  const { get, put } = environment.keyValue;
+  const calls: string[] = [];
+  const background: Promise<unknown>[] = [];
+  let refuses = false;
+  environment.background = (work) => void background.push(work);
+  environment.keyValue.get = (key) => {
+    calls.push(`get ${key}`);
+    return get(key);
+  };
   environment.keyValue.put = async (...given) => {
-    puts += 1;
+    calls.push(`put ${given[0]}`);
+    if (refuses) throw new Error("429 Too Many Requests");
     await put(...given);
   };
-  const { id } = await refresh();
-  for (let until = time.now + 30 * day; time.now < until; time.now += limits.catalogueRefreshMs) {
-    await refresh();
-    const expiresAt = keyValue.get(`price-list:${id}`)?.expiresAt ?? 0;
-    const least = time.now + receiptMs + 6 * day - limits.catalogueRefreshMs;
-    assert.ok(expiresAt > least, `gone at ${expiresAt}, and it is ${time.now}`);
-  }
-  assert.equal(puts, 30, "once a day");
-  // While the store takes nothing, what is kept is in force all the same.
-  environment.keyValue.put = async () => {
-    throw new Error("no");
+  return {
+    ...open({}, fixture),
+    fixture,
+    calls,
+    store: fixture.keyValue,
+    stored: () => Promise.all(background),
+    refuse(value: boolean): void {
+      refuses = value;
+    },
   };
-  time.now += day;
-  await assert.rejects(refresh());
-  assert.equal(prices.current().id, id);
-});
+}

@@ -8,14 +8,14 @@ import { priceText, readPriceText } from "./price-text.ts";
 
 /**
  * The prices in force: a snapshot that is read again every five minutes and not used after fifteen. The prices of each
- * are stored: a hold of an earlier process is settled at the prices that it was made at, and anybody can compare a
- * receipt with them for as long as receipts are kept.
+ * snapshot are stored once, in the background, and never deleted: a hold of an earlier process is settled at the prices
+ * that it was made at, and anybody can compare a receipt with them. No request waits for this write.
  */
 export type PriceList = {
   /** Throws `upstream_unavailable` if there are no prices, or only old ones. */
   current(): PriceSnapshot;
   /**
-   * The prices by model of the snapshot with this id, current or earlier; undefined if they are not stored. Throws
+   * The prices by model of the snapshot with this id, current or earlier; undefined if they are not known. Throws
    * `CatalogueError` if they cannot be read, and what the key-value store throws.
    */
   byId(id: string): Promise<ReadonlyMap<string, Price> | undefined>;
@@ -34,23 +34,18 @@ export type PriceList = {
 type CatalogueSource = { read(path: string, signal: AbortSignal): Promise<string | null> };
 
 const READ_MS = 20_000;
-const DAY_MS = 24 * 3_600_000;
-/** Prices are stored again this often while they are in force. */
-const KEEP_AGAIN_MS = DAY_MS;
-/** How much longer than receipts they are kept: requests end after they begin. */
-const KEEP_LONGER_MS = 7 * DAY_MS;
 
 export function makePriceList(
-  config: Pick<GatewayConfig, "upstream" | "operator">,
-  environment: Pick<Environment, "clock" | "keyValue" | "log" | "timers">,
+  config: Pick<GatewayConfig, "upstream">,
+  environment: Pick<Environment, "background" | "clock" | "keyValue" | "log" | "timers">,
   provider: CatalogueSource,
 ): PriceList {
-  const { clock, keyValue, log, timers } = environment;
+  const { background, clock, keyValue, log, timers } = environment;
   const { pricesFile, aliases } = config.upstream;
   const shape = pricesFile === null ? config.upstream.catalogueShape : "prices-file";
-  const keepMs = config.operator.receiptMs + KEEP_LONGER_MS;
   let latest: PriceSnapshot | undefined;
-  let keptAtMs = Number.NEGATIVE_INFINITY;
+  /** The texts of snapshots that may not be stored yet, by id. */
+  const unkept = new Map<string, string>();
   let underWay: Promise<PriceSnapshot> | undefined;
   let triedAtMs = Number.NEGATIVE_INFINITY;
   /** The prices that were read last: many holds of one process have the same. */
@@ -62,16 +57,28 @@ export function makePriceList(
     const text = await read();
     const { snapshot, prices, leftOut } = parseCatalogue(text, shape, atMs, aliases);
     const { id } = snapshot;
-    const isNew = id !== latest?.id;
-    if (isNew) told(snapshot, leftOut.length);
-    // It is stored already, so it is in force even if its time in the store cannot be extended.
-    else latest = snapshot;
-    if (isNew || atMs - keptAtMs >= KEEP_AGAIN_MS) {
-      await keyValue.put(keyOf(id), prices, { expiresAt: atMs + keepMs });
-      keptAtMs = atMs;
+    if (id !== latest?.id) {
+      told(snapshot, leftOut.length);
+      unkept.set(id, prices);
     }
     latest = snapshot;
+    background(keep());
     return snapshot;
+  }
+
+  /**
+   * Stores what is not stored. The key is the digest of the text, so any gateway may have stored it. A write that fails
+   * is tried again after the next read of the catalogue.
+   */
+  async function keep(): Promise<void> {
+    for (const [id, prices] of unkept) {
+      try {
+        if ((await keyValue.get(keyOf(id))) === null) await keyValue.put(keyOf(id), prices);
+        unkept.delete(id);
+      } catch (error) {
+        log("warn", "prices_not_kept", { snapshot: id, error: String(error) });
+      }
+    }
   }
 
   /** Alerts on an alias of a model that is not listed. The provider may list it again, so this is no error. */
@@ -98,7 +105,7 @@ export function makePriceList(
 
   async function textOf(id: string): Promise<string | undefined> {
     if (latest?.id === id) return priceText(latest.models.values());
-    return (await keyValue.get(keyOf(id))) ?? undefined;
+    return unkept.get(id) ?? (await keyValue.get(keyOf(id))) ?? undefined;
   }
 
   return {

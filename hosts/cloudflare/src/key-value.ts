@@ -1,32 +1,41 @@
 import type { KVNamespace } from "@cloudflare/workers-types";
 import type { KeyValueStore } from "@inference/gateway/environment";
+import { pause, resultWithin } from "@inference/protocol/timers";
+import { timers } from "./timers.ts";
 
 /**
- * Workers KV. A value may be a minute old, which its readers allow for. KV accepts one write a second for each key, and
- * many isolates write the same prices at their start, so a refused write is tried again.
+ * Workers KV. A value may be a minute old, which its readers allow for. KV accepts one write a second for each key, so
+ * a refused write is tried again. A call that does not answer fails.
  */
 export function makeKeyValue(namespace: KVNamespace): KeyValueStore {
+  const inTime = <T>(call: Promise<T>): Promise<T> => resultWithin(timers, ANSWER_MS, call);
   return {
-    get: (key) => namespace.get(key),
-    async put(key, value, { expiresAt } = {}) {
+    get: (key) => inTime(namespace.get(key)),
+    put: (key, value, { expiresAt } = {}) => {
       const options = expiresAt === undefined ? {} : { expiration: expiration(expiresAt) };
-      for (let tries = 1; ; tries += 1) {
-        try {
-          return await namespace.put(key, value, options);
-        } catch (error) {
-          if (tries === MOST_TRIES) throw error;
-          await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * (tries + Math.random())));
-        }
-      }
+      return inTime(tried(() => namespace.put(key, value, options)));
     },
-    delete: (key) => namespace.delete(key),
+    delete: (key) => inTime(namespace.delete(key)),
     async list(prefix, limit) {
-      const { keys } = await namespace.list({ prefix, limit });
+      const { keys } = await inTime(namespace.list({ prefix, limit }));
       return keys.map(({ name }) => name);
     },
   };
 }
 
+async function tried(write: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await write();
+    } catch (error) {
+      if (tries === MOST_TRIES) throw error;
+      await pause(timers, PAUSE_MS * (tries + Math.random()));
+    }
+  }
+}
+
+/** Enough for all tries of a write. */
+const ANSWER_MS = 10_000;
 const MOST_TRIES = 3;
 const PAUSE_MS = 1_000;
 /** KV refuses an expiration in less than a minute. The rest allows for the time of the call. */

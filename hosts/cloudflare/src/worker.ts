@@ -5,11 +5,13 @@ import { limits } from "@inference/gateway/config";
 import type { Gateway } from "@inference/gateway/gateway";
 import { malformed } from "@inference/gateway/http/malformed";
 import { makeRequestId } from "@inference/protocol/id";
+import { pause } from "@inference/protocol/timers";
 import type { Bindings } from "./bindings.ts";
 import type { FollowedChain } from "./chain-look.ts";
 import { openEdgeGateway } from "./edge-gateway.ts";
 import { makeEdgeLedger } from "./ledger.ts";
 import { log } from "./log.ts";
+import { timers } from "./timers.ts";
 
 export { ChainObject } from "./chain-object.ts";
 export { PartitionObject } from "./partition-object.ts";
@@ -59,8 +61,8 @@ function start(bindings: Bindings): Running {
 }
 
 /**
- * A Worker has no timers of its own, so a request that finds old prices has them read again. It waits for them only if
- * there are none. Code that needs a price and finds none throws.
+ * A Worker has no timers of its own, so a request that finds old prices has them read again. A request waits for this
+ * read only if there are no prices, and only in its first seconds. Code that needs a price and finds none throws.
  */
 function makePriceRefresh({ environment, prices }: Gateway): Running["refreshPrices"] {
   let readAt = Number.NEGATIVE_INFINITY;
@@ -81,6 +83,12 @@ function makePriceRefresh({ environment, prices }: Gateway): Running["refreshPri
       first = refresh();
       environment.background(first);
     }
-    return now - readAt < limits.catalogueMaxAgeMs ? undefined : first;
+    if (now - readAt < limits.catalogueMaxAgeMs || first === undefined) return undefined;
+    const late = new AbortController();
+    const leftMs = Math.max(0, triedAt + FIRST_PRICES_MS - now);
+    return Promise.race([first, pause(timers, leftMs, late.signal)]).finally(() => late.abort());
   };
 }
+
+/** A provider that does not answer delays requests that need no price for no longer than this. */
+const FIRST_PRICES_MS = 5_000;

@@ -30,7 +30,7 @@ export async function checkKey(settings: NodeSettings, files: Files): Promise<vo
 export async function checkPrices(settings: NodeSettings, files: Files): Promise<void> {
   await withUpstream(settings, async (transport) => {
     const config = configWithout(settings, files);
-    const environment = { clock: { now: Date.now }, keyValue: nothing, log, timers };
+    const environment = { background: () => {}, clock: { now: Date.now }, keyValue: nothing, log, timers };
     await firstPrices({ config, prices: makePriceList(config, environment, makeProvider(config.upstream, transport)) });
   });
 }
