@@ -13,9 +13,9 @@ export type Context = {
   write(text: string): void;
   /** Asks at the terminal. Undefined: its input has ended. Throws `UsageError` where there is none. */
   ask(question: string, options?: { hidden?: boolean; signal?: AbortSignal }): Promise<string | undefined>;
-  /** All of stdin; undefined if it is a terminal. */
+  /** All of stdin, which may be nothing; undefined if it is a terminal. */
   readInput(): Promise<string | undefined>;
-  /** Whether somebody sits there. */
+  /** Whether stdin and stderr are a terminal. */
   isInteractive: boolean;
   /** Opens a page in the browser, if there is one. */
   openPage(url: string): void;

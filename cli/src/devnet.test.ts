@@ -253,7 +253,7 @@ test("a keystore of Foundry's opens by its name, with the password of a file", a
   equal((await named.json("login", "--gateway", devnet.ready.gatewayUrl)).address, privateKeyToAddress(key));
 });
 
-testTty(() => devnet.ready.gatewayUrl);
+testTty(() => devnet.ready.gatewayUrl, openTerminal);
 
 test("verify prints a line for each check, and ends with 0 only if all passed", { timeout: 180_000 }, async () => {
   const { infer, json, home } = openTerminal();

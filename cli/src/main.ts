@@ -4,17 +4,23 @@ import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { commands } from "./commands/all.ts";
 import { UsageError } from "./errors.ts";
-import { run } from "./run.ts";
+import { hasPending } from "./pending.ts";
+import { asCalled, run } from "./run.ts";
 import { openStateFolder } from "./state-folder.ts";
 
-/** The program `infer`. What is under way when a signal ends it is kept, so that the same command goes on. */
+/** The program `infer`. Transactions that a signal interrupts are kept, and the next run finishes them. */
+const folder = openStateFolder(process.env);
+/** The lines that answered earlier questions, the latest first. */
+let history: string[] = [];
+
 for (const [signal, code] of [
   ["SIGINT", 130],
   ["SIGTERM", 143],
   ["SIGHUP", 129],
 ] as const) {
   process.on(signal, () => {
-    process.stderr.write("\nInterrupted. If anything was sent, the same command goes on with it.\n");
+    const next = hasPending(folder) ? " A transaction is not finished: `infer resume` finishes it." : "";
+    process.stderr.write(`\nInterrupted.${asCalled(next, process.env)}\n`);
     process.exit(code);
   });
 }
@@ -27,12 +33,12 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 process.exitCode = await run(process.argv.slice(2), commands, {
   environment: process.env,
   workingFolder: process.cwd(),
-  folder: openStateFolder(process.env),
+  folder,
   isInteractive: process.stdin.isTTY && process.stderr.isTTY,
   say: (line) => void process.stderr.write(`${line}\n`),
   print: (data) => void process.stdout.write(data),
   ask,
-  readInput: async () => (process.stdin.isTTY ? undefined : text(process.stdin)),
+  readInput,
   openPage,
 });
 
@@ -50,7 +56,11 @@ function ask(
       done();
     },
   });
-  const reader = createInterface({ input: process.stdin, output, terminal: true });
+  const past = hidden ? { historySize: 0 } : { history };
+  const reader = createInterface({ input: process.stdin, output, terminal: true, ...past });
+  reader.on("history", (lines) => {
+    history = lines;
+  });
   reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   // Else readline writes the question: it clears the line that it begins on.
   if (hidden) process.stderr.write(question);
@@ -59,17 +69,26 @@ function ask(
       reject(signal.reason as Error);
       reader.close();
     });
-    reader.once("close", () => {
+    const onClose = () => {
       resolve(undefined);
       process.stderr.write("\n");
-    });
+    };
+    reader.once("close", onClose);
     reader.question(hidden ? "" : question, (answer) => {
-      reader.removeAllListeners("close");
+      // Readline listens too: it stops reading the terminal.
+      reader.off("close", onClose);
       resolve(answer);
       reader.close();
       if (hidden) process.stderr.write("\n");
     });
   });
+}
+
+async function readInput(): Promise<string | undefined> {
+  if (process.stdin.isTTY) return undefined;
+  // A program that starts this one may never close its stdin.
+  const notice = setTimeout(() => process.stderr.write("Reading stdin until it ends ...\n"), 1_000);
+  return text(process.stdin).finally(() => clearTimeout(notice));
 }
 
 function openPage(url: string): void {

@@ -82,6 +82,11 @@ async function pay(
   }
 }
 
+/** Whether any account has a transaction that is not finished. */
+export function hasPending(folder: Context["folder"]): boolean {
+  return folder.list(FOLDER).length > 0;
+}
+
 /** Of the account at the gateway, the oldest first. */
 export function pendingOf({ folder }: Context, { gateway, account }: Owner): Pending[] {
   return folder

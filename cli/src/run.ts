@@ -127,7 +127,7 @@ function checkOutput({ output: schema }: Command, output: unknown): void {
 }
 
 /** Commands in words as the user has to type them: `npm exec` is how they are called in the repository. */
-function asCalled(words: string, environment: Context["environment"]): string {
+export function asCalled(words: string, environment: Context["environment"]): string {
   if (environment.npm_command !== "exec") return words;
   return words.replaceAll(/(`|\$\()infer /g, "$1npm exec infer -- ");
 }

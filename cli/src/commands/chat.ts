@@ -14,7 +14,9 @@ const MAX_TOKENS = 1_024;
 export const chat = command({
   name: "chat",
   about: "ask a model, see the answer come, and what it cost",
-  more: "Without a prompt it is read from stdin. At a terminal it becomes a conversation; an empty line ends it.",
+  more:
+    'What is piped to it follows the prompt: `infer chat "Summarise this." < notes.txt`. Without either, at a terminal,\n' +
+    "it becomes a conversation, which an empty line ends.",
   arguments: { prompt: { about: "what to ask", optional: true } },
   options: {
     ...gatewayOptions,
@@ -37,7 +39,7 @@ export const chat = command({
     const model = options.model ?? (context.environment.INFERENCE_MODEL || (await cheapestModel(context, connection)));
     const maxTokens = options["max-tokens"] ?? String(MAX_TOKENS);
     if (!/^[1-9]\d{0,6}$/.test(maxTokens)) throw new UsageError(`--max-tokens takes a number, not \`${maxTokens}\`.`);
-    const given = prompt ?? (await context.readInput());
+    const given = await readPrompt(context, prompt);
     const messages: Message[] = options.system === undefined ? [] : [{ role: "system", content: options.system }];
     const ask = async (content: string) => {
       messages.push({ role: "user", content });
@@ -45,19 +47,39 @@ export const chat = command({
       messages.push({ role: "assistant", content: answer.text });
       return answer;
     };
-    if (given !== undefined) {
-      if (given.trim() === "") throw new UsageError("There is nothing to ask: `infer chat` needs a prompt.");
-      return ask(given);
-    }
-    const next = async (): Promise<string> => ((await context.ask("> ")) ?? "").trim();
-    const first = await next();
-    if (first === "") throw new UsageError("There is nothing to ask: `infer chat` needs a prompt.");
-    let last = await ask(first);
-    for (let line = await next(); line !== ""; line = await next()) last = await ask(line);
-    return last;
+    return given === undefined ? converse(context, ask) : ask(given);
   },
 });
 
+/** The prompt, followed by what is piped. Undefined: the terminal is to be asked. */
+async function readPrompt({ readInput }: Context, prompt: string | undefined): Promise<string | undefined> {
+  const piped = await readInput();
+  if (prompt === undefined && piped === undefined) return undefined;
+  const parts = [prompt, piped].filter((part) => part !== undefined && part.trim() !== "");
+  if (parts.length === 0) throw new UsageError(NOTHING);
+  return parts.join("\n\n");
+}
+
+/** Asks at the terminal until an empty line or the end of its input. Returns the last answer. */
+async function converse({ ask: askTerminal, say }: Context, ask: (content: string) => Promise<Answer>) {
+  say("An empty line ends the conversation.");
+  const answers: Answer[] = [];
+  for (;;) {
+    const line = ((await askTerminal("> ")) ?? "").trim();
+    if (line === "") break;
+    answers.push(await ask(line));
+  }
+  const last = answers.at(-1);
+  if (last === undefined) throw new UsageError(NOTHING);
+  const costs = answers.map(({ cost_nano_usd: cost }) => cost);
+  const total = costs.includes(null) ? "" : ` for ${usd(costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0))}`;
+  say(`${answers.length} ${answers.length === 1 ? "answer" : "answers"}${total}.`);
+  return last;
+}
+
+const NOTHING = "There is nothing to ask: `infer chat` needs a prompt.";
+
+type Answer = Awaited<ReturnType<typeof answerOf>>;
 type Message = { role: "system" | "user" | "assistant"; content: string };
 
 async function answerOf(

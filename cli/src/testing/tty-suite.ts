@@ -11,11 +11,14 @@ import { openTty } from "./terminal.ts";
 
 /** After a question the cursor stands where the answer begins. */
 const PROMPT = /> [^\n]*$/;
+const UP = "\x1b[A";
 const restored = (code: number) => ({ code, isRestored: true });
 const skip = spawnSync("python3", ["--version"]).status === 0 ? false : "no python3 opens a terminal";
 
+type Terminal = Pick<ReturnType<typeof makeTerminal>, "infer" | "variables">;
+
 /** What a person sees and types at a terminal. */
-export function testTty(gateway: () => string): void {
+export function testTty(gateway: () => string, openTerminal: () => Terminal): void {
   test("a password is not shown, and Ctrl-C at its question leaves the terminal as it was", { skip }, async () => {
     const { home, variables, remove } = makeTerminal();
     const file = join(home, "keystore");
@@ -26,7 +29,7 @@ export function testTty(gateway: () => string): void {
       const cases = [
         ["correct horse\r", 0, /Logged in to .* as 0x/],
         ["another horse\r", 1, /does not open with the password/],
-        ["correct ho\x03", 130, /Interrupted/],
+        ["correct ho\x03", 130, /Interrupted\.\r?\n/],
       ] as const;
       const tries = cases.map(async ([typed, code, said]) => {
         const tty = openTty(["login", "--gateway", gateway(), "--keystore", file], variables);
@@ -86,6 +89,31 @@ export function testTty(gateway: () => string): void {
     } finally {
       remove();
     }
+  });
+
+  test("each question of a conversation is shown once as typed, and its end says what all of it cost", {
+    skip,
+  }, async () => {
+    const { infer, variables } = openTerminal();
+    equal((await infer("login", "--devnet")).code, 0);
+    const argv = ["chat", "--model", "alder-4b", "--max-tokens", "9"];
+    const tty = openTty(argv, variables);
+    const asksAgain = (answers: number) => tty.shows(new RegExp(`(?:Receipt req_[\\s\\S]*){${answers}}> [^\\n]*$`));
+    for (const [answers, typed] of ["one", "two", "three", UP + UP].entries()) {
+      await asksAgain(answers);
+      tty.type(`${typed}\r`);
+    }
+    await asksAgain(4);
+    tty.type("\r");
+    deepEqual(await tty.ended(), restored(0), tty.screen());
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: readline moves the cursor with them
+    const shown = tty.screen().replaceAll(/\x1b\[[0-9;]*[A-Z]/g, "");
+    deepEqual(
+      [...shown.matchAll(/> (\w+)\r*\n/g)].map(([, line]) => line),
+      ["one", "two", "three", "two"],
+      shown,
+    );
+    match(shown, /\n4 answers for \$0\.0000\d+\.\r*\n/);
   });
 
   test("Ctrl-C while a login waits for the browser ends it", { skip }, async () => {
