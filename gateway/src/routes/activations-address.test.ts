@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { BridgeMessage, DollarView, SecondaryBooks } from "@inference/protocol/dollars";
-import { statusAnswer } from "@inference/protocol/wire/answers";
+import { creditsAnswer, statusAnswer } from "@inference/protocol/wire/answers";
 import { activationsAnswer } from "@inference/protocol/wire/dollars";
-import { NOW, openFixture, PRIMARY, SECONDARY } from "../../test/identity-fixture.ts";
+import { makeWallet, NOW, openFixture, PRIMARY, SECONDARY } from "../../test/identity-fixture.ts";
 import type { KnownChain } from "../chain-directory.ts";
 
 /** GET /api/v1/activations/{address}, and the secondary chains in GET /api/v1/status. */
@@ -81,6 +81,20 @@ test("a delivered activation is credited once its block is in the books, and is 
   fixture.chain.pendingActivations = () => [];
   fixture.chain.following = () => ({ state: "following", block: 50, lagBlocks: 0 });
   assert.deepEqual(await stages(), [["credited", 50, "0x01"]]);
+});
+
+test("the balance's answer lists an activation from afar as on its way until it is credited", async () => {
+  const delivery = { block: 50, transaction: "0xaa", at: NOW };
+  const wallet = makeWallet();
+  const own = { ...message, to: wallet.address.toLowerCase() as typeof message.to, delivery };
+  const { fixture } = open(viewOf({ ...own, stage: "delivered" }));
+  const { key } = await fixture.makeKey(wallet);
+  const stagesAt = async (block: number) => {
+    fixture.chain.following = () => ({ state: "following", block, lagBlocks: 0 });
+    const { text } = await fixture.call("GET", "/api/v1/credits", { bearer: key });
+    return creditsAnswer.parse(JSON.parse(text)).data.on_their_way?.map(({ stage }) => stage);
+  };
+  assert.deepEqual([await stagesAt(49), await stagesAt(50)], [["delivered"], []]);
 });
 
 test("transfers, and activations of others, are not listed", async () => {

@@ -42,7 +42,7 @@ export const getCredits = endpoint({
             block,
             transaction,
           })) ?? null,
-        on_their_way: onTheirWay?.map(toActivationObject) ?? null,
+        on_their_way: onTheirWay?.filter(({ stage }) => stage !== "credited").map(toActivationObject) ?? null,
       },
     });
   },

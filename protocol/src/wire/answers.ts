@@ -246,7 +246,10 @@ export const creditsAnswer = z.strictObject({
     on_their_way: z
       .array(activationOnItsWay)
       .nullable()
-      .describe("All activations on their way, from every chain that the gateway reads; null while it cannot be read."),
+      .describe(
+        "Activations that are not in the balance yet, from every chain that the gateway reads; null while the primary " +
+          "chain cannot be read.",
+      ),
   }),
 });
 
