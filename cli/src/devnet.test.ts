@@ -217,6 +217,26 @@ test("keys are made, listed, raised, given another secret and revoked", async ()
   equal((await infer("credits", "--api-key", rolled.key)).code, 0);
   await json("keys", "revoke", id);
   equal((await infer("credits", "--api-key", rolled.key)).code, 1);
+  // A name is as good as an id while one key has it.
+  equal((await json("keys", "limit", "laptop", "3")).id, named.data.id);
+  equal(((await json("keys", "roll", "laptop")) as { data: Json }).data.id, named.data.id);
+  const same = (await json("keys", "create", "laptop")) as { data: Json };
+  for (const argv of [
+    ["limit", "laptop", "3"],
+    ["revoke", "laptop"],
+    ["roll", "laptop"],
+  ]) {
+    const { code, stderr } = await infer("keys", ...argv);
+    equal(code, 1);
+    match(stderr, /^2 keys are called `laptop`\. Name one by its id: /);
+    for (const { data } of [named, same]) ok(stderr.includes(String(data.id)), stderr);
+  }
+  await json("keys", "revoke", String(same.data.id));
+  equal((await json("keys", "revoke", "laptop")).key_id, named.data.id);
+  match(
+    (await infer("keys", "revoke", "laptop")).stderr,
+    /^This account has no key `laptop`\. `infer keys list` shows/,
+  );
   // One that nobody has seen is named by the next command, with what to do.
   await dies("output", "keys", "create", "lost");
   const { stderr, stdout } = await infer("keys", "list");
