@@ -92,7 +92,7 @@ test("what anybody may ask needs no login", async () => {
   const { stderr, code } = await infer("quote", "no-such-model");
   deepEqual([code, /no model `no-such-model`/.test(stderr)], [1, true]);
   equal((await json("status")).primary_chain_id, 31_337);
-  match((await infer("models")).stdout, /^alder-27b +text +131072 +0.15 +0.6 +0.04 per M cached input$/m);
+  match((await infer("models")).stdout, /^alder-27b +text +131072 +0.15 +0.60 +0.04 per M cached input$/m);
   match((await infer("credits")).stderr, /needs an API key/);
   match((await infer("mint", "1")).stderr, /needs an account that signs/);
 });

@@ -10,11 +10,28 @@ export function readDollars(text: string, what = "The amount"): bigint {
   );
 }
 
-/** Token units as dollars. */
-export function dollars(amountToken: bigint): string {
+/** Token units in the text of an intent. It stays as it is, because later runs compare intents. */
+export function intended(amountToken: bigint): string {
   return `$${formatDecimal(amountToken, 6)}`;
 }
 
+/** Token units as dollars. */
+export function dollars(amountToken: bigint): string {
+  return `$${withCents(formatDecimal(amountToken, 6))}`;
+}
+
 export function usd(amountNanoUsd: number): string {
-  return `$${formatUsd(amountNanoUsd)}`;
+  return `$${withCents(formatUsd(amountNanoUsd))}`;
+}
+
+/** A decimal with at least two digits after the point. */
+export function withCents(decimal: string): string {
+  const [whole, fraction = ""] = decimal.split(".");
+  return `${whole}.${fraction.padEnd(2, "0")}`;
+}
+
+/** A chain's coins for people: at most six decimals, rounded down. */
+export function shortCoins(decimal: string): string {
+  const short = decimal.replace(/(\.\d{6})\d+$/, "$1");
+  return Number(short) === 0 && decimal !== "0" ? "< 0.000001" : short;
 }

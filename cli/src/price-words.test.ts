@@ -10,12 +10,12 @@ test("each kind of price is told in its own unit", () => {
     [{ ...none, input_cache_write: "0.000001925" }, "1.925 per M written to the cache"],
     [
       { ...none, extended: { above_prompt_tokens: 200_000, prompt: "0.000005", completion: "0.00001875" } },
-      "5 and 18.75 above 200000 input tokens",
+      "5.00 and 18.75 above 200000 input tokens",
     ],
-    [{ ...none, character: "0.000015" }, "15 per M characters"],
+    [{ ...none, character: "0.000015" }, "15.00 per M characters"],
     [{ ...none, image: "0.04" }, "0.04 an image"],
     [{ ...none, image: { "1K": "0.09", "4K": "0.24" } }, "an image 0.09 (1K) 0.24 (4K)"],
-    [{ ...none, image: "0.3", image_by_quality: { "1K": { low: "0.02" } } }, "0.3 an image, 1K 0.02 (low)"],
+    [{ ...none, image: "0.3", image_by_quality: { "1K": { low: "0.02" } } }, "0.30 an image, 1K 0.02 (low)"],
   ] as const) {
     equal(otherPrices(pricing), words);
   }

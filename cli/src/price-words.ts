@@ -1,11 +1,12 @@
 import { formatDecimal, parseDecimal } from "@inference/protocol/money";
+import { withCents } from "./money.ts";
 
 type Pricing = Readonly<Record<string, unknown>>;
 
 /** Dollars of a million tokens or characters; nothing for what has no price, or the price zero. */
 export function perMillion(price: unknown): string {
   const atto = typeof price === "string" ? parseDecimal(price, 18) : undefined;
-  return atto === undefined || atto === 0n ? "" : formatDecimal(atto * 1_000_000n, 18);
+  return atto === undefined || atto === 0n ? "" : withCents(formatDecimal(atto * 1_000_000n, 18));
 }
 
 /** All of a model's prices but those of its input and its output, in dollars, for people. */
@@ -17,7 +18,7 @@ export function otherPrices(pricing: Pricing): string {
     write === undefined ? "" : `${perMillion(write)} per M written to the cache`,
     isObject(extended) ? aboveThreshold(extended) : "",
     character === undefined ? "" : `${perMillion(character)} per M characters`,
-    typeof image === "string" ? `${image} an image` : "",
+    typeof image === "string" ? `${withCents(image)} an image` : "",
     isObject(image) ? `an image ${table(image)}` : "",
     isObject(byQuality) ? Object.entries(byQuality).map(([size, prices]) => `${size} ${table(prices)}`) : "",
   ];
@@ -34,7 +35,7 @@ function aboveThreshold({ above_prompt_tokens: threshold, prompt, completion }: 
 function table(prices: unknown): string {
   return isObject(prices)
     ? Object.entries(prices)
-        .map(([size, price]) => `${String(price)} (${size})`)
+        .map(([size, price]) => `${withCents(String(price))} (${size})`)
         .join(" ")
     : "";
 }

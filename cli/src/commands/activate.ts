@@ -3,7 +3,7 @@ import * as z from "zod";
 import { findChain } from "../chain-names.ts";
 import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
-import { dollars, readDollars } from "../money.ts";
+import { dollars, intended, readDollars } from "../money.ts";
 import { signerOptions } from "../options.ts";
 import { paidOutput } from "../paid-output.ts";
 import { payOnce } from "../pending.ts";
@@ -25,7 +25,7 @@ export const activate = command({
     const connection = await connectAsOwner(context, options);
     const { chain_id: chainId } = await findChain(connection, options.chain);
     const { hash, isResumed } = await payOnce(context, connection, {
-      intent: `activate ${dollars(amountToken)} --chain ${chainId}`,
+      intent: `activate ${intended(amountToken)} --chain ${chainId}`,
       act: (send) => activateFrom(connection, { ...send, amountToken, chainId }),
     });
     return { chain_id: chainId, hash, is_resumed: isResumed, amount_token: String(amountToken) };

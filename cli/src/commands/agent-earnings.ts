@@ -6,6 +6,7 @@ import * as z from "zod";
 import { agentArgument, readAgentToken } from "../agent-options.ts";
 import { command } from "../command.ts";
 import { connectAsAnyone } from "../connections.ts";
+import { withCents } from "../money.ts";
 import { chainOptions, gatewayOptions } from "../options.ts";
 import { fields } from "../table.ts";
 import { offerLines } from "./agent-offer.ts";
@@ -61,10 +62,13 @@ export const agentEarnings = command({
   text: ({ stake, reserve, backing, capacity_today: capacity, computer, safe, treasury, offer, today }) =>
     fields([
       ["stake", `${stake} units, ${backing} of them by backers; cap: ${reserve ?? "none"}`],
-      ["capacity", `$${capacity} today`],
+      ["capacity", `$${withCents(capacity)} today`],
       ["computer", computer ?? "none"],
       ...offerLines({ offer, today }),
-      ["Safe", `$${safe.dollars} and ${safe.tokens} tokens, owed $${safe.owed_dollars} (${safe.address})`],
-      ["treasury", `$${treasury.dollars}, owed $${treasury.owed_dollars} (${treasury.address})`],
+      [
+        "Safe",
+        `$${withCents(safe.dollars)} and ${safe.tokens} tokens, owed $${withCents(safe.owed_dollars)} (${safe.address})`,
+      ],
+      ["treasury", `$${withCents(treasury.dollars)}, owed $${withCents(treasury.owed_dollars)} (${treasury.address})`],
     ]),
 });

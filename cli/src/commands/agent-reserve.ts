@@ -3,6 +3,7 @@ import * as z from "zod";
 import { agentArgument, readAgentToken, readUnits } from "../agent-options.ts";
 import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
+import { withCents } from "../money.ts";
 import { signerOptions } from "../options.ts";
 import { paidOutput } from "../paid-output.ts";
 import { payOnce } from "../pending.ts";
@@ -26,5 +27,5 @@ export const agentReserve = command({
     return { ...paid, agent_token: agentToken, amount: units === null ? null : amount };
   },
   text: ({ agent_token: agent, amount }) =>
-    `From the next UTC day on ${agent} has ${amount === null ? "no cap" : `at most $${amount} a day`}.`,
+    `From the next UTC day on ${agent} has ${amount === null ? "no cap" : `at most $${withCents(amount)} a day`}.`,
 });

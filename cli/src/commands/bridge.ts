@@ -5,7 +5,7 @@ import { findChain } from "../chain-names.ts";
 import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
 import { UsageError } from "../errors.ts";
-import { dollars, readDollars } from "../money.ts";
+import { dollars, intended, readDollars } from "../money.ts";
 import { signerOptions } from "../options.ts";
 import { paidOutput } from "../paid-output.ts";
 import { payOnce } from "../pending.ts";
@@ -39,7 +39,7 @@ export const bridge = command({
     if (fromChainId === toChainId) throw new UsageError("--from and --to name the same chain.");
     const whom = recipient === undefined ? "" : ` --recipient ${recipient}`;
     const { hash, isResumed } = await payOnce(context, connection, {
-      intent: `bridge ${dollars(amountToken)} --from ${fromChainId} --to ${toChainId}${whom}`,
+      intent: `bridge ${intended(amountToken)} --from ${fromChainId} --to ${toChainId}${whom}`,
       act: (send) =>
         bridgeTokens(connection, {
           ...{ ...send, amountToken, fromChainId, toChainId },

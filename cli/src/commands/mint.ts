@@ -3,7 +3,7 @@ import * as z from "zod";
 import { findChain } from "../chain-names.ts";
 import { command } from "../command.ts";
 import { connectAsOwner } from "../connections.ts";
-import { dollars, readDollars } from "../money.ts";
+import { dollars, intended, readDollars } from "../money.ts";
 import { signerOptions } from "../options.ts";
 import { paidOutput } from "../paid-output.ts";
 import { payOnce } from "../pending.ts";
@@ -23,7 +23,7 @@ export const mint = command({
     const connection = await connectAsOwner(context, options);
     const chain = await findChain(connection, options.chain);
     const { hash, isResumed } = await payOnce(context, connection, {
-      intent: `mint ${dollars(amountToken)} --chain ${chain.chain_id}`,
+      intent: `mint ${intended(amountToken)} --chain ${chain.chain_id}`,
       act: (send) =>
         mintTokens(connection, {
           ...{ ...send, amountToken, chainId: chain.chain_id },

@@ -6,7 +6,7 @@ import { isAccountNamed } from "../account.ts";
 import { command } from "../command.ts";
 import { connectAsAnyone, connectAsOwner, gatewayOf } from "../connections.ts";
 import { UsageError } from "../errors.ts";
-import { dollars } from "../money.ts";
+import { dollars, shortCoins, withCents } from "../money.ts";
 import { signerOptions } from "../options.ts";
 import { table } from "../table.ts";
 
@@ -53,7 +53,12 @@ export const wallet = command({
       chains.map((chain) => {
         const name = [String(chain.chain_id), chain.name ?? ""];
         if ("unread" in chain) return [...name, chain.unread];
-        return [...name, chain.coin, chain.dollars, dollars(BigInt(chain.amount_token)).slice(1)];
+        return [
+          ...name,
+          shortCoins(chain.coin),
+          withCents(chain.dollars),
+          dollars(BigInt(chain.amount_token)).slice(1),
+        ];
       }),
       "The gateway names no chain.",
     )}`,
