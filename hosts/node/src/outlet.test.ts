@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { after, test } from "node:test";
 import type { HostBindings } from "@inference/gateway/http/context";
@@ -86,6 +87,16 @@ test("an outlet that breaks off leaves an answer that its client knows to be inc
   outlet.breakOff("a reason");
   assert.match(String(await failed), /aborted/);
   assert.equal(response.complete, false);
+});
+
+test("an outlet that breaks off while its client does not read resets the connection", async () => {
+  const { outlet, response } = await open();
+  for (let index = 0; outlet.waitingBytes() === 0 || index < 1_000; index += 1) outlet.write(pieceOf(index, 64 * KIB));
+  const failed = once(response.socket, "error");
+  outlet.breakOff("a reason");
+  response.on("error", () => undefined).resume();
+  const [error] = await failed;
+  assert.equal(error.code, "ECONNRESET");
 });
 
 test("a client that leaves is reported, and what is written after that is dropped without an error", async () => {

@@ -49,7 +49,11 @@ export function outletOf(outgoing: ServerResponse): OpenOutlet {
         isOver = true;
         if (waiting.length === 0) outgoing.end();
       },
-      breakOff: () => outgoing.destroy(),
+      breakOff() {
+        // Without a reset the operating system keeps megabytes for a client that does not read, for minutes.
+        if (waiting.length > 0) outgoing.socket?.resetAndDestroy();
+        else outgoing.destroy();
+      },
     };
   };
 }

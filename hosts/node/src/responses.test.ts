@@ -78,6 +78,16 @@ for (const [name, makeBody] of [
   });
 }
 
+test("a reader that stands still is reset: the operating system keeps nothing for it", async () => {
+  const { counts, fetch } = countUnderWay((bytes) => new Uint8Array(bytes));
+  const client = await open(await serve(fetch), `/${64 * MIB}`);
+  await eventually(() => counts.begun === 1, 10_000);
+  await eventually(() => counts.underWay === 0, 10_000);
+  client.resume();
+  const [error] = await once(client, "error");
+  assert.equal(error.code, "ECONNRESET");
+});
+
 test("a reader that takes a few bytes now and then is as one that takes none", async () => {
   const { counts, fetch } = countUnderWay((bytes) => new Uint8Array(bytes));
   const client = await open(await serve(fetch), `/${16 * MIB}`);

@@ -104,7 +104,8 @@ function closeIfStalled(socket: Socket, connection: Connection, limits: ReaderLi
   if (connection.measured === null || takenBytes - connection.measured.takenBytes >= enough) {
     connection.measured = { sinceMs: now, takenBytes };
   } else if (now - connection.measured.sinceMs >= stalledReaderMs) {
-    socket.destroy();
+    // A reset, because the operating system would keep the unread bytes for minutes.
+    socket.resetAndDestroy();
   }
 }
 
