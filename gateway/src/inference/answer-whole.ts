@@ -222,7 +222,7 @@ function wholeEnding(gateway: Gateway, call: Call, request: InferenceRequest, an
   };
 }
 
-/** Settles an answer and returns its response. Throws `LedgerUnavailable` if the charge was lost. */
+/** Settles an answer and returns its response. Throws `LedgerUnavailable` if the charge cannot be written now. */
 async function settleAndSend(
   gateway: Gateway,
   call: Call,
@@ -242,7 +242,8 @@ async function settleAndSend(
   // Before the settle, so that the answer of a request that counts as served is there.
   const mayBeReplayed = request.idempotencyKey !== null && outcome === "settle";
   if (mayBeReplayed) await keepAnswer(gateway, request, { headers, body });
-  if (!(await call.end(ending).whenDurable())) throw new LedgerUnavailable("the charge could not be written down");
+  const ended = call.end(ending, { isSent: false });
+  if (!(await ended.whenDurable())) throw new LedgerUnavailable("the charge could not be written");
   held.releaseWhen(request.whenSent);
   return new Response(body as BodyInit, { status: 200, headers });
 }

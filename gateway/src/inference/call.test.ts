@@ -1,19 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { LedgerClient } from "@inference/ledger/client";
+import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
+import type { Command } from "@inference/ledger/commands";
+import type { Saga } from "@inference/ledger/saga";
+import { GatewayError } from "@inference/protocol/errors";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { NOW, openFixture } from "../../test/identity-fixture.ts";
 import { noLimits } from "../../test/no-limits.ts";
+import type { OperatorConfig } from "../config.ts";
 import { UpstreamFailure } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import { nothingReported } from "../pricing/usage.ts";
 import { Call } from "./call.ts";
-import { conclude } from "./conclusion.ts";
+import { conclude, type Ending } from "./conclusion.ts";
 import { failureEnding } from "./failure.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { WrittenOrder } from "./requests/order.ts";
 
 const MODEL = "text-1";
 const nothing = { kind: "nothing", why: "a test", ...nothingReported, mayBill: null } as const;
+const whole: Ending = {
+  ...{ kind: "answer", as: "whole", complete: true, clientGone: false, givenUp: false },
+  ...{ delivered: { bytes: 1, events: 1 }, ...nothingReported },
+};
 const order = {
   upstreamPath: "/chat/completions",
   upstreamBody: "{}",
@@ -24,13 +33,21 @@ const order = {
     snapshotId: "prices",
     flatNanoUsd: null,
     chargeForPrompt: () => 1,
-    chargeForDelivered: () => 0,
+    chargeForDelivered: () => 3,
   },
 } as unknown as WrittenOrder;
 
+/** A gateway without time limits, so that a test that fails leaves no timer. */
+function openTimeless(operator: Partial<OperatorConfig>): Gateway {
+  const { gateway } = openFixture({ operator: { ...noLimits, ...operator } });
+  const { timers } = gateway.environment;
+  gateway.environment.timers = { ...timers, after: () => ({ cancel: () => undefined }) };
+  return gateway;
+}
+
 /** A gateway with one turn at each model, whose ledger answers so. */
 function open(answer: () => unknown): { gateway: Gateway; admit(id?: string): Promise<Call> } {
-  const { gateway } = openFixture({ operator: { ...noLimits, queue: { atOnce: 1, waiting: 1, waitMs: 1_000 } } });
+  const gateway = openTimeless({ queue: { atOnce: 1, waiting: 1, waitMs: 1_000 } });
   gateway.environment.ledger = { run: async () => answer(), reserve: async () => answer() } as unknown as LedgerClient;
   return {
     gateway,
@@ -63,13 +80,11 @@ test("an admitted request has its turn and is live until it ends, and ends once"
   assert.ok(isFull(gateway) && gateway.live.has(call.id));
   answer = { status: "released" };
   assert.equal(await call.end(nothing).whenDurable(), true);
-  call.close();
   assert.ok(!isFull(gateway) && !gateway.live.has(call.id));
   answer = { status: "reserved" };
-  const next = await admit("req_2");
+  await admit("req_2");
   call.end(nothing);
   assert.ok(isFull(gateway), "the turn is another's by now");
-  next.close();
 });
 
 test("a request that is not admitted gives its turn back", async () => {
@@ -97,7 +112,110 @@ test("a request whose end was lost is not live, and its turn is given back", asy
   answer = { status: "unknown" };
   assert.equal(await call.end(nothing).whenDurable(), false);
   assert.ok(!isFull(gateway) && gateway.live.size === 0);
-  call.close();
+});
+
+type Step = { command: Command; options: { untilDurable?: boolean } | undefined };
+
+/** A ledger that writes nothing but what it is told to keep, and only once there is room. */
+function fillDisk({ environment }: Gateway): { steps: Step[]; makeRoom(): void } {
+  const room = Promise.withResolvers<void>();
+  const steps: Step[] = [];
+  async function run(saga: () => Saga<unknown>, options?: { untilDurable?: boolean }): Promise<unknown> {
+    const { value } = saga().next() as { value: { command: Command } };
+    steps.push({ command: value.command, options });
+    if (options?.untilDurable !== true) throw new LedgerUnavailable("the disk is full");
+    await room.promise;
+    return { status: value.command.type === "settle" ? "settled" : "released" };
+  }
+  environment.ledger = { run } as unknown as LedgerClient;
+  return { steps, makeRoom: room.resolve };
+}
+
+test("the charge of an answer that cannot be written before it is sent becomes a loss, as soon as there is room", async () => {
+  const { gateway, admit } = open(() => ({ status: "reserved" }));
+  const logged: unknown[] = [];
+  gateway.environment.log = (_level, event, fields) => logged.push([event, fields?.lossNanoUsd]);
+  const call = await admit();
+  const { steps, makeRoom } = fillDisk(gateway);
+  assert.equal(await call.end(whole, { isSent: false }).whenDurable(), false);
+  assert.ok(gateway.live.has(call.id), "the sweeper leaves it alone");
+  assert.deepEqual(logged, []);
+  makeRoom();
+  await eventually(() => !gateway.live.has(call.id));
+  const [first, later] = steps.map(({ command }) => command);
+  assert.ok(first?.type === "settle" && first.chargeNanoUsd === 3);
+  assert.ok(later?.type === "release" && later.lossNanoUsd === 3);
+  assert.match(later.detail ?? "", /the charge could not be written/);
+  assert.deepEqual(logged, [["loss", 3]]);
+  assert.deepEqual([gateway.metrics.counts.chargedNanoUsd, gateway.metrics.counts.lostNanoUsd], [0, 3]);
+});
+
+test("the charge of an answer that was sent is written as soon as there is room", async () => {
+  const { gateway, admit } = open(() => ({ status: "reserved" }));
+  const call = await admit();
+  const { steps, makeRoom } = fillDisk(gateway);
+  assert.equal(await call.end(whole).whenDurable(), false);
+  makeRoom();
+  await eventually(() => !gateway.live.has(call.id));
+  for (const { command } of steps) assert.ok(command.type === "settle" && command.chargeNanoUsd === 3);
+  assert.deepEqual([steps.length, gateway.metrics.counts.chargedNanoUsd], [2, 3]);
+});
+
+test("an end that the ledger refuses is not written again: the sweeper ends the hold", async () => {
+  const { gateway, admit } = open(() => ({ status: "reserved" }));
+  const call = await admit();
+  let tries = 0;
+  const run = async () => {
+    tries += 1;
+    return { status: "already_resolved" };
+  };
+  gateway.environment.ledger = { run } as unknown as LedgerClient;
+  assert.equal(await call.end(whole, { isSent: false }).whenDurable(), false);
+  assert.deepEqual([tries, gateway.live.size], [1, 0]);
+});
+
+test("an answer waits for its charge, however long the disk takes", async () => {
+  const { gateway, admit } = open(() => ({ status: "reserved" }));
+  const call = await admit();
+  const written = Promise.withResolvers<{ status: string }>();
+  gateway.environment.ledger = { run: () => written.promise } as unknown as LedgerClient;
+  // Every time limit is over at once.
+  gateway.environment.timers = {
+    ...gateway.environment.timers,
+    after(_ms, callback) {
+      callback();
+      return { cancel: () => undefined };
+    },
+  };
+  let isDurable: boolean | undefined;
+  const waited = call.end(whole, { isSent: false }).whenDurable();
+  void waited.then((is) => {
+    isDurable = is;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(isDurable, undefined, "nothing says that it is lost, or that it is there");
+  written.resolve({ status: "settled" });
+  assert.equal(await waited, true);
+});
+
+test("requests that were not sent open the model's circuit, whichever account they are of; sent ones count once", async () => {
+  for (const [stage, isOpen] of [
+    ["not_sent", true],
+    ["sent", false],
+  ] as const) {
+    const gateway = openTimeless({ breaker: { failures: 2, openMs: 5_000 } });
+    gateway.environment.ledger = { reserve: async () => ({ status: "reserved" }) } as unknown as LedgerClient;
+    gateway.provider.infer = async () => {
+      throw new UpstreamFailure(stage, "no connection");
+    };
+    for (const id of ["req_1", "req_2"]) {
+      const call = await Call.admit(gateway, requestOf(id), order, null);
+      assert.ok(call instanceof Call);
+      await assert.rejects(call.send(), UpstreamFailure);
+    }
+    const third = await Call.admit(gateway, requestOf("req_3"), order, null).catch((error: unknown) => error);
+    assert.equal(third instanceof GatewayError, isOpen);
+  }
 });
 
 test("the body is kept until the provider has it, and the order is left as it was", async () => {
@@ -116,7 +234,6 @@ test("the body is kept until the provider has it, and the order is left as it wa
   assert.deepEqual(sent, ["{}", "{}"]);
   assert.equal(order.upstreamBody, "{}");
   assert.ok(!("upstreamBody" in call.order));
-  call.close();
 });
 
 test("the provider's id of an answer is the first that repeats no key of ours, cut to what an id has", async () => {
@@ -128,7 +245,6 @@ test("the provider's id of an answer is the first that repeats no key of ours, c
   call.noteUpstreamId("x".repeat(300));
   call.noteUpstreamId("another");
   assert.equal(call.upstreamId, "x".repeat(200));
-  call.close();
 });
 
 test("a request that was given up before the protocol sent it is not charged", async () => {
@@ -136,10 +252,11 @@ test("a request that was given up before the protocol sent it is not charged", a
   const { gateway, admit } = open(() => answer);
   gateway.openOffers.choose = () => [{ agent: "0xa", offer: "h", upstreamKey: "agent key", leftNanoUsd: 5 } as never];
   const call = await admit();
+  const keys: string[] = [];
   gateway.provider.infer = async (_, key, signal) => {
+    keys.push(key);
     // As the transport of a Worker, whose `fetch` does not say whether bytes were sent.
     if (signal.aborted) throw new UpstreamFailure("sent", "AbortError");
-    assert.equal(key, "agent key");
     return { status: 401, header: () => null, body: (async function* () {})() };
   };
   assert.equal((await call.send()).status, 401);
@@ -148,13 +265,13 @@ test("a request that was given up before the protocol sent it is not charged", a
   call.abort();
   await call.reassign();
   const error = await call.send().catch((caught: unknown) => caught);
+  assert.deepEqual([keys, call.isAborted], [["agent key"], true]);
   const ending = failureEnding(error, call, requestOf(call.id));
   assert.equal(conclude(order.quote, ending).chargeNanoUsd, 0, "nobody served it");
-  call.close();
 });
 
 test("an agent whose failure opens the model's circuit does not keep the protocol from serving the request", async () => {
-  const { gateway } = openFixture({ operator: { ...noLimits, breaker: { failures: 1, openMs: 5_000 } } });
+  const gateway = openTimeless({ breaker: { failures: 1, openMs: 5_000 } });
   let answer: object = { status: "reserved", server: { agent: "0xa", offer: "h" } };
   gateway.environment.ledger = { run: async () => answer, reserve: async () => answer } as unknown as LedgerClient;
   gateway.openOffers.choose = () => [{ agent: "0xa", offer: "h", upstreamKey: "agent key", leftNanoUsd: 5 } as never];
@@ -168,5 +285,4 @@ test("an agent whose failure opens the model's circuit does not keep the protoco
   answer = { status: "reassigned" };
   await call.reassign();
   assert.equal((await call.send()).status, 200);
-  call.close();
 });

@@ -8,12 +8,13 @@ import { limits } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Delivered } from "../pricing/quote.ts";
+import { nothingReported } from "../pricing/usage.ts";
 import type { Spender } from "../upstream/key-records.ts";
-import { type Conclusion, conclude, type Ending } from "./conclusion.ts";
+import { type Conclusion, conclude, type Ending, withoutCharge } from "./conclusion.ts";
 import { startDeadline } from "./deadline.ts";
 import { type Funding, fundingOf, requireFunds } from "./funding.ts";
 import type { InferenceRoute } from "./inference-route.ts";
-import { holdDetail, type ReceiptDetail, receiptDetail, tallyOf } from "./receipt-detail.ts";
+import { holdDetail, receiptDetail, tallyOf } from "./receipt-detail.ts";
 import { credentialError, refusalError } from "./refusal.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { Order, WrittenOrder } from "./requests/order.ts";
@@ -245,11 +246,15 @@ export class Call {
     return reason;
   }
 
-  /** Ends the request in the ledger and gives back its turn. A second call changes nothing. */
-  end(ending: Ending): Ended {
+  /**
+   * Ends the request in the ledger and gives back its turn. A second call changes nothing.
+   *
+   * @param options.isSent False: the answer is sent only if `whenDurable` resolves to true, and is free otherwise.
+   */
+  end(ending: Ending, { isSent = true } = {}): Ended {
     const gateway = this.#gateway;
     const conclusion = conclude(this.order.quote, ending);
-    if (this.#hasEnded) return new Ended(gateway, conclusion, Promise.resolve(true));
+    if (this.#hasEnded) return { conclusion, whenDurable: async () => true };
     this.#hasEnded = true;
     gateway.queue.leave(this.order.model.id);
     if (this.#server !== null) {
@@ -257,9 +262,9 @@ export class Call {
     }
     const { environment } = gateway;
     if (conclusion.alert !== null) environment.log("alert", "usage", { request: this.id, alert: conclusion.alert });
-    const durable = this.#resolveHold(conclusion, receiptDetail(this, ending, conclusion));
+    const durable = this.#resolveHold(ending, conclusion, isSent);
     environment.background(durable);
-    return new Ended(gateway, conclusion, durable);
+    return { conclusion, whenDurable: () => durable };
   }
 
   /** Call it when nothing more of the answer is read. */
@@ -268,68 +273,63 @@ export class Call {
   }
 
   /**
-   * Settles or releases the hold. Returns whether the ledger did. Only then the end is counted, and its loss logged:
-   * otherwise the sweeper ends, counts and logs it. Never throws.
+   * Settles or releases the hold. Returns whether the ledger has the end. If the ledger cannot write now, the end is
+   * written in the background as soon as it can. Never throws.
    */
-  async #resolveHold(conclusion: Conclusion, receipt: ReceiptDetail): Promise<boolean> {
-    const { environment, live, metrics } = this.#gateway;
-    const { ledger, clock, log } = environment;
-    const { id } = this;
-    const owner = this.#owner;
-    const { outcome, chargeNanoUsd, lossNanoUsd } = conclusion;
-    const at = clock.now();
-    const detail = JSON.stringify(receipt);
-    const tally = tallyOf(receipt);
+  async #resolveHold(ending: Ending, conclusion: Conclusion, isSent: boolean): Promise<boolean> {
     try {
-      const { status } = await ledger.run(
-        () =>
-          outcome === "settle"
-            ? send(owner, { type: "settle", id, at, chargeNanoUsd, lossNanoUsd, detail, tally })
-            : send(owner, { type: "release", id, at, lossNanoUsd, detail, tally }),
-        { untilDurable: true },
-      );
-      const isResolved = status === (outcome === "settle" ? "settled" : "released");
-      if (!isResolved) throw new Error(`the ledger answered ${outcome} with ${status}`);
-      metrics.ended({ ...conclusion, byAgent: this.#server !== null }, at - this.at);
-      if (lossNanoUsd > 0) log("alert", "loss", { request: id, lossNanoUsd, why: receipt.why ?? "" });
+      await this.#write(ending, conclusion, { insist: true });
       return true;
     } catch (error) {
-      // The sweeper ends a hold that is still open, with what is known then.
-      log("alert", "settle_failed", { request: id, error: String(error) });
+      if (error instanceof LedgerUnavailable) {
+        const [later, isOwed] = isSent ? [ending, conclusion] : [unsent, withoutCharge(conclusion)];
+        this.#gateway.environment.background(
+          this.#write(later, isOwed, { untilDurable: true }).catch((last) => this.#lose(last)),
+        );
+      } else this.#lose(error);
       return false;
-    } finally {
-      // The sweeper skips it until its end is durable, because a full disk can delay a settle beyond the lease.
-      live.delete(id);
     }
   }
-}
 
-/** What a request was charged, and whether the ledger has it. */
-export class Ended {
-  readonly conclusion: Conclusion;
-  readonly #gateway: Gateway;
-  readonly #durable: Promise<boolean>;
-
-  constructor(gateway: Gateway, conclusion: Conclusion, durable: Promise<boolean>) {
-    this.conclusion = conclusion;
-    this.#gateway = gateway;
-    this.#durable = durable;
+  /** Counts the end, and logs its loss, once the ledger has it. Throws if the ledger does not take it. */
+  async #write(
+    ending: Ending,
+    conclusion: Conclusion,
+    options: { insist?: boolean; untilDurable?: boolean },
+  ): Promise<void> {
+    const { environment, live, metrics } = this.#gateway;
+    const { id } = this;
+    const { outcome, chargeNanoUsd, lossNanoUsd } = conclusion;
+    const receipt = receiptDetail(this, ending, conclusion);
+    const at = environment.clock.now();
+    const end = { id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
+    const command =
+      outcome === "settle"
+        ? ({ type: "settle", chargeNanoUsd, ...end } as const)
+        : ({ type: "release", ...end } as const);
+    const { status } = await environment.ledger.run(() => send(this.#owner, command), options);
+    const isResolved = status === (outcome === "settle" ? "settled" : "released");
+    if (!isResolved) throw new Error(`the ledger answered ${outcome} with ${status}`);
+    metrics.ended({ ...conclusion, byAgent: this.#server !== null }, at - this.at);
+    if (lossNanoUsd > 0) environment.log("alert", "loss", { request: id, lossNanoUsd, why: receipt.why ?? "" });
+    // The sweeper skips it until now, because a full disk can delay a settle beyond the lease.
+    live.delete(id);
   }
 
-  /**
-   * Waits until the end is durable, but two seconds at most: a full disk delays the settle and not the answer, because
-   * the hold is durable and stays until the settle is. False only if the settle was lost.
-   */
-  whenDurable(): Promise<boolean> {
-    return new Promise((resolve) => {
-      const timer = this.#gateway.environment.timers.after(MAX_SETTLE_WAIT_MS, () => resolve(true));
-      void this.#durable.then((kept) => {
-        timer.cancel();
-        resolve(kept);
-      });
-    });
+  /** The sweeper ends a hold that is still open, with what is known then. */
+  #lose(error: unknown): void {
+    const { environment, live } = this.#gateway;
+    environment.log("alert", "settle_failed", { request: this.id, error: String(error) });
+    live.delete(this.id);
   }
 }
+
+/** What a request is charged. */
+export type Ended = {
+  conclusion: Conclusion;
+  /** Resolves to true once the end is durable, and to false if the ledger cannot write it now. */
+  whenDurable(): Promise<boolean>;
+};
 
 /**
  * Takes the hold of a request, and returns the offer that it is held under too, if an agent serves it. If another
@@ -380,6 +380,9 @@ async function takeHold(
   }
 }
 
+/** The ending of an answer that is not sent, because its charge could not be written. */
+const unsent: Ending = { kind: "nothing", why: "the charge could not be written", ...nothingReported, mayBill: null };
+
 /** Why we stopped reading an answer, for the client. */
 class GivenUp extends Error {
   override name = "GivenUp";
@@ -387,6 +390,5 @@ class GivenUp extends Error {
 
 /** A longer id would not find a record. */
 const MAX_ID_CHARACTERS = 200;
-const MAX_SETTLE_WAIT_MS = 2_000;
 /** The statuses of a provider that is down. A 500 may concern one request only, and a 429 concerns our rate. */
 const isDown = new Set([502, 503, 504]);

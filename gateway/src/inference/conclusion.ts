@@ -55,6 +55,11 @@ export function conclude(quote: Quote, ending: Ending): Conclusion {
   return isTold ? { ...conclusion, alert: "the provider reported a usage that cannot be" } : conclusion;
 }
 
+/** The conclusion of an answer that is not sent, because its charge could not be written. The charge becomes a loss. */
+export function withoutCharge({ chargeNanoUsd, lossNanoUsd }: Conclusion): Conclusion {
+  return release(chargeNanoUsd + lossNanoUsd);
+}
+
 function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Conclusion {
   const { usage, delivered } = ending;
   if (delivered.isBlocked === true) return concludeBlocked(quote, ending);

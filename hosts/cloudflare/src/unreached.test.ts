@@ -103,6 +103,17 @@ test("where the account's object is away as well, its holds end within seconds o
   await assertServed(key);
 });
 
+test("a whole answer whose charge the account's object refuses is 503 and free, and its charge is a loss", async () => {
+  const { account, key, held } = await fund();
+  await edge.object(account, "refuse", 1_000, "settle");
+  await assertUnavailable(key);
+  await edge.object(account, "refuse", 0, "settle");
+  await eventually(async () => assert.deepEqual(await held(), nothing));
+  const [receipt] = (await edge.rows("receipt", account)).filter(({ outcome }) => outcome === "released");
+  assert.equal(receipt?.chargeNanoUsd, 0);
+  assert.ok((receipt?.lossNanoUsd ?? 0) > 0);
+});
+
 test("a moment without the identity's object does not use a sign-in message up", async () => {
   const wallet = privateKeyToAccount(generatePrivateKey());
   const message = createSiweMessage({

@@ -191,26 +191,6 @@ describe("an answer whose end the ledger does not have", () => {
     provider.say(answerOf("sim-small"));
     assert.equal((await ask(stack, account)).status, 200, "and then again");
   });
-
-  test("a failed request has its answer while the disk is full, and its hold ends later", async () => {
-    const account = await stack.account(USD);
-    let room: (() => void) | undefined;
-    const full: Gate = async (_command, goOn) => {
-      await new Promise<void>((resolve) => {
-        room = resolve;
-      });
-      return goOn();
-    };
-    await withGate(stack, ["release"], full, async () => {
-      provider.say({ status: 500, body: "{}" });
-      assertError(await ask(stack, account), 502, "upstream_error");
-    });
-    assert.equal(stack.gateway.live.size, 1, "nobody else ends its hold");
-    room?.();
-    const { receipt } = await settledOne(stack, account.address);
-    assert.equal(receipt.outcome, "released");
-    assert.equal(stack.gateway.live.size, 0);
-  });
 });
 
 describe("what the provider does", () => {

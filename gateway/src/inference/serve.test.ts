@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LedgerClient } from "@inference/ledger/client";
+import { GatewayError } from "@inference/protocol/errors";
+import { DAY_MS } from "@inference/protocol/window";
+import { NOW, openFixture } from "../../test/identity-fixture.ts";
+import type { InferenceRequest } from "./request.ts";
+import type { WrittenOrder } from "./requests/order.ts";
+import { serveInference } from "./serve.ts";
+
+const order = {
+  upstreamPath: "/chat/completions",
+  upstreamBody: "{}",
+  model: { id: "text-1" },
+  stream: false,
+  quote: { maxNanoUsd: 5, snapshotId: "prices", flatNanoUsd: null, chargeForPrompt: () => 1 },
+} as unknown as WrittenOrder;
+
+function requestOf(): InferenceRequest {
+  const payer = { kind: "key", digest: "d", keyId: "k" };
+  const credential = { partition: `account:0x${"1".repeat(40)}`, payer };
+  const route = {
+    ...{ name: "chat", passesThrough: false },
+    *parse() {
+      return order;
+    },
+  };
+  const readBody = async () => ({ value: {}, texts: null, messages: null });
+  const rest = { clientGone: null, idempotencyKey: null, readBody };
+  return { id: "req_1", at: NOW, route, credential, ...rest } as unknown as InferenceRequest;
+}
+
+/** The keys that a request is sent with which an agent is to serve, and the steps of the ledger after its hold. */
+async function keysOf({ admittedAfterMs = 0 } = {}): Promise<{ keys: string[]; steps: string[] }> {
+  const { gateway, time } = openFixture();
+  await gateway.prices.refresh();
+  const steps: string[] = [];
+  gateway.environment.ledger = {
+    async reserve() {
+      time.now += admittedAfterMs;
+      return { status: "reserved", server: { agent: "0xa", offer: "h" } };
+    },
+    async run(saga: () => Generator<{ command: { type: string } }>) {
+      const { type } = saga().next().value.command;
+      steps.push(type);
+      return { status: type === "reassign" ? "reassigned" : "released" };
+    },
+  } as unknown as LedgerClient;
+  gateway.openOffers.choose = () => [{ agent: "0xa", offer: "h", upstreamKey: "agent key", leftNanoUsd: 5 } as never];
+  const keys: string[] = [];
+  gateway.provider.infer = async (_, key) => {
+    keys.push(key);
+    // The body is the cause, so it is sent once.
+    return { status: 400, header: () => null, body: (async function* () {})() };
+  };
+  await assert.rejects(serveInference(gateway, requestOf()), GatewayError);
+  return { keys, steps };
+}
+
+test("an agent serves a request on the day of its hold only: after midnight the protocol does", async () => {
+  assert.deepEqual(await keysOf(), { keys: ["agent key"], steps: ["release"] });
+  const sameDay = DAY_MS / 2 - 1;
+  assert.deepEqual((await keysOf({ admittedAfterMs: sameDay })).keys, ["agent key"]);
+  assert.deepEqual(await keysOf({ admittedAfterMs: sameDay + 1 }), {
+    keys: ["provider-key"],
+    steps: ["reassign", "release"],
+  });
+});
