@@ -41,7 +41,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   request_timeout: "The body did not arrive in time: send it again over a faster connection.",
   request_too_large: "The body is larger than the endpoint accepts: send less in one request.",
   unsupported_media_type:
-    "The body is not JSON: send it with `content-type: application/json`, plain or in gzip, br or zstd.",
+    "The body is not JSON: send it with `content-type: application/json`. With a credential it may be in gzip, br or zstd.",
   idempotency_in_progress: "The first request with this `Idempotency-Key` has not ended: ask again in a second.",
   idempotency_completed:
     "The request with this `Idempotency-Key` was served and its answer is not kept: read the receipt instead of asking again.",

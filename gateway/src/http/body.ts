@@ -3,21 +3,21 @@ import { limits } from "../config.ts";
 import type { RequestBody } from "../inference/request.ts";
 import { parseJsonBody, parseWithMessages } from "../inference/requests/parse-json-body.ts";
 import { readLargeJson } from "../inference/requests/read-large-json.ts";
-import { makeBlocks } from "../inference/requests/write-json.ts";
+import { bytesOf, makeBlocks } from "../inference/requests/write-json.ts";
 import { joinBytes } from "../join-bytes.ts";
 import type { Sender } from "../limits/held-bodies.ts";
 import type { GatewayContext } from "./context.ts";
-import { decodeBody } from "./decode-body.ts";
+import { decodeBody, type Encoding, requireEncoding } from "./decode-body.ts";
 import type { SenderProof } from "./sender-proof.ts";
 
 /**
  * Reads a request's body as JSON, within a size and a time. A body above `parsedBodyBytes` is parsed in pieces between
  * those of other requests, and one above `smallBodyBytes` is read in pieces too. Errors: 415 for another media type or
- * encoding, 413 above the size, decoded, 408 after the time, 503 if memory is short, 400 for anything but JSON in
- * UTF-8.
+ * encoding, 413 above the size, encoded or decoded, 408 after the time, 503 if memory is short, 400 for anything but
+ * JSON in UTF-8.
  *
- * @param proof Required before a body of more than `unprovenBodyBytes` is parsed, and while memory is scarce before
- *   anything is read.
+ * @param proof Required before a body is decoded, or of more than `unprovenBodyBytes` parsed, and while memory is
+ *   scarce before anything is read.
  */
 export async function readJsonBody(
   context: GatewayContext,
@@ -27,7 +27,7 @@ export async function readJsonBody(
   const chunks = await readBytes(context, maxBytes, proof);
   const gateway = context.get("gateway");
   const owner = context.get("credential")?.partition ?? "";
-  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  const length = bytesOf(chunks);
   if (length > limits.smallBodyBytes) {
     const read = await gateway.slicedWork.run(owner, readLargeJson(chunks));
     return { ...read, messages: null };
@@ -56,14 +56,26 @@ async function readBytes(context: GatewayContext, maxBytes: number, proof: Sende
   if (mediaType !== "application/json") {
     fail("unsupported_media_type", "Send a JSON body with `Content-Type: application/json`.");
   }
-  const encoding = req.header("content-encoding")?.trim().toLowerCase() ?? "identity";
+  const encoding = encodingOf(context);
   const announced = Number(req.header("content-length") ?? Number.NaN);
   if (announced > maxBytes) tooLarge(maxBytes);
-  const isSmall = encoding === "identity" && announced <= limits.smallBodyBytes;
-  if (!isSmall) return readCounting(context, maxBytes, encoding, proof);
-  const proven = proof?.require(announced);
-  if (proven !== undefined) await proven;
-  return [new Uint8Array(await readAnnounced(context, announced))];
+  const blocks =
+    announced <= limits.smallBodyBytes
+      ? [await readAnnounced(context, announced, proof)]
+      : await readCounting(context, maxBytes, proof);
+  if (encoding === null) return blocks;
+  await proof?.require(maxBytes);
+  return readDecoded(context, maxBytes, encoding, blocks);
+}
+
+/** The body's encoding; null if it has none. Throws 415 for one that is unknown, or that comes without a credential. */
+function encodingOf(context: GatewayContext): Encoding | null {
+  const name = context.req.header("content-encoding")?.trim().toLowerCase() ?? "identity";
+  if (name === "identity") return null;
+  if (context.get("credential") === undefined) {
+    fail("unsupported_media_type", "A request without a credential cannot have a compressed body. Send plain JSON.");
+  }
+  return requireEncoding(name);
 }
 
 function decode(bytes: Uint8Array): string {
@@ -77,25 +89,26 @@ function decode(bytes: Uint8Array): string {
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A small body of known length. */
-function readAnnounced(context: GatewayContext, length: number): Promise<ArrayBuffer> {
+async function readAnnounced(context: GatewayContext, length: number, proof: SenderProof | null): Promise<Uint8Array> {
+  const proven = proof?.require(length);
+  if (proven !== undefined) await proven;
   context.get("held").take(length, senderOf(context));
   // Not with the router's method, which would keep the bytes until the request ends.
-  return withinTime(context, context.req.raw.arrayBuffer().catch(brokenOff));
+  return new Uint8Array(await withinTime(context, context.req.raw.arrayBuffer().catch(brokenOff)));
 }
 
 /**
  * Reads a large body, or one of unknown length. Bytes count when they arrive, so announcing them takes no memory. They
- * are gathered in blocks, so single bytes take no more memory than others. Of an encoded body the decoded bytes count.
+ * are gathered in blocks, so single bytes take no more memory than others.
  */
 async function readCounting(
   context: GatewayContext,
   maxBytes: number,
-  encoding: string,
   proof: SenderProof | null,
 ): Promise<Uint8Array[]> {
   const { body } = context.req.raw;
   if (body === null) return [];
-  const reader = (encoding === "identity" ? body : decodeBody(body, encoding)).getReader();
+  const reader = body.getReader();
   const held = context.get("held");
 
   async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array[]> {
@@ -108,7 +121,7 @@ async function readCounting(
         // The sender is known now: what was read so far counts as theirs.
         held.take(0, senderOf(context));
       }
-      const { done, value } = await reader.read().catch(encoding === "identity" ? brokenOff : failed);
+      const { done, value } = await reader.read().catch(brokenOff);
       if (done) return blocks.end();
       length += value.length;
       if (length > maxBytes) tooLarge(maxBytes);
@@ -124,6 +137,32 @@ async function readCounting(
     reader.cancel().catch(() => undefined);
     throw error;
   }
+}
+
+/**
+ * Decodes a body that has arrived whole, so no connection keeps a decoder while it sends. Decoders begin one in each
+ * turn of the event loop, and so need no count of their windows.
+ */
+async function readDecoded(
+  context: GatewayContext,
+  maxBytes: number,
+  encoding: Encoding,
+  encoded: readonly Uint8Array[],
+): Promise<Uint8Array[]> {
+  const held = context.get("held");
+  const sender = senderOf(context);
+  await context.get("gateway").slicedWork.turn(sender.name);
+  const blocks = makeBlocks();
+  let length = 0;
+  let undecoded = bytesOf(encoded);
+  for await (const { part, bytesLeft } of decodeBody(encoding, encoded)) {
+    length += part.length;
+    if (length > maxBytes) tooLarge(maxBytes);
+    held.take(part.length + bytesLeft - undecoded, sender);
+    undecoded = bytesLeft;
+    blocks.append(part);
+  }
+  return blocks.end();
 }
 
 /** A credential that is not known to be valid counts by itself, not as its account: it may be revoked. */
@@ -154,10 +193,6 @@ function withinTime<T>(context: GatewayContext, reading: Promise<T>): Promise<T>
       },
     );
   });
-}
-
-function failed(error: unknown): never {
-  return error instanceof GatewayError ? fail(error.detail.code, error.detail.message) : brokenOff();
 }
 
 function brokenOff(): never {

@@ -1,46 +1,52 @@
-import { Readable, type Transform } from "node:stream";
-import type { ReadableStream as NodeStream } from "node:stream/web";
-import { createBrotliDecompress, createGunzip, createZstdDecompress } from "node:zlib";
+import type { Transform } from "node:stream";
+import { constants, createBrotliDecompress, createGunzip, createZstdDecompress } from "node:zlib";
 import { fail } from "@inference/protocol/errors";
 
-/** The encodings of a body, by their names in `Content-Encoding`. */
-const decoders: Readonly<Record<string, () => Transform>> = {
-  gzip: createGunzip,
-  "x-gzip": createGunzip,
-  br: createBrotliDecompress,
-  zstd: createZstdDecompress,
-};
+/** A `Content-Encoding`: its decoder, and its name in errors. */
+export type Encoding = { makeDecoder(): Transform & { readonly bytesWritten: number }; name: string };
 
-/**
- * A body without its encoding, read as it is needed: what is not read is not decoded, so that a small body that decodes
- * to a large one takes no more memory than another. Reading fails with 400 if the bytes are not in the encoding.
- */
-export function decodeBody(body: ReadableStream<Uint8Array>, encoding: string): ReadableStream<Uint8Array> {
-  const decoder = makeDecoder(encoding);
-  const source = Readable.fromWeb(body as NodeStream<Uint8Array>);
-  source.on("error", (error) => decoder.destroy(error));
-  const chunks: AsyncIterator<Uint8Array> = source.pipe(decoder)[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await chunks.next().catch(() => notEncoded(encoding));
-        if (done === true) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel() {
-        source.destroy();
-        decoder.destroy();
-      },
-    },
-    { highWaterMark: 0 },
+const gzip: Encoding = { makeDecoder: createGunzip, name: "gzip" };
+/** RFC 9659 allows no larger window in HTTP. A decoder takes the memory of its window at once. */
+const zstdParams = { [constants.ZSTD_d_windowLogMax]: 23 };
+const encodings: ReadonlyMap<string, Encoding> = new Map([
+  ["gzip", gzip],
+  ["x-gzip", gzip],
+  ["br", { makeDecoder: createBrotliDecompress, name: "br" }],
+  ["zstd", { makeDecoder: () => createZstdDecompress({ params: zstdParams }), name: "zstd" }],
+]);
+
+/** Finds an encoding by its name in `Content-Encoding`. Throws 415 for an unknown one. */
+export function requireEncoding(name: string): Encoding {
+  return (
+    encodings.get(name) ??
+    fail("unsupported_media_type", "`Content-Encoding` can be gzip, br or zstd. Or leave it out.")
   );
 }
 
-function makeDecoder(encoding: string): Transform {
-  const make = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
-  return make?.() ?? fail("unsupported_media_type", "`Content-Encoding` can be gzip, br or zstd. Or leave it out.");
+/**
+ * Decodes a body that has arrived whole, part by part as the caller asks for more: a small body that decodes to a large
+ * one takes no more memory than the caller accepts. `bytesLeft` counts the encoded bytes that are not decoded yet.
+ * Throws 400 for bytes that are not the encoding, and for bytes after its end.
+ */
+export async function* decodeBody(
+  { makeDecoder, name }: Encoding,
+  blocks: readonly Uint8Array[],
+): AsyncGenerator<{ part: Uint8Array; bytesLeft: number }> {
+  const length = blocks.reduce((sum, block) => sum + block.length, 0);
+  const decoder = makeDecoder();
+  // The iteration stops listening at the end of the text, and the decoder may fail after it.
+  decoder.on("error", () => undefined);
+  for (const block of blocks) decoder.write(block);
+  decoder.end();
+  try {
+    for await (const part of decoder) yield { part, bytesLeft: length - decoder.bytesWritten };
+  } catch {
+    fail("invalid_request", `The body is not complete ${name} data${name === "zstd" ? WINDOW : ""}.`);
+  }
+  const bytesLeft = length - decoder.bytesWritten;
+  if (bytesLeft > 0) {
+    fail("invalid_request", `${bytesLeft} bytes follow the end of the ${name} data. Remove them.`);
+  }
 }
 
-function notEncoded(encoding: string): never {
-  return fail("invalid_request", `The body is not whole ${encoding}, as its \`Content-Encoding\` says.`);
-}
+const WINDOW = " with a window of at most 8 MiB";

@@ -12,6 +12,7 @@ import { testClientBodies } from "./client-bodies.ts";
 import { testCodex } from "./codex.ts";
 import { testDashboard } from "./dashboard.ts";
 import { testDocuments } from "./documents.ts";
+import { testEncodedBodies } from "./encoded-bodies.ts";
 import { testForgetting } from "./forgetting.ts";
 import { testFreeModel } from "./free-model.ts";
 import { testIdempotency } from "./idempotency.ts";
@@ -37,6 +38,7 @@ export function testGateway(start: StartHost): void {
   testDocuments(start);
   testDashboard(start);
   testBadInput(start);
+  testEncodedBodies(start);
   testLimits(start);
   testFreeModel(start);
   testRefusedKey(start);
