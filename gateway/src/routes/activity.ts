@@ -15,6 +15,7 @@ import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { type Reader, readerOf, requireReaders } from "../http/identify.ts";
 import { type ExactNumber, usd } from "../http/money.ts";
+import { queryOf } from "../http/query.ts";
 import { validate } from "../inference/requests/validate.ts";
 import { inTurn } from "../limits/in-turn.ts";
 import { type CsvValue, csvLine } from "./csv.ts";
@@ -42,7 +43,7 @@ export const getActivity = endpoint({
   errors: ["unsupported_parameter", "wrong_identity", ...authenticatedErrors],
   async handle(context) {
     const readers = await requireReaders(context);
-    const query = validate(activityQuery, context.req.query());
+    const query = validate(activityQuery, queryOf(context));
     const reader = readerOf(readers, query.budget);
     const days = daysOf(query, context.get("at"));
     const groups = activityGroups.filter((group) => query.group_by?.split(",").includes(group));

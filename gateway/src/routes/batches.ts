@@ -3,6 +3,7 @@ import { batchesAnswer } from "@inference/protocol/wire/settlement";
 import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
 import { amounts } from "../http/money.ts";
+import { queryOf } from "../http/query.ts";
 import { validate } from "../inference/requests/validate.ts";
 import { statusOf, transactionOf } from "../settlement/posted-batches.ts";
 import { endpoint } from "./endpoint.ts";
@@ -25,7 +26,7 @@ export const listBatches = endpoint({
   answers: [ok("A page of batches.", json("BatchesAnswer", batchesAnswer))],
   errors: ["unsupported_parameter", ...ledgerErrors],
   async handle(context) {
-    const { before = null, limit } = validate(query, context.req.query());
+    const { before = null, limit } = validate(query, queryOf(context));
     const { batches, next } = await context.var.gateway.batches.list(before, limit);
     return context.json({ data: batches.map(toBatchObject), next_before: next });
   },

@@ -1,10 +1,11 @@
 import type { GatewayConfig } from "../config.ts";
 import type { DashboardFiles } from "../environment.ts";
 import type { GatewayContext } from "../http/context.ts";
+import { queryOf } from "../http/query.ts";
 
 /** The page, with what it may load and reach: its own files, this gateway, and the nodes of the chains. */
 export function dashboardPage(context: GatewayContext, { page }: DashboardFiles): Response {
-  const own = originOf(context.req.query("node"));
+  const own = originOf(queryOf(context).node);
   const nodes = [...nodesOf(context.get("gateway").config), ...(own === undefined ? [] : [own])];
   return context.html(page, 200, {
     "cache-control": "no-cache",

@@ -6,6 +6,7 @@ import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
 import type { GatewayContext } from "../http/context.ts";
 import { type Reader, requireReaders } from "../http/identify.ts";
+import { queryOf } from "../http/query.ts";
 import { endpoint } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 import { toGenerationObject } from "./generation-object.ts";
@@ -29,7 +30,7 @@ export const getGeneration = endpoint({
   errors: ["not_found", ...authenticatedErrors],
   async handle(context) {
     const readers = await requireReaders(context);
-    const { success, data } = query.safeParse({ id: context.req.query("id") });
+    const { success, data } = query.safeParse({ id: queryOf(context).id });
     if (!success) {
       const message = "Send the answer's `x-request-id` header, or its body's `id`: /api/v1/generation?id=req_...";
       return fail("invalid_request", message, { param: "id" });

@@ -8,6 +8,7 @@ import * as z from "zod";
 import { parseKeyTerms } from "../auth/key-terms.ts";
 import { limits } from "../config.ts";
 import { json, ok } from "../docs/operation.ts";
+import { queryOf } from "../http/query.ts";
 import { validate } from "../inference/requests/validate.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
@@ -41,7 +42,7 @@ export const getKeyMessage = endpoint({
   handle(context) {
     const { gateway, at } = context.var;
     const { config, environment } = gateway;
-    const { address, chain_id: chainId = config.chainIds[0] ?? 0, ...terms } = validate(query, context.req.query());
+    const { address, chain_id: chainId = config.chainIds[0] ?? 0, ...terms } = validate(query, queryOf(context));
     if (!isAddress(address)) {
       fail("invalid_request", "`address` must be 0x and 40 hexadecimal digits.", { param: "address" });
     }

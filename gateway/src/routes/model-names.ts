@@ -2,6 +2,7 @@ import { catalogueQuery } from "@inference/protocol/wire/catalogue";
 import * as z from "zod";
 import type { GatewayContext } from "../http/context.ts";
 import { checkPresentedCredential } from "../http/identify.ts";
+import { queryOf } from "../http/query.ts";
 import { validate } from "../inference/requests/validate.ts";
 import { readProviderList } from "./provider-list.ts";
 
@@ -10,7 +11,7 @@ const namesShape = z.object({ data: z.record(z.string(), z.string()) });
 /** Answers with the provider's names for models. A name is listed if its model can be served. */
 export async function answerModelNames(context: GatewayContext, path: string): Promise<Response> {
   await checkPresentedCredential(context);
-  const { type } = validate(catalogueQuery, context.req.query());
+  const { type } = validate(catalogueQuery, queryOf(context));
   const { data } = await readProviderList(context, `${path}?type=${type}`, namesShape);
   const { models } = context.var.gateway.prices.current();
   const served = Object.entries(data).filter(([, model]) => models.has(model));

@@ -4,6 +4,7 @@ import { describeModel } from "../catalogue/model-object.ts";
 import { json, ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { checkPresentedCredential } from "../http/identify.ts";
+import { queryOf } from "../http/query.ts";
 import { endpoint, inferencePrefixes } from "./endpoint.ts";
 import { authenticatedErrors } from "./endpoint-errors.ts";
 
@@ -27,7 +28,7 @@ export const listModels = endpoint({
     const { models } = gateway.prices.current();
     const text = lists.get(models) ?? (await gateway.slicedWork.run("models", writeList(gateway, models)));
     // Codex has a list of its own kind. An empty one leaves its presets as they are.
-    const isCodex = context.req.query("client_version") !== undefined;
+    const isCodex = queryOf(context).client_version !== undefined;
     const answer = isCodex ? `{"models":[],${text.slice(1)}` : text;
     return context.body(answer, 200, { "content-type": "application/json" });
   },

@@ -5,6 +5,7 @@ import { reconciliationsAnswer } from "@inference/protocol/wire/settlement";
 import * as z from "zod";
 import { json, ok } from "../docs/operation.ts";
 import { amounts } from "../http/money.ts";
+import { queryOf } from "../http/query.ts";
 import { validate } from "../inference/requests/validate.ts";
 import { endpoint } from "./endpoint.ts";
 import { ledgerErrors } from "./endpoint-errors.ts";
@@ -26,7 +27,7 @@ export const listReconciliations = endpoint({
   answers: [ok("A page of days.", json("ReconciliationsAnswer", reconciliationsAnswer))],
   errors: ["unsupported_parameter", ...ledgerErrors],
   async handle(context) {
-    const { before, limit } = validate(query, context.req.query());
+    const { before, limit } = validate(query, queryOf(context));
     const { config, environment } = context.var.gateway;
     const rows = await environment.ledger.read(chainPartition(config.settlement.chainId), {
       ...{ type: "reconciliations", limit },

@@ -191,6 +191,35 @@ export function testBadInput(start: StartHost): void {
       }
     });
 
+    test("a query member that comes twice is refused on each route that reads the query", async () => {
+      const routes = {
+        "/api/v1/keys/message": "limit",
+        "/api/v1/activity": "limit",
+        "/api/v1/batches": "limit",
+        "/api/v1/reconciliations": "limit",
+        "/api/v1/generation": "id",
+        "/api/v1/models": "client_version",
+        "/api/v1/models/traits": "type",
+        "/api/v1/models/compatibility_mapping": "type",
+      };
+      const headers = { authorization: `Bearer ${account.key}` };
+      for (const [path, name] of Object.entries(routes)) {
+        const answer = await sendHttp(host.url, { path: `${path}?${name}=1&${name}=2`, headers });
+        const { param } = assertError(answer, 400, "invalid_request");
+        assert.equal(param, name, path);
+      }
+      const page = await sendHttp(host.url, { path: "/?node=a&node=b", headers: { accept: "text/html" } });
+      assertError(page, 400, "invalid_request");
+    });
+
+    test("a query member with a name of Object's prototype is refused as unknown", async () => {
+      const headers = { authorization: `Bearer ${account.key}` };
+      for (const name of ["constructor", "__proto__", "toString"]) {
+        const answer = await sendHttp(host.url, { path: `/api/v1/activity?${name}=1`, headers });
+        assertError(answer, 400, "unsupported_parameter");
+      }
+    });
+
     describe("a field", () => {
       const invalid: Record<string, [path: string, body: object]> = {
         "no model": ["/v1/chat/completions", { messages: chat.messages }],
