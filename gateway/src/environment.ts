@@ -20,6 +20,8 @@ export type Environment = {
   settler?: () => SettlerStatus | undefined;
   /** Why the ledger is behind the chain, so that nothing may be served; null if it is not, as far as is known. */
   behind?: () => string | null;
+  /** The newest version of stored rows that this release reads and writes. Absent: one process has all rows. */
+  rowVersion?: number;
   /** What `/metrics` answers, if several threads count. Absent: this gateway has counted everything. */
   metrics?: () => Promise<string>;
   /** The pages for people. Absent: they were not built, and `/` answers everybody as it answers programs. */

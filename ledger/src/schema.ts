@@ -8,7 +8,8 @@ import { batchOrigins, batchStates, holdStates, type TableName, type Tables } fr
  *
  * Rows may be in a host's log when a reply is sent, and tables keep the checks that they were created with. So a new
  * table, allowed word or limit needs a new version of the schema, with a step that recreates the tables. A new nullable
- * column does not. New tables and columns come last, because the Node host's log numbers them by their places.
+ * column does not. A new table is first known by a release that writes no row of it, so that the next one can be rolled
+ * back. New tables and columns come last, because the Node host's log numbers them by their places.
  *
  * `clustered` is the order of a table's rows on disk: `time` for rows that are written once with a time-ordered id (a
  * commit then touches only the last pages, however many accounts there are), `partition` for rows that are updated.
@@ -18,6 +19,8 @@ type Column = ColumnKind | `${ColumnKind}?`;
 
 export type TableSchema<T extends TableName> = {
   clustered: "time" | "partition";
+  /** The version that added the table. Absent: the first. */
+  since?: number;
   columns: { [C in Exclude<keyof Tables[T], "id">]: Column };
 };
 
@@ -130,6 +133,7 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   },
   gathering: {
     clustered: "partition",
+    since: 3,
     columns: {
       gatheredTo: "text",
       batch: "integer?",
@@ -141,6 +145,7 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   },
   batch: {
     clustered: "partition",
+    since: 3,
     columns: {
       state: `one of ${batchStates.join(" ")}`,
       journal: "text",
@@ -159,6 +164,7 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   },
   transaction: {
     clustered: "partition",
+    since: 3,
     columns: {
       hash: "text",
       raw: "text",
@@ -170,6 +176,7 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   },
   posted: {
     clustered: "partition",
+    since: 4,
     columns: {
       origin: `one of ${batchOrigins.join(" ")}`,
       day: "text",
@@ -181,10 +188,15 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
       hash: "text",
     },
   },
-  onchain: { clustered: "partition", columns: { creditNanoUsd: "amount" } },
-  debit: { clustered: "partition", columns: { amountNanoUsd: "amount", debitedAt: "integer", detail: "text" } },
+  onchain: { clustered: "partition", since: 4, columns: { creditNanoUsd: "amount" } },
+  debit: {
+    clustered: "partition",
+    since: 4,
+    columns: { amountNanoUsd: "amount", debitedAt: "integer", detail: "text" },
+  },
   offer: {
     clustered: "partition",
+    since: 5,
     columns: {
       hash: "text",
       day: "integer",
@@ -198,10 +210,12 @@ export const tableSchemas: { [T in TableName]: TableSchema<T> } = {
   },
   reconciliation: {
     clustered: "partition",
+    since: 6,
     columns: { at: "integer", closedAt: "integer?", unexplainedNanoUsd: "amount", detail: "text" },
   },
   block: {
     clustered: "partition",
+    since: 6,
     columns: {
       drawnBy: "text",
       drawnAt: "integer",
@@ -224,6 +238,11 @@ export const timeOrderedTables = tableNames.filter((table) => tableSchemas[table
 export const SCHEMA_VERSION = 6;
 /** The oldest version that is upgraded when it is opened. */
 const OLDEST_SCHEMA_VERSION = 1;
+
+/** The oldest version that reads a row of this table. */
+export function versionOf(table: TableName): number {
+  return tableSchemas[table].since ?? OLDEST_SCHEMA_VERSION;
+}
 
 export function isReadableSchema(version: number): boolean {
   return version >= OLDEST_SCHEMA_VERSION && version <= SCHEMA_VERSION;

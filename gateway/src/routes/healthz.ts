@@ -36,7 +36,12 @@ export const getHealth = endpoint({
     const checks = { ledger, prices, provider: key.state };
     const behind = gateway.environment.behind?.() ?? null;
     const action = behind ?? (key.state === "refused" ? key.action : undefined);
-    return context.json({ status, checks, chain, ...(action === undefined ? {} : { action }) }, isWell ? 200 : 503);
+    const { rowVersion } = gateway.environment;
+    const more = {
+      ...(action === undefined ? {} : { action }),
+      ...(rowVersion === undefined ? {} : { row_version: rowVersion }),
+    };
+    return context.json({ status, checks, chain, ...more }, isWell ? 200 : 503);
   },
 });
 

@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { OBJECT_VERSION } from "./own-schema.ts";
 import { type Edge, startEdge } from "./testing/edge.ts";
 
 let chain: PrimaryChain;
@@ -60,7 +61,7 @@ test("a watcher whose process died goes on from its cursor with its alarm, asked
 
 test("the Worker tells how far its chain was read", async () => {
   await eventually(async () => {
-    const health = (await (await fetch(`${edge.url}/healthz`)).json()) as { chain: string };
-    assert.equal(health.chain, "following");
+    const health = (await (await fetch(`${edge.url}/healthz`)).json()) as { chain: string; row_version: number };
+    assert.deepEqual([health.chain, health.row_version], ["following", OBJECT_VERSION]);
   }, 10_000);
 });

@@ -6,6 +6,7 @@ import type { Bindings } from "./bindings.ts";
 import { chainClientOf, type FollowedChain, followChain } from "./chain-look.ts";
 import { makeKeyValue } from "./key-value.ts";
 import { log } from "./log.ts";
+import { OBJECT_VERSION } from "./own-schema.ts";
 import { edgeConfigOf, settingsOf } from "./settings.ts";
 import { timers } from "./timers.ts";
 import { upstream } from "./upstream.ts";
@@ -32,6 +33,7 @@ export function openEdgeGateway(
     dollars: chain.dollars,
     settler: chain.settler,
     behind: chain.behind,
+    rowVersion: OBJECT_VERSION,
     ...(dashboard === null ? {} : { dashboard }),
     upstream,
     log,

@@ -123,12 +123,14 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
     if (unwritten.size === 0) return;
     const changes = changesText(unwritten);
     const characters = log.characters + changes.length;
-    if (log.slots >= bounds.slots || characters > bounds.characters) storage.transactionSync(fold);
-    else if (schema.hasLog()) append(changes);
+    const own = new Set(Array.from(unwritten, ({ table }) => table));
+    const isFull = log.slots >= bounds.slots || characters > bounds.characters;
+    if (!isFull && schema.takes(own)) append(changes);
     else
       storage.transactionSync(() => {
-        schema.makeLog();
-        append(changes);
+        if (!schema.takes(own)) schema.makeLog(own);
+        if (isFull) fold();
+        else append(changes);
       });
     unwritten.clear();
   }
@@ -174,7 +176,6 @@ export function openRowMemory(storage: ObjectStorage, schema: OwnSchema, bounds:
   }
 
   function fold(): void {
-    if (!schema.hasLog()) schema.makeLog();
     const moving = [...unfolded].filter(isMoving);
     const text = changesText(moving);
     const kept = new Set(text.length <= bounds.characters / 2 ? moving : []);

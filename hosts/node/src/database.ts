@@ -127,7 +127,10 @@ function migrate(database: DatabaseSync, file: string): void {
   database.exec("BEGIN IMMEDIATE");
   const stored = Number(database.prepare("PRAGMA user_version").get()?.user_version);
   if (stored !== 0 && !isReadableSchema(stored % LOG_FILES)) {
-    throw new Error(`${file} has schema ${stored}, and this gateway wants ${LOG_FILES + SCHEMA_VERSION}.`);
+    throw new Error(
+      `${file} has schema ${stored}, and this gateway wants ${LOG_FILES + SCHEMA_VERSION}. ` +
+        "Start the release that wrote it, or restore a backup from before.",
+    );
   }
   for (const statement of missingStatements(database.prepare(STORED_SCHEMA).all())) database.exec(statement);
   database.exec(CREATE_FOLDED);

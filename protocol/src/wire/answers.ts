@@ -275,6 +275,10 @@ export const healthAnswer = z.strictObject({
   }),
   chain: z.enum(["starting", "following", "halted"]),
   action: z.string().optional().describe("What the operator is to do."),
+  row_version: z
+    .int()
+    .optional()
+    .describe("In a Worker: the newest version of stored rows that this release reads. `npm run deploy` compares it."),
 });
 
 const contracts = z

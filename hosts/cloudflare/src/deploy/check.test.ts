@@ -5,9 +5,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { OBJECT_VERSION } from "../own-schema.ts";
 import { edgeSettings } from "../settings.ts";
 import { root, runWrangler } from "../testing/wrangler.ts";
-import { problemsOf, SECRETS, wranglerEnvironment } from "./check.ts";
+import { problemsOf, rollbackOf, SECRETS, wranglerEnvironment } from "./check.ts";
 import { parseWranglerFile, wranglerFile } from "./wrangler-file.ts";
 
 const home = mkdtempSync(join(tmpdir(), "wrangler-"));
@@ -68,6 +69,15 @@ test("a secret in the environment of wrangler is refused, because wrangler prefe
   writeFileSync(".env", "UPSTREAM_API_KEY='other'\n");
   const said = problemsOf(valid, wranglerEnvironment({ GATEWAY_SECRET: "11".repeat(32) })).join("\n");
   assert.match(said, /GATEWAY_SECRET is set in this shell.*\nUPSTREAM_API_KEY is set in this shell or in \.env/);
+});
+
+test("a deployment says whether the deployed release reads its rows, so that it can be rolled back", async () => {
+  const said = (row_version?: number) => rollbackOf(async () => ({ status: "ok", row_version }));
+  assert.match(await said(OBJECT_VERSION), /^This deployment can be rolled back/);
+  assert.match(await said(OBJECT_VERSION + 1), /^This deployment can be rolled back/);
+  assert.match(await said(OBJECT_VERSION - 1), /^This deployment CANNOT be rolled back: it writes rows of version 106/);
+  assert.match(await said(), /^It is not known/);
+  assert.match(await rollbackOf(() => Promise.reject(new Error("no such host"))), /^It is not known/);
 });
 
 test("secrets are settings by name, and a Deploy button asks for those that are required", () => {

@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
+import * as z from "zod";
+import { OBJECT_VERSION } from "../own-schema.ts";
 import { edgeConfigOf, edgeSettings, settingsOf } from "../settings.ts";
 import { type WranglerFile, wranglerFile } from "./wrangler-file.ts";
 
@@ -65,6 +67,31 @@ export function problemsOf(
   return problems;
 }
 
+/**
+ * Whether the release that is deployed reads all rows that this one may write.
+ *
+ * @param read Returns the answer of the deployed gateway's `/healthz`.
+ */
+export async function rollbackOf(read: () => Promise<unknown>): Promise<string> {
+  const deployed = await read().catch(() => undefined);
+  const version = deployedRows.safeParse(deployed).data?.row_version;
+  if (version === undefined) {
+    return (
+      `It is not known whether this deployment can be rolled back: it writes rows of version ${OBJECT_VERSION}, and ` +
+      "/healthz at BASE_URL did not say which rows the deployed release reads."
+    );
+  }
+  if (version >= OBJECT_VERSION) {
+    return `This deployment can be rolled back: the deployed release reads rows of version ${OBJECT_VERSION}.`;
+  }
+  return (
+    `This deployment CANNOT be rolled back: it writes rows of version ${OBJECT_VERSION}, and the deployed release reads ` +
+    `rows up to version ${version}. It would refuse each account that has a newer row. To stop here, press Ctrl-C.`
+  );
+}
+
+const deployedRows = z.object({ row_version: z.number() });
+
 /** The environment that wrangler makes of a shell's, with the files of variables in this folder. */
 export function wranglerEnvironment(
   shell: Readonly<Record<string, string | undefined>>,
@@ -79,4 +106,8 @@ if (import.meta.main) {
     process.stderr.write(`wrangler.jsonc cannot be deployed:\n${problems.join("\n")}\n`);
     process.exit(1);
   }
+  const { BASE_URL } = settingsOf({ ...standIns, ...wranglerFile.vars });
+  const signal = AbortSignal.timeout(10_000);
+  const said = await rollbackOf(async () => (await fetch(new URL("/healthz", BASE_URL), { signal })).json());
+  process.stdout.write(`${said}\n`);
 }

@@ -2,7 +2,7 @@ import type { DurableObjectState, ExecutionContext } from "@cloudflare/workers-t
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { Bindings } from "../bindings.ts";
-import { openSchema } from "../own-schema.ts";
+import { OBJECT_VERSION, openSchema } from "../own-schema.ts";
 import { readLog } from "../row-log.ts";
 import { openSegments } from "../row-segments.ts";
 import { briefLog, routed } from "./routed-bindings.ts";
@@ -52,7 +52,7 @@ export class PartitionObject extends TestedPartitionObject {
 
   /** As if a version had been here whose rows nobody else can read. */
   async changeSchema(): Promise<void> {
-    this.ctx.storage.sql.exec("UPDATE schema SET version = version + 1");
+    this.ctx.storage.sql.exec("UPDATE schema SET version = ?", OBJECT_VERSION + 1);
     await this.ctx.storage.sync();
     this.ctx.abort("changed");
   }
