@@ -84,6 +84,7 @@ export function makeGateway(config: GatewayConfig, given: Environment, shared?: 
   const credentials = makeCredentials(config.secret, environment.random);
   const sealer = makeSealer(config.secret, environment.random);
   const chainReads = makeSemaphore(limits.chainReads, "readings of the chain");
+  const slicedWork = makeSlicedWork(environment.timers);
   const keyRecords = makeKeyRecords(config, environment, { credentials, chainReads, sealer });
   return {
     config,
@@ -104,12 +105,12 @@ export function makeGateway(config: GatewayConfig, given: Environment, shared?: 
     catalogueReads: makeCatalogueReads(environment, provider),
     metrics,
     books: makeRecentBooks(environment),
-    batches: makePostedBatches(config.settlement, environment.ledger, (account) =>
+    batches: makePostedBatches(config.settlement, { ledger: environment.ledger, slicedWork }, (account) =>
       credentials.ceilingOf(account, config.ceilingShards),
     ),
     seen: makeSeenCredentials(),
     heldBodies: makeHeldBodies({ all: config.heldBodyBytes, small: limits.smallBodyBytes }),
-    slicedWork: makeSlicedWork(environment.timers),
+    slicedWork,
     heldAnswers: makeHeldAnswers(config.heldAnswerBytes),
     keptBytes: makeKeptBytes({ each: limits.keptBytesEach, all: limits.keptBytes }),
     ...(shared ?? ownLimits(config, environment)),

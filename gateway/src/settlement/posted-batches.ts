@@ -7,9 +7,11 @@ import { settledUse } from "@inference/ledger/settled-use";
 import type { UseRow } from "@inference/ledger/tables";
 import type { Address } from "@inference/protocol/credential";
 import { leafOf, type Settlement } from "@inference/protocol/use-leaf";
-import { useTree } from "@inference/protocol/use-tree";
+import { type UseTree, useTreeInPieces } from "@inference/protocol/use-tree";
 import { utcDay } from "@inference/protocol/window";
 import { makeBoundedMap } from "../limits/bounded-map.ts";
+import { makeSemaphore } from "../limits/semaphore.ts";
+import type { SlicedWork } from "../limits/sliced-work.ts";
 
 /** The batches in which uses are settled on chain, as anyone sees them, and the proofs of the uses in them. */
 export type PostedBatches = {
@@ -32,41 +34,65 @@ export type ReceiptSettlement = {
 export type BatchStatus = "pending" | "posted" | "final";
 export type ProvenUse = { use: UseRow; leaf: string; proof: string[] };
 
+type BuiltBatch = BatchView & { root: string };
+
 /** The uses of a batch. Each proof is kept: it takes 0.3 ms of processor time. */
 type Proofs = { uses: readonly UseRow[]; prove(use: UseRow): ProvenUse };
 
 /** Trees that are kept: building one takes 0.1 ms of processor time for each use. */
 const KEPT_TREES = 32;
 
+/** Readings of batches whose tree is not kept. An account has few at once, so that it keeps nobody out. */
+const UNKEPT_READS = { atOnce: 256, each: 4 };
+
 /** @param ceilingOf The ceiling that admits an account's requests now, whose journal has most of its uses. */
 export function makePostedBatches(
   settlement: Settlement,
-  ledger: LedgerClient,
+  { ledger, slicedWork }: { ledger: LedgerClient; slicedWork: SlicedWork },
   ceilingOf: (account: Partition) => Partition,
 ): PostedBatches {
   const partition = chainPartition(settlement.chainId);
-  const trees = makeBoundedMap<string, Promise<Proofs | undefined>>(KEPT_TREES);
+  const trees = makeBoundedMap<string, Proofs>(KEPT_TREES);
+  /** Trees that are being built, by root. */
+  const building = new Map<string, Promise<Proofs | undefined>>();
+  const unkeptReads = makeSemaphore(UNKEPT_READS, "readings of batches");
 
-  function proofsOf(batch: BatchView & { root: string }): Promise<Proofs | undefined> {
-    const known = trees.get(batch.root);
+  /**
+   * The proofs of a batch, if it has a use of this account: no tree is built for any other. Undefined if it has none,
+   * or has returned its uses since it was read. Throws 503 `overloaded` if the account reads too many batches at once.
+   */
+  async function proofsFor(account: Address, batch: BuiltBatch): Promise<Proofs | undefined> {
+    const known = trees.get(batch.root) ?? building.get(batch.root);
     if (known !== undefined) return known;
-    const made = makeProofs(batch);
-    trees.set(batch.root, made);
-    const forget = () => trees.delete(batch.root);
-    made.then((proofs) => proofs ?? forget(), forget);
-    return made;
+    return unkeptReads(async () => {
+      const { journal, firstUse, lastUse, root } = batch;
+      const range = { firstUse: firstUse ?? "", lastUse: lastUse ?? "" };
+      const query = { type: "batchUses", batch: batch.batch, ...range } as const;
+      const uses = await ledger.read(journalPartition(journal), query);
+      if (!uses.some((use) => use.account === account)) return undefined;
+      return trees.get(root) ?? building.get(root) ?? build(account, batch, uses);
+    }, account);
   }
 
-  /** Undefined if the batch has returned its uses since it was read. */
-  async function makeProofs({ batch, journal, firstUse, lastUse, root }: BatchView): Promise<Proofs | undefined> {
-    const range = { firstUse: firstUse ?? "", lastUse: lastUse ?? "" };
-    const uses = await ledger.read(journalPartition(journal), { type: "batchUses", batch, ...range });
-    if (uses.length === 0) return undefined;
-    const tree = useTree(
+  function build(account: Address, { batch, root }: BuiltBatch, uses: readonly UseRow[]): Promise<Proofs | undefined> {
+    const work = useTreeInPieces(
       settlement,
       uses.map((use) => settledUse(batch, use)),
     );
-    if (tree.root !== root) return undefined;
+    const made = slicedWork
+      .run(account, work)
+      .then((tree) => {
+        if (tree.root !== root) return undefined;
+        const proofs = proofsIn(tree, batch, uses);
+        trees.set(root, proofs);
+        return proofs;
+      })
+      .finally(() => building.delete(root));
+    building.set(root, made);
+    return made;
+  }
+
+  function proofsIn(tree: UseTree, batch: number, uses: readonly UseRow[]): Proofs {
     const proven = new Map<string, ProvenUse>();
     return {
       uses,
@@ -109,7 +135,7 @@ export function makePostedBatches(
       if (use.batch === NOT_POSTED) return { status: "refused", ...nothing };
       const batch = await ledger.read(partition, { type: "batch", batch: use.batch });
       if (batch === null || !isBuilt(batch)) return { status: "pending", ...nothing };
-      const proofs = await proofsOf(batch);
+      const proofs = await proofsFor(use.account as Address, batch);
       const own = proofs?.uses.find((other) => other.id === id);
       if (proofs === undefined || own === undefined) return { status: "pending", ...nothing };
       const { leaf, proof } = proofs.prove(own);
@@ -117,8 +143,9 @@ export function makePostedBatches(
     },
     async provenUses(batch, account) {
       if (!isBuilt(batch)) return [];
-      const proofs = await proofsOf(batch);
-      return proofs?.uses.filter((use) => use.account === account).map(proofs.prove) ?? [];
+      const proofs = await proofsFor(account, batch);
+      const own = proofs?.uses.filter((use) => use.account === account) ?? [];
+      return proofs === undefined ? [] : slicedWork.run(account, provenIn(own, proofs));
     },
   };
 }
@@ -133,7 +160,16 @@ export function transactionOf({ settledBy, signed }: BatchView): string | null {
   return settledBy ?? signed[0]?.hash ?? null;
 }
 
+function* provenIn(uses: readonly UseRow[], { prove }: Proofs): Generator<void, ProvenUse[]> {
+  const proven: ProvenUse[] = [];
+  for (const use of uses) {
+    proven.push(prove(use));
+    yield;
+  }
+  return proven;
+}
+
 /** A rejected batch is not one any more. */
-function isBuilt(batch: BatchView): batch is BatchView & { root: string } {
+function isBuilt(batch: BatchView): batch is BuiltBatch {
   return batch.root !== null && batch.state !== "rejected";
 }
