@@ -1,5 +1,6 @@
 import { attoToNanoUsdUp, parseDecimal } from "@inference/protocol/money";
 import { quoteTokens } from "@inference/sdk/verify/usage-cost";
+import { count } from "../format.ts";
 
 type Pricing = Readonly<Record<string, unknown>>;
 
@@ -27,11 +28,52 @@ export function mostNanoUsd(
   return quoteTokens({ prompt: input, completion: output }, pricing);
 }
 
-/** Dollars for a million tokens or characters, or for an image, as an exact decimal; null if there is no such price. */
-export function shownPrice(pricing: Pricing, name: "prompt" | "completion" | "character" | "image"): string | null {
-  const atto = name === "image" ? dearest(pricing.image) : attoOf(pricing[name]);
-  if (atto === undefined) return null;
-  const scaled = name === "image" ? atto : atto * 1_000_000n;
+export type PriceName = "prompt" | "completion" | "character" | "image";
+export type ListedPrice = { of: PriceName; label: string; atto: bigint };
+
+/** Every price that can apply to a request for the model, the usual one of each kind first. */
+export function pricesOf(type: string, pricing: Pricing): ListedPrice[] {
+  const unit = unitOf(pricing);
+  if (unit === "images") return imagePrices(pricing);
+  const names = unit === "characters" ? CHARACTERS : type === "embedding" ? TOKENS.slice(0, 1) : TOKENS;
+  const extended = (pricing.extended ?? {}) as Pricing;
+  const above = ` above ${count(Number(extended.above_prompt_tokens))} input tokens`;
+  return [pricing, extended].flatMap((prices) =>
+    names.flatMap(([of, name, label]) => {
+      const atto = attoOf(prices[name]);
+      return atto === undefined ? [] : [{ of, label: prices === extended ? `${label}${above}` : label, atto }];
+    }),
+  );
+}
+
+const CHARACTERS = [["character", "character", "Characters"]] as const;
+const TOKENS = [
+  ["prompt", "prompt", "Input"],
+  ["prompt", "input_cache_read", "Input read from the cache"],
+  ["prompt", "input_cache_write", "Input written to the cache"],
+  ["completion", "completion", "Output"],
+] as const;
+
+function imagePrices({ image, image_by_quality: byQuality }: Pricing): ListedPrice[] {
+  const sizes = (prices: unknown, quality: string): ListedPrice[] =>
+    Object.entries(typeof prices === "object" && prices !== null ? prices : { "": prices }).flatMap(([size, price]) => {
+      const atto = attoOf(price);
+      const label = [size, quality].filter((word) => word !== "").join(", ");
+      return atto === undefined ? [] : [{ of: "image", label: label === "" ? "Any size" : label, atto }];
+    });
+  const qualities = Object.entries((byQuality ?? {}) as Pricing).flatMap(([quality, prices]) => sizes(prices, quality));
+  return [...sizes(image, ""), ...qualities].sort((one, other) => (one.atto < other.atto ? -1 : 1));
+}
+
+/** The usual one of some prices, with `from` if another one is dearer; null without a price. */
+export function priceCell([usual, ...others]: readonly ListedPrice[]): string | null {
+  if (usual === undefined) return null;
+  return `${others.some(({ atto }) => atto > usual.atto) ? "from " : ""}${shownPrice(usual)}`;
+}
+
+/** Dollars for a million tokens or characters, or for an image, as an exact decimal. */
+export function shownPrice({ of, atto }: ListedPrice): string {
+  const scaled = of === "image" ? atto : atto * 1_000_000n;
   const digits = scaled.toString().padStart(19, "0");
   const fraction = digits.slice(-18).replace(/0+$/, "");
   return `$${digits.slice(0, -18)}.${fraction.padEnd(2, "0")}`;

@@ -3,7 +3,7 @@ import { count } from "../format.ts";
 import { type Model, useModels } from "../gateway.ts";
 import { Card, Field, Head, Read } from "../parts.tsx";
 import { type Column, Table } from "../table.tsx";
-import { shownPrice, unitOf } from "./cost.ts";
+import { priceCell, pricesOf, shownPrice, unitOf } from "./cost.ts";
 import { QuoteBox } from "./quote.tsx";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -19,8 +19,8 @@ export function Models(): ReactNode {
   return (
     <>
       <Head title="Models and prices">
-        You pay the provider's list price, with nothing added. A request never costs more than its price here times what
-        it used.
+        No subscription. You pay the provider's list price, with no markup. Every price that can apply to a request is
+        listed under its model.
       </Head>
       <div className="two">
         <div className="stack">
@@ -50,6 +50,7 @@ export function Models(): ReactNode {
 function Group({ title, models }: { title: string; models: readonly Model[] }): ReactNode {
   const unit = models[0] === undefined ? "tokens" : unitOf(models[0].pricing);
   const columns = COLUMNS[unit];
+  const named = new Set(models.flatMap(({ type, pricing }) => pricesOf(type, pricing).map(({ of }) => of)));
   return (
     <Card title={title}>
       <Table
@@ -59,30 +60,47 @@ function Group({ title, models }: { title: string; models: readonly Model[] }): 
         keyOf={({ id }) => id}
         columns={[
           { title: "Model", cell: (model) => <Name {...model} /> },
-          ...columns.prices.map(
-            ([title, name]): Column<Model> => ({
-              ...{ title, kind: "number" },
-              cell: ({ pricing }) => shownPrice(pricing, name) ?? "–",
-            }),
-          ),
-          ...(unit === "tokens" ? [LONGEST] : []),
+          ...columns.prices
+            .filter(([, name]) => named.has(name))
+            .map(
+              ([title, name]): Column<Model> => ({
+                ...{ title, kind: "number" },
+                cell: ({ type, pricing }) => priceCell(pricesOf(type, pricing).filter(({ of }) => of === name)) ?? "–",
+              }),
+            ),
+          ...(unit === "tokens" ? [CONTEXT_WINDOW] : []),
         ]}
       />
     </Card>
   );
 }
 
-function Name({ id, display_name: name }: Model): ReactNode {
+function Name({ id, display_name: name, type, pricing }: Model): ReactNode {
+  const prices = pricesOf(type, pricing);
+  const isInColumns = new Set(prices.map(({ of }) => of)).size === prices.length;
   return (
     <>
       <strong>{name}</strong>
       {name === id ? null : <div className="mono quiet wrap">{id}</div>}
+      {isInColumns ? null : (
+        <details className="small">
+          <summary>All prices</summary>
+          <ul className="lines">
+            {prices.map((price) => (
+              <li key={price.label} className="row apart">
+                <span>{price.label}</span>
+                <span className="number">{shownPrice(price)}</span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
     </>
   );
 }
 
-const LONGEST: Column<Model> = {
-  title: "Longest text",
+const CONTEXT_WINDOW: Column<Model> = {
+  title: "Context window",
   kind: "number",
   cell: ({ context_length: tokens }) => (tokens === null ? "–" : count(tokens)),
 };
@@ -91,10 +109,10 @@ const COLUMNS = {
   tokens: {
     caption: "Dollars for a million tokens",
     prices: [
-      ["Sent", "prompt"],
-      ["Answered", "completion"],
+      ["Input", "prompt"],
+      ["Output", "completion"],
     ],
   },
-  characters: { caption: "Dollars for a million characters", prices: [["Spoken", "character"]] },
-  images: { caption: "Dollars for an image of the dearest size", prices: [["Image", "image"]] },
+  characters: { caption: "Dollars for a million characters", prices: [["Characters", "character"]] },
+  images: { caption: "Dollars for an image", prices: [["Image", "image"]] },
 } as const;
