@@ -388,8 +388,10 @@ describe("the dashboard in Chromium", { skip: missingChromium, timeout: 400_000 
     await click(page, "Sign in");
     await page.getByRole("heading", { name: "By model" }).waitFor();
     const [session = ""] = await page.evaluate(() => Object.values(sessionStorage) as string[]);
-    const { data } = (await (await call("credits", session)).json()) as { data: { available_nano_usd: number } };
-    await page.getByText(leftUsd(data.available_nano_usd), { exact: true }).waitFor();
+    type Credits = { data: { available_nano_usd: number; total_credits_nano_usd: number } };
+    const { data } = (await (await call("credits", session)).json()) as Credits;
+    const left = leftUsd(data.available_nano_usd, data.total_credits_nano_usd);
+    await page.getByText(left, { exact: true }).waitFor();
     const refused = await (await call("chat/completions", session, CHAT)).text();
     match(refused, /An API key spends the wallet's balance instead.*"capacity_exhausted"/);
     await page.getByLabel("Find").fill(receipt.slice(-8));

@@ -12,11 +12,26 @@ export function shortUsd(nanoUsd: number | bigint): string {
   return inSteps(nano < 0n ? nano - half : nano + half, stepOf(nano));
 }
 
-/** The same of what is left, rounded down: what is shown can be spent. */
-export function leftUsd(nanoUsd: number | bigint): string {
+/** The same of what was used, rounded up. */
+export function usedUsd(nanoUsd: number | bigint): string {
+  return usd(roundedUp(BigInt(nanoUsd)));
+}
+
+/**
+ * The same of what is left, rounded down: what is shown can be spent.
+ *
+ * @param whole What there was. The result and `usedUsd` of the rest then add up to it.
+ */
+export function leftUsd(nanoUsd: number | bigint, whole?: number | bigint): string {
   const nano = BigInt(nanoUsd);
+  if (whole !== undefined && BigInt(whole) > nano) return usd(BigInt(whole) - roundedUp(BigInt(whole) - nano));
   const step = stepOf(nano);
   return inSteps(nano < 0n ? nano - step + 1n : nano, step);
+}
+
+function roundedUp(nano: bigint): bigint {
+  const step = stepOf(nano);
+  return ((nano + step - 1n) / step) * step;
 }
 
 /** The nano-dollars of the last digit that is shown. */

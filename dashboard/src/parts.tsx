@@ -1,7 +1,7 @@
 import { ClientError, ContractError, RefusedError } from "@inference/sdk/errors";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { leftUsd, shortUsd, usd } from "./format.ts";
+import { leftUsd, shortUsd, usd, usedUsd } from "./format.ts";
 
 export function Head({ title, children }: { title: string; children?: ReactNode }): ReactNode {
   return (
@@ -79,15 +79,25 @@ export function Figure({ label, children, about }: { label: string; children: Re
   );
 }
 
-/** An amount, short; the exact one is told to who points at it. What is left is rounded down. */
-export function Amount({ nano, isExact = false, isLeft = false }: AmountParts): ReactNode {
+/**
+ * An amount, short; its tooltip is exact. What is left is rounded down, and what was used up, so that both add up to
+ * the whole that `leftOf` names.
+ */
+export function Amount({ nano, leftOf, isExact = false, isLeft = false, isUsed = false }: AmountParts): ReactNode {
+  const short = isUsed ? usedUsd : shortUsd;
   return (
     <span className="number" title={usd(nano)}>
-      {isExact ? usd(nano) : isLeft ? leftUsd(nano) : shortUsd(nano)}
+      {isExact ? usd(nano) : isLeft || leftOf !== undefined ? leftUsd(nano, leftOf) : short(nano)}
     </span>
   );
 }
-type AmountParts = { nano: number | bigint; isExact?: boolean; isLeft?: boolean };
+type AmountParts = {
+  nano: number | bigint;
+  leftOf?: number | bigint | undefined;
+  isExact?: boolean;
+  isLeft?: boolean;
+  isUsed?: boolean;
+};
 
 export function Loading({ what }: { what: string }): ReactNode {
   return (

@@ -75,7 +75,7 @@ function Now(): ReactNode {
                 )
               }
             >
-              <Amount nano={ceiling.left_nano_usd} isLeft />
+              <Amount nano={ceiling.left_nano_usd} leftOf={ceiling.limit_nano_usd} />
             </Figure>
             <dl className="facts">
               <dt>Models offered</dt>

@@ -22,12 +22,13 @@ export function KeyList({ wallet }: { wallet: SignedIn }): ReactNode {
               label="Left to spend"
               about={
                 <>
-                  <Amount nano={data.total_usage_nano_usd} /> was used of <Amount nano={data.total_credits_nano_usd} />
+                  <Amount nano={data.total_usage_nano_usd} isUsed /> was used of{" "}
+                  <Amount nano={data.total_credits_nano_usd} isExact />
                   {data.reserved_nano_usd === 0 ? "" : "; some is held for requests that run now"}.
                 </>
               }
             >
-              <Amount nano={data.available_nano_usd} isLeft />
+              <Amount nano={data.available_nano_usd} leftOf={data.total_credits_nano_usd} />
             </Figure>
           </Card>
         )}
@@ -85,7 +86,7 @@ function KeyCard({ wallet, apiKey, availableNanoUsd }: KeyCardParts): ReactNode 
         <>
           <Meter used={used + apiKey.reserved_nano_usd} whole={limit} />
           <p>
-            <Amount nano={used} /> of {usd(limit)} {reset === null ? "in all" : WINDOWS[reset]}
+            <Amount nano={used} isUsed /> of {usd(limit)} {reset === null ? "in all" : WINDOWS[reset]}
             {apiKey.resets_at === null ? "" : `, starts anew ${fromNow(apiKey.resets_at)}`}
           </p>
         </>
@@ -133,17 +134,17 @@ type OpensParts = { is: boolean; set: () => void; label: string; isDanger?: bool
 /** Of the key's limit, the balance and the day's limit for everybody: which one a request meets first. */
 function Binds({ apiKey, availableNanoUsd }: Pick<KeyCardParts, "apiKey" | "availableNanoUsd">): ReactNode {
   const status = useStatus();
-  const left: [string, number | null | undefined][] = [
+  const left: [string, number | null | undefined, (number | undefined)?][] = [
     ["your balance", availableNanoUsd],
-    ["this key's limit", apiKey.limit_remaining_nano_usd],
+    ["this key's limit", apiKey.limit_remaining_nano_usd, apiKey.limit_nano_usd ?? undefined],
     ["today's limit for everybody", status.data?.ceiling.left_nano_usd],
   ];
-  const known = left.filter((each): each is [string, number] => typeof each[1] === "number");
+  const known = left.filter((each): each is [string, number, number | undefined] => typeof each[1] === "number");
   const [first] = known.toSorted(([, one], [, other]) => one - other);
   if (first === undefined) return null;
   return (
     <>
-      It is first stopped by {first[0]}, which leaves <Amount nano={first[1]} isLeft />.
+      It is first stopped by {first[0]}, which leaves <Amount nano={first[1]} isLeft leftOf={first[2]} />.
     </>
   );
 }

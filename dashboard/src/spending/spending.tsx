@@ -54,7 +54,11 @@ function Own({ wallet }: { wallet: SignedIn }): ReactNode {
                     <Amount nano={sum} />
                   </Figure>
                   <Figure label="Left to spend">
-                    {credits.data === undefined ? "…" : <Amount nano={credits.data.available_nano_usd} isLeft />}
+                    {credits.data === undefined ? (
+                      "…"
+                    ) : (
+                      <Amount nano={credits.data.available_nano_usd} leftOf={credits.data.total_credits_nano_usd} />
+                    )}
                   </Figure>
                   <Figure label="Requests">{count(days.reduce((all, { requests }) => all + requests, 0))}</Figure>
                 </div>

@@ -32,6 +32,15 @@ test("days on which nothing was spent are there", () => {
   );
 });
 
+test("every total is in a day, whatever day this clock has: the sums by day and by model are the same", () => {
+  for (const now of ["2026-11-19T23:59:59Z", "2026-11-23T00:00:00Z", "2027-01-01T12:00:00Z"]) {
+    const days = byDay(totals, 4, Date.parse(now));
+    const sum = days.reduce((all, { nanoUsd }) => all + nanoUsd, 0);
+    equal(sum, 16, now);
+    equal(new Set(days.map(({ name }) => name)).size, days.length);
+  }
+});
+
 test("the balance lasts for so many days of the last seven", () => {
   const days = byDay(totals, 30, Date.parse("2026-11-23T12:00:00Z"));
   equal(daysLeft(days, 16), 7);

@@ -5,12 +5,18 @@ export type Sum = { name: string; nanoUsd: number; requests: number };
 
 const DAY_MS = 86_400_000;
 
-/** The days from the first to the last of them, those on which nothing was spent too. */
+/**
+ * The last days up to today, those on which nothing was spent too. The gateway's clock dates the totals and may be on
+ * another day than this one, so the days go as far as the totals do.
+ */
 export function byDay(totals: readonly ActivityTotal[], days: number, now = Date.now()): Sum[] {
-  const names = Array.from({ length: days }, (_, index) =>
-    new Date(now - (days - 1 - index) * DAY_MS).toISOString().slice(0, 10),
-  );
   const sums = by(totals, ({ date }) => date ?? "");
+  const dated = sums.map(({ name }) => Date.parse(name));
+  const last = Math.max(Math.floor(now / DAY_MS) * DAY_MS, ...dated);
+  const first = Math.min(last - (days - 1) * DAY_MS, ...dated);
+  const names = Array.from({ length: (last - first) / DAY_MS + 1 }, (_, index) =>
+    new Date(first + index * DAY_MS).toISOString().slice(0, 10),
+  );
   return names.map((name) => sums.find((sum) => sum.name === name) ?? { name, nanoUsd: 0, requests: 0 });
 }
 

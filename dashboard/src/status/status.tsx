@@ -42,7 +42,7 @@ function Ceiling({ ceiling }: StatusData): ReactNode {
   return (
     <Card title="Today's limit for everybody">
       <Figure label="Left">
-        <Amount nano={ceiling.left_nano_usd} isLeft />
+        <Amount nano={ceiling.left_nano_usd} leftOf={ceiling.limit_nano_usd} />
       </Figure>
       <Meter used={used} whole={ceiling.limit_nano_usd} />
       <p className="small quiet">
