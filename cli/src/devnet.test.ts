@@ -363,7 +363,9 @@ async function devnetCommand(command: string, ...args: string[]): Promise<void> 
 }
 
 test("a tool's configuration is shown, then written, and leads it to the gateway", async () => {
-  const { infer, json, home } = openTerminal();
+  const { infer, json, home: project, variables } = openTerminal();
+  const home = join(project, "home");
+  variables.HOME = home;
   await json("login", "--devnet");
   for (const tool of ["codex", "claude-code", "opencode", "aider", "openwebui"]) {
     const shown = await json("setup", tool, "--model", "alder-27b", "--dry-run");
@@ -372,12 +374,28 @@ test("a tool's configuration is shown, then written, and leads it to the gateway
     match(String(written.content), new RegExp(devnet.ready.gatewayUrl));
     if (written.file !== null) equal(readFileSync(String(written.file), "utf8"), written.content);
   }
-  const codex = readFileSync(join(home, ".codex/config.toml"), "utf8");
+  const codex = readFileSync(join(home, ".codex/gateway.config.toml"), "utf8");
   match(codex, /model_context_window = 131072/);
+  // The user's own configuration is no obstacle, and stays.
+  const own = 'model = "gpt-5-codex"\n';
+  writeFileSync(join(home, ".codex/config.toml"), own);
+  const { code, stderr } = await infer("setup", "codex");
+  equal(code, 0, stderr);
+  match(
+    stderr,
+    /`alder-27b` is the cheapest model with tools .*128,000 tokens[\s\S]*Start it: codex --profile gateway\n/,
+  );
+  match(readFileSync(join(home, ".codex/gateway.config.toml"), "utf8"), /model = "alder-27b"[\s\S]*window = 131072/);
+  equal(readFileSync(join(home, ".codex/config.toml"), "utf8"), own);
+  const small = await infer("setup", "aider", "--model", "alder-4b", "--dry-run");
+  match(small.stderr, /`alder-4b` may not do for a coding tool: .*its context window is 32,768 tokens\./);
   // What was in a file stays, and the file as it was is kept beside it; what cannot be read is not touched.
-  const settings = join(home, ".claude/settings.json");
+  const settings = join(project, ".claude/settings.local.json");
   writeFileSync(settings, '{"theme":"dark"}');
-  match((await infer("setup", "claude-code", "--model", "alder-27b")).stderr, /before: .*settings\.json\.before-infer/);
+  match(
+    (await infer("setup", "claude-code", "--model", "alder-27b")).stderr,
+    /before: .*settings\.local\.json\.before-infer/,
+  );
   equal(readFileSync(`${settings}.before-infer`, "utf8"), '{"theme":"dark"}');
   match(readFileSync(settings, "utf8"), /"theme": "dark"/);
   for (const broken of ['{"theme":', "[]", "\u0000"]) {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { toolSetups } from "@inference/protocol/tool-setups";
 import { withSetup } from "./setup-file.ts";
 
-const setups = (model: string) => toolSetups({ baseUrl: "https://gateway.example", model });
+const setups = (model: string) => toolSetups({ baseUrl: "https://gateway.example", model, contextLength: 131_072 });
 const fileOf = (id: string, model = "one") => {
   const file = setups(model).find((setup) => setup.id === id)?.file;
   if (file == null) throw new Error(`${id} has no file`);

@@ -13,20 +13,23 @@ export type ToolSetup = {
 };
 
 export type SetupFile = {
-  /** In the home folder. */
+  /** From the home folder, or from the project's folder. */
   path: string;
-  /** Names another folder for it, if it is set. */
+  of: "home" | "project";
+  /** The variable that names another folder for it, if it is set. */
   folderVariable: string | null;
   format: "toml" | "json" | "yaml";
   content: string;
+  /** The command that starts the tool with this file. */
+  start: string;
 };
 
 /**
- * `docs/clients.md` has the same code, with `{base_url}` and `MODEL`. A test compares them.
+ * `docs/clients.md` has the same code, with `{base_url}`, `MODEL` and a context window of 131,072. A test compares them.
  *
- * @param at The gateway's URL, a chat model, and what that one reads at most; absent: 100,000 tokens.
+ * @param at The gateway's URL, a chat model, and its `context_length`.
  */
-export function toolSetups(at: { baseUrl: string; model: string; contextLength?: number }): ToolSetup[] {
+export function toolSetups(at: { baseUrl: string; model: string; contextLength: number | null }): ToolSetup[] {
   return [codex(at), claudeCode(at), opencode(at), aider(at), openWebUi(at), librechat(at), continueDev(at), goose(at)];
 }
 
@@ -37,10 +40,10 @@ export const otherTools =
 
 type At = Parameters<typeof toolSetups>[0];
 
-function codex({ baseUrl, model, contextLength = 100_000 }: At): ToolSetup {
+function codex({ baseUrl, model, contextLength }: At): ToolSetup {
+  const window = contextLength === null ? "" : `\nmodel_context_window = ${contextLength}`;
   const code = `model = "${model}"
-model_provider = "gateway"
-model_context_window = ${contextLength}
+model_provider = "gateway"${window}
 
 [model_providers.gateway]
 name = "gateway"
@@ -51,11 +54,14 @@ wire_api = "responses"`;
     id: "codex",
     title: "Codex",
     about:
-      "In `~/.codex/config.toml`. `model_context_window` is the model's `context_length`. The warning about fallback " +
-      "metadata does no harm.",
+      "In `~/.codex/gateway.config.toml`, a profile beside your own configuration: start `codex --profile gateway`. " +
+      "`model_context_window` is the model's `context_length`. The warning about fallback metadata does no harm.",
     language: "toml",
     code,
-    file: { path: ".codex/config.toml", folderVariable: "CODEX_HOME", format: "toml", content: code },
+    file: {
+      ...{ path: ".codex/gateway.config.toml", of: "home", folderVariable: "CODEX_HOME" },
+      ...{ format: "toml", content: code, start: "codex --profile gateway" },
+    },
     keyVariable: "INFERENCE_API_KEY",
   };
 }
@@ -72,7 +78,9 @@ function claudeCode({ baseUrl, model }: At): ToolSetup {
   return {
     id: "claude-code",
     title: "Claude Code",
-    about: "It also asks for models of its own by name, so each of them is named here.",
+    about:
+      "It also asks for models of its own by name, so each of them is named here. To set up one project only, put these " +
+      "as `env` into its `.claude/settings.local.json`.",
     language: "sh",
     code: `export ANTHROPIC_BASE_URL=${baseUrl}
 export ANTHROPIC_AUTH_TOKEN=$INFERENCE_API_KEY
@@ -80,10 +88,8 @@ export ANTHROPIC_API_KEY=""
 export ANTHROPIC_MODEL=${model}
 export ANTHROPIC_DEFAULT_OPUS_MODEL=${model} ANTHROPIC_DEFAULT_SONNET_MODEL=${model} ANTHROPIC_DEFAULT_HAIKU_MODEL=${model}`,
     file: {
-      path: ".claude/settings.json",
-      folderVariable: "CLAUDE_CONFIG_DIR",
-      format: "json",
-      content: JSON.stringify({ env }, null, 2),
+      ...{ path: ".claude/settings.local.json", of: "project", folderVariable: null },
+      ...{ format: "json", content: JSON.stringify({ env }, null, 2), start: "claude" },
     },
     keyVariable: "ANTHROPIC_AUTH_TOKEN",
   };
@@ -104,7 +110,10 @@ function opencode({ baseUrl, model }: At): ToolSetup {
     about: "In `~/.config/opencode/opencode.json`.",
     language: "json",
     code,
-    file: { path: ".config/opencode/opencode.json", folderVariable: null, format: "json", content: code },
+    file: {
+      ...{ path: ".config/opencode/opencode.json", of: "home", folderVariable: null },
+      ...{ format: "json", content: code, start: "opencode" },
+    },
     keyVariable: "INFERENCE_API_KEY",
   };
 }
@@ -118,7 +127,10 @@ model: openai/${model}`;
     about: "In `~/.aider.conf.yml`. It reads the key from `OPENAI_API_KEY`.",
     language: "yaml",
     code,
-    file: { path: ".aider.conf.yml", folderVariable: null, format: "yaml", content: code },
+    file: {
+      ...{ path: ".aider.conf.yml", of: "home", folderVariable: null },
+      ...{ format: "yaml", content: code, start: "aider" },
+    },
     keyVariable: "OPENAI_API_KEY",
   };
 }
@@ -161,7 +173,7 @@ function continueDev({ baseUrl, model }: At): ToolSetup {
     id: "continue",
     title: "Continue",
     about:
-      "In `~/.continue/config.yaml`. To complete what you type it needs another provider: there is no `/completions` here.",
+      "In `~/.continue/config.yaml`. Chat and edit work. Autocomplete does not: the gateway has no `/completions` endpoint.",
     language: "yaml",
     code: `name: gateway
 version: 1.0.0

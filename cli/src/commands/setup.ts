@@ -10,29 +10,30 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { codingChoice, codingGaps, codingModel } from "@inference/protocol/coding-model";
 import { type SetupFile, toolSetups } from "@inference/protocol/tool-setups";
-import { readModel } from "@inference/sdk";
+import { type Connection, listModels, type Model, readModel } from "@inference/sdk";
 import * as z from "zod";
-import { cheapestModel } from "../cheapest-model.ts";
 import { command } from "../command.ts";
 import { connectAsAnyone } from "../connections.ts";
 import type { Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
+import { CommandError, UsageError } from "../errors.ts";
 import { gatewayOptions } from "../options.ts";
 import { withSetup } from "../setup-file.ts";
 
-const tools = toolSetups({ baseUrl: "", model: "" }).map(({ id }) => id);
+const tools = toolSetups({ baseUrl: "", model: "", contextLength: null }).map(({ id }) => id);
 
 export const setup = command({
   name: "setup",
   about: "write the configuration of Codex, Claude Code, opencode or Aider, or show that of another tool",
   more:
     `The tools are ${tools.join(", ")}.\n` +
-    "What the tool's own file has besides stays. The key is written nowhere: the tool takes it from the environment.",
+    "Codex gets a profile of its own, Claude Code a file of the project that you are in. Other settings in the file stay.\n" +
+    "The key is written nowhere: the tool takes it from the environment.",
   arguments: { tool: { about: `one of ${tools.join(", ")}` } },
   options: {
     ...gatewayOptions,
-    model: { type: "string", value: "model", about: "else $INFERENCE_MODEL, or the cheapest that writes text" },
+    model: { type: "string", value: "model", about: "else $INFERENCE_MODEL, or the cheapest for coding" },
     "dry-run": { type: "boolean", about: "only show it" },
   },
   output: z.strictObject({
@@ -47,10 +48,8 @@ export const setup = command({
     if (!tools.some((each) => each === tool))
       throw new UsageError(`There is no \`${tool}\`: name one of ${tools.join(", ")}.`);
     const connection = connectAsAnyone(context, options);
-    const model = options.model ?? (context.environment.INFERENCE_MODEL || (await cheapestModel(context, connection)));
-    const { context_length: contextLength } = await readModel(connection, model);
-    const at = { baseUrl: connection.gateway, model, ...(contextLength === null ? {} : { contextLength }) };
-    const found = toolSetups(at).find(({ id }) => id === tool);
+    const { id: model, context_length: contextLength } = await chooseModel(context, connection, options.model);
+    const found = toolSetups({ baseUrl: connection.gateway, model, contextLength }).find(({ id }) => id === tool);
     if (found === undefined) throw new UsageError(`There is no \`${tool}\`.`);
     const { file, code, keyVariable } = found;
     const environment = `export ${keyVariable}=$(infer keys show)`;
@@ -65,14 +64,31 @@ export const setup = command({
     context.say(isDry ? `This would be ${path}:` : `Written: ${path}`);
     if (backup !== undefined) context.say(`As it was before: ${backup}`);
     context.say(`The tool takes the key from the environment: ${environment}`);
+    context.say(`Start it: ${file.start}`);
     return { tool, model, file: path, is_written: !isDry, content, environment };
   },
   text: ({ content, is_written: isWritten }) => (isWritten ? "" : content),
 });
 
-function pathOf({ environment }: Context, { path, folderVariable }: SetupFile): string {
+/** The named model, or the one for coding. Says what a coding tool misses in it. */
+async function chooseModel({ environment, say }: Context, connection: Connection, option?: string): Promise<Model> {
+  const named = option ?? (environment.INFERENCE_MODEL || undefined);
+  if (named === undefined) {
+    const model = codingModel(await listModels(connection));
+    if (model === undefined) throw new CommandError("This gateway lists no text model. Name a model with --model.");
+    say(`${codingChoice(model)} --model names another.`);
+    return model;
+  }
+  const model = await readModel(connection, named);
+  const gaps = codingGaps(model);
+  if (gaps.length > 0) say(`\`${named}\` may not do for a coding tool: ${gaps.join(", and ")}.`);
+  return model;
+}
+
+function pathOf({ environment, workingFolder }: Context, { path, of, folderVariable }: SetupFile): string {
   const folder = folderVariable === null ? undefined : environment[folderVariable];
-  const file = folder ? join(folder, basename(path)) : join(environment.HOME ?? homedir(), path);
+  const base = of === "project" ? workingFolder : (environment.HOME ?? homedir());
+  const file = folder ? join(folder, basename(path)) : join(base, path);
   // A link stays one.
   return existsSync(file) ? realpathSync(file) : file;
 }

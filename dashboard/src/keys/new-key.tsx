@@ -1,3 +1,4 @@
+import { codingModel } from "@inference/protocol/coding-model";
 import { otherTools, toolSetups } from "@inference/protocol/tool-setups";
 import type { NewApiKey } from "@inference/sdk/keys";
 import { type ReactNode, useEffect, useState } from "react";
@@ -11,11 +12,11 @@ export function NewKey({ made: { key, data }, done }: { made: NewApiKey; done: (
   useEffect(warnWhoLeaves, []);
   const texts = models.data?.filter(({ type }) => type === "text") ?? [];
   const [chosen, choose] = useState<string>();
-  const model = texts.find(({ id }) => id === chosen) ?? texts[0];
+  const model = texts.find(({ id }) => id === chosen) ?? codingModel(texts) ?? texts[0];
   const at = {
     baseUrl: location.origin,
     model: model?.id ?? "MODEL",
-    ...(model?.context_length == null ? {} : { contextLength: model.context_length }),
+    contextLength: model?.context_length ?? null,
   };
   return (
     <Card title={`Your key${data.name === "" ? "" : ` for ${data.name}`}`} className="keep">

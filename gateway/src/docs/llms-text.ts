@@ -39,7 +39,7 @@ ${curl?.code}
 
 ## Coding tools
 
-${toolSetups(at)
+${at.coding.why === null ? "" : `${at.coding.why}\n\n`}${toolSetups({ ...at, ...at.coding })
   .map(({ title, about, language, code }) => `${title}. ${about}\n\n\`\`\`${language}\n${code}\n\`\`\``)
   .join("\n\n")}
 

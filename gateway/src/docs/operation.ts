@@ -39,12 +39,15 @@ export const operationGroups = [
 
 export type Credential = "API key" | "session" | "operator's token";
 
-/** What the examples in the documentation name: the gateway, the chains of signed messages, and a chat model. */
+/** What the examples in the documentation name: the gateway, the chains of signed messages, and models. */
 export type DocumentedGateway = {
   baseUrl: string;
   /** The primary chain first. */
   chainIds: readonly number[];
+  /** A chat model. */
   model: string;
+  /** For coding tools. `why` is a sentence for the reader; null while no prices are in force. */
+  coding: { model: string; contextLength: number | null; why: string | null };
 };
 
 /** A schema with its name in the document. */

@@ -49,7 +49,8 @@ ${operationGroups.map((group) => groupLinks(group, operations))}
 ${snippets(at).map(snippetPart)}
 </section>
 <section><h2 id="tools">Coding tools</h2>
-${toolSetups(at).map(setupPart)}
+${at.coding.why !== null && html`<p>${prose(at.coding.why)}</p>`}
+${toolSetups({ ...at, ...at.coding }).map(setupPart)}
 <p>${prose(otherTools)}</p>
 </section>
 <section><h2 id="wallet">From dollars to a key</h2>

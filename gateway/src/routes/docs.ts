@@ -16,7 +16,7 @@ export const getDocs = endpoint({
   handle(context, endpoints) {
     const gateway = context.get("gateway");
     const at = documented(gateway);
-    const page = madeOnce(gateway, `docs of ${at.model}`, () => makePage(endpoints, at));
+    const page = madeOnce(gateway, `docs of ${JSON.stringify(at)}`, () => makePage(endpoints, at));
     return context.html(page, 200, {
       ...cached,
       "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",

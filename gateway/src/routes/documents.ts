@@ -1,3 +1,6 @@
+import { codingChoice, codingModel } from "@inference/protocol/coding-model";
+import type { PriceSnapshot } from "@inference/protocol/model";
+import { pricingOf } from "../catalogue/pricing-object.ts";
 import type { DocumentedGateway } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { type BoundedMap, makeBoundedMap } from "../limits/bounded-map.ts";
@@ -18,14 +21,36 @@ export function madeOnce(gateway: Gateway, name: string, make: () => string): st
   return text;
 }
 
+type Examples = Pick<DocumentedGateway, "model" | "coding">;
+
+/** The examples' models are found once for each snapshot. */
+const examples = new WeakMap<PriceSnapshot, Examples>();
+
 /** The gateway as its documentation names it. */
 export function documented(gateway: Gateway): DocumentedGateway {
   const { baseUrl, chainIds } = gateway.config;
-  return { baseUrl, chainIds, model: exampleModel(gateway) };
+  return { baseUrl, chainIds, ...examplesOf(pricesInForce(gateway)) };
 }
 
-/** A chat model that is there; a name to replace while no prices are in force. */
-function exampleModel(gateway: Gateway): string {
-  const models = pricesInForce(gateway)?.models.values() ?? [];
-  return [...models].find(({ price }) => price.kind === "text")?.id ?? "MODEL";
+/** Models that are there; a name to replace while no prices are in force. */
+function examplesOf(snapshot: PriceSnapshot | null): Examples {
+  if (snapshot === null) return { model: NO_MODEL, coding: { model: NO_MODEL, contextLength: null, why: null } };
+  const found = examples.get(snapshot) ?? findExamples(snapshot);
+  examples.set(snapshot, found);
+  return found;
 }
+
+function findExamples({ models }: PriceSnapshot): Examples {
+  const texts = [...models.values()].filter(({ price }) => price.kind === "text");
+  const model = texts[0]?.id ?? NO_MODEL;
+  const coding = codingModel(
+    texts.map(({ id, contextTokens, features, price }) => ({
+      ...{ id, type: "text", context_length: contextTokens, pricing: pricingOf(price) },
+      supported_parameters: features.supportsTools === true ? ["tools"] : [],
+    })),
+  );
+  if (coding === undefined) return { model, coding: { model, contextLength: null, why: null } };
+  return { model, coding: { model: coding.id, contextLength: coding.context_length, why: codingChoice(coding) } };
+}
+
+const NO_MODEL = "MODEL";

@@ -16,7 +16,7 @@ export const getLlmsText = endpoint({
   handle(context, endpoints) {
     const gateway = context.get("gateway");
     const at = documented(gateway);
-    const text = madeOnce(gateway, `llms of ${at.model}`, () => makeLlmsText(endpoints, at));
+    const text = madeOnce(gateway, `llms of ${JSON.stringify(at)}`, () => makeLlmsText(endpoints, at));
     return context.text(text, 200, cached);
   },
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { codingChoice, codingGaps, codingModel } from "@inference/protocol/coding-model";
 import { errorMeanings } from "@inference/protocol/error-meanings";
 import { toolSetups } from "@inference/protocol/tool-setups";
 import * as answers from "@inference/protocol/wire/answers";
@@ -123,13 +124,16 @@ export function testDocuments(start: StartHost): void {
           .replaceAll("&lt;", "<")
           .replaceAll("&gt;", ">")
           .replaceAll("&amp;", "&");
-        const {
-          data: [model],
-        } = (await (await host.call("/api/v1/models")).json()) as { data: { id: string }[] };
-        const at = { baseUrl, model: model?.id ?? "" };
-        for (const { code } of [...snippets(at), ...toolSetups(at)]) assert.ok(text.includes(code), code);
+        const { data: models } = answers.modelsAnswer.parse(await (await host.call("/api/v1/models")).json());
+        const at = { baseUrl, model: models[0]?.id ?? "" };
+        const coding = codingModel(models) ?? assert.fail();
+        assert.deepEqual(codingGaps(coding), []);
+        const tools = toolSetups({ baseUrl, model: coding.id, contextLength: coding.context_length });
+        for (const { code } of [...snippets(at), ...tools]) assert.ok(text.includes(code), code);
         const plain = await (await host.call("/llms.txt")).text();
-        for (const { code } of toolSetups(at)) assert.ok(plain.includes(code), code);
+        for (const { code } of tools) assert.ok(plain.includes(code), code);
+        const why = codingChoice(coding);
+        assert.ok(plain.includes(why) && page.includes(String(prose(why))), why);
       });
 
       test("/docs and /llms.txt explain every error code, and what a signed message needs", async () => {
