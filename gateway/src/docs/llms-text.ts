@@ -9,7 +9,7 @@ import { mintAndActivate, walletSteps } from "./wallet-program.ts";
 /** /llms.txt: the API for language models that write programs, as one short page of Markdown. */
 export function makeLlmsText(operations: readonly Operation[], at: DocumentedGateway): string {
   const { baseUrl, model } = at;
-  const curl = snippets(at).find(({ id }) => id === "curl");
+  const first = snippets(at).filter(({ id }) => id === "curl" || id === "openai-python" || id === "openai");
   const endpoints = operations.map(
     ({ method, path, title, credentials }) =>
       `- \`${method} ${path}\`: ${title}${credentials.length === 0 ? "" : ` (${credentials.join(" or ")})`}`,
@@ -33,9 +33,7 @@ export function makeLlmsText(operations: readonly Operation[], at: DocumentedGat
 
 ## First request
 
-\`\`\`sh
-${curl?.code}
-\`\`\`
+${first.map(({ title, language, code }) => `${title}:\n\n\`\`\`${language}\n${code}\n\`\`\``).join("\n\n")}
 
 ## Coding tools
 

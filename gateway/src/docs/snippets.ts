@@ -1,5 +1,11 @@
-/** The first request with each client, to copy and run. Tests run every snippet. */
-export type Snippet = { id: string; title: string; language: "sh" | "js"; install: string | null; code: string };
+/** The first request with each client, to copy and run. Tests run every snippet whose packages npm installs. */
+export type Snippet = {
+  id: string;
+  title: string;
+  language: "sh" | "python" | "js";
+  install: string | null;
+  code: string;
+};
 
 /** @param at The gateway's URL, and a chat model. The key is in the environment, as `INFERENCE_API_KEY`. */
 export function snippets({ baseUrl, model }: { baseUrl: string; model: string }): Snippet[] {
@@ -18,6 +24,81 @@ export function snippets({ baseUrl, model }: { baseUrl: string; model: string })
     "max_tokens": 50,
     "messages": [{ "role": "user", "content": "Hello" }]
   }'`,
+    },
+    {
+      id: "openai-python",
+      title: "OpenAI for Python",
+      language: "python",
+      install: "pip install openai",
+      code: `import os
+
+from openai import OpenAI
+
+client = OpenAI(
+    base_url="${url}",
+    api_key=os.environ["INFERENCE_API_KEY"],
+)
+
+answer = client.chat.completions.create(
+    model="${model}",
+    max_tokens=50,
+    messages=[{"role": "user", "content": "Hello"}],
+)
+print(answer.choices[0].message.content)`,
+    },
+    {
+      id: "anthropic-python",
+      title: "Anthropic for Python",
+      language: "python",
+      install: "pip install anthropic",
+      code: `import os
+
+from anthropic import Anthropic
+
+client = Anthropic(
+    base_url="${baseUrl}/api",
+    api_key=os.environ["INFERENCE_API_KEY"],
+)
+
+message = client.messages.create(
+    model="${model}",
+    max_tokens=50,
+    messages=[{"role": "user", "content": "Hello"}],
+)
+print(message.content[0].text)`,
+    },
+    {
+      id: "python",
+      title: "Python without packages, streamed",
+      language: "python",
+      install: null,
+      code: `import json
+import os
+import urllib.request
+
+request = urllib.request.Request(
+    "${url}/chat/completions",
+    headers={
+        "Authorization": "Bearer " + os.environ["INFERENCE_API_KEY"],
+        "Content-Type": "application/json",
+    },
+    data=json.dumps({
+        "model": "${model}",
+        "max_tokens": 50,
+        "stream": True,
+        "messages": [{"role": "user", "content": "Hello"}],
+    }).encode(),
+)
+with urllib.request.urlopen(request) as answer:
+    for line in answer:
+        if not line.startswith(b"data: {"):
+            continue
+        event = json.loads(line[6:])
+        if "error" in event:
+            raise SystemExit(event["error"]["message"])
+        for choice in event["choices"]:
+            print(choice["delta"].get("content") or "", end="", flush=True)
+print()`,
     },
     {
       id: "openai",

@@ -132,6 +132,8 @@ export function testDocuments(start: StartHost): void {
         for (const { code } of [...snippets(at), ...tools]) assert.ok(text.includes(code), code);
         const plain = await (await host.call("/llms.txt")).text();
         for (const { code } of tools) assert.ok(plain.includes(code), code);
+        const first = ["curl", "openai-python", "openai"];
+        for (const { id, code } of snippets(at)) assert.equal(plain.includes(code), first.includes(id), id);
         const why = codingChoice(coding);
         assert.ok(plain.includes(why) && page.includes(String(prose(why))), why);
       });

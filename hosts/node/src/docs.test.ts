@@ -10,11 +10,14 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { snippets } from "@inference/gateway/docs/snippets";
+import { type Snippet, snippets } from "@inference/gateway/docs/snippets";
 import { settledOf } from "@inference/gateway/test/settlement/audit";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
-/** The examples of the documentation run. They are programs and know nothing of a host: one host is enough. */
+/**
+ * The examples of the documentation run. They are programs and know nothing of a host: one host is enough. Those with a
+ * package of Python's are only parsed: npm does not install it.
+ */
 const USD = 1_000_000_000;
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const run = promisify(execFile);
@@ -41,6 +44,7 @@ after(() => stack.stop());
 describe("each example, as it is printed, on a key of its own", () => {
   for (const id of [
     "curl",
+    "python",
     "openai",
     "ai-sdk",
     "ai-sdk-openai",
@@ -53,10 +57,10 @@ describe("each example, as it is printed, on a key of its own", () => {
       const own = await stack.account(USD);
       const { code, language } =
         snippets({ baseUrl: stack.url, model: "sim-small" }).find((snippet) => snippet.id === id) ?? assert.fail();
-      const [program, args] =
-        language === "sh" ? ["/bin/sh", ["-c", code]] : [process.execPath, ["--input-type=module", "-e", code]];
+      const [program, args] = commands[language](code);
       const env = {
         PATH: process.env.PATH,
+        HOME: process.env.HOME,
         NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
         INFERENCE_API_KEY: own.key,
       };
@@ -67,6 +71,29 @@ describe("each example, as it is printed, on a key of its own", () => {
       assert.ok(text.length > 3, stdout);
       const again = await stack.call("/v1/chat/completions", { key: account.key, body: hello });
       assert.equal(text, contentOf(await again.text()).trim(), "the simulator answers the same to the same");
+    });
+  }
+
+  test("python: an error in the stream ends the program with the gateway's words", async () => {
+    const { code } =
+      snippets({ baseUrl: stack.url, model: "sim-small" }).find(({ id }) => id === "python") ?? assert.fail();
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME, INFERENCE_API_KEY: account.key };
+    const failing = run(...commands.python(code.replace("Hello", "[[fault=error-after-content]]")), { env });
+    await assert.rejects(failing, ({ code, stderr }: { code: number; stderr: string }) => {
+      assert.equal(code, 1);
+      assert.match(stderr, /^[^\n]*provider[^\n]*\n$/i);
+      return true;
+    });
+  });
+
+  for (const id of ["openai-python", "anthropic-python"]) {
+    test(`${id} is Python for this gateway`, async () => {
+      const { code, install } =
+        snippets({ baseUrl: stack.url, model: "sim-small" }).find((snippet) => snippet.id === id) ?? assert.fail();
+      assert.match(install ?? "", /^pip install \w+$/);
+      assert.ok(code.includes(`base_url="${stack.url}/api`), code);
+      const check = "import ast, sys; ast.parse(sys.argv[1])";
+      await run("python3", ["-c", check, code], { env: { PATH: process.env.PATH, HOME: process.env.HOME } });
     });
   }
 
@@ -126,6 +153,12 @@ describe("each example, as it is printed, on a key of its own", () => {
     );
   });
 });
+
+const commands: Record<Snippet["language"], (code: string) => [program: string, args: string[]]> = {
+  sh: (code) => ["/bin/sh", ["-c", code]],
+  python: (code) => ["python3", ["-c", code]],
+  js: (code) => [process.execPath, ["--input-type=module", "-e", code]],
+};
 
 function browserSnippet(): string {
   const all = snippets({ baseUrl: stack.url, model: "sim-small" });
