@@ -126,10 +126,10 @@ function checkOutput({ output: schema }: Command, output: unknown): void {
   if (wrong !== undefined) throw new UnreadableError(`${wrong.path.join(".")}: ${wrong.message}`);
 }
 
-/** Commands in words as the user has to type them: `npm exec` is how they are called in the repository. */
+/** Commands in words as the user typed this one: by its name, or through `npm exec` with the name of the package. */
 export function asCalled(words: string, environment: Context["environment"]): string {
   if (environment.npm_command !== "exec") return words;
-  return words.replaceAll(/(`|\$\()infer /g, "$1npm exec infer -- ");
+  return words.replaceAll(/(`|\$\()infer /g, "$1npm exec @prepaid-inference/infer -- ");
 }
 
 function withNewline(text: string): string {
