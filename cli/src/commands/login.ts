@@ -28,9 +28,9 @@ export const login = command({
   name: "login",
   about: "sign for an API key, and keep it for the other commands",
   more:
-    "By default a wallet signs in the browser. With --account, --keystore or --private-key the key signs here; of a\n" +
-    "keystore the file's name is kept, of a private key nothing. A login of the same account is kept if its API key is\n" +
-    "still good. --rpc and --contract are kept with it.",
+    "It opens your browser wallet. With --account, --keystore or --private-key the key signs here; only a keystore's path\n" +
+    "is saved, never a private key. A login of the same account stays if its API key is still valid. --rpc and --contract\n" +
+    "are saved with it.",
   arguments: {},
   options: {
     ...gatewayOptions,
