@@ -481,6 +481,25 @@ test("a node whose latest block is behind makes the settler wait, and sets no us
   assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 5));
 });
 
+test("a latest block that refuses an account whose credit is final, beside one without credit, sets no use aside", async () => {
+  const world = await makeWorld();
+  await chain.activate(first, 5_000_000n);
+  await chain.finalize();
+  world.use(first, 5);
+  world.use(second, 2);
+  const args = [first, 5n, 0n] as const;
+  const data = encodeErrorResult({ abi: inferenceSettlementAbi, errorName: "InsufficientCredit", args });
+  const behind: Node = (method, params, ask) => {
+    const [call, block] = params as [{ from?: string }?, unknown?];
+    const isRefused = method === "eth_call" && call?.from !== undefined && block === "latest";
+    return isRefused ? Promise.reject(new RpcError(3, "execution reverted", data)) : ask();
+  };
+  assert.equal((await world.open({}, behind).poll()).state, "waiting");
+  assert.deepEqual(world.host.alerts, []);
+  await settleAll(world.open());
+  assert.equal(await creditOf(first), BigInt(5 * DOLLAR - 5));
+});
+
 test("uses that are admitted after midnight, before the chain's first block of the day, wait for it", async () => {
   const world = await makeWorld();
   await chain.activate(first, 5_000_000n);

@@ -216,6 +216,22 @@ test("what is durable and not in its table yet outlives what is discarded, until
   );
 });
 
+test("a row that is written again stays in memory until its last record is in its table", () => {
+  const { cache, database } = open();
+  const fold = openFold(database);
+  const write = (chargeNanoUsd: number): Uint8Array => {
+    cache.write("account:a", [{ table: "receipt", id: "r1", row: { ...receipt, chargeNanoUsd } }]);
+    // A record is valid until the next one is taken.
+    return Buffer.from(cache.take());
+  };
+  const charged = () => cache.partition("account:a").get("receipt", "r1")?.chargeNanoUsd;
+  for (const [index, record] of [write(1), write(2)].entries()) {
+    fold([record], index + 1);
+    cache.folded(index + 1);
+    assert.equal(charged(), 2);
+  }
+});
+
 test("every number is checked where it is stored", () => {
   for (const bad of [-1, 0.5, Number.NaN, 2 ** 53, 9e15 + 2]) {
     const { cache, commit, count } = open();
