@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
 import { serialize } from "node:v8";
 import { SCHEMA_VERSION } from "@inference/ledger/schema";
-import { fileOf, isDiskFull, openDatabase } from "./database.ts";
+import { fileOf, isDiskFull, openDatabase, startError } from "./database.ts";
 import { foldedUntil } from "./fold.ts";
 import { openLogFiles } from "./log-files.ts";
 
@@ -180,6 +180,19 @@ test("a full disk is told apart from other failures", () => {
     () => database.exec("INSERT INTO nonce_row (id) VALUES ('a')"),
     (error) => !isDiskFull(error),
   );
+  assert.throws(
+    () => fill.run("b", "x".repeat(1_000_000)),
+    (error) => {
+      for (const one of [error, new Error("The database x cannot be used", { cause: error })]) {
+        assert.match(
+          startError(one),
+          /^The disk is full: .+Free some MB on the disk of DATABASE_FILE, then start again/,
+        );
+      }
+      return true;
+    },
+  );
+  assert.equal(startError(new Error("wrong settings")), "wrong settings");
   database.close();
 });
 

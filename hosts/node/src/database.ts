@@ -103,6 +103,13 @@ export function isDiskFull(error: unknown): boolean {
   return sqliteCode(error) === SQLITE_FULL || code === "ENOSPC" || code === "EDQUOT";
 }
 
+/** An error that ends a start, with what to do. */
+export function startError(error: unknown): string {
+  const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
+  if (!isDiskFull(error) && !isDiskFull(cause)) return message;
+  return `The disk is full: ${message}. Free some MB on the disk of DATABASE_FILE, then start again. No confirmed request is lost.`;
+}
+
 /** The durability that a connection was opened with. */
 export function synchronousOf(database: DatabaseSync): Synchronous {
   return database.prepare("PRAGMA synchronous").get()?.synchronous === SYNCHRONOUS_FULL ? "FULL" : "NORMAL";

@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { parseSettings, SettingsError } from "@inference/gateway/settings";
 import { backUpLedger } from "./backup.ts";
 import { checkKey, checkPrices } from "./check.ts";
+import { startError } from "./database.ts";
 import { logWhatIsPrinted } from "./log.ts";
 import { rebuildLedger } from "./rebuild.ts";
 import { nodeSettings } from "./settings.ts";
@@ -47,7 +48,7 @@ try {
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
 } catch (error) {
-  exitWith(error instanceof Error ? error.message : String(error));
+  exitWith(startError(error));
 }
 
 type Arguments = { check: boolean; command?: "rebuild" | "backup"; file: string };
