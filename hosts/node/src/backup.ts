@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { foldedUntil } from "./fold.ts";
+import { CREATE_FOLDED, foldedUntil, setLogInUse } from "./fold.ts";
 import { syncToDisk } from "./log-files.ts";
 
 export type BackedUp = { file: string; bytes: number; record: number };
@@ -22,11 +22,14 @@ export function backUpLedger(database: string, to: string): BackedUp {
   } finally {
     source.close();
   }
-  for (const path of [to, dirname(to)]) syncToDisk(path);
-  const copy = new DatabaseSync(to, { readOnly: true });
+  const copy = new DatabaseSync(to);
   try {
     const { quick_check: found } = copy.prepare("PRAGMA quick_check(1)").get() ?? {};
     if (found !== "ok") throw new Error(`The copy ${to} is damaged: ${found}. Delete it, and check the disk.`);
+    // A copy is a ledger without the log's files.
+    copy.exec(CREATE_FOLDED);
+    setLogInUse(copy, false);
+    for (const path of [to, dirname(to)]) syncToDisk(path);
     return { file: to, bytes: statSync(to).size, record: foldedUntil(copy).last };
   } finally {
     copy.close();

@@ -1,7 +1,7 @@
 import { closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { isReadableSchema, missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
-import { CREATE_FOLDED, foldedUntil, openFold } from "./fold.ts";
+import { CREATE_FOLDED, foldedUntil, isLogInUse, openFold } from "./fold.ts";
 import { readLog, type Synchronous } from "./log-files.ts";
 import { EARLIER_LOG } from "./log-rows.ts";
 
@@ -27,7 +27,7 @@ function openTables(file: string, synchronous: Synchronous, lock: DatabaseSync):
   try {
     migrate(database, file);
     const folded = foldedUntil(database);
-    const left = readLog(file, folded, synchronous);
+    const left = readLog(file, { ...folded, isInUse: isLogInUse(database) }, synchronous);
     if (left.length > 0) openFold(database)(left, folded.last + 1);
   } catch (error) {
     close();

@@ -4,9 +4,22 @@ import { tableSql } from "@inference/ledger/sql";
 import type { LogPlace } from "./log-files.ts";
 import { type LoggedRow, readRows } from "./log-rows.ts";
 
-/** One row: the last record of the log that is in the tables, and the random number that log and tables share. */
+/**
+ * `folded` has one row: the last record of the log that is in the tables, and the random number that log and tables
+ * share. `log_in_use` has a row while the log's files may have records that are not in the tables.
+ */
 export const CREATE_FOLDED = `CREATE TABLE IF NOT EXISTS folded (number INTEGER NOT NULL, ledger INTEGER NOT NULL) STRICT;
-  INSERT INTO folded SELECT 0, abs(random() % ${2 ** 48}) WHERE NOT EXISTS (SELECT * FROM folded)`;
+  INSERT INTO folded SELECT 0, abs(random() % ${2 ** 48}) WHERE NOT EXISTS (SELECT * FROM folded);
+  CREATE TABLE IF NOT EXISTS log_in_use (since INTEGER NOT NULL) STRICT`;
+
+export function isLogInUse(database: DatabaseSync): boolean {
+  return database.prepare("SELECT since FROM log_in_use").get() !== undefined;
+}
+
+export function setLogInUse(database: DatabaseSync, isInUse: boolean): void {
+  if (isLogInUse(database) === isInUse) return;
+  database.exec(isInUse ? "INSERT INTO log_in_use SELECT number FROM folded" : "DELETE FROM log_in_use");
+}
 
 export function foldedUntil(database: DatabaseSync): LogPlace {
   const { number, ledger } = database.prepare("SELECT number, ledger FROM folded").get() ?? {};

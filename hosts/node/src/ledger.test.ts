@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fs, { mkdtempSync, rmSync } from "node:fs";
+import fs, { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DatabaseSync, StatementSync } from "node:sqlite";
@@ -355,6 +355,20 @@ test("what is durable and cannot be folded ends the ledger at once, not with the
   await assert.rejects(reserve(ledger, "r2"), LedgerUnavailable);
   await assert.rejects(ledger.lapsedHolds(NOON, 1));
   assert.equal(fatal.length, 1, "told once");
+});
+
+test("a start without the log's files is refused after a crash, and goes on after an orderly stop", async () => {
+  const opened = await openWithAccount();
+  assert.equal((await reserve(opened.ledger, "r1")).status, "reserved");
+  const file = opened.database.location() ?? "";
+  const copy = (to: string): string => {
+    for (const name of ["", "-wal"]) copyFileSync(`${file}${name}`, `${to}${name}`);
+    return to;
+  };
+  assert.throws(() => openDatabase(copy(join(folder, "crashed.sqlite"))), /not stopped in order.+Restore both files/);
+  await opened.ledger.close();
+  openDatabase(copy(join(folder, "stopped.sqlite"))).close();
+  opened.database.close();
 });
 
 test("deliveries that an earlier process left are made once, at the next start", async () => {

@@ -12,7 +12,7 @@ import type { HoldRow } from "@inference/ledger/tables";
 import type { NanoUsd } from "@inference/protocol/money";
 import { openCharges } from "./charges.ts";
 import { isDiskFull, synchronousOf } from "./database.ts";
-import { foldedUntil } from "./fold.ts";
+import { foldedUntil, setLogInUse } from "./fold.ts";
 import { openFolding } from "./folding.ts";
 import { openLogFiles } from "./log-files.ts";
 import { openRowCache } from "./row-cache.ts";
@@ -57,6 +57,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   const rows = openRowCache(database);
   const place = { file: database.location() ?? "", synchronous: synchronousOf(database) };
   const log = openLogFiles(place.file, foldedUntil(database), place.synchronous);
+  setLogInUse(database, true);
   const folding = openFolding(place, log, { onFolded: rows.folded, onFailed: (error) => fail(error) });
   /** Those who wait for the next commit, if there are any. */
   let waiting: PromiseWithResolvers<boolean> | undefined;
@@ -240,6 +241,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     async close() {
       await flush();
       await folding.stop();
+      if (log.unfoldedBytes === 0 && !isFull) setLogInUse(database, false);
       log.close();
     },
     get writable() {

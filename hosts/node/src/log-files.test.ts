@@ -119,6 +119,28 @@ test("a file that was removed or emptied beside another stops the start, whichev
   }
 });
 
+test("a log whose last record the tables have long had is an older copy, and stops the start", async () => {
+  const { database } = await writeLog(["one", "the second", "the third"]);
+  assert.deepEqual(found(database, 3), []);
+  assert.throws(
+    () => found(database, 4),
+    /-log2 ends with record 3, and the database ends with record 4.+older copies/,
+  );
+  assert.deepEqual(readLog(database, { ledger: LEDGER, last: 4 }, "NORMAL"), []);
+});
+
+test("two files that are missing or emptied stop the start, if the tables say that they may have commits", async () => {
+  const isInUse = true;
+  for (const change of [rmSync, (name: string) => writeFileSync(name, "")]) {
+    const { database } = await writeLog(["one"]);
+    for (const file of ends) change(database + file);
+    assert.deepEqual(readLog(database, { ledger: LEDGER, last: 1 }, "FULL"), []);
+    const place = { ledger: LEDGER, last: 1, isInUse };
+    assert.throws(() => readLog(database, place, "FULL"), /are missing or empty.+Restore both files/);
+    assert.deepEqual(readLog(database, place, "NORMAL"), []);
+  }
+});
+
 /** Records 1 to 15, of which the first file has the later ones. */
 async function fillBoth(): Promise<string> {
   const database = newDatabase();

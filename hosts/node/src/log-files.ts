@@ -34,6 +34,9 @@ export type Synchronous = "FULL" | "NORMAL";
 /** A ledger's own number, and the last record that is in its log, or in its tables. */
 export type LogPlace = { ledger: number; last: number };
 
+/** The tables. While `isInUse`, the log's files are there, and may have records that the tables lack. */
+type FoldedLog = LogPlace & { isInUse?: boolean };
+
 const MARK = Buffer.from("ledger log, v. 1");
 const HEAD_BYTES = MARK.length + 20;
 /** Where the head has what, after the mark. */
@@ -112,12 +115,16 @@ export function openLogFiles(
  *
  * @param synchronous As the log was written. With `NORMAL` a power cut may have lost any record, and the first one that is
  *   not whole ends the log.
- * @throws If a record is damaged, or of another version. Nothing is skipped.
+ * @throws If a record is damaged, or of another version, or if the files are missing or older than the tables. Nothing is
+ *   skipped.
  */
-export function readLog(database: string, folded: LogPlace, synchronous: Synchronous): Uint8Array[] {
+export function readLog(database: string, folded: FoldedLog, synchronous: Synchronous): Uint8Array[] {
   const uses = logNames(database).flatMap((file) => readFile(file, folded.ledger, synchronous) ?? []);
-  if (synchronous === "FULL") checkBothThere(database, uses);
   uses.sort((one, other) => one.first - other.first);
+  if (synchronous === "FULL") {
+    checkBothThere(database, uses);
+    checkNewest(database, uses.at(-1), folded);
+  }
   const found: Uint8Array[] = [];
   let next = folded.last + 1;
   // What is before the last use that begins with a folded record is folded.
@@ -153,6 +160,16 @@ function checkBothThere(database: string, uses: readonly Use[]): void {
   if (ofSecond === undefined && (firstBytes ?? 0) > 0) throw missing(second);
   // Nothing is appended before the first one is written too.
   if (ofSecond !== undefined && !firstBytes && ofSecond.records.length > 0) throw missing(first);
+}
+
+/** A record is in the log before it is in the tables, so the log ends where the tables do, or later. */
+function checkNewest(database: string, newest: Use | undefined, { last, isInUse }: FoldedLog): void {
+  if (newest === undefined) {
+    if (isInUse === true) throw bothMissing(database);
+    return;
+  }
+  const end = newest.first + newest.records.length - 1;
+  if (end < last && !newest.isFollowed) throw older(newest.file, end, last);
 }
 
 /** What the last use of a file has written. */
@@ -272,15 +289,30 @@ function damaged(file: string, at: number, record: number | undefined): Error {
 
 function missing(file: string): Error {
   return new Error(
-    `The ledger's log ${file} is missing or empty, and the other one is not. Restore the file, or move both log files ` +
-      "away to start with the older books: see docs/operating.md.",
+    `The ledger's log ${file} is missing or empty, and the other one is not. Restore the file. ${ELSE_OLDER}`,
+  );
+}
+
+function bothMissing(database: string): Error {
+  return new Error(
+    `The ledger's log files ${logNames(database).join(" and ")} are missing or empty, and the gateway was not stopped in ` +
+      `order: commits may be in them alone. Restore both files. ${ELSE_OLDER}`,
+  );
+}
+
+function older(file: string, end: number, last: number): Error {
+  return new Error(
+    `The ledger's log ${file} ends with record ${end}, and the database ends with record ${last}. ` +
+      `The log files are older copies. Restore the newest ones. ${ELSE_OLDER}`,
   );
 }
 
 function notNext(file: string, first: number, last: number): Error {
   return new Error(
     `The ledger's log ${file} begins with record ${first}, and the database ends with record ${last}. ` +
-      "The other log file is missing, or the database is an older copy. Restore the file, or move both log files away " +
-      "to start with the older books: see docs/operating.md.",
+      `The other log file is missing, or the database is an older copy. Restore the file. ${ELSE_OLDER}`,
   );
 }
+
+const ELSE_OLDER =
+  "If it is lost, start once with DATABASE_SYNCHRONOUS=NORMAL to go on with the older books: see docs/operating.md.";
