@@ -19,12 +19,8 @@ const order = {
 function requestOf(): InferenceRequest {
   const payer = { kind: "key", digest: "d", keyId: "k" };
   const credential = { partition: `account:0x${"1".repeat(40)}`, payer };
-  const route = {
-    ...{ name: "chat", passesThrough: false },
-    *parse() {
-      return order;
-    },
-  };
+  const parse = () => ({ next: () => ({ done: true, value: order }) });
+  const route = { name: "chat", passesThrough: false, parse };
   const readBody = async () => ({ value: {}, texts: null, messages: null });
   const rest = { clientGone: null, idempotencyKey: null, readBody };
   return { id: "req_1", at: NOW, route, credential, ...rest } as unknown as InferenceRequest;
