@@ -10,8 +10,8 @@ import { pricesInForce } from "./prices-in-force.ts";
 type Health = "ok" | "unavailable" | "behind";
 
 /**
- * 200 if a paid request could be admitted now, else 503, with the part that is unavailable. If the provider refuses the
- * gateway's key, everything else works: that is 200 and `degraded`, with what the operator has to do.
+ * 200 if a paid request could be admitted now, else 503, with the part that is unavailable. 200 and `degraded`, with what
+ * the operator has to do, if the provider refuses the gateway's key, or if the chain's node has never answered.
  */
 export const getHealth = endpoint({
   method: "GET",
@@ -21,7 +21,10 @@ export const getHealth = endpoint({
   title: "Whether a paid request could be admitted now",
   credentials: [],
   answers: [
-    ok("It could; `degraded` if the provider refuses the gateway's key.", json("HealthAnswer", healthAnswer)),
+    ok(
+      "It could; `degraded` with an `action` if the provider refuses the key, or the chain's node has never answered.",
+      json("HealthAnswer", healthAnswer),
+    ),
     { status: 503, about: "It could not.", content: json("HealthAnswer", healthAnswer) },
   ],
   errors: commonErrors,
@@ -30,12 +33,13 @@ export const getHealth = endpoint({
     const [ledger, key] = await Promise.all([ledgerHealth(gateway, at), gateway.keyCheck.current()]);
     const prices: Health = pricesInForce(gateway) === null ? "unavailable" : "ok";
     const isWell = ledger === "ok" && prices === "ok";
-    const status = !isWell ? "unavailable" : key.state === "refused" ? "degraded" : "ok";
     // A chain that cannot be followed delays credits. Requests are still served.
-    const chain = gateway.environment.chain.following().state;
+    const { state: chain, block } = gateway.environment.chain.following();
+    const isUnreached = chain === "starting" && block === null;
+    const status = !isWell ? "unavailable" : key.state === "refused" || isUnreached ? "degraded" : "ok";
     const checks = { ledger, prices, provider: key.state };
     const behind = gateway.environment.behind?.() ?? null;
-    const action = behind ?? (key.state === "refused" ? key.action : undefined);
+    const action = behind ?? (key.state === "refused" ? key.action : isUnreached ? CHECK_NODE : undefined);
     const { rowVersion } = gateway.environment;
     const more = {
       ...(action === undefined ? {} : { action }),
@@ -44,6 +48,9 @@ export const getHealth = endpoint({
     return context.json({ status, checks, chain, ...more }, isWell ? 200 : 503);
   },
 });
+
+const CHECK_NODE =
+  "The chain's node has not answered since the start, so activations are not credited. Check PRIMARY_RPC_URL.";
 
 async function ledgerHealth({ environment }: Gateway, at: number): Promise<Health> {
   try {

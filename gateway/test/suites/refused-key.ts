@@ -26,13 +26,13 @@ export function testRefusedKey(start: StartHost): void {
         await response.text();
         return response.status;
       };
-      assert.equal((await readHealth(host)).health.status, "ok");
+      assert.equal((await readHealth(host)).health.checks.provider, "ok");
       keys.remove("key-master");
       assert.equal(await ask(), 503);
-      assert.equal((await readHealth(host)).health.status, "degraded");
+      assert.equal((await readHealth(host)).health.checks.provider, "refused");
       keys.reset();
       assert.equal(await ask(), 200);
-      assert.equal((await readHealth(host)).health.status, "ok");
+      assert.equal((await readHealth(host)).health.checks.provider, "ok");
       ledger.setBalance("0");
       assert.equal(await ask(), 503);
       const { health, text } = await readHealth(host);
