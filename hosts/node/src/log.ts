@@ -1,11 +1,21 @@
-import type { Log } from "@inference/gateway/environment";
+import type { Log, LogFields } from "@inference/gateway/environment";
 
-/** Writes one JSON object a line to stderr. It never contains a prompt, an answer or a secret. */
-const logLine: Log = (level, event, fields = {}) => {
-  process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`);
+/** One line of JSON. It never contains a prompt, an answer or a secret. */
+export function logText(level: Parameters<Log>[0], event: string, fields: LogFields = {}): string {
+  return `${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`;
+}
+
+/** Writes a line to stderr. */
+const logLine: Log = (...line) => {
+  process.stderr.write(logText(...line));
 };
 
 export { logLine as log };
+
+/** Writes what a command came to as a line on stdout. */
+export function tell(event: string, fields?: LogFields): void {
+  process.stdout.write(logText("info", event, fields));
+}
 
 /** Turns the output of libraries into log lines: the HTTP server prints a stack for each answer that breaks off. */
 export function logWhatIsPrinted(log: Log = logLine): void {

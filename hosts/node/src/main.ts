@@ -4,38 +4,42 @@ import { parseSettings, SettingsError } from "@inference/gateway/settings";
 import { backUpLedger } from "./backup.ts";
 import { checkKey, checkPrices } from "./check.ts";
 import { startError } from "./database.ts";
-import { logWhatIsPrinted } from "./log.ts";
+import { logWhatIsPrinted, tell } from "./log.ts";
 import { rebuildLedger } from "./rebuild.ts";
 import { nodeSettings } from "./settings.ts";
 import { withSettlerKey } from "./settler-key.ts";
 import { startNodeGateway } from "./start.ts";
+import { startWatchdog } from "./watchdog.ts";
 
 /**
  * `npm run gateway`: the gateway alone, with settings from the environment. If it cannot run, it ends with an error of
  * one line. With `--check` it checks its settings, the provider's key and the prices, and ends. With `backup <file>` it
  * copies the ledger, and with `rebuild` it brings the balances to the chain's, and ends.
  */
+// Its files are for its own user: they have every account's receipts.
+process.umask(0o077);
 logWhatIsPrinted();
 try {
   const settings = await withSettlerKey(parseSettings(nodeSettings, process.env));
   const { check, command, file } = readArguments();
   if (command === "backup") {
-    process.stdout.write(`${JSON.stringify({ event: "backed_up", ...backUpLedger(settings.DATABASE_FILE, file) })}\n`);
+    tell("backed_up", backUpLedger(settings.DATABASE_FILE, file));
     process.exit(0);
   }
   if (command === "rebuild") {
-    process.stdout.write(`${JSON.stringify({ event: "rebuilt", ...(await rebuildLedger(settings)) })}\n`);
+    tell("rebuilt", await rebuildLedger(settings));
     process.exit(0);
   }
   const pricesFile = settings.PRICES_FILE === undefined ? null : readPrices(settings.PRICES_FILE);
   await checkKey(settings, { pricesFile });
   if (check) {
     await checkPrices(settings, { pricesFile });
-    process.stdout.write(`${JSON.stringify({ event: "checked" })}\n`);
+    tell("checked");
     process.exit(0);
   }
   const gateway = await startNodeGateway(settings, { pricesFile });
-  process.stdout.write(`${JSON.stringify({ event: "listening", url: gateway.url })}\n`);
+  startWatchdog();
+  tell("listening", { url: gateway.url });
   let stopping = false;
   const stop = (): void => {
     if (stopping) return;

@@ -38,7 +38,7 @@ export async function startGateway(processes: Processes, options: GatewayOptions
     },
     logFile,
   });
-  await child.says((line) => (line.startsWith('{"event":"listening"') ? true : undefined));
+  await child.says((line) => (line.includes('"event":"listening"') ? true : undefined));
   return child;
 }
 
