@@ -4,6 +4,7 @@ import { announce, runProcess } from "./process.ts";
 import { readKeeperSettings } from "./settings.ts";
 
 /** The keeper as a process, with settings from its environment. */
+process.umask(0o077);
 runProcess("keeper", () => {
   const settings = readKeeperSettings(process.env);
   const keeper = startKeeper(settings, { now: Date.now, log });

@@ -1,4 +1,4 @@
-import { closeSync, openSync, realpathSync, statSync } from "node:fs";
+import { chmodSync, closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { isReadableSchema, missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
 import { CREATE_FOLDED, foldedUntil, isLogInUse, openFold } from "./fold.ts";
@@ -65,6 +65,7 @@ export function fileOf(file: string): string {
     // An existing file is not opened: closing it would release SQLite's locks of this process.
     if (statSync(file, { throwIfNoEntry: false }) === undefined) closeSync(openSync(file, "a"));
     name = realpathSync(file);
+    for (const end of ["", "-wal", "-shm", "-lock", "-log1", "-log2"]) keepPrivate(name + end);
   } catch (error) {
     throw unusable(file, error);
   }
@@ -72,6 +73,12 @@ export function fileOf(file: string): string {
     throw new Error(`The database ${file} cannot be used: it has a second name (a hard link), and so a second log.`);
   }
   return name;
+}
+
+/** Takes the rights of other users from a file of an older version. SQLite makes `-wal` and `-shm` like their database. */
+export function keepPrivate(file: string): void {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & 0o077) !== 0) chmodSync(file, 0o600);
 }
 
 function refusal(file: string, error: unknown): unknown {

@@ -1,11 +1,12 @@
 import type { KeyValueStore } from "@inference/gateway/environment";
-import { connect } from "./database.ts";
+import { connect, keepPrivate } from "./database.ts";
 
 /**
  * The key-value store on one machine. It has its own file, so that a write waits neither for a commit of the ledger nor
  * for the disk. Its contents can be recreated.
  */
 export function openKeyValue(file: string, now: () => number): KeyValueStore & { close(): void } {
+  for (const end of ["", "-wal", "-shm"]) keepPrivate(file + end);
   const database = connect(file);
   database.exec("PRAGMA busy_timeout = 10000");
   database.exec("PRAGMA journal_mode = WAL");

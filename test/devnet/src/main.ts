@@ -17,6 +17,8 @@ Settings, as environment variables:
 and the gateway's other settings.
 `;
 
+// Its folder has development keys, and its logs have requests: they are for the user who started it.
+process.umask(0o077);
 try {
   await main();
 } catch (error) {
