@@ -115,8 +115,8 @@ export function openLogFiles(
  *
  * @param synchronous As the log was written. With `NORMAL` a power cut may have lost any record, and the first one that is
  *   not whole ends the log.
- * @throws If a record is damaged, or of another version, or if the files are missing or older than the tables. Nothing is
- *   skipped.
+ * @throws If a record is damaged or of another version, or if the files are missing or older than the tables. Nothing
+ *   is skipped.
  */
 export function readLog(database: string, folded: FoldedLog, synchronous: Synchronous): Uint8Array[] {
   const uses = logNames(database).flatMap((file) => readFile(file, folded.ledger, synchronous) ?? []);
