@@ -1,6 +1,7 @@
 import { tokenBridgeAbi } from "@inference/protocol/abi/token-bridge";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
 import type { Address } from "@inference/protocol/credential";
+import { ownValue } from "@inference/protocol/own-value";
 import type { Cursor } from "./continuity.ts";
 import { type EventSource, eventSource } from "./events.ts";
 
@@ -49,7 +50,7 @@ export function sourcesOf(chain: { eid: number; bridge: Address; minter: Address
   const sources = [
     folding(eventSource(bridge, tokenBridgeAbi, "Sent"), ({ guid, dstEid, message }) => (messages, place) => {
       const path = `${eid}>${dstEid}`;
-      const nonce = (messages.nonces[path] ?? 0) + 1;
+      const nonce = (ownValue(messages.nonces, path) ?? 0) + 1;
       messages.nonces[path] = nonce;
       merge(messages, { ...recordOf(guid, eid, dstEid, message), sent: { ...place, nonce } });
     }),
@@ -95,7 +96,7 @@ const ACTIVATION = 1;
 
 /** The other chain may have reported the message before. */
 function merge({ byGuid }: Messages, record: MessageRecord): void {
-  byGuid[record.guid] = { ...byGuid[record.guid], ...record };
+  byGuid[record.guid] = { ...ownValue(byGuid, record.guid), ...record };
 }
 
 /** Whether the message was burned and has not taken effect. */

@@ -1,5 +1,6 @@
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { BridgeMessage, DollarView, FollowedChain, FollowedChains } from "@inference/protocol/dollars";
+import { ownValue } from "@inference/protocol/own-value";
 import { createAlarm } from "./alarm.ts";
 import {
   type Fold,
@@ -138,7 +139,7 @@ export function createDollarFollower(options: DollarFollowerOptions): DollarFoll
         const block = await chainOf(eid)?.block(place.block);
         if (block === undefined || block === null) continue;
         place.at = block.at;
-        const kept = known.byGuid[record.guid]?.[name];
+        const kept = ownValue(known.byGuid, record.guid)?.[name];
         if (kept !== undefined && kept.block === place.block) kept.at = block.at;
       }
     }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { ownValue } from "@inference/protocol/own-value";
 import * as z from "zod";
 import type { Context } from "./context.ts";
 import { CommandError } from "./errors.ts";
@@ -43,6 +44,9 @@ export function findReadyFile({ environment, workingFolder }: Context): string {
 /** Nodes and addresses of a devnet, from its file and not from its gateway. */
 export function pinsOf({ chains, contracts }: ReadyFile): ChainPins {
   return Object.fromEntries(
-    chains.map(({ name, chainId, rpcUrl }) => [String(chainId), { rpcUrl, contracts: contracts[name] ?? {} }]),
+    chains.map(({ name, chainId, rpcUrl }) => [
+      String(chainId),
+      { rpcUrl, contracts: ownValue(contracts, name) ?? {} },
+    ]),
   );
 }

@@ -1,3 +1,4 @@
+import { ownValue } from "@inference/protocol/own-value";
 import type { ChainOptions } from "@inference/sdk";
 import { http, isAddress, parseEther } from "viem";
 import type { OptionSpecs } from "./command.ts";
@@ -57,7 +58,7 @@ export function readPins(
   kept: ChainPins = {},
 ): ChainPins {
   const pins: ChainPins = structuredClone(kept);
-  const of = (chainId: string) => (pins[chainId] ??= {});
+  const of = (chainId: string) => (pins[chainId] = ownValue(pins, chainId) ?? {});
   for (const text of rpc) {
     const [, chainId = "", rpcUrl = ""] = /^(\d+)=(https?:\/\/\S+)$/.exec(text) ?? [];
     if (chainId === "") throw new UsageError(`--rpc takes CHAIN-ID=URL, not \`${text}\`.`);

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { ownValue } from "@inference/protocol/own-value";
 import type { ArgumentSpecs, Command, OptionSpecs } from "./command.ts";
 import { UsageError } from "./errors.ts";
 
@@ -85,7 +86,9 @@ function readOptions(command: Command, args: readonly string[]) {
 function readArguments(command: Command, positionals: readonly string[]): Record<string, string> {
   const specs: ArgumentSpecs = command.arguments;
   const names = Object.keys(specs);
-  const missing = names.filter((name, index) => positionals[index] === undefined && specs[name]?.optional !== true);
+  const missing = names.filter(
+    (name, index) => positionals[index] === undefined && ownValue(specs, name)?.optional !== true,
+  );
   const see = `See \`infer ${command.name} --help\`.`;
   if (missing.length > 0) throw new UsageError(`\`infer ${command.name}\` needs <${missing.join("> <")}>. ${see}`);
   if (positionals.length > names.length) {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { ownValue } from "@inference/protocol/own-value";
 import { ClientError, ContractError, RefusedError } from "@inference/sdk";
 import { BaseError } from "viem";
 import * as z from "zod";
@@ -102,7 +103,7 @@ const hints: Readonly<Record<string, string>> = {
 };
 
 function hintOf({ code }: Failure, outside: Outside): string {
-  if (code !== "unreachable") return hints[code] ?? "";
+  if (code !== "unreachable") return ownValue(hints, code) ?? "";
   try {
     const isDevnet = readLogin(outside)?.signer.type === "devnet";
     return isDevnet ? " Does the devnet run? After it began anew, run `infer login --devnet` again." : "";

@@ -1,3 +1,4 @@
+import { ownValue } from "@inference/protocol/own-value";
 import type { ContractError } from "@inference/sdk";
 
 /** What some errors of contracts mean, and what to do. The others are told by their names. */
@@ -19,6 +20,6 @@ const meanings: Readonly<Record<string, (args: readonly unknown[]) => string>> =
 };
 
 export function sentenceOf({ errorName, args, message }: ContractError): string {
-  const meaning = errorName === null ? undefined : meanings[errorName];
+  const meaning = errorName === null ? undefined : ownValue(meanings, errorName);
   return meaning === undefined ? message : `${meaning(args)} Nothing was sent (${errorName}).`;
 }

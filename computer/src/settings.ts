@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isPrivateKey, openKeystore } from "@inference/protocol/keystore";
 import { MAX_SHARE_BPS } from "@inference/protocol/offer";
+import { ownValue } from "@inference/protocol/own-value";
 import { type Address, getAddress, isAddress } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { ComputerError, oneLine } from "./computer-error.ts";
@@ -25,7 +26,7 @@ const MOST_POLL_MS = 600_000;
 
 /** Reads the settings from the environment. Throws {@link ComputerError} with everything that is wrong. */
 export async function readComputerSettings(variables: Variables): Promise<ComputerSettings> {
-  const given = (name: string): string | undefined => variables[name] || undefined;
+  const given = (name: string): string | undefined => ownValue(variables, name) || undefined;
   const wrong: string[] = [];
   const number = (name: string, fallback: number, [least, most]: readonly [number, number]): number => {
     const text = given(name) ?? String(fallback);

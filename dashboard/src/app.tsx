@@ -1,3 +1,4 @@
+import { ownValue } from "@inference/protocol/own-value";
 import { Component, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { useStatus } from "./gateway.ts";
 import { Home } from "./home/home.tsx";
@@ -41,7 +42,7 @@ export function App(): ReactNode {
   const { place, rest } = useRoute();
   const main = useRef<HTMLElement>(null);
   const shown = useRef(place);
-  const at = Object.hasOwn(PLACES, place) ? PLACES[place] : undefined;
+  const at = ownValue(PLACES, place);
   useEffect(() => {
     document.title = `${at?.title ?? "Not found"} · Inference`;
     if (shown.current === place) return;

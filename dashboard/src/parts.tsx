@@ -1,3 +1,4 @@
+import { ownValue } from "@inference/protocol/own-value";
 import { ClientError, ContractError, RefusedError } from "@inference/sdk/errors";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
@@ -133,7 +134,7 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
 /** An error in words for its reader. */
 export function textOf(error: unknown): string {
   if (error instanceof ContractError && error.errorName !== null) {
-    return CONTRACT_ERRORS[error.errorName] ?? error.message;
+    return ownValue(CONTRACT_ERRORS, error.errorName) ?? error.message;
   }
   if (error instanceof ClientError || error instanceof RefusedError || error instanceof Error) return error.message;
   return String(error);

@@ -1,4 +1,5 @@
 import { type Address, isAddress } from "@inference/protocol/credential";
+import { ownValue } from "@inference/protocol/own-value";
 import * as z from "zod";
 import { parseJson } from "./json-object.ts";
 
@@ -73,7 +74,7 @@ export function knownChains(
   if (own === undefined)
     return { chains: [], problem: `has no chain ${primary.chainId}, which PRIMARY_CHAIN_ID names` };
   for (const [name, address] of Object.entries(primary.contracts)) {
-    const other = own.addresses[name];
+    const other = ownValue(own.addresses, name);
     if (other !== undefined && other.toLowerCase() !== address.toLowerCase()) {
       return { chains: [], problem: `has ${name} at ${other}, and the setting for it says ${address}` };
     }

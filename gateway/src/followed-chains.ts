@@ -1,5 +1,6 @@
 import type { Address } from "@inference/protocol/credential";
 import type { FollowedChain, FollowedChains } from "@inference/protocol/dollars";
+import { ownValue } from "@inference/protocol/own-value";
 import type { KnownChain } from "./chain-directory.ts";
 
 /**
@@ -32,7 +33,7 @@ function followedChain(chain: KnownChain | undefined, ours: { chainId: string; r
   if (chain === undefined) throw new TypeError(`chain ${ours.chainId} is no secondary chain in CHAINS`);
   const { chainId, eid, startBlock, contracts, role } = chain;
   const of = (name: string): Address => {
-    const address = contracts[name];
+    const address = ownValue(contracts, name);
     if (address === undefined) throw new TypeError(`CHAINS has no ${name} on chain ${chainId}`);
     return address;
   };

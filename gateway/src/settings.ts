@@ -1,6 +1,7 @@
 import { MAX_CLOCK_SKEW_MS } from "@inference/ledger/limits";
 import { type Address, isAddress } from "@inference/protocol/credential";
 import type { FollowedChains } from "@inference/protocol/dollars";
+import { ownValue } from "@inference/protocol/own-value";
 import { DAY_MS } from "@inference/protocol/window";
 import * as z from "zod";
 import { chainList, type KnownChain, knownChains } from "./chain-directory.ts";
@@ -233,17 +234,14 @@ export function parseSettings<S extends z.ZodObject>(
   schema: S,
   environment: Record<string, string | undefined>,
 ): z.infer<S> {
-  const given = Object.fromEntries(
-    Object.keys(schema.shape).flatMap((name) => {
-      const value = environment[name];
-      return value === undefined || value === "" ? [] : [[name, value]];
-    }),
-  );
+  const all = Object.keys(schema.shape).map((name) => [name, ownValue(environment, name) ?? ""] as const);
+  const given = Object.fromEntries(all.filter(([, value]) => value !== ""));
   const result = schema.safeParse(given);
   if (result.success) return result.data as z.infer<S>;
   const problems = result.error.issues.map((issue) => {
     const name = String(issue.path[0]);
-    return `${name}: ${name in given ? issue.message : "is missing"} (${schema.shape[name]?.description ?? ""})`;
+    const why = ownValue(given, name) === undefined ? "is missing" : issue.message;
+    return `${name}: ${why} (${ownValue(schema.shape, name)?.description ?? ""})`;
   });
   return refuse([...new Set(problems)]);
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { createChainClient } from "@inference/chain/rpc";
+import { ownValue } from "@inference/protocol/own-value";
 import type { Account, Address } from "viem";
 import { type ChainEvents, createChainEvents } from "./chain-events.ts";
 import { type Connection, connect, RPC_MS } from "./connection.ts";
@@ -34,12 +35,12 @@ export function connectKeeperChain(
 }
 
 export function hasContract({ settings }: KeeperChain, name: string): boolean {
-  return settings.contracts[name] !== undefined;
+  return ownValue(settings.contracts, name) !== undefined;
 }
 
 /** The address of a contract. Throws if the settings do not have it. */
 export function contractOn({ settings }: KeeperChain, name: string): Address {
-  const address = settings.contracts[name];
+  const address = ownValue(settings.contracts, name);
   if (address === undefined) throw new TypeError(`${settings.name} has no ${name}`);
   return address;
 }

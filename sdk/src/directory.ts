@@ -1,3 +1,4 @@
+import { ownValue } from "@inference/protocol/own-value";
 import type { contractsAnswer } from "@inference/protocol/wire/answers";
 import type * as z from "zod";
 import type { Connection } from "./connection.ts";
@@ -24,13 +25,13 @@ export async function readChain(connection: Connection, chainId?: number): Promi
 
 /** The address of a contract: the client's own if it names one, else the gateway's. */
 export function contractOn(connection: Connection, chain: DirectoryChain, name: string): `0x${string}` {
-  const own = connection.chains[chain.chain_id]?.contracts?.[name];
-  const address = own ?? (chain.contracts as Readonly<Record<string, string | undefined>>)[name];
+  const own = ownValue(connection.chains[chain.chain_id]?.contracts, name);
+  const address = own ?? ownValue<string | undefined>(chain.contracts, name);
   if (address !== undefined) return address as `0x${string}`;
   throw new ClientError("unknown_chain", `The gateway names no ${name} on chain ${chain.chain_id}.`);
 }
 
 /** Whether the client itself says where the contract is. */
 export function isPinned(connection: Connection, chainId: number, name: string): boolean {
-  return connection.chains[chainId]?.contracts?.[name] !== undefined;
+  return ownValue(connection.chains[chainId]?.contracts, name) !== undefined;
 }

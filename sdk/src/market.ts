@@ -31,7 +31,7 @@ export const MARKET_SLIPPAGE_BPS = 50n;
 
 /** Whether the gateway names a market. */
 export function hasMarket({ contracts }: DirectoryChain): boolean {
-  return ["marketPool", "swapRouter", "swapQuoter"].every((name) => name in contracts);
+  return ["marketPool", "swapRouter", "swapQuoter"].every((name) => Object.hasOwn(contracts, name));
 }
 
 /** Null: there is no market, or it has too few tokens. */

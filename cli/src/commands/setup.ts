@@ -11,6 +11,7 @@ import {
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { codingChoice, codingGaps, codingModel } from "@inference/protocol/coding-model";
+import { ownValue } from "@inference/protocol/own-value";
 import { type SetupFile, toolSetups } from "@inference/protocol/tool-setups";
 import { type Connection, listModels, type Model, readModel } from "@inference/sdk";
 import * as z from "zod";
@@ -86,7 +87,7 @@ async function chooseModel({ environment, say }: Context, connection: Connection
 }
 
 function pathOf({ environment, workingFolder }: Context, { path, of, folderVariable }: SetupFile): string {
-  const folder = folderVariable === null ? undefined : environment[folderVariable];
+  const folder = folderVariable === null ? undefined : ownValue(environment, folderVariable);
   const base = of === "project" ? workingFolder : (environment.HOME ?? homedir());
   const file = folder ? join(folder, basename(path)) : join(base, path);
   // A link stays one.

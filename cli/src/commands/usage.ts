@@ -52,7 +52,7 @@ export const usage = command({
       String(total.completion_tokens),
       usd(total.usage_nano_usd),
     ]);
-    const names = ["date", "model", "key_id"].filter((name) => totals.some((total) => name in total));
+    const names = ["date", "model", "key_id"].filter((name) => totals.some((total) => Object.hasOwn(total, name)));
     const titles = [...names, " requests", " input", " output", " spent"];
     return `${table(titles, rows, "Nothing was spent.")}\nTogether ${usd(sum)}`;
   },

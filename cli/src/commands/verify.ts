@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { ownValue } from "@inference/protocol/own-value";
 import { type Evidence, judge, verify as verifyAccount } from "@inference/sdk";
 import * as z from "zod";
 import { command } from "../command.ts";
@@ -93,7 +94,7 @@ function ownSettlement(
 ): `0x${string}` | undefined {
   const login = readLogin(context);
   const pins = readPins(choice, login?.gateway === gateway ? login?.chains : undefined);
-  return pins[String(contract?.chainId)]?.contracts?.inferenceSettlement as `0x${string}` | undefined;
+  return ownValue(pins, String(contract?.chainId))?.contracts?.inferenceSettlement as `0x${string}` | undefined;
 }
 
 function readBundle(file: string): Evidence {

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ownValue } from "@inference/protocol/own-value";
 import { build, type Metafile } from "esbuild";
 import { pageOf } from "./page.ts";
 
@@ -57,7 +58,7 @@ export async function bundleDashboard(): Promise<{ site: Site; metafile: Metafil
   });
   const assets = Object.fromEntries(
     outputFiles.map(({ path, text }) => {
-      const type = TYPES[path.slice(path.lastIndexOf(".") + 1)] ?? "text/plain";
+      const type = ownValue(TYPES, path.slice(path.lastIndexOf(".") + 1)) ?? "text/plain";
       return [basename(path), { type, text }];
     }),
   );

@@ -1,3 +1,4 @@
+import { ownValue } from "@inference/protocol/own-value";
 import type { ReactNode } from "react";
 import { count, fromNow, shortHex, when } from "../format.ts";
 import {
@@ -205,7 +206,7 @@ function BatchTable(): ReactNode {
 }
 
 function BatchState({ status }: { status: string }): ReactNode {
-  const [kind, state] = BATCH[status] ?? ["plain", status];
+  const [kind, state] = ownValue(BATCH, status) ?? ["plain", status];
   return <Badge kind={kind}>{state}</Badge>;
 }
 

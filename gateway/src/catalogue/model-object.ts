@@ -1,4 +1,5 @@
 import type { Model, ModelFeatures } from "@inference/protocol/model";
+import { ownValue } from "@inference/protocol/own-value";
 import { pricingOf } from "./pricing-object.ts";
 
 /**
@@ -50,7 +51,7 @@ export function describeModel(
   models: ReadonlyMap<string, Model>,
   id: string,
 ): Record<string, unknown> | undefined {
-  const served = Object.hasOwn(aliases, id) ? aliases[id] : undefined;
+  const served = ownValue(aliases, id);
   const model = models.get(served ?? id);
   if (model === undefined) return undefined;
   return served === undefined ? toModelObject(model) : { ...toModelObject(model), id, alias_of: served };

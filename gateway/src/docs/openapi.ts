@@ -1,4 +1,5 @@
 import { type ErrorCode, errorTable } from "@inference/protocol/errors";
+import { ownValue } from "@inference/protocol/own-value";
 import { errorAnswer } from "@inference/protocol/wire/answers";
 import { messagesErrorAnswer } from "@inference/protocol/wire/messages";
 import * as z from "zod";
@@ -27,7 +28,7 @@ export function makeOpenApi(operations: readonly Operation[], baseUrl: string) {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
     paths[operation.path] = {
-      ...paths[operation.path],
+      ...ownValue(paths, operation.path),
       [operation.method.toLowerCase()]: describe(operation, schemas),
     };
   }
@@ -131,7 +132,7 @@ function contentOf(
 ): object | undefined {
   const entries = Object.entries(content).map(([mediaType, named]) => {
     if (named === null) return [mediaType, {}];
-    schemas[named.name] ??= jsonSchema(named.schema, io);
+    schemas[named.name] = ownValue(schemas, named.name) ?? jsonSchema(named.schema, io);
     return [mediaType, { schema: { $ref: `#/components/schemas/${named.name}` } }];
   });
   return entries.length === 0 ? undefined : Object.fromEntries(entries);

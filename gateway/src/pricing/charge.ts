@@ -7,6 +7,7 @@ import type {
   TokenRates,
 } from "@inference/protocol/model";
 import { attoToNanoUsdUp, MAX_NANO_USD, type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
+import { ownValue } from "@inference/protocol/own-value";
 import type { TokenUsage } from "./quote.ts";
 
 /**
@@ -34,8 +35,8 @@ function ratesAt(price: TextPrice, promptTokens: number): TokenRates {
 
 /** Undefined if the catalogue has no price for this pair: what needs it is refused. */
 export function imageAtto(price: ImagePrice, resolution: string, quality: string | undefined): AttoUsd | undefined {
-  const byQuality = quality === undefined ? undefined : own(own(price.byQuality, resolution), quality);
-  return byQuality ?? own(price.byResolution, resolution);
+  const byQuality = quality === undefined ? undefined : ownValue(ownValue(price.byQuality, resolution), quality);
+  return byQuality ?? ownValue(price.byResolution, resolution);
 }
 
 export function speechAtto(price: SpeechPrice, characters: number): AttoUsd {
@@ -52,8 +53,4 @@ const MAX_ATTO = nanoUsdToAtto(MAX_NANO_USD);
 /** The one rounding of a charge: up, to the nano-dollar. A charge beyond the largest amount is the largest amount. */
 export function chargeToNanoUsdUp(atto: AttoUsd): NanoUsd {
   return attoToNanoUsdUp(atto > MAX_ATTO ? MAX_ATTO : atto);
-}
-
-function own<V>(record: Record<string, V> | undefined, key: string): V | undefined {
-  return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 }

@@ -1,5 +1,6 @@
 import { fail } from "@inference/protocol/errors";
 import type { AttoUsd, ImagePrice } from "@inference/protocol/model";
+import { ownValue } from "@inference/protocol/own-value";
 import { chargeToNanoUsdUp, imageAtto } from "./charge.ts";
 import { dearest } from "./dearest.ts";
 import type { Quote } from "./quote.ts";
@@ -30,6 +31,6 @@ export function quoteImage(request: ImageRequest): Quote {
 
 function imagePrices(price: ImagePrice, resolution: string, quality: string | undefined): AttoUsd[] {
   const chosen = imageAtto(price, resolution, quality);
-  const others = quality === undefined ? Object.values(price.byQuality?.[resolution] ?? {}) : [];
+  const others = quality === undefined ? Object.values(ownValue(price.byQuality, resolution) ?? {}) : [];
   return chosen === undefined ? others : [chosen, ...others];
 }

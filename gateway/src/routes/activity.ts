@@ -2,6 +2,7 @@ import type { TotalRow } from "@inference/ledger/tables";
 import { totalTerms } from "@inference/ledger/totals";
 import { fail } from "@inference/protocol/errors";
 import { isRequestId, makeRequestId } from "@inference/protocol/id";
+import { ownValue } from "@inference/protocol/own-value";
 import { DAY_MS, utcDay } from "@inference/protocol/window";
 import {
   type ActivityGroup,
@@ -229,7 +230,9 @@ function* writeRows<Row>({ rows, toObject, columns, wantsCsv }: Rows<Row>): Gene
   const written: string[] = [];
   for (const row of rows) {
     const object = toObject(row);
-    written.push(wantsCsv ? csvLine(columns.map((column) => object[column] ?? null)) : JSON.stringify(object));
+    written.push(
+      wantsCsv ? csvLine(columns.map((column) => ownValue(object, column) ?? null)) : JSON.stringify(object),
+    );
     if (written.length % ROWS_AT_ONCE === 0) yield;
   }
   return written;

@@ -1,4 +1,5 @@
 import { fail } from "@inference/protocol/errors";
+import { ownValue } from "@inference/protocol/own-value";
 import { ok } from "../docs/operation.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
@@ -17,7 +18,7 @@ export const getAsset = endpoint({
     const { dashboard } = context.get("gateway").environment;
     const name = context.req.param("name") ?? "";
     const { assets = {} } = dashboard ?? {};
-    const asset = Object.hasOwn(assets, name) ? assets[name] : undefined;
+    const asset = ownValue(assets, name);
     if (asset === undefined) return fail("not_found", "The dashboard has no such file: open / again.");
     const headers = {
       "content-type": `${asset.type}; charset=utf-8`,

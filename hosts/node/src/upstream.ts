@@ -6,6 +6,7 @@ import {
   type UpstreamTransport,
 } from "@inference/gateway/environment";
 import { joinBytes } from "@inference/gateway/join-bytes";
+import { ownValue } from "@inference/protocol/own-value";
 import type { Dispatcher } from "undici";
 import {
   type Connections,
@@ -83,7 +84,7 @@ function exchange(
       resolve({
         status,
         header(name) {
-          const value = received[name.toLowerCase()];
+          const value = ownValue(received, name.toLowerCase());
           return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
         },
         body: answer,

@@ -1,4 +1,5 @@
 import { formatUsd, NANO_USD_PER_TOKEN_UNIT } from "@inference/protocol/money";
+import { ownValue } from "@inference/protocol/own-value";
 import { leafOf, verifyUse } from "@inference/protocol/use-leaf";
 import { DAY_MS } from "@inference/protocol/window";
 import { type Hex, sha256, toBytes } from "viem";
@@ -52,7 +53,7 @@ export function checkUsage({ said: { receipts, prices } }: Evidence): Found {
   let unpriced = 0;
   for (const receipt of onUsage) {
     const { id, charge_nano_usd: charge, held_nano_usd: held, price_snapshot: snapshot, model } = receipt;
-    if (prices[snapshot ?? ""] == null) {
+    if (ownValue(prices, snapshot ?? "") == null) {
       unpriced += 1;
       continue;
     }
@@ -97,7 +98,7 @@ export function checkReceipts(evidence: Evidence): Found {
   let forgotten = 0;
   for (const day of new Set([...byDay.keys(), ...Object.keys(totals)])) {
     const sum = sumOf((byDay.get(day) ?? []).map(({ charge_nano_usd: charge }) => charge));
-    const missing = (totals[day] ?? 0) - sum;
+    const missing = (ownValue(totals, day) ?? 0) - sum;
     if (missing < 0 || (missing > 0 && !mayBeForgotten(evidence, Date.parse(day)))) {
       return failed(`the receipts of ${day} come to $${formatUsd(sum)}, and its total is $${formatUsd(sum + missing)}`);
     }

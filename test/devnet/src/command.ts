@@ -1,3 +1,4 @@
+import { ownValue } from "@inference/protocol/own-value";
 import { ask } from "./ask.ts";
 import { oneLine } from "./devnet-error.ts";
 
@@ -12,7 +13,7 @@ Settings, as environment variables:
 const COMMANDS: Readonly<Record<string, readonly string[]>> = { day: [], faucet: ["<address>"], agent: [] };
 
 const [command = "", ...args] = process.argv.slice(2);
-const wanted = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
+const wanted = ownValue(COMMANDS, command);
 if (command === "" || command === "--help" || command === "-h") process.stdout.write(HELP);
 else if (wanted === undefined || wanted.length !== args.length) {
   const usage = wanted === undefined ? `one of ${Object.keys(COMMANDS).join(", ")}` : [command, ...wanted].join(" ");

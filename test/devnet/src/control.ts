@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { ownValue } from "@inference/protocol/own-value";
 import { oneLine } from "./devnet-error.ts";
 
 /** Where a running devnet takes commands: for whoever can read `ready.json`. */
@@ -39,7 +40,7 @@ export async function startControl(
   async function run(body: string, write: (line: string | Ending) => void): Promise<void> {
     try {
       const { command, args } = JSON.parse(body) as { command: string; args: string[] };
-      const asked = Object.hasOwn(commands, command) ? commands[command] : undefined;
+      const asked = ownValue(commands, command);
       if (asked === undefined) throw new Error(`there is no command ${command}`);
       await asked(args, write);
       write({ done: true });

@@ -12,6 +12,7 @@ import {
 import { receiptOf } from "@inference/contracts/receipt";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { tokenMinterAbi } from "@inference/protocol/abi/token-minter";
+import { ownValue } from "@inference/protocol/own-value";
 import { type Address, createPublicClient, createWalletClient, encodeFunctionData, type Hex, http } from "viem";
 import { foundry } from "viem/chains";
 import type { Chain } from "./chain.ts";
@@ -83,7 +84,7 @@ export async function deploy(chains: Readonly<Record<LocalChainName, Chain>>): P
 
 /** The address of a contract, by the name it has in the deployment. */
 export function contract({ contracts }: Pick<ChainDeployment, "contracts">, name: string): Address {
-  const address = contracts[name];
+  const address = ownValue(contracts, name);
   if (address === undefined) throw new TypeError(`the deployment has no ${name}`);
   return address;
 }

@@ -1,4 +1,5 @@
 import { LOCAL_CHAIN_NAMES, type LocalChainName } from "@inference/contracts/local-chains";
+import { ownValue } from "@inference/protocol/own-value";
 import { zeroAddress } from "viem";
 import type { Chain } from "./chain.ts";
 import { type Child, startChild } from "./child.ts";
@@ -47,7 +48,7 @@ const PROVIDER_SETTINGS = /^(UPSTREAM_\w+|PRICES_FILE|MODEL_ALIASES)$/;
 
 /** Those of them that the user has made. */
 export function providerSettings(environment: Readonly<Record<string, string | undefined>>): string[] {
-  return Object.keys(environment).filter((name) => PROVIDER_SETTINGS.test(name) && environment[name]);
+  return Object.keys(environment).filter((name) => PROVIDER_SETTINGS.test(name) && ownValue(environment, name));
 }
 
 /**

@@ -1,5 +1,6 @@
 import { LOCAL_CHAIN_IDS } from "@inference/contracts/deploy";
 import type { LocalChainName } from "@inference/contracts/local-chains";
+import { ownValue } from "@inference/protocol/own-value";
 import { DevnetError } from "./devnet-error.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -68,7 +69,7 @@ const NOT_READ: Readonly<Record<string, string>> = {
  * Reads the settings of `npm start`; empty values count as absent. Throws {@link DevnetError} naming all wrong ones.
  */
 export function readSettings(variables: Variables): DevnetSettings {
-  const given = (name: string): string | undefined => variables[name] || undefined;
+  const given = (name: string): string | undefined => ownValue(variables, name) || undefined;
   const wrong: string[] = [];
   const unheard = (names: Readonly<Record<string, string>>): string[] =>
     Object.entries(names).flatMap(([name, why]) => (given(name) === undefined ? [] : [`${name} is set, but ${why}.`]));

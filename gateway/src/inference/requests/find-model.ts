@@ -1,5 +1,6 @@
 import { fail } from "@inference/protocol/errors";
 import type { Model, Price } from "@inference/protocol/model";
+import { ownValue } from "@inference/protocol/own-value";
 import type { OrderContext } from "./order-context.ts";
 
 export type ModelOf<Kind extends Price["kind"]> = Model & { price: Extract<Price, { kind: Kind }> };
@@ -29,7 +30,7 @@ export function findModel<Kind extends Price["kind"]>(
     fail("invalid_request", "`model` is missing. GET /v1/models lists the models.", { param });
   if (typeof requested !== "string") fail("invalid_request", "`model` must be a string: the id of a model.", { param });
   const { models } = context.snapshot;
-  const id = Object.hasOwn(context.aliases, requested) ? context.aliases[requested] : requested;
+  const id = ownValue(context.aliases, requested) ?? requested;
   const model = models.get(id ?? requested);
   if (model === undefined) return refuse(requested, models);
   if (!isOfKind(model, kind)) {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
+import { ownValue } from "@inference/protocol/own-value";
 import * as z from "zod";
 import { OBJECT_VERSION } from "../own-schema.ts";
 import { edgeConfigOf, edgeSettings, settingsOf } from "../settings.ts";
@@ -47,12 +48,12 @@ export function problemsOf(
       .filter((name) => secrets.includes(name))
       .map((name) => `${name} is a secret: \`npx wrangler secret put ${name}\`.`),
     ...secrets
-      .filter((name) => shell[name])
+      .filter((name) => ownValue(shell, name))
       .map(
         (name) =>
           `${name} is set in this shell or in .env: wrangler would upload it in place of your file's. Unset it.`,
       ),
-    ...names.filter((name) => !(name in edgeSettings.shape)).map((name) => `${name} is not a setting.`),
+    ...names.filter((name) => !Object.hasOwn(edgeSettings.shape, name)).map((name) => `${name} is not a setting.`),
   ];
   try {
     const { baseUrl } = edgeConfigOf(settingsOf({ ...standIns, ...vars }));

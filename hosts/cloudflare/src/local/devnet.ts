@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { contractSettings, gatewaySettings } from "@inference/gateway/settings";
+import { ownValue } from "@inference/protocol/own-value";
 
 /** The parts of a running devnet's `ready.json` and `secrets.json` that are used here. */
 type Ready = {
@@ -40,7 +41,7 @@ export function readDevnet(folder: string, environment: Readonly<Record<string, 
   }
   const own = Object.fromEntries(
     Object.keys(gatewaySettings.shape).flatMap((name) => {
-      const value = environment[name];
+      const value = ownValue(environment, name);
       return value && !OF_DEPLOYMENTS.includes(name) ? [[name, value]] : [];
     }),
   );
@@ -53,14 +54,16 @@ export function readDevnet(folder: string, environment: Readonly<Record<string, 
       PRIMARY_RPC_URL: chain.rpcUrl,
       PRIMARY_CHAIN_ID: String(chain.chainId),
       ...Object.fromEntries(
-        Object.entries(contractSettings).map(([name, setting]) => [setting, contracts[name] ?? ""]),
+        Object.entries(contractSettings).map(([name, setting]) => [setting, ownValue(contracts, name) ?? ""]),
       ),
       SECONDARY_RPC_URLS: JSON.stringify(
         Object.fromEntries(
           ready.chains.filter((each) => each !== chain).map(({ chainId, rpcUrl }) => [chainId, rpcUrl]),
         ),
       ),
-      CHAINS: JSON.stringify(ready.chains.map((each) => ({ ...each, addresses: ready.contracts[each.name] ?? {} }))),
+      CHAINS: JSON.stringify(
+        ready.chains.map((each) => ({ ...each, addresses: ownValue(ready.contracts, each.name) ?? {} })),
+      ),
     },
     privateKey: wallet.privateKey,
     chainId: chain.chainId,

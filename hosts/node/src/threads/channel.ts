@@ -3,6 +3,7 @@ import { SettingsError } from "@inference/gateway/settings";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
+import { ownValue } from "@inference/protocol/own-value";
 
 /** Calls between two threads. What is said in one turn of the event loop is one message. */
 export type Channel = {
@@ -63,7 +64,7 @@ export function openChannel(port: Port, handlers: Handlers): Channel {
   }
 
   function handle(name: string, args: readonly unknown[]): unknown {
-    const handler = handlers[name];
+    const handler = ownValue(handlers, name);
     if (handler === undefined) throw new Error(`there is no ${name} in this thread`);
     return handler(...(args as never[]));
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { refuseDevelopmentKeys } from "@inference/contracts/development-keys";
 import { address, count, fields, listOf, sentencesOf, text, url } from "@inference/contracts/json-fields";
+import { ownValue } from "@inference/protocol/own-value";
 import { type Hex, isHex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
 import * as z from "zod";
@@ -46,7 +47,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 export function readSettings(variables: Variables): RelayerSettings {
   const wrong: string[] = [];
   const key = (name: string): Hex => {
-    const text = variables[name] ?? "";
+    const text = ownValue(variables, name) ?? "";
     if (isHex(text) && text.length === 66) return text;
     wrong.push(`${name} must be a private key: 0x and 64 hexadecimal digits.`);
     return "0x";
