@@ -26,6 +26,8 @@ export type Environment = {
   metrics?: () => Promise<string>;
   /** The pages for people. Absent: they were not built, and `/` answers everybody as it answers programs. */
   dashboard?: DashboardFiles;
+  /** Compresses a text. Absent: the host compresses answers by itself. */
+  gzip?: (text: string) => Uint8Array<ArrayBuffer>;
   upstream: UpstreamTransport;
   log: Log;
   /** Keeps work running after its answer was sent. The host waits for it before it stops. */
@@ -44,8 +46,6 @@ export type DashboardAsset = {
   /** The media type. */
   type: string;
   text: string;
-  /** With gzip, where the host does not compress by itself. */
-  gzip?: () => Uint8Array<ArrayBuffer>;
 };
 
 export type Clock = {

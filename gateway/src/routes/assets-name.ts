@@ -1,6 +1,7 @@
 import { fail } from "@inference/protocol/errors";
 import { ownValue } from "@inference/protocol/own-value";
 import { ok } from "../docs/operation.ts";
+import { sendConstant } from "../http/constant-text.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
 
@@ -20,16 +21,10 @@ export const getAsset = endpoint({
     const { assets = {} } = dashboard ?? {};
     const asset = ownValue(assets, name);
     if (asset === undefined) return fail("not_found", "The dashboard has no such file: open / again.");
-    const headers = {
+    return sendConstant(context, asset, {
       "content-type": `${asset.type}; charset=utf-8`,
       "cache-control": "public, max-age=31536000, immutable",
       "x-content-type-options": "nosniff",
-      vary: "accept-encoding",
-    };
-    const takesGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(context.req.header("accept-encoding") ?? "");
-    if (asset.gzip !== undefined && takesGzip) {
-      return context.body(asset.gzip(), 200, { ...headers, "content-encoding": "gzip" });
-    }
-    return context.body(asset.text, 200, headers);
+    });
   },
 });

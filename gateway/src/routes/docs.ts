@@ -1,5 +1,6 @@
 import { ok } from "../docs/operation.ts";
 import { makePage } from "../docs/page.ts";
+import { sendConstant } from "../http/constant-text.ts";
 import { cached, documented, madeOnce } from "./documents.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
@@ -17,8 +18,9 @@ export const getDocs = endpoint({
     const gateway = context.get("gateway");
     const at = documented(gateway);
     const page = madeOnce(gateway, `docs of ${JSON.stringify(at)}`, () => makePage(endpoints, at));
-    return context.html(page, 200, {
+    return sendConstant(context, page, {
       ...cached,
+      "content-type": "text/html; charset=UTF-8",
       "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
       "x-content-type-options": "nosniff",
     });

@@ -3,6 +3,7 @@ import type { PriceSnapshot } from "@inference/protocol/model";
 import { pricingOf } from "../catalogue/pricing-object.ts";
 import type { DocumentedGateway } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
+import type { ConstantText } from "../http/constant-text.ts";
 import { type BoundedMap, makeBoundedMap } from "../limits/bounded-map.ts";
 import { pricesInForce } from "./prices-in-force.ts";
 
@@ -10,12 +11,12 @@ import { pricesInForce } from "./prices-in-force.ts";
 export const cached = { "cache-control": "public, max-age=300" };
 
 /** The texts that were made, by name. They change only when the example's model does. */
-const made = new WeakMap<Gateway, BoundedMap<string, string>>();
+const made = new WeakMap<Gateway, BoundedMap<string, ConstantText>>();
 
-export function madeOnce(gateway: Gateway, name: string, make: () => string): string {
-  const texts = made.get(gateway) ?? makeBoundedMap<string, string>(8);
+export function madeOnce(gateway: Gateway, name: string, make: () => string): ConstantText {
+  const texts = made.get(gateway) ?? makeBoundedMap<string, ConstantText>(8);
   made.set(gateway, texts);
-  const text = texts.get(name) ?? make();
+  const text = texts.get(name) ?? { text: make() };
   // Each model name has its own page. The last eight texts are kept.
   if (!texts.has(name)) texts.set(name, text);
   return text;

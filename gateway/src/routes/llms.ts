@@ -1,5 +1,6 @@
 import { makeLlmsText } from "../docs/llms-text.ts";
 import { ok } from "../docs/operation.ts";
+import { sendConstant } from "../http/constant-text.ts";
 import { cached, documented, madeOnce } from "./documents.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
@@ -17,6 +18,6 @@ export const getLlmsText = endpoint({
     const gateway = context.get("gateway");
     const at = documented(gateway);
     const text = madeOnce(gateway, `llms of ${JSON.stringify(at)}`, () => makeLlmsText(endpoints, at));
-    return context.text(text, 200, cached);
+    return sendConstant(context, text, { ...cached, "content-type": "text/plain; charset=UTF-8" });
   },
 });

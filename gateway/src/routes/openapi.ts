@@ -1,5 +1,6 @@
 import { makeOpenApi } from "../docs/openapi.ts";
 import { ok } from "../docs/operation.ts";
+import { sendConstant } from "../http/constant-text.ts";
 import { cached, madeOnce } from "./documents.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
@@ -16,6 +17,6 @@ export const getOpenApi = endpoint({
   handle(context, endpoints) {
     const gateway = context.get("gateway");
     const text = madeOnce(gateway, "openapi", () => JSON.stringify(makeOpenApi(endpoints, gateway.config.baseUrl)));
-    return context.body(text, 200, { ...cached, "content-type": "application/json" });
+    return sendConstant(context, text, { ...cached, "content-type": "application/json" });
   },
 });

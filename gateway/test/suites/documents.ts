@@ -101,6 +101,20 @@ export function testDocuments(start: StartHost): void {
         assert.ok("/api/v1/chat/completions" in paths);
       });
 
+      test("each is the same text in gzip, and may be kept for either", async () => {
+        for (const path of ["/docs", "/openapi.json", "/llms.txt"]) {
+          const [plain, compressed, refused] = await Promise.all(
+            ["identity", "br, gzip", "gzip;q=0"].map((accepted) =>
+              host.call(path, { headers: { "accept-encoding": accepted } }),
+            ),
+          );
+          assert.equal(plain?.headers.get("content-encoding"), null);
+          assert.equal(refused?.headers.get("content-encoding"), null);
+          for (const answer of [plain, compressed]) assert.equal(answer?.headers.get("vary"), "accept-encoding");
+          assert.equal(await compressed?.text(), await plain?.text());
+        }
+      });
+
       test("/docs stands alone: no script, nothing from elsewhere, every link in it leads somewhere", async () => {
         const answer = await host.call("/docs");
         assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { gzipSync } from "node:zlib";
 import type { DashboardAsset, DashboardFiles } from "@inference/gateway/environment";
 import { SettingsError } from "@inference/gateway/settings";
 import type { NodeSettings } from "./settings.ts";
@@ -21,12 +20,7 @@ export function readDashboard(
   const own = script === undefined ? undefined : readScript(script);
   return {
     page: own === undefined ? page : page.replace("<head>", `<head><script src="/assets/${own.name}"></script>`),
-    assets: Object.fromEntries(
-      Object.entries({ ...assets, ...(own === undefined ? {} : { [own.name]: own.asset }) }).map(([name, asset]) => [
-        name,
-        { ...asset, gzip: compressed(asset) },
-      ]),
-    ),
+    assets: own === undefined ? assets : { ...assets, [own.name]: own.asset },
   };
 }
 
@@ -45,13 +39,4 @@ function readScript(file: string): { name: string; asset: DashboardAsset } {
   } catch (error) {
     throw new SettingsError(`DASHBOARD_SCRIPT: ${file} cannot be read: ${String(error)}`);
   }
-}
-
-/** Compresses once, when it is first asked for. */
-function compressed({ text }: DashboardAsset): NonNullable<DashboardAsset["gzip"]> {
-  let bytes: Uint8Array<ArrayBuffer> | undefined;
-  return () => {
-    bytes ??= new Uint8Array(gzipSync(text, { level: 9 }));
-    return bytes;
-  };
 }

@@ -14,6 +14,7 @@ import { makeSteadyClock } from "./clock.ts";
 import { readDashboard } from "./dashboard.ts";
 import { fileOf, openDatabase } from "./database.ts";
 import { keepFollowing, openDollarFollower } from "./follow-dollars.ts";
+import { gzip } from "./gzip.ts";
 import { openKeyValue } from "./key-value.ts";
 import { openNodeLedger } from "./ledger.ts";
 import { listen } from "./listen.ts";
@@ -92,6 +93,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
     ...(dollars === undefined ? {} : { dollars: dollars.view }),
     ...(settler === undefined ? {} : { settler: settler.status }),
     ...(dashboard === undefined ? {} : { dashboard }),
+    gzip,
     behind() {
       const standing = books.standing();
       return standing.state === "behind" ? `${standing.reason}. ${WHAT_TO_DO}` : null;

@@ -26,6 +26,7 @@ import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { makeBackground } from "../background.ts";
 import { readDashboard } from "../dashboard.ts";
 import { openDatabase } from "../database.ts";
+import { gzip } from "../gzip.ts";
 import { openKeyValue } from "../key-value.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
 import { listen } from "../listen.ts";
@@ -104,6 +105,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     keyValue,
     chain: { ...noChain, ...options.chain },
     ...(dashboard === undefined ? {} : { dashboard }),
+    gzip,
     upstream,
     log,
     background: background.add,

@@ -5,6 +5,7 @@ import { makeGateway } from "@inference/gateway/gateway";
 import { firstPrices, keepFresh } from "@inference/gateway/jobs/jobs";
 import { makeBackground } from "../background.ts";
 import { readDashboard } from "../dashboard.ts";
+import { gzip } from "../gzip.ts";
 import { type ListenSettings, listen } from "../listen.ts";
 import { logWhatIsPrinted } from "../log.ts";
 import { randomBytes } from "../random.ts";
@@ -54,6 +55,7 @@ const gateway = makeGateway(
     background: background.add,
     timers,
     ...(dashboard === undefined ? {} : { dashboard }),
+    gzip,
   },
   limits,
 );
