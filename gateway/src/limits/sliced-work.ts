@@ -1,3 +1,4 @@
+import { makeQueue, type Queue } from "@inference/protocol/queue";
 import type { Timers } from "@inference/protocol/timers";
 
 /**
@@ -27,17 +28,19 @@ const TURN_MS = 1;
 
 export function makeSlicedWork(timers: Timers): SlicedWork {
   /** The first owner has the next turn, and goes to the end after it. */
-  const waiting = new Map<string, Job[]>();
+  const waiting = new Map<string, Queue<Job>>();
   let pieces = 0;
 
   function runPieces(): void {
     const startedAt = timers.monotonicMs?.();
-    for (const [owner, [job, ...others]] of waiting as Map<string, [Job, ...Job[]]>) {
+    for (const [owner, jobs] of waiting) {
+      const job = jobs.first();
+      waiting.delete(owner);
+      if (job === undefined) continue;
       pieces += 1;
       job.step();
-      waiting.delete(owner);
-      const left = job.settle === null ? [job, ...others] : others;
-      if (left.length > 0) waiting.set(owner, left);
+      if (job.settle !== null) jobs.shift();
+      if (jobs.length > 0) waiting.set(owner, jobs);
       if (job.endsTurn || startedAt === undefined || elapsedSince(startedAt) >= TURN_MS) return;
     }
   }
@@ -47,7 +50,9 @@ export function makeSlicedWork(timers: Timers): SlicedWork {
   }
 
   function enqueue(owner: string, job: Job): void {
-    waiting.set(owner, [...(waiting.get(owner) ?? []), job]);
+    const jobs = waiting.get(owner) ?? makeQueue<Job>();
+    jobs.push(job);
+    waiting.set(owner, jobs);
     // Every request waits with its own timer, which settles it. At the edge a timer ends with its request, and the
     // timers of other requests then run the remaining pieces.
     function wait(): void {

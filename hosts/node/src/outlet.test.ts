@@ -111,3 +111,28 @@ test("a client that leaves is reported, and what is written after that is droppe
   await new Promise((resolve) => setTimeout(resolve, 50));
   assert.ok(told.gone > 0);
 });
+
+test("twice as many waiting pieces are twice the work: no piece moves for another", async () => {
+  const { shift } = Array.prototype;
+  let moved = 0;
+  Array.prototype.shift = function count(this: unknown[]) {
+    if (this[0] instanceof Uint8Array) moved += this.length;
+    return shift.call(this);
+  };
+  async function movedBy(pieces: number): Promise<number> {
+    moved = 0;
+    const { outlet, response } = await open();
+    for (let index = 0; index < pieces; index += 1) outlet.write(pieceOf(index, KIB));
+    assert.ok(outlet.waitingBytes() > (pieces * KIB) / 2, "few pieces wait");
+    response.resume();
+    await eventually(() => assert.equal(outlet.waitingBytes(), 0));
+    outlet.end();
+    return moved;
+  }
+  try {
+    const [once, twice] = [await movedBy(8_000), await movedBy(16_000)];
+    assert.ok(twice <= 2 * once, `${twice} moves against ${once}`);
+  } finally {
+    Array.prototype.shift = shift;
+  }
+});

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { OpenOutlet } from "@inference/gateway/inference/stream/outlet";
+import { makeQueue } from "@inference/protocol/queue";
 
 /**
  * Writes an answer to the connection as it comes, without a web stream in between. What the connection does not take
@@ -8,7 +9,7 @@ import type { OpenOutlet } from "@inference/gateway/inference/stream/outlet";
  */
 export function outletOf(outgoing: ServerResponse): OpenOutlet {
   return (headers, { onRoom, onGone }) => {
-    const waiting: Uint8Array[] = [];
+    const waiting = makeQueue<Uint8Array>();
     let waitingBytes = 0;
     let isFull = false;
     let isOver = false;
@@ -19,9 +20,10 @@ export function outletOf(outgoing: ServerResponse): OpenOutlet {
 
     function flow(): void {
       isFull = false;
-      for (; !isFull && waiting[0] !== undefined; waiting.shift()) {
-        waitingBytes -= waiting[0].length;
-        send(waiting[0]);
+      for (let bytes = waiting.first(); !isFull && bytes !== undefined; bytes = waiting.first()) {
+        waiting.shift();
+        waitingBytes -= bytes.length;
+        send(bytes);
       }
       if (isOver && waiting.length === 0) outgoing.end();
       else onRoom();
@@ -30,7 +32,7 @@ export function outletOf(outgoing: ServerResponse): OpenOutlet {
     outgoing.on("drain", flow);
     outgoing.on("error", onGone);
     outgoing.on("close", () => {
-      waiting.length = 0;
+      waiting.clear();
       waitingBytes = 0;
       if (!outgoing.writableFinished) onGone();
     });
