@@ -5,6 +5,7 @@ import type { UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import type { HeldAnswer } from "../limits/held-answers.ts";
 import { isNothingDelivered } from "../pricing/quote.ts";
+import type { ReportedUsage } from "../pricing/usage.ts";
 import { makeAnswerWriter } from "./answer-format.ts";
 import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
 import { respond, startIdCheckpoint, startWatch } from "./answer-watch.ts";
@@ -59,6 +60,8 @@ async function relay(
   const watch = startWatch(gateway, call, tap, client);
   const idCheckpoint = startIdCheckpoint(gateway, call, tap, client);
   let isFirst = true;
+  /** What a whole answer was settled with. */
+  let settled: ReportedUsage | undefined;
   try {
     for await (const chunk of response.body) {
       watch.sawBytes();
@@ -69,7 +72,10 @@ async function relay(
       const state = tap.state();
       // The settle begins before the client can know that the answer is whole. After an error event the usage may
       // still come, so the stream is read on for a few seconds.
-      if (state === "done") end(call, tap, client, true);
+      if (state === "done" && settled === undefined) {
+        settled = tap.reported();
+        end(call, tap, client, true);
+      }
       if (passed !== undefined) {
         const room = client.write(passed, tap.delivered());
         if (room !== undefined) await room;
@@ -97,6 +103,7 @@ async function relay(
   } finally {
     watch.stop();
     checkModel(gateway, call, tap.model());
+    tellLate(gateway, call, settled, tap.reported());
   }
 }
 
@@ -105,18 +112,31 @@ function end(call: Call, tap: Tap, client: ClientStream, complete: boolean): voi
   const reported = tap.reported();
   // A flat price is owed even if the client left.
   const isByDelivery = call.order.quote.flatNanoUsd === null;
-  const delivered = client.hasLeft() && isByDelivery ? client.delivered() : tap.delivered();
+  const read = tap.delivered();
+  const delivered = client.hasLeft() && isByDelivery ? client.delivered() : read;
   // An answer that had failed before was not cut by us. The provider may bill one that we cut, even if it was empty.
   const isCutByUs = call.isAborted && tap.state() === "open";
-  const clientGone = client.hasLeft();
-  const isEmpty = isNothingDelivered(tap.delivered()) && tap.state() !== "done" && !isCutByUs;
-  const mayBill = tap.saysError() ? null : "stream";
-  const rest = { delivered, read: tap.delivered(), complete, clientGone, givenUp: isCutByUs && !clientGone };
+  const isUnreadable = tap.state() === "failed" && !tap.saysError();
+  const isEmpty = isNothingDelivered(read) && tap.state() !== "done" && !isCutByUs;
+  const mayBill = tap.saysError() ? null : isUnreadable ? "whole" : "stream";
+  const rest = { delivered, read, complete, clientGone: client.hasLeft(), givenUp: isCutByUs || isUnreadable };
   call.end(
     isEmpty
       ? { kind: "nothing", why: "no content came", ...reported, mayBill }
       : { kind: "answer", ...reported, ...rest, as: "stream" },
   );
+}
+
+/** A usage that came after the answer was settled is in no receipt. */
+function tellLate(
+  { environment }: Gateway,
+  call: Call,
+  settled: ReportedUsage | undefined,
+  { beyond }: ReportedUsage,
+): void {
+  if (settled === undefined || settled.beyond !== undefined || beyond === undefined) return;
+  const alert = "the provider reported a usage after the end of the answer";
+  environment.log("alert", "usage", { request: call.id, alert });
 }
 
 function cutError(call: Call): ErrorBody {

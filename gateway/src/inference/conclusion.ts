@@ -23,7 +23,7 @@ type AnswerCame = {
   complete: boolean;
   as: AnswerKind;
   clientGone: boolean;
-  /** Whether we stopped reading, because its time was over or it was far too long. */
+  /** Whether we stopped before its end: it took too long, was too large, or could not be read or written. */
   givenUp: boolean;
 };
 
@@ -47,9 +47,7 @@ export type Conclusion = {
 /** The settlement matrix of ARCHITECTURE.md: what each ending costs. */
 export function conclude(quote: Quote, ending: Ending): Conclusion {
   const conclusion =
-    ending.kind === "nothing"
-      ? concludeNothing(quote, ending)
-      : addUnread(quote, ending, concludeAnswer(quote, ending));
+    ending.kind === "nothing" ? concludeNothing(quote, ending) : addLoss(quote, ending, concludeAnswer(quote, ending));
   // Of a flat price the usage does not matter.
   const isTold = conclusion.alert === null && ending.malformedUsage && quote.flatNanoUsd === null;
   return isTold ? { ...conclusion, alert: "the provider reported a usage that cannot be" } : conclusion;
@@ -78,10 +76,15 @@ function concludeAnswer(quote: Quote, ending: AnswerCame & ReportedUsage): Concl
     : charge(quote, owedNanoUsd, "delivered");
 }
 
-/** Adds what was read after the client had left to the loss, as far as it is above the charge. */
-function addUnread(quote: Quote, { read }: AnswerCame, conclusion: Conclusion): Conclusion {
-  if (read === undefined || conclusion.basis !== "delivered") return conclusion;
-  const lossNanoUsd = Math.max(conclusion.lossNanoUsd, quote.chargeForDelivered(read) - conclusion.chargeNanoUsd);
+/** What the provider may bill above the charge is a loss. Of an answer that we give up it may bill all of the hold. */
+function addLoss(quote: Quote, ending: AnswerCame & ReportedUsage, conclusion: Conclusion): Conclusion {
+  const { beyond, complete, delivered, givenUp, read } = ending;
+  if (quote.flatNanoUsd !== null || delivered.isBlocked === true) return conclusion;
+  let mayBillNanoUsd = 0;
+  if (beyond !== undefined) mayBillNanoUsd = quote.chargeForUsage(beyond);
+  else if (givenUp && !complete) mayBillNanoUsd = quote.maxNanoUsd;
+  else if (read !== undefined && conclusion.basis === "delivered") mayBillNanoUsd = quote.chargeForDelivered(read);
+  const lossNanoUsd = Math.max(conclusion.lossNanoUsd, mayBillNanoUsd - conclusion.chargeNanoUsd);
   return { ...conclusion, lossNanoUsd };
 }
 
@@ -118,8 +121,9 @@ function charge(quote: Quote, amountNanoUsd: NanoUsd, basis: Conclusion["basis"]
 }
 
 /** Nothing is owed. The reported usage, or what the provider may bill without one, is our loss. */
-function concludeNothing(quote: Quote, { usage, mayBill }: NothingCame & ReportedUsage): Conclusion {
-  if (typeof usage === "object" && quote.flatNanoUsd === null) return release(quote.chargeForUsage(usage));
+function concludeNothing(quote: Quote, { usage, beyond, mayBill }: NothingCame & ReportedUsage): Conclusion {
+  const known = beyond ?? usage;
+  if (typeof known === "object" && quote.flatNanoUsd === null) return release(quote.chargeForUsage(known));
   return release(mayBill === null ? 0 : unknownBill(quote, mayBill));
 }
 

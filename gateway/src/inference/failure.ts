@@ -25,7 +25,7 @@ export function failureEnding(error: unknown, call: Call, request: InferenceRequ
   const isAbandoned = call.isAborted || (clientGone && error.stage === "body");
   if (!isAbandoned) return { kind: "nothing", why, ...reported, mayBill: as };
   const rest = { delivered: nothingDelivered, complete: false, as };
-  return { kind: "answer", ...reported, ...rest, clientGone, givenUp: !clientGone };
+  return { kind: "answer", ...reported, ...rest, clientGone, givenUp: call.isAborted };
 }
 
 /** The error for the client. A failure of the provider becomes one of ours, with what was charged. */

@@ -1,18 +1,11 @@
 import type { OfferName, Tally } from "@inference/ledger/commands";
-import type { NanoUsd } from "@inference/protocol/money";
 import type { TokenUsage } from "../pricing/quote.ts";
-import { answerKind, type Conclusion, type Ending, unknownBill } from "./conclusion.ts";
+import type { Conclusion, Ending } from "./conclusion.ts";
 import type { InferenceRoute } from "./inference-route.ts";
 import type { Order } from "./requests/order.ts";
 
-/** The fields that a hold and its receipt have in common. */
+/** The detail of a hold, so that another process can settle it. Its receipt repeats it. */
 export type AnswerDetail = { route: string; model: string; snapshot: string; stream: boolean };
-
-/** The detail of a hold, so that another process can settle it. */
-export type HoldDetail = AnswerDetail & {
-  /** What the provider may bill for a forwarded request of which nothing more is known. */
-  mayBillNanoUsd: NanoUsd;
-};
 
 /** The detail of a receipt, beside its amounts. */
 export type ReceiptDetail = AnswerDetail & {
@@ -26,8 +19,8 @@ export type ReceiptDetail = AnswerDetail & {
 /** `protocol`, or an agent's token and the hash of its offer; null if an identity spent its own capacity. */
 export type ServedBy = { servedBy: string | null; offer: string | null };
 
-export function holdDetail(route: InferenceRoute, order: Order): HoldDetail {
-  return { ...answerDetail(route, order), mayBillNanoUsd: unknownBill(order.quote, answerKind(route, order)) };
+export function holdDetail(route: InferenceRoute, { model, quote, stream }: Order): AnswerDetail {
+  return { route: route.name, model: model.id, snapshot: quote.snapshotId, stream };
 }
 
 /** @param upstreamId The provider's id of the answer; null if it is unknown. */
@@ -37,7 +30,7 @@ export function receiptDetail(
   { basis }: Conclusion,
 ): ReceiptDetail {
   return {
-    ...answerDetail(route, order),
+    ...holdDetail(route, order),
     basis,
     usage: ending.kind === "answer" && typeof ending.usage === "object" ? ending.usage : null,
     upstreamId,
@@ -61,14 +54,10 @@ type ReceiptSubject = {
   spender: unknown;
 };
 
-function answerDetail(route: InferenceRoute, { model, quote, stream }: Order): AnswerDetail {
-  return { route: route.name, model: model.id, snapshot: quote.snapshotId, stream };
-}
-
 function whyOf(ending: Ending): string | null {
   if (ending.kind === "nothing") return ending.why;
   if (ending.delivered.isBlocked === true) return "blocked by the provider";
-  return ending.givenUp ? "the answer took too long or was too large, and was aborted" : null;
+  return ending.givenUp ? "the answer was not read to its end" : null;
 }
 
 /** What a receipt adds to the totals of its day. */

@@ -9,7 +9,7 @@ import type { Model } from "@inference/protocol/model";
 import { type Fixture, NOW, openFixture } from "../../test/identity-fixture.ts";
 import { makePriceList } from "../catalogue/price-list.ts";
 import { limits } from "../config.ts";
-import type { HoldDetail } from "../inference/receipt-detail.ts";
+import type { AnswerDetail } from "../inference/receipt-detail.ts";
 import { sweep } from "./sweep.ts";
 
 const USD = 1_000_000_000;
@@ -24,20 +24,21 @@ const model: Model = {
   features: {},
 } as Model;
 const pricesOfHolds = new Map([[model.id, model.price]]);
-/** Of a stream whose prompt costs 5 at most, so that what is delivered by a checkpoint is more. */
-const detail: HoldDetail = { route: "chat", model: "m", snapshot: "s", stream: true, mayBillNanoUsd: 5 };
+const detail: AnswerDetail = { route: "chat", model: "m", snapshot: "s", stream: true };
 
-type Swept = Fixture & { alerts: Record<string, unknown>[]; records: (() => Promise<string | null>)[] };
+type Told = Record<string, unknown>[];
+type Swept = Fixture & { alerts: Told; losses: Told; records: (() => Promise<string | null>)[] };
 
 async function open(): Promise<Swept> {
   const fixture = openFixture();
-  const alerts: Swept["alerts"] = [];
+  const alerts: Told = [];
+  const losses: Told = [];
   fixture.gateway.environment.log = (level, event, fields) => {
-    if (level === "alert") alerts.push({ event, ...fields });
+    if (level === "alert") (event === "loss" ? losses : alerts).push({ event, ...fields });
   };
   fixture.gateway.prices.byId = async (id) => (id === "s" ? pricesOfHolds : undefined);
   await fixture.ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 1_000 * USD }));
-  return { ...fixture, alerts, records: [] };
+  return { ...fixture, alerts, losses, records: [] };
 }
 
 let accounts = 0;
@@ -88,35 +89,16 @@ test("the hold of a live request is not the sweeper's, however old it is", async
   assert.deepEqual([row()?.state, row()?.chargeNanoUsd], ["settled", 7]);
 });
 
-const { mayBillNanoUsd: _, ...earlier } = detail;
-for (const { name, kept, delivered, chargeNanoUsd, lossNanoUsd } of [
-  {
-    name: "a whole answer of which nothing was delivered",
-    kept: { ...detail, stream: false, mayBillNanoUsd: AMOUNT },
-    ...{ delivered: 0, chargeNanoUsd: 0, lossNanoUsd: AMOUNT },
-  },
-  {
-    name: "a whole answer that was sent in part",
-    kept: { ...detail, stream: false, mayBillNanoUsd: AMOUNT },
-    ...{ delivered: 300, chargeNanoUsd: 300, lossNanoUsd: AMOUNT - 300 },
-  },
-  {
-    name: "a stream of which nothing was delivered",
-    kept: { ...detail, mayBillNanoUsd: 40 },
-    ...{ delivered: 0, chargeNanoUsd: 0, lossNanoUsd: 40 },
-  },
-  {
-    name: "a stream that was delivered in part",
-    kept: { ...detail, mayBillNanoUsd: 40 },
-    ...{ delivered: 50, chargeNanoUsd: 50, lossNanoUsd: 0 },
-  },
-  {
-    name: "an answer whose hold an earlier version made",
-    kept: earlier,
-    ...{ delivered: 7, chargeNanoUsd: 7, lossNanoUsd: AMOUNT - 7 },
-  },
+for (const { name, stream, delivered } of [
+  { name: "a whole answer of which nothing was delivered", stream: false, delivered: 0 },
+  { name: "a whole answer that was sent in part", stream: false, delivered: 300 },
+  { name: "a stream of which nothing was delivered", stream: true, delivered: 0 },
+  { name: "a stream that was delivered in part", stream: true, delivered: 50 },
 ]) {
-  test(`what the provider may bill for ${name}, beyond what it is charged, is a loss: ${lossNanoUsd}`, async () => {
+  test(`what the provider may bill for ${name}, up to the hold, is charged or a loss`, async () => {
+    const chargeNanoUsd = delivered;
+    const lossNanoUsd = AMOUNT - delivered;
+    const kept = { ...detail, stream };
     const swept = await open();
     const row = await hold(swept, "cut", delivered, kept);
     swept.time.now += limits.leaseMs + 1;
@@ -124,9 +106,10 @@ for (const { name, kept, delivered, chargeNanoUsd, lossNanoUsd } of [
     assert.equal(row()?.chargeNanoUsd, chargeNanoUsd);
     const receipt = receiptOf(swept, "cut");
     assert.deepEqual([receipt.chargeNanoUsd, receipt.lossNanoUsd], [chargeNanoUsd, lossNanoUsd]);
-    assert.equal("mayBillNanoUsd" in JSON.parse(receipt.detail), false);
-    const alerts = swept.alerts.map((alert) => [alert.event, alert.request, alert.lossNanoUsd]);
-    assert.deepEqual(alerts, lossNanoUsd > 0 ? [["loss", "cut", lossNanoUsd]] : []);
+    assert.deepEqual(
+      swept.losses.map((loss) => [loss.request, loss.lossNanoUsd]),
+      [["cut", lossNanoUsd]],
+    );
     const { chargedNanoUsd, lostNanoUsd } = swept.gateway.metrics.counts;
     assert.deepEqual([chargedNanoUsd, lostNanoUsd], [chargeNanoUsd, lossNanoUsd]);
   });
@@ -233,12 +216,10 @@ test("a record of more than the hold could ever pay for is none; a little more i
   await sweep(gateway);
   assert.deepEqual([absurd()?.state, absurd()?.chargeNanoUsd], ["settled", 7]);
   assert.deepEqual([above()?.state, above()?.chargeNanoUsd], ["settled", AMOUNT]);
-  const losses = swept.alerts.filter(({ event }) => event === "loss");
-  assert.deepEqual(
-    losses.map(({ request, lossNanoUsd }) => [request, lossNanoUsd]),
-    [["above", 2_001 * 1_000 - AMOUNT]],
-  );
-  assert.equal(gateway.metrics.counts.lostNanoUsd, 2_001 * 1_000 - AMOUNT);
+  assert.deepEqual(swept.losses.map(({ request, lossNanoUsd }) => [request, lossNanoUsd]).sort(), [
+    ["above", 2_001 * 1_000 - AMOUNT],
+    ["absurd", AMOUNT - 7],
+  ]);
 });
 
 /** A sweeper whose provider has a record of everything, and which reads the prices as a gateway does. */
@@ -286,7 +267,6 @@ for (const [what, kept] of Object.entries({
     assert.deepEqual([proven()?.state, proven()?.chargeNanoUsd], ["settled", 7]);
     assert.deepEqual([unproven()?.state, unproven()?.chargeNanoUsd], ["released", 0]);
     assert.deepEqual(swept.alerts.map(({ event, request }) => [event, request]).sort(), [
-      ["loss", "nothing"],
       ["record_unpriced", "cut"],
       ["record_unpriced", "nothing"],
     ]);

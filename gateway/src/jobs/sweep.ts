@@ -7,13 +7,7 @@ import { type NanoUsd, nanoUsdToAtto } from "@inference/protocol/money";
 import { CatalogueError } from "../catalogue/catalogue-error.ts";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import {
-  type AnswerDetail,
-  type HoldDetail,
-  type ReceiptDetail,
-  servedBy,
-  tallyOf,
-} from "../inference/receipt-detail.ts";
+import { type AnswerDetail, type ReceiptDetail, servedBy, tallyOf } from "../inference/receipt-detail.ts";
 import { openRecords, type Records } from "../inference/records.ts";
 import type { TokenBound } from "../pricing/bound.ts";
 import { chargeForUsage } from "../pricing/charge.ts";
@@ -109,7 +103,7 @@ async function sweepHold(
   const { clock, ledger } = gateway.environment;
   const at = clock.now();
   if (hold.owner !== partition) return (await ledger.run(() => askOwner(partition, hold, at))) !== "open";
-  const detail = JSON.parse(hold.detail) as KeptDetail;
+  const detail = JSON.parse(hold.detail) as AnswerDetail;
   const price = await recordPrice(gateway, hold, detail);
   const recorded = price === null || price === "late" ? undefined : await recordedUsage(gateway, hold, price, records);
   if (hold.state === "open" && recorded === undefined && price !== null) {
@@ -121,7 +115,7 @@ async function sweepHold(
   const basis = recorded === undefined ? "checkpoint" : "record";
   const chargeNanoUsd = Math.min(recorded?.chargeNanoUsd ?? hold.deliveredNanoUsd, hold.amountNanoUsd);
   // Without a record it is unknown whether the request was forwarded, and how much of its answer was made.
-  const bill = recorded?.chargeNanoUsd ?? detail.mayBillNanoUsd ?? hold.amountNanoUsd;
+  const bill = recorded?.chargeNanoUsd ?? hold.amountNanoUsd;
   const lossNanoUsd = Math.max(0, bill - chargeNanoUsd);
   const receipt = sweptDetail(detail, basis, recorded?.usage ?? null, hold);
   const end = { id: hold.id, at, lossNanoUsd, detail: JSON.stringify(receipt), tally: tallyOf(receipt) };
@@ -162,7 +156,7 @@ const LATE_PRICES_MS = 10 * 60_000;
 async function recordPrice(
   gateway: Gateway,
   hold: HoldRow,
-  { snapshot, model }: KeptDetail,
+  { snapshot, model }: AnswerDetail,
 ): Promise<RecordPrice | "late" | null> {
   if (!mayBeRecorded(gateway, hold)) return null;
   const { clock, log } = gateway.environment;
@@ -208,11 +202,8 @@ function affordable(price: RecordPrice, amountNanoUsd: NanoUsd): TokenBound {
     : { promptTokens: tokensAt(price.rates.input), completionTokens: tokensAt(price.rates.output) };
 }
 
-/** A hold of an earlier version lacks `mayBillNanoUsd`: its amount counts instead. */
-type KeptDetail = AnswerDetail & Partial<HoldDetail>;
-
 function sweptDetail(
-  { route, model, snapshot, stream }: KeptDetail,
+  { route, model, snapshot, stream }: AnswerDetail,
   basis: "record" | "checkpoint",
   usage: TokenUsage | null,
   { upstreamId, server, offer, keyId }: HoldRow,

@@ -13,6 +13,8 @@ export type ReportedUsage = {
   usage: UsageReading;
   /** Whether any usage was malformed, even if a later one counts. */
   malformedUsage: boolean;
+  /** A usage that counts more than the delivered answer, such as one after its end. A loss, and never charged. */
+  beyond?: TokenUsage;
 };
 
 /** Of an answer that reports its usage once. */

@@ -126,19 +126,20 @@ export function assertPromptLost({ receipt, hold, bill, alerts }: Paid): void {
   assert.ok(lossNanoUsd >= bill);
 }
 
-/** What came of a stream after its client had left: a loss. Where it depends on how fast either is, it may be either. */
-type Unread = "none" | "some" | "either";
+/** The loss of a stream: what came after its client had left; of one that the gateway gave up the rest of the hold. */
+type Unread = "some" | "hold";
 
-function assertUnread({ lossNanoUsd }: Paid["receipt"], unread: Unread): void {
-  if (unread !== "either") assert.equal(lossNanoUsd > 0, unread === "some", `a loss of ${lossNanoUsd}`);
+function assertUnread({ receipt, hold }: Pick<Paid, "receipt" | "hold">, unread: Unread): void {
+  const { chargeNanoUsd, lossNanoUsd } = receipt;
+  if (unread === "hold") assert.equal(chargeNanoUsd + lossNanoUsd, hold.amountNanoUsd, `a loss of ${lossNanoUsd}`);
+  else assert.ok(lossNanoUsd > 0 && chargeNanoUsd + lossNanoUsd < hold.amountNanoUsd, `a loss of ${lossNanoUsd}`);
 }
 
 /** At least what was delivered, at most the hold, and no more than that is known. */
 export function assertDelivered({ receipt, hold, detail, alerts }: Paid, tokens: number, unread: Unread): void {
-  const { outcome, chargeNanoUsd, lossNanoUsd } = receipt;
+  const { outcome, chargeNanoUsd } = receipt;
   assert.deepEqual([outcome, detail.basis, alerts], ["settled", "delivered", []]);
-  assertUnread(receipt, unread);
-  assert.ok(chargeNanoUsd + lossNanoUsd <= hold.amountNanoUsd);
+  assertUnread({ receipt, hold }, unread);
   assert.ok(chargeNanoUsd >= tokens * SMALL.completionNanoUsd, `${chargeNanoUsd} for ${tokens} tokens`);
   assert.ok(chargeNanoUsd <= hold.amountNanoUsd);
 }
@@ -148,12 +149,13 @@ export function promptBound({ hold }: Pick<Paid, "hold">): number {
   return hold.amountNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
 }
 
-export function assertPrompt({ receipt, hold, detail }: Paid, unread: Unread = "none"): void {
+/** The prompt's bound, of a stream that the gateway gave up. */
+export function assertPrompt({ receipt, hold, detail }: Paid): void {
   assert.deepEqual([receipt.outcome, detail.basis], ["settled", "delivered"], JSON.stringify(detail));
   assert.ok(receipt.chargeNanoUsd > 0, "the prompt costs something");
   const prompt = promptBound({ hold });
   assert.ok(Math.abs(receipt.chargeNanoUsd - prompt) <= 1, `${receipt.chargeNanoUsd} of ${prompt}`);
-  assertUnread(receipt, unread);
+  assertUnread({ receipt, hold }, "hold");
 }
 
 export function assertHold({ receipt, hold, detail }: Paid): void {

@@ -35,7 +35,7 @@ describe("a provider that falls silent", () => {
       );
       assert.ok(paid.text.split(": keep-alive\n\n").length > 4, paid.text.slice(-500));
       assert.equal(chunksIn(paid.text).at(-1)?.error?.code, "upstream_timeout");
-      assertDelivered(paid, 10, "none");
+      assertDelivered(paid, 10, "hold");
       assert.ok(now() - paid.receipt.admittedAt >= 120_000, "not before two minutes of silence");
       assert.ok(paid.receipt.resolvedAt - paid.receipt.admittedAt < 300_000, "and not long after");
     } finally {
