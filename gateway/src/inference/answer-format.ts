@@ -3,6 +3,7 @@ import { asObject, parseJson } from "../json-object.ts";
 import type { Call } from "./call.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { AnswerWriter, Charged } from "./stream/answer-writer.ts";
+import { readChoice } from "./stream/choice-content.ts";
 
 /** What writes the answer in the shape of another API; null if it passes as it comes. */
 export function makeAnswerWriter(gateway: Gateway, call: Call, request: InferenceRequest): AnswerWriter | null {
@@ -14,16 +15,20 @@ export function makeAnswerWriter(gateway: Gateway, call: Call, request: Inferenc
     id: call.id.slice(call.id.indexOf("_") + 1),
     at: call.at,
     seal: (text) => gateway.reasoningSeal.seal(owner, text),
+    secrets: gateway.secrets(call.upstreamKey),
   });
 }
 
-/** A whole chat answer in the shape of another API. */
+/** A whole chat answer in the shape of another API; empty if that API cannot carry it. */
 export function writeWhole(writer: AnswerWriter, text: string, charged: Charged): string {
   const answer = asObject(parseJson(text)) ?? {};
-  const choice = asObject(Array.isArray(answer.choices) ? answer.choices[0] : undefined);
   writer.start(answer);
-  writer.add(asObject(choice?.message) ?? {}, true);
-  if (typeof choice?.finish_reason === "string") writer.finish(choice.finish_reason);
+  for (const choice of Array.isArray(answer.choices) ? answer.choices : []) {
+    const { index, content, finishReason, error } = readChoice(choice);
+    const isFirst = index === 0;
+    if (error !== null || (!isFirst && content.length > 0) || !writer.add(content)) return "";
+    if (isFirst && finishReason !== null) writer.finish(finishReason);
+  }
   writer.end(charged);
   return writer.whole();
 }

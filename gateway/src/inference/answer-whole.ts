@@ -238,6 +238,7 @@ async function settleAndSend(
   const writer = makeAnswerWriter(gateway, call, request);
   const given = answer.body(chargeNanoUsd);
   const body = writer === null ? given : writeWhole(writer, textOf(given), chargedFor(call.order.quote, ending));
+  if (body === "") throw new UnusableAnswer("has content that this API cannot carry", { reported: answer.reported() });
   held.set(body.length);
   // Before the settle, so that the answer of a request that counts as served is there.
   const mayBeReplayed = request.idempotencyKey !== null && outcome === "settle";

@@ -95,6 +95,7 @@ export const writerContext: WriterContext = {
   id: "0123",
   at: 1_760_000_000_500,
   seal: (text) => `sealed ${text}`,
+  secrets: noSecrets,
 };
 
 /** What a client gets of a stream that comes in these chunks. */

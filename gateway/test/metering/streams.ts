@@ -40,6 +40,14 @@ export const shownUsage = event(
     '"cost":0.00146074,"cost_nano_usd":1460740}}',
 );
 
+/** The same if no usage came that can be charged. */
+export const shownEstimate = event(
+  '{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1760000000,"model":"m","choices":[],' +
+    '"usage":{"prompt_tokens":100,"completion_tokens":7,"total_tokens":107,' +
+    '"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},"completion_tokens_details":{"reasoning_tokens":0},' +
+    '"cost":0.0000114,"cost_nano_usd":11400,"estimated":true}}',
+);
+
 export const noSecrets = makeSecretFilter([]);
 
 export const faultBody = (fault: SseFault) => errorBody({ code: "upstream_error", message: `fault: ${fault.kind}` });
@@ -48,11 +56,25 @@ export const shownFault = (kind: SseFault["kind"]): string =>
 
 export type Run = { text: string; result: SseTapResult };
 
+const estimate = {
+  promptTokens: 100,
+  completionTokens: 7,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+};
+
+/** What a tap shows to a client that asked for usage. */
+export const charged: SseTapOptions["charged"] = ({ usage }) =>
+  typeof usage === "object"
+    ? { usage, costNanoUsd: 1_460_740, isEstimated: false }
+    : { usage: estimate, costNanoUsd: 11_400, isEstimated: true };
+
 /** Sends chunks through a tap, to the end of the stream. */
 export function runTap(chunks: readonly Uint8Array[], options: Partial<SseTapOptions> = {}): Run {
   const tap = createSseTap({
     includeUsage: false,
-    costNanoUsd: () => 1_460_740,
+    charged,
     errorBody: faultBody,
     secrets: noSecrets,
     ...options,

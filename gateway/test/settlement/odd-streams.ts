@@ -53,6 +53,10 @@ export function testOddStreams(startHost: StartHost): void {
       const promptNanoUsd = hold.amountNanoUsd - MAX_TOKENS * SMALL.completionNanoUsd;
       const tokens = (receipt.chargeNanoUsd - promptNanoUsd) / SMALL.completionNanoUsd;
       const { models, usage: alerts } = await alertsOf(host, receipt.id);
+      // What is shown to a client that asked is what it is charged.
+      const costs = chunksIn(text).flatMap(({ usage }) => (usage === undefined ? [] : [usage.cost_nano_usd]));
+      assert.deepEqual(costs, costs.length === 0 ? [] : [receipt.chargeNanoUsd]);
+      if (eventData(text).includes("[DONE]")) assert.equal(costs.length, includeUsage ? 1 : 0);
       return { text, receipt, hold, basis: detail.basis, promptNanoUsd, tokens, models, alerts };
     }
 
@@ -104,11 +108,13 @@ export function testOddStreams(startHost: StartHost): void {
     });
 
     test("that cannot be read and delivered nothing is a loss, and one that the provider fails is none", async () => {
-      const unreadable = [event("{no JSON"), event(chunk({ content: "x".repeat(MAX_EVENT_BYTES) })), ": nothing\n\n"];
+      const unreadable = [event("{no JSON"), event(chunk({ content: "x".repeat(MAX_EVENT_BYTES) }))];
       for (const body of unreadable) {
-        const { receipt, promptNanoUsd } = await answered(body + DONE.slice(0, 5));
-        assert.deepEqual([receipt.chargeNanoUsd, receipt.lossNanoUsd], [0, promptNanoUsd], body.slice(0, 20));
+        const { receipt, hold } = await answered(body + DONE.slice(0, 5));
+        assert.deepEqual([receipt.chargeNanoUsd, receipt.lossNanoUsd], [0, hold.amountNanoUsd], body.slice(0, 20));
       }
+      const empty = await answered(": nothing\n\n");
+      assert.deepEqual([empty.receipt.chargeNanoUsd, empty.receipt.lossNanoUsd], [0, empty.promptNanoUsd]);
       const { receipt } = await answered(event({ error: { message: "no" } }));
       assert.deepEqual([receipt.chargeNanoUsd, receipt.lossNanoUsd], [0, 0]);
     });
@@ -139,7 +145,27 @@ export function testOddStreams(startHost: StartHost): void {
       assert.equal(basis, "delivered");
       assert.ok(tokens >= 4, `${tokens} tokens`);
       assert.equal(alerts.length, 1);
-      assert.ok(!text.includes('"usage"'));
+      assert.equal(chunksIn(text).find((chunk) => chunk.usage !== undefined)?.usage?.estimated, true);
+    });
+
+    test("with a second answer after [DONE] costs what the first used, and the rest is a loss", async () => {
+      const usageOf = (completion_tokens: number) =>
+        event({ ...head, choices: [], usage: { ...counts, completion_tokens } });
+      const second = WORDS + usageOf(900) + DONE;
+      const first = await answered(WORDS + usageOf(4) + DONE + second);
+      const rest = 896 * SMALL.completionNanoUsd;
+      assert.deepEqual([first.receipt.chargeNanoUsd, first.receipt.lossNanoUsd], [USAGE_NANO_USD, rest]);
+      const unknown = await answered(WORDS + DONE + second);
+      assert.equal(unknown.basis, "delivered");
+      assert.ok(unknown.tokens < 30, `${unknown.tokens} tokens`);
+      assert.equal(unknown.receipt.chargeNanoUsd + unknown.receipt.lossNanoUsd, USAGE_NANO_USD + rest);
+    });
+
+    test("whose rest cannot be read after some content costs that, and the rest of the hold is a loss", async () => {
+      const { text, basis, receipt, hold } = await answered(WORDS + event("{no JSON") + DONE);
+      assertCut(text);
+      assert.equal(basis, "delivered");
+      assert.equal(receipt.chargeNanoUsd + receipt.lossNanoUsd, hold.amountNanoUsd);
     });
 
     test("whose usage is unknown costs less than three times its tokens, and six for the answer itself", async () => {

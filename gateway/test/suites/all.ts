@@ -3,6 +3,7 @@ import { testDepartures } from "../settlement/departures.ts";
 import { testExactSettlements } from "../settlement/exact-settlements.ts";
 import { testFaultySettlements } from "../settlement/faulty-settlements.ts";
 import { testOddAnswers } from "../settlement/odd-answers.ts";
+import { testOddContent } from "../settlement/odd-content.ts";
 import { testOddStreams } from "../settlement/odd-streams.ts";
 import { testOtherApis } from "../settlement/other-apis.ts";
 import { testActivity } from "./activity.ts";
@@ -31,6 +32,7 @@ export function testGateway(start: StartHost): void {
   testFaultySettlements(start);
   testOddAnswers(start);
   testOddStreams(start);
+  testOddContent(start);
   testDepartures(start);
   testOtherApis(start);
   testLargeBodies(start);

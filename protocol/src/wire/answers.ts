@@ -2,7 +2,7 @@ import * as z from "zod";
 import { errorTable } from "../errors.ts";
 import { modelTypes } from "./catalogue.ts";
 import { activationOnItsWay, secondaryBooks } from "./dollars.ts";
-import { address, amounts, amountsOrNull, anyAmounts, count, hash, nanoUsd, time, usd } from "./fields.ts";
+import { address, amounts, amountsOrNull, anyAmounts, count, estimated, hash, nanoUsd, time, usd } from "./fields.ts";
 import { jsonObject } from "./json.ts";
 
 /** The gateway's answers, for its documentation. Tests check real answers with these schemas. */
@@ -26,6 +26,7 @@ const usage = z.strictObject({
   prompt_tokens_details: z.strictObject({ cached_tokens: count, cache_write_tokens: count }),
   completion_tokens_details: z.strictObject({ reasoning_tokens: count }),
   ...amounts("cost"),
+  estimated,
 });
 
 export const chatAnswer = z.looseObject({

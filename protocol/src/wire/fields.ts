@@ -20,6 +20,11 @@ export const anyAmounts = fields(usd, anyNanoUsd);
 export const anyAmountsOrNull = fields(usd.nullable(), anyNanoUsd.nullable());
 export const time = z.iso.datetime();
 export const count = z.int().min(0);
+/** A mark of a usage in an answer. */
+export const estimated = z
+  .literal(true)
+  .optional()
+  .describe("The provider reported no valid usage, so the counts and the charge are an estimate.");
 export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 export const hash = z.string().regex(/^0x[0-9a-f]{64}$/);
 /** The bytes of a signature, of a wallet's own key or in a contract wallet's format. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { errorAnswer } from "./answers.ts";
+import { estimated } from "./fields.ts";
 import { jsonObject, list, type Shape } from "./json.ts";
 
 /**
@@ -117,6 +118,7 @@ export const messagesAnswer = z.looseObject({
     output_tokens: count,
     cost: z.number().min(0).describe("US dollars."),
     cost_nano_usd: count,
+    estimated,
   }),
 });
 

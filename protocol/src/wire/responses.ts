@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { estimated } from "./fields.ts";
 import { jsonObject, list, type Shape } from "./json.ts";
 
 /**
@@ -158,6 +159,7 @@ const responsesUsage = z.strictObject({
   total_tokens: count,
   cost: z.number().min(0).describe("US dollars."),
   cost_nano_usd: count,
+  estimated,
 });
 
 export const responsesAnswer = z.looseObject({

@@ -1,6 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { writerContext } from "../../../test/formats/chat-answers.ts";
+import { readContent } from "./choice-content.ts";
 import { createMessagesWriter } from "./messages-writer.ts";
 import { createResponsesWriter } from "./responses-writer.ts";
 
@@ -9,7 +10,7 @@ const echo = {
   ...{ parallel_tool_calls: true, max_output_tokens: 1000 },
 };
 const usage = { promptTokens: 9, completionTokens: 3, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
-const charged = { usage, costNanoUsd: 7 };
+const charged = { usage, costNanoUsd: 7, isEstimated: false };
 const responses = () => createResponsesWriter(new Map(), echo, writerContext);
 
 function lastEvent(text: string): { type: string; response: { status: string; error: unknown; usage: unknown } } {
@@ -18,7 +19,7 @@ function lastEvent(text: string): { type: string; response: { status: string; er
 
 test("an answer whose provider says at its end that it failed is a failed response, with what it has and costs", () => {
   const writer = responses();
-  writer.add({ content: "half of" });
+  writer.add(readContent({ content: "half of" }));
   writer.finish("error");
   writer.end(charged);
   const { type, response } = lastEvent(writer.take());
@@ -46,11 +47,10 @@ for (const [name, makeWriter] of Object.entries({
 })) {
   test(`reasoning that comes as details alone is in the answer, once (${name})`, () => {
     const writer = makeWriter();
-    writer.add({ reasoning_details: [{ type: "reasoning.text", text: "first " }] });
-    writer.add({ reasoning: "then ", reasoning_details: [{ type: "reasoning.text", text: "then " }] });
-    writer.add({
-      reasoning_details: [{ type: "reasoning.summary", summary: "last" }, { type: "reasoning.encrypted" }],
-    });
+    writer.add(readContent({ reasoning_details: [{ type: "reasoning.text", text: "first " }] }));
+    writer.add(readContent({ reasoning: "then ", reasoning_details: [{ type: "reasoning.text", text: "then " }] }));
+    const details = [{ type: "reasoning.summary", summary: "last" }, { type: "reasoning.encrypted" }];
+    writer.add(readContent({ reasoning_details: details }));
     writer.end(charged);
     equal(writer.whole().split('"first then last"').length, 2);
   });

@@ -1,8 +1,9 @@
-import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
+import type { SecretFilter } from "../../upstream/secret-writings.ts";
+import type { CallPiece, ContentPiece, TextKind } from "./choice-content.ts";
+import { createObjectScan, type ObjectScan } from "./object-scan.ts";
 
 /** A part of an answer, as other APIs have them: one after the other, each of one kind. */
 export type AnswerPart = TextPart | CallPart;
-type TextKind = "text" | "refusal" | "reasoning";
 type TextPart = { [Kind in TextKind]: { kind: Kind; text: string } }[TextKind];
 /** `text` is the arguments. */
 export type CallPart = { kind: "call"; id: string; name: string; text: string };
@@ -17,25 +18,35 @@ export type PartSink = {
 };
 
 /**
- * Makes parts of a chat answer's deltas. A chat answer may go on with any of its calls at any time. Of calls that are
+ * Makes parts of a chat answer's content. A chat answer may go on with any of its calls at any time. Of calls that are
  * interleaved, the first is passed on at once and the others when it is complete.
  */
 export type AnswerParts = {
-  /** A choice's `delta`, or its whole `message`. */
-  add(delta: JsonObject, isMessage?: boolean): void;
+  /** False if a piece cannot be written. Nothing may be added after that. */
+  add(content: readonly ContentPiece[]): boolean;
   /** @param isWhole False if the answer stopped at its limit. */
   end(isWhole: boolean): void;
 };
 
-export function createAnswerParts(sink: PartSink, makeCallId: () => string): AnswerParts {
-  let open: AnswerPart | undefined;
-  /** They follow the open part, which is a call, once that is complete. */
-  let waiting: AnswerPart[] = [];
-  /** The calls by their place in the answer. */
-  const calls = new Map<number, CallPart>();
-  let lastCall = -1;
+/** A call, and how far it has come. */
+type Call = CallPart & {
+  scan: ObjectScan;
+  hasId: boolean;
+  /** Its name is complete, and it has its place among the parts. */
+  hasBegun: boolean;
+};
+type Part = TextPart | Call;
 
-  function start(part: AnswerPart): void {
+/** @param secrets Our keys at the provider. A part is looked through when it is whole, for a key in several pieces. */
+export function createAnswerParts(sink: PartSink, makeCallId: () => string, secrets: SecretFilter): AnswerParts {
+  let open: Part | undefined;
+  /** They follow the open part, which is a call, once that is complete. */
+  const waiting: Part[] = [];
+  /** The calls by their index in the answer: of several under one index, the last. */
+  const calls = new Map<number, Call>();
+  let lastCall: Call | undefined;
+
+  function start(part: Part): void {
     open = part;
     sink.open(part);
     if (part.text !== "") sink.delta(part, part.text);
@@ -47,6 +58,7 @@ export function createAnswerParts(sink: PartSink, makeCallId: () => string): Ans
       open.text = "{}";
       sink.delta(open, "{}");
     }
+    open.text = secrets.remove(open.text);
     sink.close(open, isWhole);
     open = undefined;
   }
@@ -55,84 +67,94 @@ export function createAnswerParts(sink: PartSink, makeCallId: () => string): Ans
   function goOn(): void {
     while (waiting.length > 0 && (open === undefined || isComplete(open))) {
       close(true);
-      start(waiting.shift() as AnswerPart);
+      start(waiting.shift() as Part);
     }
   }
 
-  function append(part: AnswerPart, delta: string): void {
+  function append(part: Part, delta: string): void {
     part.text += delta;
     if (part === open) sink.delta(part, delta);
   }
 
-  function begin(part: AnswerPart): void {
+  function begin(part: Part): void {
     waiting.push(part);
     goOn();
   }
 
+  /** A name may come in pieces, until arguments or another part follow. */
+  function beginLastCall(): void {
+    if (lastCall === undefined || lastCall.hasBegun || lastCall.name === "") return;
+    lastCall.hasBegun = true;
+    lastCall.name = secrets.remove(lastCall.name);
+    begin(lastCall);
+  }
+
   function addText(kind: TextKind, delta: string): void {
-    if (delta === "") return;
+    beginLastCall();
     const last = waiting.at(-1) ?? open;
     if (last?.kind === kind) append(last, delta);
     else begin({ kind, text: delta });
   }
 
-  /** @param place The call's place in a whole message. */
-  function addCall(delta: unknown, place?: number): void {
-    const { index, id, function: called } = asObject(delta) ?? {};
-    const { name, arguments: given } = asObject(called) ?? {};
-    // Some providers send an object.
-    const text = asObject(given) === undefined ? textOf(given) : JSON.stringify(given);
-    const isNew = typeof id === "string" && id !== "" && calls.get(lastCall)?.id !== id;
-    const next = isNew ? lastCall + 1 : Math.max(lastCall, 0);
-    const at = place ?? (typeof index === "number" ? index : next);
-    lastCall = at;
-    const known = calls.get(at);
-    const part: CallPart = known ?? { kind: "call", id: textOf(id) || makeCallId(), name: "", text: "" };
-    if (known === undefined) calls.set(at, part);
-    // A part begins when its name is known.
-    const begins = part.name === "" && textOf(name) !== "";
-    if (begins) part.name = textOf(name);
-    append(part, text);
-    if (begins) begin(part);
-    else if (waiting.length > 0 && text.includes("}")) goOn();
+  function callOf(piece: CallPiece): Call {
+    const known = piece.index === undefined ? lastCall : calls.get(piece.index);
+    if (known !== undefined && !isAnother(known, piece)) return known;
+    beginLastCall();
+    const hasId = piece.id !== "";
+    const id = hasId ? piece.id : makeCallId();
+    lastCall = { kind: "call", id, name: "", text: "", scan: createObjectScan(), hasId, hasBegun: false };
+    if (piece.index !== undefined) calls.set(piece.index, lastCall);
+    return lastCall;
+  }
+
+  function addCall(piece: CallPiece): boolean {
+    const call = callOf(piece);
+    if (!call.hasBegun && !call.hasId && piece.id !== "") {
+      call.id = piece.id;
+      call.hasId = true;
+    }
+    // Some providers repeat the name in each piece.
+    if (piece.name !== call.name) {
+      if (call.hasBegun && piece.name !== "") return false;
+      call.name += piece.name;
+    }
+    if (piece.text === "") return true;
+    if (call.name === "") return false;
+    beginLastCall();
+    append(call, piece.text);
+    call.scan.add(piece.text);
+    goOn();
+    return true;
+  }
+
+  function addPiece(piece: ContentPiece): boolean {
+    if (piece.kind === "media") return false;
+    if (piece.kind === "call") return addCall(piece);
+    if (piece.kind !== "other") addText(piece.kind, piece.text);
+    return true;
   }
 
   return {
-    add(delta, isMessage = false) {
-      addText("reasoning", textOf(delta.reasoning_content) || textOf(delta.reasoning) || detailsText(delta));
-      addText("text", contentText(delta.content));
-      addText("refusal", textOf(delta.refusal));
-      if (!Array.isArray(delta.tool_calls)) return;
-      for (const [place, call] of delta.tool_calls.entries()) addCall(call, isMessage ? place : undefined);
-    },
+    add: (content) => content.every(addPiece),
     end(isWhole) {
-      for (const part of waiting) {
+      beginLastCall();
+      for (const part of waiting.splice(0)) {
         close(open === undefined || isComplete(open));
         start(part);
       }
-      waiting = [];
       close(isWhole || (open !== undefined && isComplete(open)));
     },
   };
 }
 
+/** Whether a piece begins a call, though its index has one: it has another id, or, without an id, a name of its own. */
+function isAnother(call: Call, { id, name, text }: CallPiece): boolean {
+  if (id !== "") return call.hasId && call.id !== id;
+  if (name === "" || !call.hasBegun) return false;
+  return name !== call.name || (text !== "" && call.scan.isWhole());
+}
+
 /** Whether nothing can follow in a part: text may always be followed by another part, a call when it is an object. */
-function isComplete(part: AnswerPart): boolean {
-  return part.kind !== "call" || asObject(parseJson(part.text)) !== undefined;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-/** Some providers send reasoning as details alone; most send it as text too. */
-function detailsText({ reasoning_details: details }: JsonObject): string {
-  if (!Array.isArray(details)) return "";
-  return details.map((each) => textOf(asObject(each)?.text) || textOf(asObject(each)?.summary)).join("");
-}
-
-/** A text, or a list of parts. */
-function contentText(content: unknown): string {
-  if (!Array.isArray(content)) return textOf(content);
-  return content.map((part) => (typeof part === "string" ? part : textOf(asObject(part)?.text))).join("");
+function isComplete(part: Part): boolean {
+  return part.kind !== "call" || part.scan.isWhole();
 }

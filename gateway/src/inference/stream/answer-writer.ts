@@ -2,6 +2,8 @@ import type { ErrorBody } from "@inference/protocol/errors";
 import type { NanoUsd } from "@inference/protocol/money";
 import type { JsonObject } from "../../json-object.ts";
 import type { TokenUsage } from "../../pricing/quote.ts";
+import type { SecretFilter } from "../../upstream/secret-writings.ts";
+import type { ContentPiece } from "./choice-content.ts";
 
 /**
  * Writes a chat answer in the shape of another API: the events of a stream, and the whole answer, which is what that
@@ -10,8 +12,8 @@ import type { TokenUsage } from "../../pricing/quote.ts";
 export type AnswerWriter = {
   /** The members of the first chunk, or of a whole answer. Called once, first. */
   start(answer: JsonObject): void;
-  /** A choice's `delta`, or its whole `message`. */
-  add(delta: JsonObject, isMessage?: boolean): void;
+  /** False if the API cannot carry the content. The answer has to fail then. */
+  add(content: readonly ContentPiece[]): boolean;
   /** Why the choice ended, in the words of chat. */
   finish(reason: string): void;
   /** The answer is whole. */
@@ -24,12 +26,17 @@ export type AnswerWriter = {
   keepAlive(): string;
   /** The characters that the answer has so far. */
   length(): number;
-  /** The whole answer, as JSON. Call it after `end`. */
+  /** The whole answer, as JSON; empty if the API has no whole answer for it. Call it after `end`. */
   whole(): string;
 };
 
-/** The usage that is charged; an estimate if the provider reported none. */
-export type Charged = { usage: TokenUsage; costNanoUsd: NanoUsd };
+/** The usage that is charged. */
+export type Charged = {
+  usage: TokenUsage;
+  costNanoUsd: NanoUsd;
+  /** The provider reported no usage that can be charged. */
+  isEstimated: boolean;
+};
 
 /** What a writer needs to know of the request. */
 export type WriterContext = {
@@ -40,6 +47,8 @@ export type WriterContext = {
   at: number;
   /** Seals reasoning for the client to send back; null if it cannot be sealed. */
   seal(text: string): string | null;
+  /** Our keys at the provider, which are in no part of an answer. */
+  secrets: SecretFilter;
 };
 
 /** How an order's answer is written. */

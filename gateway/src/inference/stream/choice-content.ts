@@ -1,23 +1,84 @@
 import { asObject, type JsonObject } from "../../json-object.ts";
 
 /**
- * The UTF-8 bytes of content in a choice's `message` or `delta`: every text that may be a model's tokens, and every
- * text in an unknown member. A token has at least a byte, so there are never more tokens than bytes. Zero if it is not
- * an object. The time is linear in the number of values.
+ * A piece of a choice's content. The meter counts pieces and the writers write pieces, so an answer in another API has
+ * the content that is charged.
+ */
+export type ContentPiece = TextPiece | CallPiece | UnwrittenPiece;
+export type TextKind = "text" | "refusal" | "reasoning";
+
+type TextPiece = { [Kind in TextKind]: Estimated & { kind: Kind; text: string } }[TextKind];
+/** Whether the tokens are estimated from the text. Elsewhere a byte is a token. */
+type Estimated = { isEstimated: boolean };
+
+export type CallPiece = Estimated & {
+  kind: "call";
+  /** The call's place in the answer; undefined if the provider does not say. */
+  index: number | undefined;
+  id: string;
+  name: string;
+  /** The arguments. */
+  text: string;
+};
+
+/** `media` is content that only chat can carry. `other` is text in unknown members, which chat passes on. */
+type UnwrittenPiece = { kind: "media"; bytes: number } | { kind: "other"; bytes: number };
+
+export type Choice = {
+  index: number;
+  content: readonly ContentPiece[];
+  finishReason: string | null;
+  /** What the provider says of a choice that failed; null if it did not. */
+  error: unknown;
+};
+
+export function readChoice(choice: unknown): Choice {
+  const { index, delta, message, text, finish_reason: reason, error = null } = asObject(choice) ?? {};
+  const read = {
+    index: typeof index === "number" && index >= 0 ? index : 0,
+    finishReason: typeof reason === "string" && reason !== "" ? reason : null,
+    error,
+  };
+  // Some providers send one text under several names.
+  const inDelta = readContent(delta);
+  if (inDelta.length > 0) return { ...read, content: inDelta };
+  const inMessage = readContent(message, true);
+  return { ...read, content: inMessage.length > 0 ? inMessage : readContent({ content: text }) };
+}
+
+/** Whether the provider says that a choice failed. */
+export function isFailedChoice(choice: unknown): boolean {
+  return (asObject(choice)?.error ?? null) !== null;
+}
+
+/**
+ * The content of a choice's `message` or `delta`: every text that may be a model's tokens, and every text in an unknown
+ * member. Empty if it is not an object. The time is linear in the number of values.
+ *
+ * @param isMessage Whether the calls are in their order in the answer, as in a whole message.
+ */
+export function readContent(message: unknown, isMessage = false): ContentPiece[] {
+  const pieces: ContentPiece[] = [];
+  const fields = asObject(message);
+  if (fields === undefined) return pieces;
+  readReasoning(fields, pieces);
+  readText(fields.content, "text", pieces);
+  readText(fields.refusal, "refusal", pieces);
+  if (Array.isArray(fields.tool_calls)) {
+    for (const [place, call] of fields.tool_calls.entries()) readCall(call, isMessage ? place : undefined, pieces);
+  }
+  readCalled(fields.function_call, { index: LEGACY_CALL, id: "", isEstimated: false }, pieces);
+  addUnwritten("media", sum(fields.images, partBytes) + partBytes(fields.images) + audioBytes(fields.audio), pieces);
+  addUnwritten("other", otherBytes(fields), pieces);
+  return pieces;
+}
+
+/**
+ * The UTF-8 bytes of content in a choice's `message` or `delta`. A token has at least a byte, so there are never more
+ * tokens than bytes.
  */
 export function deliveredInChoice(message: unknown): number {
-  const fields = asObject(message);
-  if (fields === undefined) return 0;
-  return (
-    contentBytes(fields.content) +
-    contentBytes(fields.refusal) +
-    reasoningBytes(fields) +
-    contentBytes(fields.images) +
-    audioBytes(fields.audio) +
-    sum(fields.tool_calls, toolCallBytes) +
-    calledBytes(fields.function_call) +
-    otherBytes(fields)
-  );
+  return readContent(message).reduce((bytes, piece) => bytes + bytesOf(piece), 0);
 }
 
 /** A choice without the usages in it, its message and its delta; the same object if there are none. */
@@ -38,12 +99,7 @@ function saysUsage({ usage }: JsonObject): boolean {
   return (usage ?? null) !== null;
 }
 
-/** Whether the provider says that a choice failed. */
-export function isFailedChoice(choice: unknown): boolean {
-  return (asObject(choice)?.error ?? null) !== null;
-}
-
-/** The members of a message that are counted above. */
+/** The members of a message that have a reader below. */
 const COUNTED: ReadonlySet<string> = new Set([
   "content",
   "refusal",
@@ -73,6 +129,83 @@ const NOT_CONTENT: ReadonlySet<string> = new Set([
   "error",
 ]);
 
+/** The index of the one call of the older API, which has none. */
+const LEGACY_CALL = -1;
+
+export function bytesOf(piece: ContentPiece): number {
+  if (piece.kind === "media" || piece.kind === "other") return piece.bytes;
+  const bytes = Buffer.byteLength(piece.text);
+  return piece.kind === "call" ? bytes + Buffer.byteLength(piece.name) : bytes;
+}
+
+function addText(kind: TextKind, text: unknown, isEstimated: boolean, pieces: ContentPiece[]): void {
+  if (typeof text === "string" && text !== "") pieces.push({ kind, text, isEstimated });
+}
+
+function addUnwritten(kind: "media" | "other", bytes: number, pieces: ContentPiece[]): void {
+  if (bytes > 0) pieces.push({ kind, bytes });
+}
+
+/** A text, one part, or a list of parts. */
+function readText(content: unknown, kind: TextKind, pieces: ContentPiece[]): void {
+  if (typeof content === "string") addText(kind, content, true, pieces);
+  else if (Array.isArray(content)) for (const part of content) readPart(part, kind, pieces);
+  else readPart(content, kind, pieces);
+}
+
+function readPart(part: unknown, kind: TextKind, pieces: ContentPiece[]): void {
+  if (typeof part === "string") addText(kind, part, false, pieces);
+  const fields = asObject(part);
+  if (fields === undefined) return;
+  addText(kind, fields.text, false, pieces);
+  addText("reasoning", fields.summary, false, pieces);
+  addText("reasoning", fields.thinking, false, pieces);
+  addText("refusal", fields.refusal, false, pieces);
+  addUnwritten("media", mediaBytes(fields), pieces);
+}
+
+/** Some providers send one reasoning under several names, or as details alone. Details may be encrypted. */
+function readReasoning(fields: JsonObject, pieces: ContentPiece[]): void {
+  const { reasoning_content: one, reasoning: other, reasoning_details: details } = fields;
+  const said = pieces.length;
+  readText(textBytes(other) > textBytes(one) || !isContent(one) ? other : one, "reasoning", pieces);
+  if (!isContent(details)) return;
+  const inDetails: ContentPiece[] = [];
+  readText(details, "reasoning", inDetails);
+  const texts = inDetails.filter(({ kind }) => kind !== "media");
+  if (pieces.length === said) pieces.push(...texts);
+  const counted = pieces.slice(said).reduce((bytes, piece) => bytes + bytesOf(piece), 0);
+  const inAll = inDetails.reduce((bytes, piece) => bytes + bytesOf(piece), 0);
+  addUnwritten("other", inAll - counted, pieces);
+}
+
+function isContent(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
+
+function readCall(call: unknown, place: number | undefined, pieces: ContentPiece[]): void {
+  const { index, id, function: called, custom } = asObject(call) ?? {};
+  const at = place ?? (typeof index === "number" ? index : undefined);
+  readCalled(called, { index: at, id: textOf(id), isEstimated: true }, pieces);
+  // No client of another API has asked for a custom tool of chat.
+  const { name, arguments: given, input } = asObject(custom) ?? {};
+  addUnwritten("media", textBytes(name) + textBytes(given) + textBytes(input), pieces);
+}
+
+function readCalled(
+  called: unknown,
+  call: Pick<CallPiece, "index" | "id" | "isEstimated">,
+  pieces: ContentPiece[],
+): void {
+  const fields = asObject(called) ?? {};
+  const { name, arguments: given, input } = fields;
+  // Some providers send an object.
+  const text = asObject(given) === undefined ? textOf(given) : JSON.stringify(given);
+  if (call.id !== "" || isContent(name) || text !== "")
+    pieces.push({ kind: "call", ...call, name: textOf(name), text });
+  addUnwritten("other", textBytes(input), pieces);
+}
+
 function otherBytes(fields: JsonObject): number {
   let bytes = 0;
   for (const name of Object.keys(fields)) {
@@ -93,35 +226,20 @@ function allTextBytes(value: unknown): number {
   return bytes;
 }
 
-/** Some providers send the same text under several names. It counts once. */
-function reasoningBytes(fields: JsonObject): number {
-  return Math.max(
-    contentBytes(fields.reasoning_content),
-    contentBytes(fields.reasoning),
-    contentBytes(fields.reasoning_details),
+/** The bytes of a part of an image, of audio or of data. */
+function mediaBytes(fields: JsonObject): number {
+  return (
+    textBytes(fields.data) + addressBytes(fields.image_url) + audioBytes(fields.audio) + audioBytes(fields.input_audio)
   );
 }
 
-/** A text, one part, or a list of parts. */
-function contentBytes(content: unknown): number {
-  if (typeof content === "string") return Buffer.byteLength(content);
-  return Array.isArray(content) ? sum(content, partBytes) : partBytes(content);
-}
-
+/** All bytes of a part in a list of images. */
 function partBytes(part: unknown): number {
   if (typeof part === "string") return Buffer.byteLength(part);
   const fields = asObject(part);
   if (fields === undefined) return 0;
-  return (
-    textBytes(fields.text) +
-    textBytes(fields.summary) +
-    textBytes(fields.refusal) +
-    textBytes(fields.thinking) +
-    textBytes(fields.data) +
-    addressBytes(fields.image_url) +
-    audioBytes(fields.audio) +
-    audioBytes(fields.input_audio)
-  );
+  const { text, summary, refusal, thinking } = fields;
+  return textBytes(text) + textBytes(summary) + textBytes(refusal) + textBytes(thinking) + mediaBytes(fields);
 }
 
 function addressBytes(image: unknown): number {
@@ -133,15 +251,8 @@ function audioBytes(audio: unknown): number {
   return textBytes(fields?.data) + textBytes(fields?.transcript);
 }
 
-function toolCallBytes(call: unknown): number {
-  const fields = asObject(call);
-  return calledBytes(fields?.function) + calledBytes(fields?.custom);
-}
-
-/** A function's name and arguments, or a custom tool's name and input. */
-function calledBytes(called: unknown): number {
-  const fields = asObject(called);
-  return textBytes(fields?.name) + textBytes(fields?.arguments) + textBytes(fields?.input);
+function textOf(text: unknown): string {
+  return typeof text === "string" ? text : "";
 }
 
 function textBytes(text: unknown): number {

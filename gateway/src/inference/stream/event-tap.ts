@@ -1,11 +1,10 @@
 import { type ErrorBody, errorBody } from "@inference/protocol/errors";
-import type { TokenUsage } from "../../pricing/quote.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
 import type { Order } from "../requests/order.ts";
 import type { AnswerWriter } from "./answer-writer.ts";
 import { createSseTap, type SseFault, type SseTapResult } from "./sse-tap.ts";
 import type { Tap } from "./tap.ts";
-import { writingRelay } from "./writing-relay.ts";
+import { chargedFor, writingRelay } from "./writing-relay.ts";
 
 /**
  * The tap of a chat stream. Content passes byte for byte. The provider's usage and errors are read, and the client gets
@@ -22,7 +21,7 @@ export function eventTap(
   const options = {
     includeUsage,
     secrets,
-    costNanoUsd: (usage: TokenUsage) => Math.min(quote.maxNanoUsd, quote.chargeForUsage(usage)),
+    charged: (answer: Pick<SseTapResult, "usage" | "delivered">) => chargedFor(quote, answer),
     errorBody: faultBody,
     ...(quote.bound === undefined ? {} : { bound: quote.bound }),
   };
@@ -52,7 +51,10 @@ export function eventTap(
     },
     keepAlive: () => encoder.encode(writer?.keepAlive() || KEEP_ALIVE),
     saysError: () => result.fault?.kind === "provider_error",
-    reported: () => ({ usage: result.usage, malformedUsage: result.malformedUsage }),
+    reported() {
+      const { usage, malformedUsage, beyond } = result;
+      return { usage, malformedUsage, ...(beyond === undefined ? {} : { beyond }) };
+    },
     delivered: () => result.delivered,
     upstreamId: () => result.upstreamId,
     model: () => result.model,
@@ -63,6 +65,10 @@ const encoder = new TextEncoder();
 const KEEP_ALIVE = ": keep-alive\n\n";
 
 function faultBody(fault: SseFault): ErrorBody {
+  if (fault.kind === "unwritable") {
+    const message = "The provider's answer has content that this API cannot carry. Use POST /v1/chat/completions.";
+    return errorBody({ code: "upstream_error", message });
+  }
   if (fault.kind !== "provider_error") {
     return errorBody({ code: "upstream_error", message: "The provider's answer cannot be read from here on." });
   }

@@ -1,8 +1,9 @@
-import { formatUsd } from "@inference/protocol/money";
+import { type ErrorBody, errorBody } from "@inference/protocol/errors";
 import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
 import { anthropicError } from "../anthropic-error.ts";
 import { type AnswerPart, createAnswerParts } from "./answer-parts.ts";
 import type { AnswerWriter, Charged, WriterContext } from "./answer-writer.ts";
+import { withCost } from "./usage-json.ts";
 
 /** Writes an answer of the Messages API. */
 export function createMessagesWriter(requestedModel: string, context: WriterContext): AnswerWriter {
@@ -19,7 +20,7 @@ export function createMessagesWriter(requestedModel: string, context: WriterCont
   const content: string[] = [];
   let beforeDelta = "";
 
-  const parts = createAnswerParts({ open, delta, close }, () => `toolu_${context.id}_${calls++}`);
+  const parts = createAnswerParts({ open, delta, close }, () => `toolu_${context.id}_${calls++}`, context.secrets);
 
   /** @param fields JSON members. */
   function event(type: string, fields: string): void {
@@ -74,6 +75,11 @@ export function createMessagesWriter(requestedModel: string, context: WriterCont
     return `${call.slice(0, -1)},"input":${inputOf(part.text)}}`;
   }
 
+  function fail(error: ErrorBody["error"]): void {
+    const { type, ...rest } = anthropicError(error, context.requestId);
+    event(type, JSON.stringify(rest).slice(1, -1));
+  }
+
   return {
     start,
     add: parts.add,
@@ -85,16 +91,17 @@ export function createMessagesWriter(requestedModel: string, context: WriterCont
       parts.end(reason !== "length");
       // Some providers say `stop` after a call that was required.
       const why = reason === "stop" && hasCalled ? "tool_calls" : reason;
-      const stop = isRefused ? "refusal" : (STOP_REASONS[why] ?? "end_turn");
+      if (why === "error") {
+        fail(errorBody({ code: "upstream_error", message: "The provider's model failed." }).error);
+        return;
+      }
+      const stop = isRefused ? "refusal" : (STOP_REASONS.get(why) ?? "end_turn");
       const usage = usageJson(charged);
       event("message_delta", `"delta":{"stop_reason":"${stop}","stop_sequence":null},"usage":${usage}`);
       event("message_stop", "");
       final = message(stop, usage);
     },
-    fail(error) {
-      const { type, ...rest } = anthropicError(error, context.requestId);
-      event(type, JSON.stringify(rest).slice(1, -1));
-    },
+    fail,
     take() {
       const taken = text;
       text = "";
@@ -106,12 +113,12 @@ export function createMessagesWriter(requestedModel: string, context: WriterCont
   };
 }
 
-const STOP_REASONS: Readonly<Record<string, string>> = {
-  stop: "end_turn",
-  tool_calls: "tool_use",
-  length: "max_tokens",
-  content_filter: "refusal",
-};
+const STOP_REASONS: ReadonlyMap<string, string> = new Map([
+  ["stop", "end_turn"],
+  ["tool_calls", "tool_use"],
+  ["length", "max_tokens"],
+  ["content_filter", "refusal"],
+]);
 
 /** A call's arguments, if they are an object; else one without members. */
 function inputOf(given: string): string {
@@ -135,7 +142,5 @@ function usageJson(charged: Charged | undefined): string {
     cache_read_input_tokens: cacheReadTokens,
     output_tokens: completionTokens,
   });
-  if (charged === undefined) return counts;
-  const { costNanoUsd } = charged;
-  return `${counts.slice(0, -1)},"cost":${formatUsd(costNanoUsd)},"cost_nano_usd":${costNanoUsd}}`;
+  return charged === undefined ? counts : withCost(counts, charged);
 }

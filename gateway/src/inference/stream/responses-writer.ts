@@ -1,9 +1,9 @@
 import type { ErrorBody } from "@inference/protocol/errors";
-import { formatUsd } from "@inference/protocol/money";
 import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
 import type { LoweredTools } from "../requests/responses-tools.ts";
 import { type AnswerPart, type CallPart, createAnswerParts } from "./answer-parts.ts";
 import type { AnswerWriter, Charged, WriterContext } from "./answer-writer.ts";
+import { withCost } from "./usage-json.ts";
 
 /** What the request said that its answer repeats. */
 export type ResponsesEcho = {
@@ -32,7 +32,7 @@ export function createResponsesWriter(tools: LoweredTools, echo: ResponsesEcho, 
   let beforeDelta = "";
   let afterDelta = "";
 
-  const parts = createAnswerParts({ open, delta, close }, () => `call_${context.id}_${calls++}`);
+  const parts = createAnswerParts({ open, delta, close }, () => `call_${context.id}_${calls++}`, context.secrets);
 
   /** @param fields JSON members. */
   function event(type: string, fields: string): void {
@@ -162,7 +162,7 @@ export function createResponsesWriter(tools: LoweredTools, echo: ResponsesEcho, 
     },
     end(charged) {
       start({});
-      const incomplete = INCOMPLETE[reason];
+      const incomplete = INCOMPLETE.get(reason);
       const isFailed = reason === "error";
       parts.end(incomplete === undefined && !isFailed);
       const status = isFailed ? "failed" : incomplete === undefined ? "completed" : "incomplete";
@@ -188,10 +188,10 @@ export function createResponsesWriter(tools: LoweredTools, echo: ResponsesEcho, 
   };
 }
 
-const INCOMPLETE: Readonly<Record<string, string>> = {
-  length: "max_output_tokens",
-  content_filter: "content_filter",
-};
+const INCOMPLETE: ReadonlyMap<string, string> = new Map([
+  ["length", "max_output_tokens"],
+  ["content_filter", "content_filter"],
+]);
 
 const textPart = (said: string): string => `{"type":"output_text","text":${said},"annotations":[],"logprobs":[]}`;
 const refusalPart = (said: string): string => `{"type":"refusal","refusal":${said}}`;
@@ -233,8 +233,8 @@ function inputOf(given: string): string {
   return typeof input === "string" ? input : given;
 }
 
-function usageJson({ usage, costNanoUsd }: Charged): string {
-  const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
+function usageJson(charged: Charged): string {
+  const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = charged.usage;
   const counts = JSON.stringify({
     input_tokens: promptTokens,
     input_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
@@ -242,15 +242,15 @@ function usageJson({ usage, costNanoUsd }: Charged): string {
     output_tokens_details: { reasoning_tokens: reasoningTokens },
     total_tokens: promptTokens + completionTokens,
   });
-  return `${counts.slice(0, -1)},"cost":${formatUsd(costNanoUsd)},"cost_nano_usd":${costNanoUsd}}`;
+  return withCost(counts, charged);
 }
 
 function failure({ code, message }: ErrorBody["error"]): object {
-  return { code: FINAL[code] ?? "server_error", message };
+  return { code: FINAL.get(code) ?? "server_error", message };
 }
 
 /** The codes with which Codex ends its turn. With any other it tries again, and pays again. */
-const FINAL: Readonly<Record<string, string>> = {
-  content_policy_violation: "invalid_prompt",
-  context_length_exceeded: "context_length_exceeded",
-};
+const FINAL: ReadonlyMap<string, string> = new Map([
+  ["content_policy_violation", "invalid_prompt"],
+  ["context_length_exceeded", "context_length_exceeded"],
+]);

@@ -1,6 +1,5 @@
 import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
-import { deliveredInChoice, withoutUsage } from "./choice-content.ts";
-import { halfTokensInChoice } from "./choice-estimate.ts";
+import { type Choice, readChoice, withoutUsage } from "./choice-content.ts";
 
 /** An event of the provider's stream, parsed. */
 type SseEvent =
@@ -22,15 +21,7 @@ type SseEvent =
 export type SseContentEvent = {
   kind: "content";
   chunk: JsonObject;
-  choices: readonly SseChoice[];
-};
-
-type SseChoice = {
-  index: number;
-  /** The UTF-8 bytes of its content, and the estimate of their tokens. */
-  bytes: number;
-  halfTokens: number;
-  finishReason: string | null;
+  choices: readonly Choice[];
 };
 
 /** The members of a chunk that a client sees, as in a whole answer. A usage or an error may be null. */
@@ -79,20 +70,6 @@ function readFields(text: string): { name: string | undefined; data: string | un
     else if (field === "event") name = value;
   }
   return { name, data };
-}
-
-function readChoice(choice: unknown): SseChoice {
-  const { index, delta, message, text, finish_reason: reason } = asObject(choice) ?? {};
-  const read = {
-    index: typeof index === "number" && index >= 0 ? index : 0,
-    finishReason: typeof reason === "string" && reason !== "" ? reason : null,
-  };
-  // Some providers send one text under several names.
-  for (const part of [delta, message, { content: text }]) {
-    const bytes = deliveredInChoice(part);
-    if (bytes > 0) return { ...read, bytes, halfTokens: halfTokensInChoice(part, bytes) };
-  }
-  return { ...read, bytes: 0, halfTokens: 0 };
 }
 
 /** The data that a client of chat gets of a content event; null if it gets all, unchanged. */

@@ -1,10 +1,10 @@
 import type { ErrorBody } from "@inference/protocol/errors";
-import type { NanoUsd } from "@inference/protocol/money";
-import type { TokenUsage } from "../../pricing/quote.ts";
+import { isNothingDelivered } from "../../pricing/quote.ts";
 import type { SecretFilter } from "../../upstream/secret-writings.ts";
+import type { Charged } from "./answer-writer.ts";
 import { createByteOutput } from "./byte-output.ts";
 import { readSseEvent, shownData } from "./sse-event.ts";
-import type { SseFault, SseTally } from "./sse-tally.ts";
+import type { SseFault, SseTally, SseTapResult } from "./sse-tally.ts";
 import { usageEventJson } from "./usage-json.ts";
 
 /** Writes what the client gets of each segment of a stream, and reports the segment to the tally. */
@@ -27,8 +27,8 @@ export type SseRelay = {
 export type SseRelayOptions = {
   /** The client asked for the usage event. */
   includeUsage: boolean;
-  /** The charge for a usage, which the usage event shows. */
-  costNanoUsd(usage: TokenUsage): NanoUsd;
+  /** The usage and the charge that the usage event shows. */
+  charged(answer: Pick<SseTapResult, "usage" | "delivered">): Charged;
   /** Our error for a fault. The provider's text must not be shown. */
   errorBody(fault: SseFault): ErrorBody;
   /** Our keys at the provider, which never pass. */
@@ -67,14 +67,22 @@ export function createSseRelay(options: SseRelayOptions, tally: SseTally): SseRe
     output.add(bytes, 0, bytes.length);
   }
 
+  function writeUsage(): void {
+    if (!options.includeUsage) return;
+    const result = tally.result();
+    write(usageEventJson(tally.head(), options.charged(result), result.upstreamId));
+  }
+
   function complete(): void {
-    const usage = tally.isClosed() ? undefined : shownUsage(options, tally);
-    if (usage !== undefined) write(usage);
+    if (!tally.isClosed()) writeUsage();
   }
 
   function close(fault: SseFault, body = options.errorBody(fault)): void {
     if (tally.isClosed()) return;
-    complete();
+    const { usage, delivered } = tally.result();
+    // After any fault but a cut, a usage may still come.
+    const isFinal = typeof usage === "object" || (fault.kind === "cut" && !isNothingDelivered(delivered));
+    if (isFinal) writeUsage();
     write(JSON.stringify(body));
     tally.noteFault(fault);
   }
@@ -133,12 +141,4 @@ function withoutSecrets(segment: string, secrets: SecretFilter): string {
   const clean = secrets.remove(segment);
   const { kind } = readSseEvent(clean);
   return kind === "content" || kind === "done" ? clean : "";
-}
-
-/** The usage event for a client that asked; undefined if there is none to show. */
-function shownUsage({ includeUsage, costNanoUsd }: SseRelayOptions, tally: SseTally): string | undefined {
-  const final = includeUsage ? tally.finalUsage() : undefined;
-  if (final === undefined) return undefined;
-  const { chunk, usage } = final;
-  return usageEventJson(chunk, { usage, costNanoUsd: costNanoUsd(usage), upstreamId: tally.result().upstreamId });
 }

@@ -1,12 +1,16 @@
 import type { TokenBound } from "../../pricing/bound.ts";
 import type { Delivered, TokenUsage } from "../../pricing/quote.ts";
 import { besideContent, parseUsage, type ReportedUsage, reportedOnce, type UsageReading } from "../../pricing/usage.ts";
+import type { Choice } from "./choice-content.ts";
+import { measureContent } from "./choice-estimate.ts";
 import type { SseContentEvent } from "./sse-event.ts";
 
 export type SseFault =
   | { kind: "provider_error"; error: unknown }
   | { kind: "malformed_event" }
   | { kind: "event_too_large" }
+  /** Content that the API of the client cannot carry. */
+  | { kind: "unwritable" }
   | { kind: "cut" };
 
 export type SseTapResult = ReportedUsage & {
@@ -33,8 +37,8 @@ export type SseTally = {
   noteUsageEvent(chunk: Record<string, unknown>): void;
   noteDone(): void;
   noteFault(fault: SseFault): void;
-  /** The usage to show, and its chunk; undefined if there is none that is final and valid. */
-  finalUsage(): { chunk: Record<string, unknown>; usage: TokenUsage } | undefined;
+  /** The chunk of the last usage, else the first one: a usage event repeats its head. */
+  head(): Record<string, unknown>;
   result(): SseTapResult;
 };
 
@@ -53,11 +57,14 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
   const delivered = { bytes: 0, events: 0, halfTokens: 0 };
   let usage: UsageReading = "missing";
   let malformedUsage = false;
-  let usageChunk: Record<string, unknown> | undefined;
+  let head: Record<string, unknown> | undefined;
   /** The last usage that content came after. */
   let running: TokenUsage | undefined;
   let done = false;
   let fault: SseFault | null = null;
+  /** Whether a usage from here on may count content that the client does not get. */
+  let isBeyond = false;
+  let beyond: TokenUsage | undefined;
 
   const isClosed = (): boolean => done || fault !== null;
 
@@ -72,52 +79,61 @@ export function createSseTally(bound: TokenBound | undefined): SseTally {
     usage = "missing";
   }
 
+  function noteFinish({ index, finishReason: reason }: Choice): void {
+    const bit = choiceBit(index);
+    begun |= bit;
+    if (reason === null) return;
+    finished |= bit;
+    finishReason = reason;
+  }
+
   function noteUsage(chunk: Record<string, unknown>): void {
     if (upstreamId === null && typeof chunk.id === "string") upstreamId = chunk.id;
     if (model === null && typeof chunk.model === "string") model = chunk.model;
     const said = reportedOnce(parseUsage(chunk.usage, bound));
     const { usage: reading } = besideContent(said, bound, () => delivered.bytes > 0);
+    head ??= chunk;
     if (reading === "missing") return;
     if (reading === "malformed") malformedUsage = true;
-    usage = reading;
-    usageChunk = chunk;
+    if (!isBeyond) {
+      usage = reading;
+      head = chunk;
+    } else if (typeof reading === "object") beyond = reading;
   }
 
   return {
     isClosed,
     noteContentEvent({ chunk, choices }) {
-      // The client gets no content after the end, so it counts for nothing.
-      if (!isClosed()) {
-        let bytes = 0;
-        let halfTokens = 0;
-        for (const choice of choices) {
-          const bit = choiceBit(choice.index);
-          begun |= bit;
-          bytes += choice.bytes;
-          halfTokens += choice.halfTokens;
-          if (choice.finishReason === null) continue;
-          finished |= bit;
-          finishReason = choice.finishReason;
-        }
-        noteDelivered(bytes, halfTokens);
+      let bytes = 0;
+      let halfTokens = 0;
+      for (const { content } of choices) {
+        const measured = measureContent(content);
+        bytes += measured.bytes;
+        halfTokens += measured.halfTokens;
       }
+      if (!isClosed()) {
+        noteDelivered(bytes, halfTokens);
+        for (const choice of choices) noteFinish(choice);
+      } else if (bytes > 0) isBeyond = true;
       noteUsage(chunk);
     },
-    // A usage counts even after an error.
     noteUsageEvent: noteUsage,
     noteDone() {
       done = true;
+      isBeyond = true;
     },
     noteFault(why) {
       fault = why;
+      // After an error of the provider's, a usage is that of what came before. Other faults are content that is lost.
+      isBeyond = why.kind !== "provider_error";
     },
-    finalUsage: () =>
-      usageChunk === undefined || typeof usage !== "object" ? undefined : { chunk: usageChunk, usage },
+    head: () => head ?? {},
     result() {
       const isFinished = begun !== 0 && (begun & ~finished) === 0;
       const complete = done || (isFinished && fault === null);
       const seen = running === undefined ? delivered : { ...delivered, atLeast: running };
-      return { delivered: { ...seen }, usage, malformedUsage, upstreamId, model, finishReason, done, complete, fault };
+      const reported = { usage, malformedUsage, ...(beyond === undefined ? {} : { beyond }) };
+      return { delivered: { ...seen }, ...reported, upstreamId, model, finishReason, done, complete, fault };
     },
   };
 }

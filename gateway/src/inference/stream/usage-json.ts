@@ -1,11 +1,9 @@
 import { formatUsd, type NanoUsd } from "@inference/protocol/money";
 import type { TokenUsage } from "../../pricing/quote.ts";
+import type { Charged } from "./answer-writer.ts";
 
-/**
- * The `usage` that a client sees, as JSON text: the standard counts, and the charge. `cost` is a JSON number in
- * dollars, printed exactly from the integer, which `JSON.stringify` could not do.
- */
-export function usageJson(usage: TokenUsage, costNanoUsd: NanoUsd): string {
+/** The `usage` of chat that a client sees, as JSON text: the standard counts, and the charge. */
+export function usageJson(usage: TokenUsage, costNanoUsd: NanoUsd, isEstimated = false): string {
   const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
   const counts = JSON.stringify({
     prompt_tokens: promptTokens,
@@ -14,7 +12,16 @@ export function usageJson(usage: TokenUsage, costNanoUsd: NanoUsd): string {
     prompt_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
     completion_tokens_details: { reasoning_tokens: reasoningTokens },
   });
-  return `${counts.slice(0, -1)},"cost":${formatUsd(costNanoUsd)},"cost_nano_usd":${costNanoUsd}}`;
+  return withCost(counts, { costNanoUsd, isEstimated });
+}
+
+/**
+ * Adds the charge to the JSON text of an object. `cost` is a JSON number in dollars, printed exactly from the integer,
+ * which `JSON.stringify` could not do.
+ */
+export function withCost(counts: string, { costNanoUsd, isEstimated }: Omit<Charged, "usage">): string {
+  const mark = isEstimated ? ',"estimated":true' : "";
+  return `${counts.slice(0, -1)},"cost":${formatUsd(costNanoUsd)},"cost_nano_usd":${costNanoUsd}${mark}}`;
 }
 
 /** Adds a usage to the JSON text of an object, as the last member. */
@@ -26,16 +33,17 @@ export function textWithUsage(object: string, usage: string): string {
  * The usage event that a client sees: OpenAI's fields and our usage, without the provider's own fields.
  */
 export function usageEventJson(
-  chunk: Record<string, unknown>,
-  shown: { usage: TokenUsage; costNanoUsd: NanoUsd; upstreamId: string | null },
+  head: Record<string, unknown>,
+  { usage, costNanoUsd, isEstimated }: Charged,
+  upstreamId: string | null,
 ): string {
-  const { id, created, model } = chunk;
+  const { id, created, model } = head;
   const event = {
-    id: typeof id === "string" ? id : (shown.upstreamId ?? ""),
+    id: typeof id === "string" ? id : (upstreamId ?? ""),
     object: "chat.completion.chunk",
     created: typeof created === "number" ? created : 0,
     model: typeof model === "string" ? model : "",
     choices: [],
   };
-  return textWithUsage(JSON.stringify(event), usageJson(shown.usage, shown.costNanoUsd));
+  return textWithUsage(JSON.stringify(event), usageJson(usage, costNanoUsd, isEstimated));
 }

@@ -1,9 +1,9 @@
 import type { ErrorBody } from "@inference/protocol/errors";
-import { asObject } from "../../json-object.ts";
 import { deliveredTokens } from "../../pricing/delivered.ts";
 import { type Delivered, isNothingDelivered, type Quote, type TokenUsage } from "../../pricing/quote.ts";
 import type { ReportedUsage } from "../../pricing/usage.ts";
 import { type AnswerWriter, type Charged, MAX_WRITTEN_CHARACTERS } from "./answer-writer.ts";
+import type { ContentPiece } from "./choice-content.ts";
 import { readSseEvent, type SseContentEvent } from "./sse-event.ts";
 import { MAX_EVENT_BYTES, type SseRelay, type SseRelayOptions } from "./sse-relay.ts";
 import type { SseFault, SseTally } from "./sse-tally.ts";
@@ -24,16 +24,20 @@ function createWritingRelay(writer: AnswerWriter, quote: Quote, options: SseRela
   let isStarted = false;
   let isEnded = false;
 
-  function write({ chunk }: SseContentEvent): void {
+  /** Returns why the content cannot be written; null if it was. */
+  function write({ chunk, choices }: SseContentEvent): SseFault | null {
     if (!isStarted) {
       isStarted = true;
       writer.start(chunk);
     }
-    const [first] = Array.isArray(chunk.choices) ? chunk.choices : [];
-    const { delta, message, finish_reason: reason } = asObject(first) ?? {};
-    const added = asObject(delta) ?? asObject(message);
-    if (added !== undefined) writer.add(added, delta === undefined);
-    if (typeof reason === "string" && reason !== "") writer.finish(reason);
+    for (const { index, content, finishReason, error } of choices) {
+      if (error !== null) return { kind: "provider_error", error };
+      // No request of another API asks for a second choice.
+      if (index > 0 && content.length > 0) return { kind: "unwritable" };
+      if (!writer.add(content)) return { kind: "unwritable" };
+      if (index === 0 && finishReason !== null) writer.finish(finishReason);
+    }
+    return writer.length() > MAX_WRITTEN_CHARACTERS ? { kind: "event_too_large" } : null;
   }
 
   function complete(): void {
@@ -62,9 +66,9 @@ function createWritingRelay(writer: AnswerWriter, quote: Quote, options: SseRela
     else if (event.kind === "malformed") close({ kind: "malformed_event" });
     else if (event.kind === "content") {
       const shown = options.secrets.isIn(text) ? readSseEvent(options.secrets.remove(text)) : event;
-      if (!tally.isClosed() && shown.kind === "content") write(shown);
-      tally.noteContentEvent(event);
-      if (writer.length() > MAX_WRITTEN_CHARACTERS) close({ kind: "event_too_large" });
+      const fault = tally.isClosed() || shown.kind !== "content" ? null : write(shown);
+      if (fault !== null) close(fault);
+      tally.noteContentEvent(writtenOf(event));
     } else if (event.kind === "done") {
       complete();
       tally.noteDone();
@@ -88,13 +92,21 @@ function createWritingRelay(writer: AnswerWriter, quote: Quote, options: SseRela
   };
 }
 
+/** The event with the content that a writer writes. */
+function writtenOf(event: SseContentEvent): SseContentEvent {
+  const isWritten = ({ kind }: ContentPiece): boolean => kind !== "other";
+  if (event.choices.every(({ content }) => content.every(isWritten))) return event;
+  const choices = event.choices.map((choice) => ({ ...choice, content: choice.content.filter(isWritten) }));
+  return { ...event, choices };
+}
+
 /** The usage and the cost to show. If the provider reported no usage, those that are charged. */
 export function chargedFor(
   quote: Quote,
   { usage, delivered }: { usage: ReportedUsage["usage"]; delivered: Delivered },
 ): Charged {
   if (typeof usage === "object") {
-    return { usage, costNanoUsd: Math.min(quote.maxNanoUsd, quote.chargeForUsage(usage)) };
+    return { usage, costNanoUsd: Math.min(quote.maxNanoUsd, quote.chargeForUsage(usage)), isEstimated: false };
   }
   const isNothing = isNothingDelivered(delivered);
   const estimate: TokenUsage = {
@@ -104,5 +116,5 @@ export function chargedFor(
     cacheWriteTokens: 0,
     reasoningTokens: 0,
   };
-  return { usage: estimate, costNanoUsd: quote.chargeForDelivered(delivered) };
+  return { usage: estimate, costNanoUsd: quote.chargeForDelivered(delivered), isEstimated: true };
 }
