@@ -136,13 +136,13 @@ export const limits = {
   queueWaitingEach: 32,
   /** The least rate at which a client must read an answer, over `stalledReaderMs`. */
   slowestReaderBytesPerS: 8 * 1024,
-  /** A whole answer up to this size is parsed at once, in at most 2 ms. A larger one is parsed in pieces. */
-  parsedAnswerBytes: 64 * 1024,
   /**
-   * A whole answer up to this size is gathered before any of it is sent, so that an error in it becomes an error
-   * response.
+   * A whole answer up to this size is gathered and parsed before any of it is sent, so that an error in it becomes an
+   * error response, and with an `Idempotency-Key` it is kept. The slowest of this size takes 60 ms.
    */
-  gatheredAnswerBytes: 256 * 1024,
+  gatheredAnswerBytes: 1024 * 1024,
+  /** The same while memory is short. */
+  smallAnswerBytes: 64 * 1024,
   checkpointMs: 5_000,
   checkpointTokens: 2_000,
   keepAliveMs: 15_000,
@@ -155,9 +155,8 @@ export const limits = {
   /** Time between two checks of the provider key, while it is unknown or refused. */
   keyCheckMs: 30_000,
   sessionMs: 24 * 3_600_000,
-  /** How long an `Idempotency-Key` is reserved, and the largest whole answer that is kept for that time. */
+  /** How long an `Idempotency-Key` is reserved. */
   idempotencyMs: 24 * 3_600_000,
-  replayedBytes: 1024 * 1024,
   /** Maximum bytes of answers kept in a UTC day: of one account or identity, and of all. */
   keptBytesEach: 64 * 1024 * 1024,
   keptBytes: 1024 * 1024 * 1024,

@@ -208,7 +208,7 @@ export const gatewaySettings = z.object({
   ANSWER_MS: whole(limits.requestMs, 1_000)
     .default(defaultRequestLimits.answerMs)
     .describe(
-      "Maximum time until the provider starts a stream or completes a whole answer (of a large answer, its first 256 KiB).",
+      "Maximum time until the provider starts a stream or completes a whole answer (of a large answer, its first MiB).",
     ),
   STREAM_IDLE_MS: whole(limits.requestMs, 1_000)
     .default(defaultRequestLimits.streamIdleMs)

@@ -1,6 +1,7 @@
 import { LedgerUnavailable } from "@inference/ledger/client";
 import type { Gateway } from "../gateway.ts";
 import type { HeldAnswer } from "../limits/held-answers.ts";
+import { isNothingDelivered } from "../pricing/quote.ts";
 import { respond, startIdCheckpoint, startWatch } from "./answer-watch.ts";
 import type { Call, Ended } from "./call.ts";
 import { checkModel } from "./check-model.ts";
@@ -91,6 +92,9 @@ async function finish(gateway: Gateway, call: Call, large: LargeAnswer, client: 
 
 function end(call: Call, { tap }: LargeAnswer, client: ClientStream, complete: boolean): Ended {
   const reported = tap.reported();
+  if (tap.fault() === "error" && isNothingDelivered(tap.delivered())) {
+    return call.end({ kind: "nothing", why: "it was an error", ...reported, mayBill: null });
+  }
   const clientGone = client.hasLeft();
   // An answer that had failed before was not cut by us, even if we stopped reading after that.
   const isCutByUs = call.isAborted && tap.state() === "open";

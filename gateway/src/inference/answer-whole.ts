@@ -13,11 +13,12 @@ import { checkModel } from "./check-model.ts";
 import { conclude, type Ending } from "./conclusion.ts";
 import { BrokenAnswer, UnusableAnswer } from "./failure.ts";
 import { keepAnswer } from "./idempotency.ts";
+import { isSpace } from "./json-scan.ts";
 import type { InferenceRequest } from "./request.ts";
 import { MAX_WRITTEN_CHARACTERS } from "./stream/answer-writer.ts";
-import { readJsonAnswer } from "./stream/json-answer.ts";
-import type { JsonTap, JsonTapOptions } from "./stream/json-tap.ts";
-import { bytesTap, jsonTap, type WholeTap } from "./stream/whole-tap.ts";
+import { readJsonAnswer, type WholeAnswer } from "./stream/json-answer.ts";
+import { createJsonRelay, type JsonOptions } from "./stream/json-relay.ts";
+import { bytesTap, type WholeTap } from "./stream/whole-tap.ts";
 import { chargedFor } from "./stream/writing-relay.ts";
 
 /**
@@ -47,28 +48,28 @@ export async function answerWhole(
       throw new UnusableAnswer("has an unexpected content type");
     }
     const headers = answerHeaders(request, call.order, contentType);
-    const isWritten = call.order.format !== undefined;
-    const gathered = gather(gateway, call, request, isJson);
+    const options = isJson ? jsonOptions(gateway, call, request) : null;
     const body = response.body[Symbol.asyncIterator]();
-    const mayGoOn: MayGoOn = (bytes, received) => {
-      const hasRoom = held.set(bytes);
-      // Written in another shape, it is not sent before its end.
-      if (isWritten) return true;
-      if (!hasRoom) return bytes <= limits.parsedAnswerBytes;
-      // An answer that may be replayed is gathered up to another size, that of the provider's bytes.
-      return request.idempotencyKey === null ? bytes <= limits.gatheredAnswerBytes : received <= limits.replayedBytes;
-    };
-    const { answerBytes: most } = gateway.config.request;
-    const answerBytes = isWritten ? Math.min(most, MAX_WRITTEN_CHARACTERS) : most;
-    if (await readInto(call, gathered, body, { mayGoOn, answerBytes })) {
-      const answer = isBlocked ? markBlocked(gathered.whole()) : gathered.whole();
+    const { bytes, isWhole } = await gather(gateway, call, { held, body, options });
+    if (isWhole) {
+      const read = options === null ? readBytesAnswer(bytes) : readJsonAnswer(bytes, options);
+      if (read.fault() !== null) throw unusable(call, read);
+      const answer = isBlocked ? markBlocked(read) : read;
       const ending = wholeEnding(gateway, call, request, answer);
       return await settleAndSend(gateway, call, request, { answer, ending, headers, held });
     }
-    const begun = gathered.begun();
-    if (begun.tap.fault() !== null) throw unusable(call, begun.tap);
-    const tap = isBlocked ? markBlocked(begun.tap) : begun.tap;
-    const sent = await answerLarge(gateway, call, request, { ...begun, tap, body, headers, held });
+    const begun = options === null ? bytesTap() : createJsonRelay(options);
+    const passed = begun.push(bytes) ?? new Uint8Array();
+    if (begun.fault() !== null) throw unusable(call, begun);
+    const tap = isBlocked ? markBlocked(begun) : begun;
+    const sent = await answerLarge(gateway, call, request, {
+      tap,
+      passed,
+      received: bytes.length,
+      body,
+      headers,
+      held,
+    });
     isLarge = true;
     return sent;
   } catch (error) {
@@ -84,106 +85,71 @@ function markBlocked<T extends { delivered(): Delivered }>(answer: T): T {
   return { ...answer, delivered: () => ({ ...answer.delivered(), isBlocked: true }) };
 }
 
-/** An answer that is whole, however it was read. */
-type Answer = Pick<JsonTap, "reported" | "delivered" | "elements" | "upstreamId" | "model"> & {
-  body(chargeNanoUsd: number): string | Uint8Array;
-};
-
-/** The part of an answer that has arrived. Nothing of it was sent. */
-type Gathered = {
-  push(chunk: Uint8Array): void;
-  bytes(): number;
-  /** Throws `UnusableAnswer`. */
-  whole(): Answer;
-  /** The same, to be sent as it comes. */
-  begun(): { tap: WholeTap; passed: Uint8Array; received: number };
-};
-
-/** A small JSON answer is parsed whole, which is faster. A larger one runs through the tap. */
-function gather(gateway: Gateway, call: Call, request: InferenceRequest, isJson: boolean): Gathered {
-  const options = tapOptions(gateway, call, request);
-  let chunks: Uint8Array[] = [];
-  let bytes = 0;
-  let received = 0;
-  let tap: WholeTap | undefined = isJson ? undefined : bytesTap();
-
-  function pass(chunk: Uint8Array | undefined): void {
-    if (chunk === undefined) return;
-    chunks.push(chunk);
-    bytes += chunk.length;
-  }
-
-  function startTap(): WholeTap {
-    if (tap !== undefined) return tap;
-    tap = jsonTap(options);
-    const raw = chunks;
-    chunks = [];
-    bytes = 0;
-    for (const chunk of raw) pass(tap.push(chunk));
-    return tap;
-  }
-
-  return {
-    push(chunk) {
-      received += chunk.length;
-      pass(tap === undefined ? chunk : tap.push(chunk));
-      if (bytes > limits.parsedAnswerBytes) startTap();
-    },
-    bytes: () => bytes,
-    whole() {
-      const small = tap === undefined ? readJsonAnswer(joinBytes(chunks), options) : undefined;
-      if (small !== undefined) return { ...small, body: small.text };
-      const read = startTap();
-      read.end();
-      if (read.state() !== "done") throw unusable(call, read);
-      return { ...read, body: (chargeNanoUsd) => joinBytes([...chunks, read.last(chargeNanoUsd)]) };
-    },
-    begun() {
-      const begun = startTap();
-      return { tap: begun, passed: joinBytes(chunks), received };
-    },
-  };
+function readBytesAnswer(bytes: Uint8Array): WholeAnswer {
+  const tap = bytesTap();
+  tap.push(bytes);
+  tap.end();
+  return { ...tap, fault: () => (tap.state() === "done" ? null : "malformed"), body: tap.last };
 }
 
-function unusable(call: Call, tap: WholeTap): UnusableAnswer {
-  call.noteUpstreamId(tap.upstreamId());
-  const reported = tap.reported();
-  if (tap.fault() === "error") return new UnusableAnswer("was an error", { reported, mayBill: false });
+function unusable(call: Call, answer: Pick<WholeAnswer, "fault" | "reported" | "upstreamId">): UnusableAnswer {
+  call.noteUpstreamId(answer.upstreamId());
+  const reported = answer.reported();
+  if (answer.fault() === "error") return new UnusableAnswer("was an error", { reported, mayBill: false });
   return new UnusableAnswer("cannot be read", { reported });
 }
 
-/** Whether to gather more, by the bytes for the client so far and the bytes that were received. */
-type MayGoOn = (bytes: number, received: number) => boolean;
+type Arriving = { held: HeldAnswer; body: AsyncIterator<Uint8Array>; options: JsonOptions | null };
 
-/** Reads an answer to its end; false if `mayGoOn` stopped it before. Throws `BrokenAnswer`. */
-async function readInto(
+/** Gathers an answer to its end, or until it is too large for that. Throws `BrokenAnswer`. */
+async function gather(
+  gateway: Gateway,
   call: Call,
-  gathered: Gathered,
-  body: AsyncIterator<Uint8Array>,
-  { mayGoOn, answerBytes }: { mayGoOn: MayGoOn; answerBytes: number },
-): Promise<boolean> {
+  { held, body, options }: Arriving,
+): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
+  // Written in another shape, it is not sent before its end.
+  const isWritten = call.order.format !== undefined;
+  const { answerBytes: most } = gateway.config.request;
+  const answerBytes = isWritten ? Math.min(most, MAX_WRITTEN_CHARACTERS) : most;
+  const chunks: Uint8Array[] = [];
   let received = 0;
+  let bytes = 0;
   for (;;) {
     let next: IteratorResult<Uint8Array>;
     try {
       next = await body.next();
     } catch (error) {
-      const { tap } = gathered.begun();
+      const read = readBegun(chunks, options);
       // The answer is whole, whatever the connection says.
-      if (tap.state() === "done") return true;
-      throw new BrokenAnswer(error, tap.reported());
+      if (read.state() === "done") return { bytes: joinBytes(chunks), isWhole: true };
+      throw new BrokenAnswer(error, read.reported());
     }
-    if (next.done === true) return true;
-    gathered.push(next.value);
+    if (next.done === true) return { bytes: joinBytes(chunks), isWhole: true };
     received += next.value.length;
+    // Some providers send white space while a client waits for the answer.
+    const chunk = options !== null && bytes === 0 ? withoutSpace(next.value) : next.value;
+    if (chunk.length > 0) chunks.push(chunk);
+    bytes += chunk.length;
     if (received > answerBytes) {
-      throw new BrokenAnswer(call.giveUp("The answer was too large"), gathered.begun().tap.reported());
+      throw new BrokenAnswer(call.giveUp("The answer was too large"), readBegun(chunks, options).reported());
     }
-    if (!mayGoOn(gathered.bytes(), received)) return false;
+    const mostGathered = held.set(bytes) ? limits.gatheredAnswerBytes : limits.smallAnswerBytes;
+    if (bytes > mostGathered && !isWritten) return { bytes: joinBytes(chunks), isWhole: false };
   }
 }
 
-function tapOptions(gateway: Gateway, call: Call, { route }: InferenceRequest): JsonTapOptions {
+function withoutSpace(chunk: Uint8Array): Uint8Array {
+  const start = chunk.findIndex((byte) => !isSpace(byte));
+  return chunk.subarray(start === -1 ? chunk.length : start);
+}
+
+function readBegun(chunks: readonly Uint8Array[], options: JsonOptions | null): WholeTap {
+  const tap = options === null ? bytesTap() : createJsonRelay(options);
+  tap.push(joinBytes(chunks));
+  return tap;
+}
+
+function jsonOptions(gateway: Gateway, call: Call, { route }: InferenceRequest): JsonOptions {
   return {
     shown: route.answerFields,
     content: route.content?.field ?? "",
@@ -200,7 +166,7 @@ function textOf(body: string | Uint8Array): string {
 }
 
 /** The ending of a whole answer. Throws `UnusableAnswer` if it has nothing of what was requested. */
-function wholeEnding(gateway: Gateway, call: Call, request: InferenceRequest, answer: Answer): WholeEnding {
+function wholeEnding(gateway: Gateway, call: Call, request: InferenceRequest, answer: WholeAnswer): WholeEnding {
   call.noteUpstreamId(answer.upstreamId());
   const reported = answer.reported();
   const delivered = answer.delivered();
@@ -232,7 +198,7 @@ async function settleAndSend(
     ending,
     headers,
     held,
-  }: { answer: Answer; ending: WholeEnding; headers: Record<string, string>; held: HeldAnswer },
+  }: { answer: WholeAnswer; ending: WholeEnding; headers: Record<string, string>; held: HeldAnswer },
 ): Promise<Response> {
   const { outcome, chargeNanoUsd } = conclude(call.order.quote, ending);
   const writer = makeAnswerWriter(gateway, call, request);

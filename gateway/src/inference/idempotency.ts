@@ -79,8 +79,8 @@ export async function answerClaimed(
 
 /**
  * Keeps a gathered answer and its headers for as long as its key is claimed. The provider sent at most
- * `limits.replayedBytes` of it. Sealing a large answer takes milliseconds, and so does storing it: each takes a turn of
- * its own. Never throws.
+ * `limits.gatheredAnswerBytes` of it. Sealing a large answer takes milliseconds, and so does storing it: each takes a
+ * turn of its own. Never throws.
  */
 export async function keepAnswer(
   { environment, sealer, keptBytes, slicedWork }: Gateway,
@@ -96,7 +96,7 @@ export async function keepAnswer(
   const put = (sealed: string): Promise<void> =>
     environment.keyValue.put(name, sealed, { expiresAt: at + limits.idempotencyMs });
   try {
-    if (bytes.length <= limits.parsedAnswerBytes) await put(await seal());
+    if (bytes.length <= limits.smallAnswerBytes) await put(await seal());
     else {
       const sealed = await inTurn(slicedWork, partition, seal);
       await inTurn(slicedWork, partition, () => put(sealed));

@@ -8,6 +8,8 @@ export type JsonScan = {
    * ascending places, each after the last result.
    */
   next(chunk: Uint8Array, from: number): number;
+  /** As `next`, for brackets alone: much faster where there are long lists of numbers. */
+  nextBracket(chunk: Uint8Array, from: number): number;
   /** Whether the next bytes are in a string. */
   inString(): boolean;
 };
@@ -21,8 +23,15 @@ export const CLOSE_ARRAY = 93;
 export const OPEN_OBJECT = 123;
 export const CLOSE_OBJECT = 125;
 
-const isStructure = new Uint8Array(256);
-for (const byte of [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) isStructure[byte] = 1;
+const BRACKETS = [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT];
+const isStructure = tableOf([QUOTE, COMMA, COLON, ...BRACKETS]);
+const isBracket = tableOf([QUOTE, ...BRACKETS]);
+
+function tableOf(bytes: readonly number[]): Uint8Array {
+  const table = new Uint8Array(256);
+  for (const byte of bytes) table[byte] = 1;
+  return table;
+}
 
 export function isSpace(byte: number): boolean {
   return byte === 32 || byte === 10 || byte === 13 || byte === 9;
@@ -58,23 +67,54 @@ export function createJsonScan(stopsAtQuotes = false): JsonScan {
     }
   }
 
-  return {
-    next(chunk, from) {
-      let at = from;
-      for (;;) {
-        if (inString) {
-          if (at < chunk.length) at = stringEnd(chunk, at);
-          if (at >= chunk.length) return at;
-          inString = false;
-        } else {
-          while (at < chunk.length && isStructure[chunk[at] as number] === 0) at++;
-          if (chunk[at] !== QUOTE) return at;
-          inString = true;
-        }
-        if (stopsAtQuotes) return at;
-        at++;
+  function find(chunk: Uint8Array, from: number, isWanted: Uint8Array): number {
+    let at = from;
+    for (;;) {
+      if (inString) {
+        if (at < chunk.length) at = stringEnd(chunk, at);
+        if (at >= chunk.length) return at;
+        inString = false;
+      } else {
+        at = outsideOfStrings(chunk, at, isWanted);
+        if (chunk[at] !== QUOTE) return at;
+        inString = true;
       }
-    },
+      if (stopsAtQuotes) return at;
+      at++;
+    }
+  }
+
+  return {
+    next: (chunk, from) => find(chunk, from, isStructure),
+    nextBracket: (chunk, from) => find(chunk, from, isBracket),
     inString: () => inString,
   };
+}
+
+/** The place of the next wanted byte at or after `from`; the chunk's length if there is none. */
+function outsideOfStrings(chunk: Uint8Array, from: number, isWanted: Uint8Array): number {
+  const { length } = chunk;
+  let at = from;
+  for (;;) {
+    const near = isWanted === isBracket ? Math.min(length, at + NEAR_BYTES) : length;
+    while (at < near && isWanted[chunk[at] as number] === 0) at++;
+    if (at < near || at === length) return at;
+    at = afterNumbers(chunk, at);
+  }
+}
+
+/**
+ * The place after words of four bytes that have no bracket and no quote. The bit 0x40 is set in every bracket and in no
+ * byte of a list of numbers.
+ */
+function afterNumbers(chunk: Uint8Array, from: number): number {
+  const words = new DataView(chunk.buffer, chunk.byteOffset, chunk.length);
+  let at = from;
+  for (; at + 4 <= chunk.length; at += 4) {
+    const word = words.getInt32(at);
+    // Has a zero byte where the word has a quote.
+    const quotes = word ^ 0x22222222;
+    if (((word & 0x40404040) | ((quotes - 0x01010101) & ~quotes & 0x80808080)) !== 0) break;
+  }
+  return at;
 }

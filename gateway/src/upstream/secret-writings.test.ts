@@ -53,6 +53,7 @@ for (const [name, write] of Object.entries(whole)) {
       ] as const) {
         const text = `${before}${write(secret)}${after}`;
         assert.ok(filter.isIn(text), text);
+        assert.ok(filter.mayBeIn(Buffer.from(text)), text);
         const clean = filter.remove(text);
         assert.ok(clean.includes("[removed]"), clean);
         assert.ok(!filter.isIn(clean), clean);
@@ -118,4 +119,15 @@ test("a key of fewer than 8 characters is ordinary text, and no keys at all are 
     assert.equal(nothing.isIn("none key-xyz"), false);
     assert.equal(nothing.remove("none key-xyz"), "none key-xyz");
   }
+});
+
+test("a key may be in bytes at any place, and is not in numbers, images and ordinary text", () => {
+  for (let at = 0; at < 3 * OTHER.length; at++) {
+    assert.ok(filter.mayBeIn(Buffer.from(`${"x".repeat(at)}${OTHER}`)), `${at}`);
+    assert.ok(!filter.mayBeIn(Buffer.from(`${"x".repeat(at)}${OTHER.slice(0, 12)}`)), `${at}`);
+  }
+  const numbers = JSON.stringify(Array.from({ length: 10_000 }, (_, index) => Math.sin(index)));
+  const image = Buffer.from(numbers).toString("base64");
+  const text = 'The quick brown fox jumps over the lazy dog, and says \\"hello\\".\\n'.repeat(1_000);
+  for (const each of [numbers, image, text]) assert.ok(!filter.mayBeIn(Buffer.from(each)), each.slice(0, 40));
 });

@@ -14,6 +14,8 @@ import { makeBoundedMap } from "../limits/bounded-map.ts";
 export type SecretFilter = {
   /** Whether there is a key in the text. */
   isIn(text: string): boolean;
+  /** False only if `remove` would change nothing of these bytes. Costs a small part of what `remove` does. */
+  mayBeIn(bytes: Uint8Array): boolean;
   /** The text with `[removed]` in place of each key. JSON stays JSON, except where more than 8 backslashes precede one. */
   remove(text: string): string;
   /** No writing of a key has more bytes. */
@@ -23,7 +25,12 @@ export type SecretFilter = {
 /** A shorter one is looked for nowhere: no provider's key is so short, and ordinary text would be taken for it. */
 const MIN_SECRET_CHARACTERS = 8;
 const REMOVED = "[removed]";
-const noSecrets: SecretFilter = { isIn: () => false, remove: (text) => text, longestBytes: 0 };
+const noSecrets: SecretFilter = {
+  isIn: () => false,
+  mayBeIn: () => false,
+  remove: (text) => text,
+  longestBytes: 0,
+};
 
 /** @param secrets Of ASCII characters. Empty ones, and the same one twice, do no harm. */
 export function makeSecretFilter(secrets: readonly string[]): SecretFilter {
@@ -42,7 +49,10 @@ export function makeSecretFilter(secrets: readonly string[]): SecretFilter {
     return from === 0 ? text : clean + text.slice(from);
   }
 
+  const mayHaveOne = makeSieve(needles);
+
   return {
+    mayBeIn: (bytes) => hasEscape(bytes) || mayHaveOne(bytes),
     isIn: (text) => (MAY_BE_ESCAPED.test(text) ? unescaped(text).plain : text).search(pattern) !== -1,
     remove,
     longestBytes: MAX_ESCAPE_BYTES * Math.max(...needles.map(({ length }) => length)),
@@ -91,6 +101,48 @@ const ESCAPE = new RegExp(
   ].join("|"),
   "gi",
 );
+
+/** Every escape contains one of these. */
+const ESCAPE_MARKS = ["\\u", "\\x", "\\/", "%", "&"];
+
+function hasEscape(bytes: Uint8Array): boolean {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return ESCAPE_MARKS.some((mark) => buffer.includes(mark, 0, "latin1"));
+}
+
+/**
+ * Finds runs of bytes that may be a needle: as long as the shortest, and made of groups of three bytes that needles
+ * have. A needle covers at least one of the places that are looked at, so most bytes are not.
+ */
+function makeSieve(needles: readonly string[]): (bytes: Uint8Array) => boolean {
+  const shortest = Math.min(...needles.map(({ length }) => length));
+  const groups = new Uint8Array(GROUPS);
+  for (const needle of needles) {
+    const bytes = Buffer.from(needle, "latin1");
+    for (let at = 0; at + 3 <= bytes.length; at++) groups[groupAt(bytes, at)] = 1;
+  }
+  return (bytes) => {
+    const isKnown = (at: number): boolean => groups[groupAt(bytes, at)] === 1;
+    const last = bytes.length - 3;
+    for (let at = shortest - 3; at <= last; at += shortest - 2) {
+      if (!isKnown(at)) continue;
+      let from = at;
+      while (from > 0 && isKnown(from - 1)) from--;
+      let to = at;
+      while (to < last && isKnown(to + 1)) to++;
+      if (to + 3 - from >= shortest) return true;
+    }
+    return false;
+  };
+}
+
+/** Five bits of each byte, the same for upper and lower case. */
+const GROUPS = 1 << 15;
+
+function groupAt(bytes: Uint8Array, at: number): number {
+  const [one, two, three] = [bytes[at] as number, bytes[at + 1] as number, bytes[at + 2] as number];
+  return ((one & 31) << 10) | ((two & 31) << 5) | (three & 31);
+}
 
 /** The text without escapes, and where each place of it is in the text as it was. */
 function unescaped(text: string): { plain: string; places(at: number): number } {

@@ -14,7 +14,7 @@ const IMAGES = "/v1/images/generations";
 const IMAGE = "/v1/image/generate";
 const SPEECH = "/v1/audio/speech";
 /** Larger than what is gathered before it is sent. */
-const LARGE_BYTES = 600_000;
+const LARGE_BYTES = 1_200_000;
 
 type Asked = Settled & { status: number; headers: Headers; text: string; broken: boolean; losses: number[] };
 
@@ -188,7 +188,10 @@ export function testOddAnswers(startHost: StartHost): void {
       for (const size of [10, LARGE_BYTES]) {
         const failed = { ...choice(""), finish_reason: "error", error: { message: "no" }, padding: "" };
         const asked = await ask(CHAT, { padding: "x".repeat(size), choices: [failed], usage });
-        assert.deepEqual([asked.status, asked.receipt.outcome], [502, "released"]);
+        // The status of a large answer is sent before it is read.
+        const isSent = size === LARGE_BYTES;
+        assert.deepEqual([asked.status, asked.broken], [isSent ? 200 : 502, isSent]);
+        assert.equal(asked.receipt.outcome, "released");
         assert.equal(asked.receipt.lossNanoUsd, usageNanoUsd);
       }
     });
@@ -231,6 +234,51 @@ export function testOddAnswers(startHost: StartHost): void {
           assert.equal(asked.detail.upstreamId, null);
           assertCharged(asked, usageNanoUsd);
         }
+      }
+    });
+
+    test("an answer in UTF-16, or with NUL bytes in it, is none, and the gateway answers on", async () => {
+      const text = JSON.stringify({ choices: [choice("hi")], usage });
+      const utf16 = (mark: string, write: (character: string) => string): string =>
+        mark + [...text].map(write).join("");
+      const odd = [
+        utf16("", (character) => `\0${character}`),
+        utf16("", (character) => `${character}\0`),
+        utf16("\ufeff", (character) => `\0${character}`),
+        text.replace('"choices"', '\0"choices"'),
+        text.replace('{"index"', '\0{"index"'),
+        text.replace('"index":0', '"index":\0 0'),
+        text.replace('{"prompt', '\0{"prompt'),
+        "\0",
+        "\0".repeat(100),
+      ];
+      for (const body of odd) {
+        const asked = await ask(CHAT, { body });
+        assert.equal(asked.status, 502, JSON.stringify(body));
+        assert.deepEqual([asked.receipt.outcome, asked.receipt.chargeNanoUsd], ["released", 0]);
+      }
+      for (const body of [odd[0] ?? "", "\0"]) {
+        const asked = await ask(CHAT, { body: body.repeat(LARGE_BYTES / body.length + 1) });
+        assert.equal(asked.status, 502);
+      }
+      assertCharged(await ask(CHAT, { body: text }), usageNanoUsd);
+    });
+
+    test("a usage in a content, a name or a string of a large answer is not the answer's", async () => {
+      const decoy = { usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } };
+      const said = `"}]}],${JSON.stringify(decoy).slice(1)}`;
+      const message = { role: "assistant", content: said + "x".repeat(LARGE_BYTES) + said, ...decoy };
+      const choices = [{ index: 0, message, ...decoy }];
+      for (const answer of [
+        { choices, usage },
+        { usage, choices },
+        { usage, choices, model: said },
+        { [said]: decoy, choices, usage, more: decoy },
+      ]) {
+        const asked = await ask(CHAT, answer);
+        assert.deepEqual([asked.status, asked.broken], [200, false]);
+        assertCharged(asked, usageNanoUsd);
+        assert.deepEqual(JSON.parse(asked.text).choices, choices);
       }
     });
 

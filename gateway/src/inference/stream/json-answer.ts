@@ -1,66 +1,73 @@
 import type { NanoUsd } from "@inference/protocol/money";
-import { asObject, parseJson } from "../../json-object.ts";
+import { joinBytes } from "../../join-bytes.ts";
+import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
 import { besideContent, parseUsage, reportedOnce } from "../../pricing/usage.ts";
-import { withoutUsage } from "./choice-content.ts";
-import { estimateElements, isFailure, measureElements } from "./json-elements.ts";
-import type { JsonTap, JsonTapOptions } from "./json-tap.ts";
+import { isFailedChoice, withoutUsage } from "./choice-content.ts";
+import { estimateElements, measureElements } from "./json-elements.ts";
+import { createJsonRelay, type JsonOptions } from "./json-relay.ts";
 import { textWithUsage, usageJson } from "./usage-json.ts";
+import type { WholeTap } from "./whole-tap.ts";
 
-/** A parsed JSON answer, and the text that the client gets. */
-export type JsonAnswer = Pick<JsonTap, "reported" | "delivered" | "elements" | "upstreamId" | "model"> & {
-  text(chargeNanoUsd: NanoUsd): string;
+/** A complete answer, and the body that the client gets. */
+export type WholeAnswer = Pick<WholeTap, "fault" | "reported" | "delivered" | "elements" | "upstreamId" | "model"> & {
+  body(chargeNanoUsd: NanoUsd): string | Uint8Array;
 };
 
 const utf8 = new TextDecoder();
 
-/**
- * Parses a small answer whole, by the rules of the tap (`json-tap.ts`), in a quarter of the tap's time. Undefined for
- * any answer that is not clearly valid: the tap then decides what it is.
- */
-export function readJsonAnswer(bytes: Uint8Array, options: JsonTapOptions): JsonAnswer | undefined {
-  const { shown, content, secrets, bound } = options;
-  const answer = parseObject(bytes);
-  const list = answer?.[content];
-  if (answer === undefined || !Array.isArray(list) || (answer.error ?? null) !== null) return undefined;
-  if (isFailure(options.elements, list)) return undefined;
-  const hasContent = (): boolean => measureElements(options.elements, list).bytes > 0;
-  const reported = besideContent(reportedOnce(parseUsage(answer.usage, bound)), bound, hasContent);
+/** Reads a whole JSON answer. Its time and memory grow with it: a larger one passes through `createJsonRelay`. */
+export function readJsonAnswer(bytes: Uint8Array, options: JsonOptions): WholeAnswer {
+  const { bound, elements: kind } = options;
+  const answer = asObject(parseJson(utf8.decode(bytes)));
+  if (answer === undefined) return malformed(bytes, options);
+  const content = answer[options.content];
+  const list: readonly unknown[] = Array.isArray(content) ? content : [];
+  const measured = measureElements(kind, list);
+  const reported = besideContent(reportedOnce(parseUsage(answer.usage, bound)), bound, () => measured.bytes > 0);
   const { usage } = reported;
-  const kept: Record<string, unknown> = {};
-  for (const name of shown) {
-    const value = answer[name];
-    if (name === "usage" || value === undefined) continue;
-    // An object may be nested deeply.
-    if (name !== content && typeof value === "object" && value !== null) return undefined;
-    kept[name] = name === content && options.elements === "choices" ? list.map(withoutUsage) : value;
-  }
+  const isFailure = kind === "choices" && measured.bytes === 0 && list.some(isFailedChoice);
   const { id, model } = answer;
-  const showsUsage = typeof usage === "object" && shown.includes("usage");
-  let text: string;
-  try {
-    text = JSON.stringify(kept);
-  } catch {
-    // It is nested too deeply.
-    return undefined;
-  }
-  const clean = secrets.remove(text);
-  if (clean !== text && asObject(parseJson(clean)) === undefined) return undefined;
   return {
+    fault: () => ((answer.error ?? null) !== null || isFailure ? "error" : null),
     reported: () => reported,
-    delivered() {
-      const delivered = measureElements(options.elements, list);
-      // A known usage is charged, so no estimate is needed.
-      return typeof usage === "object"
-        ? delivered
-        : { ...delivered, halfTokens: estimateElements(options.elements, list) };
-    },
+    // A known usage is charged, so no estimate is needed.
+    delivered: () => (typeof usage === "object" ? measured : { ...measured, halfTokens: estimateElements(kind, list) }),
     elements: () => list.length,
     upstreamId: () => (typeof id === "string" ? id : null),
     model: () => (typeof model === "string" ? model : null),
-    text: (chargeNanoUsd) => (showsUsage ? textWithUsage(clean, usageJson(usage, chargeNanoUsd)) : clean),
+    body(chargeNanoUsd) {
+      const text = shownText(answer, list, options);
+      // It is nested too deeply to be written again.
+      if (text === undefined) return passOn(bytes, options, chargeNanoUsd);
+      const clean = options.secrets.remove(text);
+      const showsUsage = typeof usage === "object" && options.shown.includes("usage");
+      return showsUsage ? textWithUsage(clean, usageJson(usage, chargeNanoUsd)) : clean;
+    },
   };
 }
 
-function parseObject(bytes: Uint8Array): Record<string, unknown> | undefined {
-  return asObject(parseJson(utf8.decode(bytes)));
+/** The members that a client gets, but for the usage. */
+function shownText(answer: JsonObject, list: readonly unknown[], options: JsonOptions): string | undefined {
+  const { shown, content, elements } = options;
+  const kept: JsonObject = {};
+  for (const name of shown) if (name !== "usage" && Object.hasOwn(answer, name)) kept[name] = answer[name];
+  if (elements === "choices" && list.length > 0) kept[content] = list.map(withoutUsage);
+  try {
+    return JSON.stringify(kept);
+  } catch {
+    return undefined;
+  }
+}
+
+function passOn(bytes: Uint8Array, options: JsonOptions, chargeNanoUsd: NanoUsd): Uint8Array {
+  const relay = createJsonRelay(options);
+  const passed = relay.push(bytes) ?? new Uint8Array();
+  return joinBytes([passed, relay.last(chargeNanoUsd)]);
+}
+
+/** The bytes before the fault may contain a usage. */
+function malformed(bytes: Uint8Array, options: JsonOptions): WholeAnswer {
+  const relay = createJsonRelay(options);
+  relay.push(bytes);
+  return { ...relay, fault: () => relay.fault() ?? "malformed", body: () => new Uint8Array() };
 }

@@ -1,15 +1,27 @@
-import { nothingReported } from "../../pricing/usage.ts";
-import { createJsonTap, type JsonTap, type JsonTapOptions } from "./json-tap.ts";
+import type { NanoUsd } from "@inference/protocol/money";
+import type { Delivered } from "../../pricing/quote.ts";
+import { nothingReported, type ReportedUsage } from "../../pricing/usage.ts";
 
-/** The tap of a whole answer. The end is in `last` only, to be sent once the charge is durable. */
-export type WholeTap = JsonTap & {
+/** A large whole answer runs through a tap on its way to the client. The tap reads what to charge. */
+export type WholeTap = {
+  /** What may be sent now, if anything. The end is in `last` only. */
+  push(chunk: Uint8Array): Uint8Array | undefined;
   /** Call it when nothing more comes. */
   end(): void;
+  /** `done`: the answer is whole, whatever comes after. `failed`: see `fault`; after an error a usage may still come. */
+  state(): "open" | "done" | "failed";
+  /** Why an answer cannot be used: it is not of the expected form, or it is an error. */
+  fault(): "malformed" | "error" | null;
+  /** The end of the answer. Call it once, for an answer that is done, when its charge is durable. */
+  last(chargeNanoUsd: NanoUsd): Uint8Array;
+  reported(): ReportedUsage;
+  delivered(): Delivered;
+  /** The elements of the content list so far. */
+  elements(): number;
+  upstreamId(): string | null;
+  /** The model that the answer names. */
+  model(): string | null;
 };
-
-export function jsonTap(options: JsonTapOptions): WholeTap {
-  return { ...createJsonTap(options), end: () => undefined };
-}
 
 /** For an image or a sound, which is not parsed. It is whole, and delivered, when its bytes end. */
 export function bytesTap(): WholeTap {
