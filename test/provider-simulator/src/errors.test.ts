@@ -88,6 +88,19 @@ test("too many client errors lock a key's model for a user for 30 seconds, and n
   assert.equal(await good("a"), 200);
 });
 
+test("the error budget can be one of a key, which then blocks every user and model of it", async () => {
+  let time = NOON;
+  await using provider = await start({ clock: () => time, errorBudget: 3, errorBudgetOf: "key" });
+  const ask = (user: string, text: string, model = "sim-small"): Promise<number> =>
+    chat(provider, model, text, { user }).then((heard) => heard.status);
+  for (const user of ["a", "b", "c"]) assert.equal(await ask(user, "[[fault=422]]"), 422);
+  assert.equal(await ask("d", "hi"), 200);
+  assert.equal(await ask("a", "[[fault=403-flagged]]"), 403);
+  assert.deepEqual([await ask("d", "hi"), await ask("e", "hi", "sim-large")], [429, 429]);
+  time += 30_000;
+  assert.equal(await ask("d", "hi"), 200);
+});
+
 test("the error budget counts no 429 and no 5xx, forgets after 30 seconds, and can be switched off", async () => {
   let time = NOON;
   await using provider = await start({ clock: () => time, errorBudget: 2 });
@@ -110,7 +123,9 @@ test("requests a minute are limited for each model, when the setting says so", a
   const statuses: number[] = [];
   for (let i = 0; i < 3; i++) statuses.push((await chat(provider, "sim-small", "hi")).status);
   assert.deepEqual(statuses, [200, 200, 429]);
-  assert.equal((await chat(provider, "sim-large", "hi")).status, 200);
+  const { headers } = await chat(provider, "sim-large", "hi");
+  assert.equal(headers["x-ratelimit-limit-requests"], "2");
+  assert.equal(headers["x-ratelimit-remaining-requests"], "1");
   time += 60_000;
   assert.equal((await chat(provider, "sim-small", "hi")).status, 200);
 });

@@ -63,6 +63,34 @@ export const CONTENT_POLICY: WireAnswer = {
     suggested_prompt: "A quiet harbour at dawn",
   },
 };
+/** FastAPI's shape. */
+export const FIELD_ERRORS: WireAnswer = {
+  status: 422,
+  body: {
+    detail: [
+      {
+        type: "less_than_equal",
+        loc: ["body", "temperature"],
+        msg: "Input should be less than or equal to 2",
+        input: 9,
+      },
+    ],
+  },
+};
+export const PROMPT_FLAGGED: WireAnswer = {
+  status: 403,
+  body: {
+    error: {
+      code: 403,
+      message: "The model requires moderation. Your input was flagged.",
+      metadata: { reasons: ["violence"], flagged_input: "...", provider_name: "simulator" },
+    },
+  },
+};
+export const PRO_ONLY_MODEL: WireAnswer = {
+  status: 401,
+  body: { error: "This model is only available to Pro users", code: "PRO_ONLY_MODEL" },
+};
 export const RATE_LIMITED = plainError(429, "Rate limit exceeded");
 export const MODEL_OVERLOADED: WireAnswer = {
   status: 429,

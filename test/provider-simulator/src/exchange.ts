@@ -19,6 +19,8 @@ export interface Exchange {
   readonly search: string;
   readonly record: RequestRecord;
   key: ApiKey | null;
+  /** The model that the request names, once it is known. */
+  model: string | null;
   /** The error budget's bucket, once the model and the user are known. */
   bucket: string | null;
   /** The client closed before it had everything. */
@@ -64,10 +66,14 @@ export function cut(x: Exchange, how: "rst" | "fin"): void {
   else socket?.end();
 }
 
+/** What an account without a limit is told. */
+const UNLIMITED_PER_MINUTE = 1_000_000;
+
 /** The provider's own headers, as names and values by turns. Balances are those before this request. */
 export function providerHeaders(x: Exchange, contentType: string | null, model: Model | null): string[] {
   const { sim } = x;
   const prefix = sim.headerPrefix;
+  const perMinute = sim.settings.requestsPerMinute ?? UNLIMITED_PER_MINUTE;
   const resetMs = Math.ceil((sim.now() + 1) / 60_000) * 60_000;
   const reset = String(sim.settings.rateLimitResetUnit === "seconds" ? resetMs / 1000 : resetMs);
   const headers = contentType === null ? [] : ["content-type", contentType];
@@ -83,8 +89,8 @@ export function providerHeaders(x: Exchange, contentType: string | null, model: 
   headers.push(
     ...[`${prefix}balance-usd`, usdFromAtto(sim.ledger.usd())],
     ...[`${prefix}balance-diem`, usdFromAtto(sim.ledger.diem())],
-    ...["x-ratelimit-limit-requests", "500"],
-    ...["x-ratelimit-remaining-requests", String(499 - (x.sequence % 500))],
+    ...["x-ratelimit-limit-requests", String(perMinute)],
+    ...["x-ratelimit-remaining-requests", String(sim.limits.left(x.model ?? "", perMinute))],
     ...["x-ratelimit-reset-requests", reset],
     ...["x-ratelimit-limit-tokens", "1000000"],
     ...["x-ratelimit-remaining-tokens", "999000"],

@@ -40,17 +40,20 @@ test("each refusal has its status and its text, and costs nothing", async () => 
     "400-provider": [400, /"request_id"/],
     "401": [401, /Authentication failed/],
     "401-key-in-body": [401, new RegExp(MASTER_KEY)],
+    "401-model": [401, /"code":"PRO_ONLY_MODEL"/],
     "402-balance": [402, /Insufficient USD or Diem balance/],
     "402-key-limit": [402, /USD spend limit exceeded/],
     "402-diem-limit": [402, /DIEM spend limit exceeded/],
     "402-wallet": [402, /"code":"PAYMENT_REQUIRED"/],
     "403": [403, /region/],
+    "403-flagged": [403, /"reasons":\["violence"\]/],
     "404": [404, /not found/],
     "409": [409, /in progress/],
     "410": [410, /retired/],
     "413": [413, /"code":"PAYLOAD_TOO_LARGE"/],
     "415": [415, /media type/],
     "422": [422, /"suggested_prompt"/],
+    "422-fields": [422, /"loc":\["body","temperature"\]/],
     "429": [429, /Rate limit exceeded/],
     "429-retry-after": [429, /overloaded/],
     "429-budget": [429, /Too many failed attempts/],
@@ -76,9 +79,10 @@ test("each refusal has its status and its text, and costs nothing", async () => 
   }
 });
 
-test("only an overloaded 429 says how long to wait, and a redirect leads elsewhere", async () => {
+test("two of the 429 say how long to wait, and a redirect leads elsewhere", async () => {
   await using provider = await start();
   assert.equal((await meet(provider, "429-retry-after")).headers["retry-after"], "30");
+  assert.equal((await meet(provider, "429-budget")).headers["retry-after"], "0");
   assert.equal((await meet(provider, "429")).headers["retry-after"], undefined);
   assert.match((await meet(provider, "redirect")).headers.location ?? "", /^http:\/\/127\.0\.0\.1:9\//);
   assert.ok((await meet(provider, "500-large")).bytes.length > 10 * 1024 * 1024);

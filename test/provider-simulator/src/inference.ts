@@ -16,9 +16,10 @@ export function admit(x: Exchange, body: Body): void {
   const user = typeof body.user === "string" ? body.user.slice(0, 200) : "";
   x.record.model = model;
   x.record.user = user === "" ? null : user;
-  const { errorBudget, requestsPerMinute } = sim.settings;
+  x.model = model;
+  const { errorBudget, errorBudgetOf, requestsPerMinute } = sim.settings;
   if (errorBudget !== null) {
-    x.bucket = `${key?.id}|${model}|${user}`;
+    x.bucket = errorBudgetOf === "key" ? `${key?.id}` : `${key?.id}|${model}|${user}`;
     if (sim.limits.lockedUntil(x.bucket) !== null) throw new WireError(errorBudgetSpent(errorBudget));
   }
   if (requestsPerMinute !== null && !sim.limits.admit(model, requestsPerMinute)) throw new WireError(RATE_LIMITED);

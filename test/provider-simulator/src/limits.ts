@@ -7,19 +7,26 @@ interface Bucket {
   lockedUntilMs: number;
 }
 
-/** The error budget of each key x model x user, and the requests per minute of each model. */
+/** The error budget of each bucket, and the requests per minute of each model. */
 export interface RequestLimits {
   lockedUntil(bucket: string): number | null;
   failed(bucket: string, threshold: number): void;
   remaining(bucket: string, threshold: number): number;
   /** Counts a request; false when the model's minute is used up. */
   admit(model: string, perMinute: number): boolean;
+  /** What is left of the model's minute. */
+  left(model: string, perMinute: number): number;
   reset(): void;
 }
 
 export function createRequestLimits(now: () => number): RequestLimits {
   const buckets = new Map<string, Bucket>();
   const minutes = new Map<string, { minute: number; count: number }>();
+  const minuteOf = (model: string): { minute: number; count: number } => {
+    const minute = Math.floor(now() / MINUTE_MS);
+    const known = minutes.get(model);
+    return known?.minute === minute ? known : { minute, count: 0 };
+  };
   const recent = (bucket: Bucket): number[] => bucket.failures.filter((time) => time > now() - WINDOW_MS);
 
   return {
@@ -42,15 +49,14 @@ export function createRequestLimits(now: () => number): RequestLimits {
       return bucket === undefined ? threshold : Math.max(0, threshold - recent(bucket).length);
     },
     admit(model, perMinute) {
-      const minute = Math.floor(now() / MINUTE_MS);
-      const known = minutes.get(model);
-      const current = known?.minute === minute ? known : { minute, count: 0 };
+      const current = minuteOf(model);
       if (current.count >= perMinute) return false;
       current.count += 1;
       minutes.set(model, current);
       dropOldest(minutes);
       return true;
     },
+    left: (model, perMinute) => Math.max(0, perMinute - minuteOf(model).count),
     reset() {
       buckets.clear();
       minutes.clear();

@@ -100,6 +100,7 @@ function createExchange(sim: Simulator, request: IncomingMessage, response: Serv
     path: path.startsWith(BASE_PATH) ? path.slice(BASE_PATH.length) : path,
     search: mark === -1 ? "" : url.slice(mark),
     key: null,
+    model: null,
     bucket: null,
     gone: false,
     cut: false,

@@ -17,8 +17,10 @@ export interface Settings {
   answerText: "noise" | "english";
   /** 1: the catalogue lists the models that tests need too, those that stand for faults among them. */
   simulatorFaults: 0 | 1;
-  /** Client errors in 30 s, per key x model x user, after which the bucket is locked; null switches it off. */
+  /** Client errors in 30 s after which the bucket is locked for 30 s; null switches it off. */
   errorBudget: number | null;
+  /** What a bucket of client errors is: of a key, or of key x model x user. */
+  errorBudgetOf: "key" | "user";
   requestsPerMinute: number | null;
   /** Tokens of the provider's own system prompt, billed unless the request switches it off. */
   hiddenPromptTokens: number;
@@ -45,6 +47,7 @@ export const DEFAULT_SETTINGS: Settings = {
   answerText: "noise",
   simulatorFaults: 1,
   errorBudget: 20,
+  errorBudgetOf: "user",
   requestsPerMinute: null,
   hiddenPromptTokens: 100,
   speechCharacters: "utf16",
@@ -78,6 +81,7 @@ const CHECKS: Record<keyof Settings, Check> = {
   answerText: among("noise", "english"),
   simulatorFaults: (value) => value === 0 || value === 1,
   errorBudget: countOrNull,
+  errorBudgetOf: among("key", "user"),
   requestsPerMinute: countOrNull,
   hiddenPromptTokens: count,
   speechCharacters: among("utf16", "codepoints"),
