@@ -132,6 +132,8 @@ export const limits = {
   leaseMs: 15 * 60_000,
   /** From admission to the end of draining: a minute less than the lease. */
   requestMs: 14 * 60_000,
+  /** How long a key counts as blocked, if the provider does not say. */
+  keyBlockMs: 30_000,
   /** Maximum requests of one account in a queue. */
   queueWaitingEach: 32,
   /** The least rate at which a client must read an answer, over `stalledReaderMs`. */

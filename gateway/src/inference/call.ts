@@ -144,14 +144,14 @@ export class Call {
   }
 
   /**
-   * Sends the request to the provider and reports the result to breaker, key check and metrics. It can be sent once
-   * more after `reassign`. Throws `UpstreamFailure`, and 503 while the provider fails for the model. The breaker is
+   * Sends the request to the provider and reports the result to breaker and metrics. It can be sent once more after
+   * `reassign`. Throws `UpstreamFailure`, and 503 while the provider fails for the model. The breaker is
    * asked again here, because the request may have waited for its turn.
    *
    * The breaker learns nothing from an agent's key: what fails with it is tried with the protocol's.
    */
   async send(): Promise<UpstreamResponse> {
-    const { provider, keyCheck, metrics, environment } = this.#gateway;
+    const { provider, metrics, environment } = this.#gateway;
     const { clock } = environment;
     // Not every transport says that nothing was sent.
     if (this.isAborted) throw new UpstreamFailure("not_sent", "the request was given up before");
@@ -165,7 +165,6 @@ export class Call {
       // The provider has it, and a stream may go on for minutes. What an agent's key failed for is sent again.
       if (this.#server === null || response.status === 200) this.#body = "";
       metrics.upstreamAnswered(response.status, clock.now() - askedAt);
-      keyCheck.answered(this.upstreamKey, response.status);
       if (isDown.has(response.status)) breaker?.failed(model.id, this.#owner, clock.now());
       else breaker?.succeeded(model.id);
       return response;

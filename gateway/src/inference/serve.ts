@@ -1,12 +1,14 @@
 import type { Claim } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import { GatewayError } from "@inference/protocol/errors";
+import { pause } from "@inference/protocol/timers";
 import { utcDay } from "@inference/protocol/window";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
 import { complete } from "../limits/sliced-work.ts";
 import { readBytes } from "../upstream/provider.ts";
-import { providerError } from "../upstream/provider-error.ts";
+import { type ProviderError, providerError } from "../upstream/provider-error.ts";
+import { readRetryAfter } from "../upstream/retry-after.ts";
 import { answerStream } from "./answer-stream.ts";
 import { answerWhole } from "./answer-whole.ts";
 import { Call } from "./call.ts";
@@ -100,8 +102,7 @@ export function orderContext(
 
 async function answer(gateway: Gateway, request: InferenceRequest, call: Call): Promise<Response> {
   try {
-    const response = await (call.server === null ? call.send() : forwardToAgent(gateway, call));
-    if (response.status !== 200) throw await refusalOf(gateway, call, response);
+    const response = await (call.server === null ? forward(gateway, call) : forwardToAgent(gateway, call));
     refuseCompressed(response);
     return answerKind(call.route, call.order) === "stream"
       ? await answerStream(gateway, call, request, response)
@@ -117,9 +118,44 @@ async function answer(gateway: Gateway, request: InferenceRequest, call: Call): 
   }
 }
 
+/** The provider's answer. Throws the error for any other than 200. */
+async function forward(gateway: Gateway, call: Call): Promise<UpstreamResponse> {
+  const answer = await sendAndRead(gateway, call);
+  return usable(gateway, call, answer);
+}
+
+type Read = { response: UpstreamResponse; error: ProviderError | null };
+
+/** Sends the request, and reads what the provider says of an error. */
+async function sendAndRead(gateway: Gateway, call: Call): Promise<Read> {
+  const response = await call.send();
+  const { status } = response;
+  if (status >= 200 && status < 300) return { response, error: null };
+  const body = await errorText(gateway, response);
+  const answer = { status, body, retryAfterMs: readRetryAfter(response) };
+  return { response, error: providerError(answer, gateway.secrets(call.upstreamKey)) };
+}
+
+/** Reports the answer, and throws its error. */
+function usable(gateway: Gateway, call: Call, { response, error }: Read): UpstreamResponse {
+  const { environment, keyCheck, keyRecords, prices, config } = gateway;
+  const { spender, upstreamKey } = call;
+  if (error === null) keyCheck.accepted(upstreamKey);
+  else if (error.cause === "key") keyCheck.doubted(upstreamKey);
+  // No failure by the provider's own word, so it may bill it.
+  if (error === null && response.status !== 200) throw new UnusableAnswer(`has the status ${response.status}`);
+  if (error === null) return response;
+  if (error.alert !== null) environment.log("alert", "provider", { request: call.id, alert: error.alert });
+  // A key that was made for an identity can be replaced. The master key is the operator's.
+  const isOwn = spender !== null && upstreamKey !== config.upstream.apiKey;
+  if (isOwn && error.cause === "key" && response.status === 401) environment.background(keyRecords.invalidate(spender));
+  if (error.modelGone) environment.background(prices.modelGone());
+  throw new GatewayError(error.detail);
+}
+
 /**
  * Forwards a request that an agent is to serve. If its key fails before anything was answered, the protocol serves it:
- * the request is forwarded once more. The agent rests if its key is the cause: by the status, or because the same
+ * the request is forwarded once more. The agent rests if its key is the cause: by the answer, or because the same
  * request succeeds with the protocol's key. A request that fails with every key takes no agent from other customers.
  */
 async function forwardToAgent(gateway: Gateway, call: Call): Promise<UpstreamResponse> {
@@ -128,32 +164,32 @@ async function forwardToAgent(gateway: Gateway, call: Call): Promise<UpstreamRes
   const isOver = utcDay(call.at) !== utcDay(environment.clock.now());
   if (isOver) await call.reassign();
   const { server } = call;
-  if (server === null) return call.send();
-  let response: UpstreamResponse | undefined;
+  if (server === null) return forward(gateway, call);
   let why: string;
   let isRefused = false;
   try {
-    response = await call.send();
-    if (!isKeysFailure(response.status)) return response;
-    why = `status ${response.status}`;
-    isRefused = response.status === 401 || response.status === 402;
-    if (response.status === 401) environment.background(keyRecords.invalidate(server.spender));
+    const answer = await sendAndRead(gateway, call);
+    const { status } = answer.response;
+    if (answer.error === null || !isKeysFailure(status, answer.error)) return usable(gateway, call, answer);
+    why = `status ${status}`;
+    isRefused = status === 401 || status === 402;
+    if (status === 401) environment.background(keyRecords.invalidate(server.spender));
   } catch (error) {
     const isUnsent = error instanceof UpstreamFailure && error.stage === "not_sent";
-    if (response !== undefined || !isUnsent || call.isAborted) throw error;
+    if (!isUnsent || call.isAborted) throw error;
     why = String(error);
   }
   environment.log("warn", "agent_failed", { request: call.id, agent: server.agent, why });
   if (isRefused) openOffers.failed(server);
   await call.reassign();
-  const second = await call.send();
-  if (!isRefused && second.status === 200) openOffers.failed(server);
+  const second = await forward(gateway, call);
+  if (!isRefused) openOffers.failed(server);
   return second;
 }
 
 /** The provider refuses the key, or is unable to answer: nothing that the body could be the cause of. */
-function isKeysFailure(status: number): boolean {
-  return [401, 402, 403, 429].includes(status) || status >= 500;
+function isKeysFailure(status: number, { cause }: ProviderError): boolean {
+  return cause === "key" || (cause === "provider" && (status === 429 || status >= 500));
 }
 
 function refuseCompressed(response: UpstreamResponse): void {
@@ -162,33 +198,20 @@ function refuseCompressed(response: UpstreamResponse): void {
   throw new UnusableAnswer("is compressed, which it was not to be");
 }
 
-/** The error of the provider as one of ours. */
-async function refusalOf(gateway: Gateway, call: Call, response: UpstreamResponse): Promise<Error> {
-  const { log } = gateway.environment;
-  const { spender, upstreamKey } = call;
-  // No failure by the provider's own word, so it may bill it.
-  if (response.status > 200 && response.status < 300) return new UnusableAnswer(`has the status ${response.status}`);
-  const body = await errorText(gateway, call, response);
-  const refusal = providerError(response.status, body, gateway.secrets(upstreamKey));
-  if (refusal.alert !== null) log("alert", "provider", { request: call.id, alert: refusal.alert });
-  // A key that was made for an identity can be replaced. The master key is the operator's.
-  const isOwn = spender !== null && upstreamKey !== gateway.config.upstream.apiKey;
-  if (isOwn && response.status === 401) gateway.environment.background(gateway.keyRecords.invalidate(spender));
-  if (refusal.modelGone) gateway.environment.background(gateway.prices.modelGone());
-  return new GatewayError(refusal.detail);
-}
-
 const MAX_ERROR_BYTES = 64 * 1024;
 const ERROR_READ_MS = 5_000;
 
 /** The text of an error, empty if it breaks off or does not end: the status says enough. */
-async function errorText({ environment }: Gateway, call: Call, { body }: UpstreamResponse): Promise<string> {
-  const timer = environment.timers.after(ERROR_READ_MS, () => call.abort());
+async function errorText({ environment }: Gateway, { body }: UpstreamResponse): Promise<string> {
+  const read = new AbortController();
+  const text = readBytes(body, MAX_ERROR_BYTES).then(
+    (bytes) => new TextDecoder().decode(bytes),
+    () => "",
+  );
+  const late = pause(environment.timers, ERROR_READ_MS, read.signal).then(() => "");
   try {
-    return new TextDecoder().decode(await readBytes(body, MAX_ERROR_BYTES));
-  } catch {
-    return "";
+    return await Promise.race([text, late]);
   } finally {
-    timer.cancel();
+    read.abort();
   }
 }

@@ -30,21 +30,42 @@ test("a key is asked about once while it is good, and not at all where requests 
   clock.time += 10 * limits.keyCheckMs;
   assert.deepEqual([await state(), provider.asked], ["ok", 1]);
   const other = open();
-  other.check.answered("master", 200);
+  other.check.accepted("master");
   assert.deepEqual([await other.state(), other.provider.asked], ["ok", 0]);
-  check.answered("a key of an identity's own", 401);
-  assert.equal(await state(), "ok", "another key says nothing of this one");
+  check.doubted("a key of an identity's own");
+  assert.deepEqual([await state(), provider.asked], ["ok", 1], "another key says nothing of this one");
+});
+
+test("a key that a request casts doubt on is refused only if the gateway's own request is, and operators are told", async () => {
+  const { clock, provider, check, alerts, state } = open();
+  check.accepted("master");
+  check.doubted("master");
+  assert.deepEqual([await state(), check.isRefused, provider.asked, alerts], ["ok", false, 1, []]);
+  for (const status of [401, 402, 403]) {
+    clock.time += limits.keyCheckMs;
+    provider.status = status;
+    check.doubted("master");
+    assert.deepEqual([await state(), check.isRefused], ["refused", true], `${status}`);
+    check.accepted("master");
+  }
+  assert.equal(await state(), "ok");
+  assert.deepEqual(alerts, Array(3).fill(["alert", "provider"]));
+});
+
+test("however many requests cast doubt on a key, the provider is asked once in a while", async () => {
+  const { clock, provider, check, state } = open();
+  check.accepted("master");
+  for (let left = 100; left > 0; left--) {
+    clock.time += limits.keyCheckMs / 100;
+    check.doubted("master");
+    await state();
+  }
+  assert.equal(provider.asked, 1);
 });
 
 test("a refused key is asked about again after a while, once for all who ask, and is good when it is accepted", async () => {
-  const { clock, provider, check, alerts, state } = open();
-  for (const status of [401, 402, 403]) {
-    check.answered("master", status);
-    assert.equal(await state(), "refused", `${status}`);
-  }
-  assert.equal(provider.asked, 0);
+  const { clock, provider, alerts, state } = open();
   provider.status = 401;
-  clock.time += limits.keyCheckMs;
   assert.deepEqual(await Promise.all([state(), state()]), ["refused", "refused"]);
   assert.equal(provider.asked, 1);
   assert.deepEqual(alerts, [["alert", "provider"]]);
@@ -59,10 +80,13 @@ test("a provider that cannot be asked, or whose answer says nothing of the key, 
     const { clock, provider, check, state } = open();
     provider.status = status;
     assert.deepEqual([await state(), await state(), provider.asked], ["unknown", "unknown", 1], `${status}`);
-    check.answered("master", 401);
+    check.doubted("master");
+    assert.equal(await state(), "unknown", `${status}`);
     clock.time += limits.keyCheckMs;
+    provider.status = 401;
     assert.equal(await state(), "refused", `${status}`);
-    check.answered("master", status ?? 502);
+    clock.time += limits.keyCheckMs;
+    provider.status = status;
     assert.equal(await state(), "refused", `${status}`);
   }
 });

@@ -1,16 +1,18 @@
 import { within } from "@inference/protocol/timers";
 import { limits } from "../config.ts";
 import { type Environment, UpstreamFailure } from "../environment.ts";
-import { makeSingleFlight } from "../limits/single-flight.ts";
 import type { Provider } from "./provider.ts";
 
 /**
- * Whether the provider accepts the master key. The answers to requests show it. If none was sent yet, or the key was
- * refused a while ago, a request that costs nothing is sent to find out.
+ * Whether the provider accepts the master key. An answer with status 200 shows that it does. That it does not, only a
+ * free request of the gateway's own shows, because a customer's request can itself be the cause of a 401, 402 or 403.
  */
 export type KeyCheck = {
-  /** Reports that a request with this key was answered with this status. */
-  answered(key: string, status: number): void;
+  /** The provider has served a request with this key. */
+  accepted(key: string): void;
+  /** The provider has refused a request with this key, and the key may be the cause. */
+  doubted(key: string): void;
+  readonly isRefused: boolean;
   /** Asks the provider if the state is unknown, or if it refused the key a while ago. Never throws. */
   current(): Promise<KeyState>;
 };
@@ -29,34 +31,47 @@ export function makeKeyCheck(
   { clock, timers, log, background }: Pick<Environment, "clock" | "timers" | "log" | "background">,
   provider: Pick<Provider, "tryKey">,
 ): KeyCheck {
-  const once = makeSingleFlight<void>({ background });
   let known: KeyState = { state: "unknown" };
-  let knownAtMs = Number.NEGATIVE_INFINITY;
-
-  function learn(state: KeyState): void {
-    known = state;
-    knownAtMs = clock.now();
-  }
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  let doubtedAtMs = Number.NEGATIVE_INFINITY;
+  let asking: Promise<void> | null = null;
 
   async function ask(): Promise<void> {
     const status = await tryKey(provider, timers);
     // If it could not be asked, the state stays as it was, and it is not asked again at once.
-    knownAtMs = clock.now();
+    askedAtMs = clock.now();
     if (isRefused(status)) {
-      learn(refused(status));
-      log("alert", "provider", { alert: actionFor(status) });
-    } else if (status !== null && provesKey(status)) learn({ state: "ok" });
+      known = { state: "refused", status, action: actionFor(status) };
+      log("alert", "provider", { alert: known.action });
+    } else if (status !== null && provesKey(status)) known = { state: "ok" };
   }
 
+  function askOnce(): Promise<void> {
+    if (asking !== null) return asking;
+    asking = ask().finally(() => {
+      asking = null;
+    });
+    background(asking);
+    return asking;
+  }
+
+  const isOld = (atMs: number): boolean => Math.abs(clock.now() - atMs) >= limits.keyCheckMs;
+
   return {
-    answered(key, status) {
-      if (key !== masterKey) return;
-      if (isRefused(status)) learn(refused(status));
-      else if (status === 200) learn({ state: "ok" });
+    accepted(key) {
+      if (key === masterKey && known.state !== "ok") known = { state: "ok" };
+    },
+    // The question itself is a failed request at the provider, so customers cause few of them.
+    doubted(key) {
+      if (key !== masterKey || known.state === "refused" || !isOld(doubtedAtMs)) return;
+      doubtedAtMs = clock.now();
+      void askOnce();
+    },
+    get isRefused() {
+      return known.state === "refused";
     },
     async current() {
-      const isOld = Math.abs(clock.now() - knownAtMs) >= limits.keyCheckMs;
-      if (known.state !== "ok" && isOld) await once("key", ask);
+      if (asking !== null || (known.state !== "ok" && isOld(askedAtMs))) await askOnce();
       return known;
     },
   };
@@ -82,10 +97,6 @@ function provesKey(status: number): boolean {
 
 function isRefused(status: number | null): status is RefusedStatus {
   return status === 401 || status === 402 || status === 403;
-}
-
-function refused(status: RefusedStatus): KeyState {
-  return { state: "refused", status, action: actionFor(status) };
 }
 
 function actionFor(status: RefusedStatus): string {

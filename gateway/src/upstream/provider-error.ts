@@ -1,63 +1,111 @@
 import type { ErrorDetail } from "@inference/protocol/errors";
+import { limits } from "../config.ts";
+import { readErrorText } from "./error-text.ts";
 import { scrub } from "./scrub.ts";
 import type { SecretFilter } from "./secret-writings.ts";
 
-/** The gateway's error for an error of the provider. `alert`: the operator's key or account is the cause. */
-export type ProviderError = { detail: ErrorDetail; alert: string | null; modelGone: boolean };
+/** The gateway's error for an error of the provider. */
+export type ProviderError = {
+  detail: ErrorDetail;
+  cause: ErrorCause;
+  /** A message for the operator; null: none. */
+  alert: string | null;
+  modelGone: boolean;
+  /** How long the provider blocks the key; null if it does not. */
+  blockedMs: number | null;
+};
+
+/** An answer of the provider. `retryAfterMs`: its `Retry-After`; null if there is none. */
+export type ErrorAnswer = { status: number; body: string; retryAfterMs: number | null };
 
 /**
- * Translates the provider's errors. A client must never be told to pay, to sign in or to slow down because of a problem
- * between the provider and the operator.
+ * `request`: the content of the request. `key`: probably the operator's key or account, which `KeyCheck` finds out.
+ * `provider`: the provider failed, is busy, or blocks the key.
  */
-export function providerError(status: number, body: string, secrets: SecretFilter): ProviderError {
-  const said = scrub(messageOf(body), secrets);
+export type ErrorCause = "request" | "key" | "provider";
+
+/**
+ * Translates the provider's errors, by the body before the status. A client must never be told to pay, to sign in or to
+ * slow down because of a problem between the provider and the operator.
+ */
+export function providerError({ status, body, retryAfterMs }: ErrorAnswer, secrets: SecretFilter): ProviderError {
+  const { code, text, isFlagged } = readErrorText(body);
+  const said = scrub(text, secrets);
   const because = said === "" ? "" : `: ${said}`;
-  const plain = (detail: ErrorDetail): ProviderError => ({ detail, alert: null, modelGone: false });
-  if (status === 400) {
-    const code = /context.{0,20}length|maximum context/i.test(body) ? "context_length_exceeded" : "invalid_request";
-    return plain({ code, message: `The provider refused the request${because}` });
+  const words = `${code} ${text}`;
+  if (status === 429) return TOO_MANY_FAILED.test(words) ? blocked(retryAfterMs ?? limits.keyBlockMs) : busy();
+  if (status >= 500 || status === 408 || status < 400) return failed(status);
+  if (isFlagged || CONTENT_POLICY.test(words)) {
+    const message = `The provider's content policy refused the request${because}`;
+    return ofRequest({ code: "content_policy_violation", message });
   }
-  if (status === 422) {
-    return plain({
-      code: "content_policy_violation",
-      message: `The provider's content policy refused the request${because}`,
-    });
+  if (CONTEXT_LENGTH.test(words)) {
+    return ofRequest({ code: "context_length_exceeded", message: `The provider refused the request${because}` });
   }
-  if (status === 413)
-    return plain({ code: "request_too_large", message: "The request is too large for the provider." });
-  if (status === 404 || status === 410) {
-    const detail = { ...unavailable("This model is not available at the provider."), retry: false };
-    return { ...plain(detail), modelGone: true };
+  switch (status) {
+    case 400:
+    case 422:
+      return ofRequest({ code: "invalid_request", message: `The provider refused the request${because}` });
+    case 413:
+      return ofRequest({ code: "request_too_large", message: "The request is too large for the provider." });
+    case 404:
+    case 410: {
+      const detail = { ...unavailable("This model is not available at the provider."), retry: false };
+      return { ...ofRequest(detail), modelGone: true };
+    }
+    case 401:
+    case 403:
+      if (!MODEL.test(words)) return ofKey();
+      return ofRequest({ code: "model_not_found", message: `The provider does not serve this model here${because}` });
+    case 402:
+      return ofKey();
+    default:
+      return { ...failed(status), cause: "request" };
   }
-  if (status === 429) return plain(unavailable("The provider is busy. Retry in a few seconds.", 5));
-  if (status === 401 || status === 402 || status === 403) {
-    // The operator's key or account: a retry by the client does not help.
-    const detail = { ...unavailable("The provider is not available."), retry: false };
-    return { ...plain(detail), alert: `it answered ${status}` };
-  }
+}
+
+const TOO_MANY_FAILED = /too many failed/i;
+const CONTENT_POLICY = /content[ _-]?(policy|policies|filter)|usage policy|safety system|moderation|\bflagged\b/i;
+const CONTEXT_LENGTH = /context.{0,20}length|maximum context|too_many_tokens/i;
+const MODEL = /\bmodels?\b|_model\b|\bmodel_/i;
+
+const plain = { alert: null, modelGone: false, blockedMs: null };
+
+function ofRequest(detail: ErrorDetail): ProviderError {
+  return { detail, cause: "request", ...plain };
+}
+
+/** A retry by the client does not help. The check of the key alerts the operator. */
+function ofKey(): ProviderError {
+  const detail = { ...unavailable("The provider is not available."), retry: false };
+  return { detail, cause: "key", ...plain };
+}
+
+function blocked(blockedMs: number): ProviderError {
+  const seconds = Math.max(1, Math.ceil(blockedMs / 1000));
+  const alert = `it blocks UPSTREAM_API_KEY for ${seconds} s, because too many requests failed: lower UPSTREAM_FAILURES`;
+  return { ...ofProvider(unavailable("The provider is not available.", seconds)), alert, blockedMs };
+}
+
+function busy(): ProviderError {
+  return ofProvider(unavailable("The provider is busy. Retry in a few seconds.", 5));
+}
+
+function failed(status: number): ProviderError {
   if (status === 408 || status === 504) {
-    return plain({ code: "upstream_timeout", message: "The provider took too long. Nothing was charged." });
+    return ofProvider({ code: "upstream_timeout", message: "The provider took too long. Nothing was charged." });
   }
-  if (status === 503) return plain(unavailable("The provider is not available.", 5));
+  if (status === 503) return ofProvider(unavailable("The provider is not available.", 5));
   const alert = status >= 300 && status < 400 ? `it answered with a redirect (${status})` : null;
   const message = `The provider failed (${status}). Nothing was charged.`;
-  return { ...plain({ code: "upstream_error", message }), alert };
+  return { ...ofProvider({ code: "upstream_error", message }), alert };
+}
+
+function ofProvider(detail: ErrorDetail): ProviderError {
+  return { detail, cause: "provider", ...plain };
 }
 
 function unavailable(message: string, retryAfterS?: number): ErrorDetail {
   const detail: ErrorDetail = { code: "upstream_unavailable", message: `${message} Nothing was charged.` };
   return retryAfterS === undefined ? detail : { ...detail, retryAfterS };
-}
-
-/** The message in an error body, in any of the shapes that providers use. */
-function messageOf(body: string): string {
-  try {
-    const parsed = JSON.parse(body) as { error?: unknown; message?: unknown };
-    const error = parsed?.error ?? parsed?.message;
-    if (typeof error === "string") return error;
-    const inner = (error as { message?: unknown } | undefined)?.message;
-    return typeof inner === "string" ? inner : "";
-  } catch {
-    return "";
-  }
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { limits } from "../../src/config.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 import { chatBody, makeTag, USD } from "../settlement/pay.ts";
 
@@ -33,6 +34,8 @@ export function testRefusedKey(start: StartHost): void {
       keys.reset();
       assert.equal(await ask(), 200);
       assert.equal((await readHealth(host)).health.checks.provider, "ok");
+      // The provider is asked again after a while.
+      await host.goTo(host.now() + limits.keyCheckMs);
       ledger.setBalance("0");
       assert.equal(await ask(), 503);
       const { health, text } = await readHealth(host);
