@@ -74,8 +74,10 @@ export type OperatorConfig = {
   addressRequestsPerMinute: number | null;
   /** Consecutive failures, one per account, that open a model's circuit, and for how long; null: it never opens. */
   breaker: { failures: number; openMs: number } | null;
-  /** Maximum concurrent requests per model at the provider, and maximum queued ones; null: no limit. */
-  queue: { atOnce: number; waiting: number; waitMs: number } | null;
+  /** Maximum concurrent requests per model at the provider, and maximum queued ones; Infinity: no limit. */
+  queue: { atOnce: number; waiting: number; waitMs: number };
+  /** Maximum failed requests of a key at the provider, and for how long each counts; null: no limit. */
+  failures: { most: number; windowMs: number } | null;
   /** How long receipts are kept. Their totals are kept forever. */
   receiptMs: number;
 };
@@ -132,6 +134,8 @@ export const limits = {
   leaseMs: 15 * 60_000,
   /** From admission to the end of draining: a minute less than the lease. */
   requestMs: 14 * 60_000,
+  /** Failures at the provider after which an account waits, of those that its own requests caused. */
+  causedFailures: 5,
   /** How long a key counts as blocked, if the provider does not say. */
   keyBlockMs: 30_000,
   /** Maximum requests of one account in a queue. */

@@ -7,11 +7,13 @@ import { type GatewayConfig, limits } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import { makeReasoningSeal, type ReasoningSeal } from "./inference/reasoning-seal.ts";
 import { type Breaker, makeBreaker } from "./limits/breaker.ts";
+import { makeFailureBudget } from "./limits/failure-budget.ts";
 import { type FairQueue, makeFairQueue } from "./limits/fair-queue.ts";
 import { type HeldAnswers, makeHeldAnswers } from "./limits/held-answers.ts";
 import { type HeldBodies, makeHeldBodies } from "./limits/held-bodies.ts";
 import { type KeptBytes, makeKeptBytes } from "./limits/kept-bytes.ts";
 import { type Limiter, makeLimiter } from "./limits/limiter.ts";
+import { makePace } from "./limits/pace.ts";
 import { makeSemaphore, type Semaphore } from "./limits/semaphore.ts";
 import { makeSlicedWork, type SlicedWork } from "./limits/sliced-work.ts";
 import { type Metrics, makeMetrics } from "./operator/metrics.ts";
@@ -117,19 +119,16 @@ export function makeGateway(config: GatewayConfig, given: Environment, shared?: 
   };
 }
 
-function ownLimits(config: GatewayConfig, { timers }: Environment): SharedLimits {
-  const { operator } = config;
+function ownLimits({ operator }: GatewayConfig, { clock, timers }: Environment): SharedLimits {
+  const queueLimits = { ...operator.queue, waitingEach: limits.queueWaitingEach };
+  const failures = makeFailureBudget(operator.failures, clock);
   return {
     breaker: makeBreaker(operator.breaker),
-    queue: makeFairQueue(queueLimits(config), timers),
+    queue: makeFairQueue(queueLimits, timers, { failures, pace: makePace(clock) }),
     rates: {
       account: makeLimiter(operator.accountRequestsPerMinute),
       address: makeLimiter(operator.addressRequestsPerMinute),
     },
     live: new Set(),
   };
-}
-
-function queueLimits({ operator: { queue } }: GatewayConfig) {
-  return queue === null ? null : { ...queue, waitingEach: limits.queueWaitingEach };
 }

@@ -201,6 +201,7 @@ test("an operator's limits have defaults, and 0 takes each of them away", () => 
     addressRequestsPerMinute: 60_000,
     breaker: { failures: 10, openMs: 5_000 },
     queue: { atOnce: 512, waiting: 1_024, waitMs: 20_000 },
+    failures: { most: 18, windowMs: 30_000 },
     receiptMs: 400 * 86_400_000,
   });
   const names = [
@@ -208,11 +209,13 @@ test("an operator's limits have defaults, and 0 takes each of them away", () => 
     "ADDRESS_REQUESTS_PER_MINUTE",
     "UPSTREAM_BREAKER_FAILURES",
     "UPSTREAM_MODEL_REQUESTS",
+    "UPSTREAM_FAILURES",
   ];
-  const { accountRequestsPerMinute, addressRequestsPerMinute, breaker, queue } = operator(
+  const { accountRequestsPerMinute, addressRequestsPerMinute, breaker, queue, failures } = operator(
     Object.fromEntries(names.map((name) => [name, "0"])),
   );
-  assert.deepEqual([accountRequestsPerMinute, addressRequestsPerMinute, breaker, queue], [null, null, null, null]);
+  assert.deepEqual([accountRequestsPerMinute, addressRequestsPerMinute, breaker, failures], [null, null, null, null]);
+  assert.equal(queue.atOnce, Number.POSITIVE_INFINITY);
   assert.equal(operator({ RECEIPT_RETENTION_DAYS: "2" }).receiptMs, 2 * 86_400_000);
 });
 
@@ -223,14 +226,14 @@ test("what a request may take has defaults, and each of its limits an end on bot
   const ends: [name: string, limit: keyof RequestLimits, least: number, most: number][] = [
     ["CHAT_BODY_BYTES", "chatBodyBytes", 1_024, 32 * 1024 * 1024],
     ["OTHER_BODY_BYTES", "otherBodyBytes", 1_024, 32 * 1024 * 1024],
-    ["BODY_READ_MS", "bodyReadMs", 100, 48_000],
+    ["BODY_READ_MS", "bodyReadMs", 100, 47_999],
     ["ANSWER_MS", "answerMs", 1_000, limits.requestMs],
     ["STREAM_IDLE_MS", "streamIdleMs", 1_000, limits.requestMs],
     ["STALLED_READER_MS", "stalledReaderMs", 100, 30_000],
   ];
   for (const [name, limit, least, most] of ends) {
     for (const good of [least, most]) {
-      assert.equal(request({ UPSTREAM_MODEL_REQUESTS: "0", [name]: String(good) })[limit], good);
+      assert.equal(request({ UPSTREAM_MODEL_WAIT_MS: "1", [name]: String(good) })[limit], good);
     }
     for (const [bad, why] of [
       [least - 1, `at least ${least}`],
@@ -260,5 +263,5 @@ test("a body and a turn take no longer together than the ledger allows a request
   const together = /BODY_READ_MS and UPSTREAM_MODEL_WAIT_MS: must be at most 48000 together/;
   assert.throws(() => times(28_001, 20_000), together);
   assert.throws(() => times(1_000, 47_001), together);
-  times(48_000, 48_000, { UPSTREAM_MODEL_REQUESTS: "0" });
+  assert.throws(() => times(48_000, 20_000, { UPSTREAM_MODEL_REQUESTS: "0" }), /BODY_READ_MS/);
 });

@@ -8,7 +8,7 @@ import { chainList, type KnownChain, knownChains } from "./chain-directory.ts";
 import { defaultDrainMs, defaultRequestLimits, type GatewayConfig, limits } from "./config.ts";
 import { followedChains } from "./followed-chains.ts";
 import { largestShare } from "./limits/held-bodies.ts";
-import { fillRecordUrl } from "./upstream/record-url.ts";
+import { recordOrigin } from "./upstream/record-url.ts";
 
 /**
  * The settings that every host reads from its environment. One schema gives the validation, the message that lists
@@ -193,6 +193,12 @@ export const gatewaySettings = z.object({
   UPSTREAM_MODEL_WAIT_MS: whole(ADMITTED_WITHIN_MS, 1)
     .default(20_000)
     .describe("Maximum time of a request in the queue."),
+  UPSTREAM_FAILURES: whole(1e6)
+    .default(18)
+    .describe("Maximum failed requests per key at the provider, below its own limit. 0 disables the limit."),
+  UPSTREAM_FAILURES_MS: whole(3_600_000, 1)
+    .default(30_000)
+    .describe("How long a failed request counts for UPSTREAM_FAILURES."),
   UNPROVEN_BODY_BYTES: whole(64 * 1024)
     .default(defaultRequestLimits.unprovenBodyBytes)
     .describe("Largest body that is parsed before its credential is looked up."),
@@ -202,7 +208,7 @@ export const gatewaySettings = z.object({
   OTHER_BODY_BYTES: whole(64 * MIB, 1_024)
     .default(defaultRequestLimits.otherBodyBytes)
     .describe("Largest body of any other paid request."),
-  BODY_READ_MS: whole(ADMITTED_WITHIN_MS, 100)
+  BODY_READ_MS: whole(ADMITTED_WITHIN_MS - 1, 100)
     .default(defaultRequestLimits.bodyReadMs)
     .describe("Maximum time for a request body to arrive."),
   ANSWER_MS: whole(limits.requestMs, 1_000)
@@ -251,15 +257,6 @@ function refuse(problems: readonly string[]): never {
   throw new SettingsError(`The gateway cannot start. Invalid settings:${lines.join("")}`);
 }
 
-/** The origin of a record URL. Null if it has none, or if the origin depends on what the template is filled with. */
-function recordOrigin(template: string): string | null {
-  const origins = ["one", "two"].map((upstreamId) => {
-    const url = fillRecordUrl(template, { upstreamId, admittedAt: 0 });
-    return URL.canParse(url) && /^https?:/i.test(url) ? new URL(url).origin : null;
-  });
-  return origins[0] === origins[1] ? (origins[0] ?? null) : null;
-}
-
 /** The master key is sent to the provider only. Records on another host need their own key. */
 function checkRecordKey({ UPSTREAM_RECORD_URL: url, UPSTREAM_RECORD_KEY: key, ...settings }: GatewaySettings): void {
   if (url === undefined || key !== undefined) return;
@@ -286,10 +283,8 @@ function checkDrain({ DRAIN_MS }: GatewaySettings, mostDrainMs: number): void {
 }
 
 /** A request that waited longer would be refused for its age when its turn has come. */
-function checkTimes(settings: GatewaySettings): void {
-  const { BODY_READ_MS, UPSTREAM_MODEL_REQUESTS, UPSTREAM_MODEL_WAIT_MS } = settings;
-  const waitMs = UPSTREAM_MODEL_REQUESTS === 0 ? 0 : UPSTREAM_MODEL_WAIT_MS;
-  if (BODY_READ_MS + waitMs <= ADMITTED_WITHIN_MS) return;
+function checkTimes({ BODY_READ_MS, UPSTREAM_MODEL_WAIT_MS }: GatewaySettings): void {
+  if (BODY_READ_MS + UPSTREAM_MODEL_WAIT_MS <= ADMITTED_WITHIN_MS) return;
   refuse([`BODY_READ_MS and UPSTREAM_MODEL_WAIT_MS: must be at most ${ADMITTED_WITHIN_MS} together`]);
 }
 
@@ -349,14 +344,15 @@ export function configOf(
         settings.UPSTREAM_BREAKER_FAILURES === 0
           ? null
           : { failures: settings.UPSTREAM_BREAKER_FAILURES, openMs: settings.UPSTREAM_BREAKER_MS },
-      queue:
-        settings.UPSTREAM_MODEL_REQUESTS === 0
+      queue: {
+        atOnce: settings.UPSTREAM_MODEL_REQUESTS || Number.POSITIVE_INFINITY,
+        waiting: settings.UPSTREAM_MODEL_WAITING,
+        waitMs: settings.UPSTREAM_MODEL_WAIT_MS,
+      },
+      failures:
+        settings.UPSTREAM_FAILURES === 0
           ? null
-          : {
-              atOnce: settings.UPSTREAM_MODEL_REQUESTS,
-              waiting: settings.UPSTREAM_MODEL_WAITING,
-              waitMs: settings.UPSTREAM_MODEL_WAIT_MS,
-            },
+          : { most: settings.UPSTREAM_FAILURES, windowMs: settings.UPSTREAM_FAILURES_MS },
       receiptMs: settings.RECEIPT_RETENTION_DAYS * DAY_MS,
     },
     request: {

@@ -72,6 +72,8 @@ export type HostOptions = {
   hurry?: number;
   /** No other suite has asked anything of it. */
   fresh?: boolean;
+  /** Limits the failures at the provider, as a gateway does unless its operator says otherwise. Needs `fresh`. */
+  failures?: boolean;
 };
 
 export type StartHost = (options?: HostOptions) => Promise<HostUnderTest>;

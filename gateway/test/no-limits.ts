@@ -7,6 +7,7 @@ export const noLimits: OperatorConfig = {
   accountRequestsPerMinute: null,
   addressRequestsPerMinute: null,
   breaker: null,
-  queue: null,
+  queue: { atOnce: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY, waitMs: 20_000 },
+  failures: null,
   receiptMs: 400 * 86_400_000,
 };

@@ -35,7 +35,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   not_agent_owner: "The signing wallet does not own the agent: sign in with the wallet that `owner()` names.",
   key_disabled: "The API key is disabled: enable it with a session of its wallet, or use another.",
   wrong_identity: "The credential is good and of the wrong kind for this route: the message says which one it takes.",
-  model_not_found: "There is no model with this id, or the provider does not serve it here: take one from `GET /api/v1/models`.",
+  model_not_found:
+    "There is no model with this id, or the provider does not serve it here: take one from `GET /api/v1/models`.",
   not_found: "The path, or what it names, does not exist for this credential: check the id and the path.",
   method_not_allowed: "The path does not take this method: the `allow` header has those that it takes.",
   request_timeout: "The body did not arrive in time: send it again over a faster connection.",
@@ -49,7 +50,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   budget_reserved:
     "Requests in flight have reserved what is left: wait for them, or lower `max_tokens`; unused reserve comes back.",
   too_many_in_flight: "The account or identity has too many requests in flight: wait until one of them has ended.",
-  rate_limited: "Too many requests came in the last minute: wait as long as `retry-after` says.",
+  rate_limited:
+    "Too many requests came in the last minute, wait for the provider, or failed there: wait as long as `retry-after` or `metadata.retry_after_s` says.",
   internal_error:
     "The gateway has failed: report the `x-request-id` to the operator. `GET /api/v1/generation` with it tells what was charged, if anything.",
   upstream_error:

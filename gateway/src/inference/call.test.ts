@@ -61,9 +61,10 @@ function open(answer: () => unknown): { gateway: Gateway; admit(id?: string): Pr
 
 /** Whether the model's only turn is taken. */
 function isFull({ queue }: Gateway): boolean {
-  const hadRoom = queue.tryEnter(MODEL) === true;
-  if (hadRoom) queue.leave(MODEL);
-  return !hadRoom;
+  const turn = queue.tryEnter({ account: "another", key: "k", model: MODEL });
+  assert.ok(!(turn instanceof Promise));
+  turn?.leave();
+  return turn === null;
 }
 
 function requestOf(id: string): InferenceRequest {

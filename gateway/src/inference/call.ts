@@ -7,6 +7,7 @@ import type { OpenOffer } from "../agents/open-offers.ts";
 import { limits } from "../config.ts";
 import { UpstreamFailure, type UpstreamResponse } from "../environment.ts";
 import type { Gateway } from "../gateway.ts";
+import type { Turn } from "../limits/fair-queue.ts";
 import type { Delivered } from "../pricing/quote.ts";
 import { nothingReported } from "../pricing/usage.ts";
 import type { Spender } from "../upstream/key-records.ts";
@@ -41,6 +42,7 @@ export class Call {
   /** Whose capacity pays; null for an account's balance. */
   readonly spender: Spender | null;
   readonly clientGone: AbortSignal | null;
+  readonly turn: Turn;
   readonly #gateway: Gateway;
   readonly #ownKey: string;
   /** The agent that serves the request; null if it is served with the key of who pays. */
@@ -58,7 +60,7 @@ export class Call {
     gateway: Gateway,
     request: InferenceRequest,
     written: WrittenOrder,
-    { spender, upstreamKey, server }: Funding & { server: OpenOffer | null },
+    { spender, upstreamKey, server, turn }: Funding & { server: OpenOffer | null; turn: Turn },
   ) {
     const { upstreamBody, limitChoice: _, ...order } = written;
     this.id = request.id;
@@ -67,6 +69,7 @@ export class Call {
     this.order = order;
     this.spender = spender;
     this.#ownKey = upstreamKey;
+    this.turn = turn;
     this.#server = server;
     this.#gateway = gateway;
     this.#owner = request.credential.partition;
@@ -96,11 +99,12 @@ export class Call {
     heldAnswers.admit(partition);
     breaker.check(model, partition, environment.clock.now());
     const funding = await fundingOf(gateway, request);
-    let hasTurn = queue.tryEnter(model);
-    if (typeof hasTurn !== "boolean") hasTurn = await hasTurn;
-    if (!hasTurn) {
+    const asker = { model, account: partition, key: funding.upstreamKey };
+    let turn = queue.tryEnter(asker);
+    if (turn instanceof Promise) turn = await turn;
+    if (turn === null) {
       await requireFunds(gateway, request, order.quote, funding.spender);
-      await queue.enter(model, partition, request.clientGone);
+      turn = await queue.enter(asker, request.clientGone);
     }
     let isAdmitted = false;
     try {
@@ -108,9 +112,9 @@ export class Call {
       if ("claimed" in taken) return taken;
       isAdmitted = true;
       live.add(request.id);
-      return new Call(gateway, request, order, { ...funding, ...taken });
+      return new Call(gateway, request, order, { ...funding, ...taken, turn });
     } finally {
-      if (!isAdmitted) queue.leave(model);
+      if (!isAdmitted) turn.leave();
     }
   }
 
@@ -255,7 +259,7 @@ export class Call {
     const conclusion = conclude(this.order.quote, ending);
     if (this.#hasEnded) return { conclusion, whenDurable: async () => true };
     this.#hasEnded = true;
-    gateway.queue.leave(this.order.model.id);
+    this.turn.leave();
     if (this.#server !== null) {
       gateway.openOffers.ended(this.#server, this.order.quote.maxNanoUsd - conclusion.chargeNanoUsd);
     }

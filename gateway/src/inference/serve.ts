@@ -16,6 +16,7 @@ import { answerKind } from "./conclusion.ts";
 import { failureEnding, failureError, UnusableAnswer } from "./failure.ts";
 import { answerClaimed, claimOf, earlierAnswer } from "./idempotency.ts";
 import { nextTry } from "./next-try.ts";
+import { reportAnswer } from "./report-answer.ts";
 import type { InferenceRequest, RequestBody } from "./request.ts";
 import type { WrittenOrder } from "./requests/order.ts";
 import type { OrderContext } from "./requests/order-context.ts";
@@ -138,13 +139,12 @@ async function sendAndRead(gateway: Gateway, call: Call): Promise<Read> {
 
 /** Reports the answer, and throws its error. */
 function usable(gateway: Gateway, call: Call, { response, error }: Read): UpstreamResponse {
-  const { environment, keyCheck, keyRecords, prices, config } = gateway;
-  const { spender, upstreamKey } = call;
-  if (error === null) keyCheck.accepted(upstreamKey);
-  else if (error.cause === "key") keyCheck.doubted(upstreamKey);
+  reportAnswer(gateway, call, response, error);
   // No failure by the provider's own word, so it may bill it.
   if (error === null && response.status !== 200) throw new UnusableAnswer(`has the status ${response.status}`);
   if (error === null) return response;
+  const { environment, keyRecords, prices, config } = gateway;
+  const { spender, upstreamKey } = call;
   if (error.alert !== null) environment.log("alert", "provider", { request: call.id, alert: error.alert });
   // A key that was made for an identity can be replaced. The master key is the operator's.
   const isOwn = spender !== null && upstreamKey !== config.upstream.apiKey;

@@ -2,54 +2,75 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "@inference/protocol/errors";
 import type { Timers } from "@inference/protocol/timers";
-import { makeFairQueue } from "./fair-queue.ts";
+import type { OperatorConfig } from "../config.ts";
+import { makeFailureBudget } from "./failure-budget.ts";
+import { type Answered, makeFairQueue, type Turn } from "./fair-queue.ts";
+import { makePace } from "./pace.ts";
+
+const KEY = "the provider's key";
+const served: Answered = { failure: null, rate: null, blockedMs: null };
+const failed: Answered = { ...served, failure: "request" };
+
+type Limits = { atOnce: number; waiting: number; waitingEach?: number };
+type Options = { cancels?: boolean; failures?: OperatorConfig["failures"] };
 
 /**
  * A queue whose waiting ends when the test says so, and the order in which requests got in.
  *
  * @param options.cancels False: cancelled timers call back all the same.
  */
-function open(limit: { atOnce: number; waiting: number; waitingEach?: number }, { cancels = true } = {}) {
+function open(limit: Limits, { cancels = true, failures = null }: Options = {}) {
   const timeouts = new Set<() => void>();
+  const clock = { time: 0, now: () => clock.time };
   const timers: Timers = {
     after(_ms, callback) {
       timeouts.add(callback);
       return { cancel: () => void (cancels && timeouts.delete(callback)) };
     },
   };
-  const queue = makeFairQueue({ waitingEach: 100, ...limit, waitMs: 1_000 }, timers);
+  const budgets = { failures: makeFailureBudget(failures, clock), pace: makePace(clock) };
+  const queue = makeFairQueue({ waitingEach: 100, ...limit, waitMs: 1_000 }, timers, budgets);
   const order: string[] = [];
+  /** In the order in which they were given. */
+  const turns: { name: string; model: string; turn: Turn }[] = [];
   return {
+    clock,
     queue,
     order,
     timeouts,
     ask(name: string, { model = "m", gone = null as AbortSignal | null } = {}): void {
-      const account = name.slice(0, 1);
+      const enters = (turn: Turn): void => {
+        order.push(name);
+        turns.push({ name, model, turn });
+      };
       try {
-        const room = queue.enter(model, account, gone);
-        if (room === undefined) order.push(name);
-        else {
-          room.then(
-            () => order.push(name),
-            (error: unknown) => order.push(`${name} ${isCrowded(error)}`),
-          );
-        }
+        const turn = queue.enter({ account: name.slice(0, 1), key: KEY, model }, gone);
+        if (turn instanceof Promise) turn.then(enters, (error: unknown) => order.push(`${name} ${isCrowded(error)}`));
+        else enters(turn);
       } catch (error) {
         order.push(`${name} ${isCrowded(error)}`);
       }
     },
+    /** The oldest turns of the model end. */
     async leave(times: number, model = "m"): Promise<void> {
       for (let left = times; left > 0; left--) {
-        queue.leave(model);
+        const at = turns.findIndex((given) => given.model === model);
+        if (at >= 0) turns.splice(at, 1)[0]?.turn.leave();
         await Promise.resolve();
       }
+    },
+    /** The provider answers a request. */
+    async answer(name: string, answer: Answered = served): Promise<void> {
+      turns.find((given) => given.name === name)?.turn.answered(answer);
+      await Promise.resolve();
     },
   };
 }
 
 function isCrowded(error: unknown): string {
-  assert.ok(error instanceof GatewayError && error.detail.code === "rate_limited" && error.detail.retryAfterS === 5);
-  return "429";
+  assert.ok(error instanceof GatewayError && error.detail.code === "rate_limited");
+  const { retryAfterS } = error.detail;
+  return retryAfterS === 5 ? "429" : `429 in ${retryAfterS} s`;
 }
 
 test("as many as there is room for get in at once, as many may wait, and one more is 429", async () => {
@@ -94,12 +115,13 @@ test("a thousand requests of one account keep nobody else out of the queue", asy
 
 test("only where a request would have to wait there is no room to take", async () => {
   const { queue, ask, leave } = open({ atOnce: 2, waiting: 1 });
+  const hasTurn = (model = "m"): boolean => queue.tryEnter({ account: "b", key: KEY, model }) !== null;
   ask("a1");
-  assert.equal(queue.tryEnter("m"), true);
+  assert.ok(hasTurn());
   ask("a3");
-  assert.deepEqual([queue.tryEnter("m"), queue.tryEnter("n")], [false, true]);
+  assert.deepEqual([hasTurn(), hasTurn("n")], [false, true]);
   await leave(2);
-  assert.equal(queue.tryEnter("m"), true);
+  assert.ok(hasTurn());
 });
 
 test("accounts take turns, however many of one's requests wait", async () => {
@@ -176,4 +198,57 @@ test("a timer that fires after its request got in, or gave up, changes nothing f
   await leave(1);
   ask("d1");
   assert.equal(order.at(-1), "d1");
+});
+
+const budget = { most: 6, windowMs: 30_000 };
+
+test("an account has two thirds of the failures without an answer, and its next request has an answer's turn", async () => {
+  const { queue, order, ask, answer } = open({ atOnce: 100, waiting: 100 }, { failures: budget });
+  for (const name of ["a1", "a2", "a3", "a4", "a5", "a6", "b1"]) ask(name);
+  ask("a7", { model: "n" });
+  assert.deepEqual([order, queue.waiting()], [["a1", "a2", "a3", "a4", "b1"], 3]);
+  await answer("a3");
+  await answer("b1");
+  assert.deepEqual(order.slice(5), ["a5"]);
+  await answer("a5", failed);
+  assert.equal(order.length, 6, "a failure makes no room");
+  await answer("a2");
+  await answer("a1");
+  assert.deepEqual(order.slice(6), ["a6", "a7"]);
+});
+
+test("an account that failed too often waits no longer, and others are served", async () => {
+  const { clock, order, ask, answer } = open({ atOnce: 100, waiting: 100 }, { failures: budget });
+  for (const name of ["a1", "a2", "a3", "a4", "a5"]) ask(name);
+  clock.time = 1_000;
+  for (const name of ["a1", "a2", "a3", "a4"]) await answer(name, failed);
+  ask("a6");
+  ask("b1");
+  assert.deepEqual(order.slice(4), ["a5 429 in 30 s", "a6 429 in 30 s", "b1"]);
+  clock.time = 31_000;
+  ask("a7");
+  assert.equal(order.at(-1), "a7");
+});
+
+test("a model whose requests are used up waits for the provider's reset, and other models do not", async () => {
+  const { clock, queue, order, ask, answer, timeouts } = open({ atOnce: 100, waiting: 100 });
+  for (const name of ["a1", "a2", "b1"]) ask(name);
+  // a2 and b1 were sent after a1, so the provider has one request left of the three that it said.
+  await answer("a1", { ...served, rate: { limit: 2, remaining: 3, resetMs: 900 } });
+  for (const name of ["a3", "a4", "b2", "c1"]) ask(name);
+  ask("a5", { model: "n" });
+  assert.deepEqual([order.slice(3), queue.waiting()], [["a3", "a5"], 3]);
+  clock.time = 900;
+  // The timer after that of the first waiting request.
+  [...timeouts][1]?.();
+  await Promise.resolve();
+  assert.deepEqual([order.slice(5), queue.waiting()], [["a4", "b2"], 1]);
+});
+
+test("a request that would wait for the provider's reset for too long is refused with the time", async () => {
+  const { order, ask, answer } = open({ atOnce: 100, waiting: 100 });
+  ask("a1");
+  await answer("a1", { ...served, rate: { limit: 1, remaining: 0, resetMs: 42_000 } });
+  ask("b1");
+  assert.deepEqual(order, ["a1", "b1 429 in 42 s"]);
 });

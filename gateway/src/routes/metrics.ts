@@ -58,6 +58,7 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
   const [day] = await ledger
     .read(chainPartition(gateway.config.settlement.chainId), { type: "reconciliations", limit: 1 })
     .catch(() => []);
+  const standing = queue.standing(gateway.config.upstream.apiKey);
   const balanceWei = settler?.balanceWei ?? null;
   const gauge = (name: string, help: string, value: Gauge["value"] | undefined) => ({
     name,
@@ -97,6 +98,12 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
     ),
     gauge("prices_age_seconds", "The age of the prices in force.", prices && ageS(prices, at)),
     gauge("models", "Models that can be priced and served.", prices?.models.size),
+    gauge("provider_failures", "Failed requests at the provider that count for UPSTREAM_FAILURES.", standing.failures),
+    gauge(
+      "provider_blocked",
+      "1 while the provider blocks UPSTREAM_API_KEY for its failed requests.",
+      standing.isBlocked,
+    ),
     gauge("models_cut_off", "Models that are not asked for, because the provider failed for them.", breaker.cutOff(at)),
   ];
 }

@@ -150,6 +150,7 @@ function settingsFor(provider: ProviderSimulator, recordsFrom: number): Settings
     GATEWAY_SECRET: SECRET,
     UPSTREAM_BASE_URL: provider.url,
     UPSTREAM_API_KEY: MASTER_KEY,
+    UPSTREAM_FAILURES: "0",
     UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',
     UPSTREAM_RECORD_URL: `${provider.url}/billing/usage-history?pageSize=1000&startTimestamp=${recordsFrom}&id={id}`,
     PRIMARY_RPC_URL: "http://127.0.0.1:9",

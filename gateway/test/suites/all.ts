@@ -21,6 +21,7 @@ import { testLargeBodies } from "./large-bodies.ts";
 import { testLimits } from "./limits.ts";
 import { testMessages } from "./messages.ts";
 import { testOtherClients } from "./other-clients.ts";
+import { testProviderFailures } from "./provider-failures.ts";
 import { testRefusedKey } from "./refused-key.ts";
 import { testResponses } from "./responses.ts";
 import { testSecrets } from "./secrets.ts";
@@ -44,6 +45,7 @@ export function testGateway(start: StartHost): void {
   testLimits(start);
   testFreeModel(start);
   testRefusedKey(start);
+  testProviderFailures(start);
   testCatalogueReads(start);
   testOtherClients(start);
   testClientBodies(start);

@@ -12,6 +12,8 @@ export async function gatewaySettings(upstreamOrigin: string, secret: Buffer): P
     PRIMARY_CHAIN_ID: "1",
     SETTLEMENT_ADDRESS: `0x${"00".repeat(19)}01`,
     CHAIN_POLL_MS: "3600000",
+    // Few accounts send the requests of many.
+    UPSTREAM_FAILURES: "0",
     // Counted as ever, and never reached.
     ACCOUNT_REQUESTS_PER_MINUTE: "1000000000",
     ADDRESS_REQUESTS_PER_MINUTE: "1000000000",

@@ -8,8 +8,8 @@ const asLaunched = { hurry: 1, provider: "" };
 const settings = [asLaunched];
 
 /** This host, as the suites know it which every host passes. */
-export const startEdgeHost: StartHost = async ({ provider = "", hurry = 1, fresh = false } = {}) => {
-  if (fresh) return launch();
+export const startEdgeHost: StartHost = async ({ provider = "", hurry = 1, fresh = false, failures = false } = {}) => {
+  if (fresh) return launch({ failures });
   shared ??= await launch();
   const edge = shared;
   if (settings.length === 1) edge.simulator.simulator.reset();
@@ -27,9 +27,13 @@ export async function stopEdgeHost(): Promise<void> {
   await shared?.stop();
 }
 
-async function launch(): Promise<Edge> {
+async function launch({ failures = false } = {}): Promise<Edge> {
   const edge = await startEdge(
-    { UPSTREAM_BLOCKED_HEADER: "x-venice-is-content-violation", RECEIPT_RETENTION_DAYS: "30" },
+    {
+      UPSTREAM_BLOCKED_HEADER: "x-venice-is-content-violation",
+      RECEIPT_RETENTION_DAYS: "30",
+      ...(failures ? { UPSTREAM_FAILURES: "18" } : {}),
+    },
     { ceilingNanoUsd: 1_000_000_000_000 },
   );
   // The start itself takes the time it takes.

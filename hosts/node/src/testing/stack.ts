@@ -124,7 +124,11 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       ceilingShards: 1,
       request: { ...defaultRequestLimits, ...options.request },
       chains: [],
-      operator: { ...noLimits, ...options.operator },
+      operator: {
+        ...noLimits,
+        failures: options.failures === true ? { most: 18, windowMs: 30_000 } : null,
+        ...options.operator,
+      },
       upstream: {
         baseUrl: provider,
         apiKey: canary,

@@ -35,7 +35,6 @@ const channel = openChannel(parentPort, {
     standing = next;
   },
   counts: () => gateway.metrics.counts,
-  short: (...args: never[]) => limits.handlers.short?.(...args),
   breaker: (event: never) => limits.handlers.breaker?.(event),
   tooMany: (...args: never[]) => limits.handlers.tooMany?.(...args),
 });

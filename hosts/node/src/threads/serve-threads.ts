@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import type { GatewayConfig } from "@inference/gateway/config";
 import type { Environment } from "@inference/gateway/environment";
 import type { Gateway } from "@inference/gateway/gateway";
+import type { Answered, Asker, Turn } from "@inference/gateway/limits/fair-queue";
 import { smallestMemory } from "@inference/gateway/limits/held-bodies";
 import type { Counts } from "@inference/gateway/operator/metrics";
 import { metricsText } from "@inference/gateway/routes/metrics";
@@ -38,9 +39,6 @@ export async function serveThreads(options: ServeOptions): Promise<{ url: string
   let isClosing = false;
   const config = configOfThread(gateway.config, threads);
   const workerData: ThreadData = { config, listening, dashboard: options.dashboard, standing };
-  const room = makeRoom(gateway, (model, isShort) => {
-    for (const channel of all()) channel.tell("short", model, isShort);
-  });
   const running = Array.from({ length: threads }, () => startThread());
 
   function all(): Channel[] {
@@ -52,7 +50,7 @@ export async function serveThreads(options: ServeOptions): Promise<{ url: string
     const others = (): Channel[] => running.filter((thread) => thread.worker !== worker).map(({ channel }) => channel);
     const channel = openChannel(worker, {
       ...serveEnvironment(environment),
-      ...serveLimits(gateway, { room, others, all }),
+      ...serveLimits(gateway, { others, all }),
       metrics,
     });
     const died = (error: Error): void => {
@@ -144,23 +142,32 @@ function serveEnvironment({ ledger, keyValue, chain, log }: Environment): Handle
 
 /** What `shared-limits.ts` calls and tells. */
 function serveLimits(
-  { rates, breaker, live }: Gateway,
-  { room, others, all }: { room: Room; others(): Channel[]; all(): Channel[] },
+  { rates, breaker, live, queue }: Gateway,
+  { others, all }: { others(): Channel[]; all(): Channel[] },
 ): Handlers {
   const inQueue = new Map<number, AbortController>();
+  const turns = new Map<number, Turn>();
   return {
-    tryEnter: room.tryEnter,
-    async enter(ticket: number, model: string, account: string) {
+    async tryEnter(ticket: number, asker: Asker) {
+      const turn = await queue.tryEnter(asker);
+      if (turn !== null) turns.set(ticket, turn);
+      return turn !== null;
+    },
+    async enter(ticket: number, asker: Asker) {
       const gone = new AbortController();
       inQueue.set(ticket, gone);
       try {
-        await room.enter(model, account, gone.signal);
+        turns.set(ticket, await queue.enter(asker, gone.signal));
       } finally {
         inQueue.delete(ticket);
       }
     },
     giveUp: (ticket: number) => inQueue.get(ticket)?.abort(),
-    leave: room.leave,
+    answered: (ticket: number, answer: Answered) => turns.get(ticket)?.answered(answer),
+    leave(ticket: number) {
+      turns.get(ticket)?.leave();
+      turns.delete(ticket);
+    },
     admitted(kind: RateKind, name: string, at: number) {
       try {
         rates[kind].admit(name, at);
@@ -176,55 +183,5 @@ function serveLimits(
     },
     live: (id: string) => live.add(id),
     ended: (id: string) => live.delete(id),
-  };
-}
-
-/** The queue to the provider, for all threads. */
-type Room = {
-  tryEnter(model: string): Promise<boolean>;
-  enter(model: string, account: string, gone: AbortSignal): Promise<void>;
-  leave(model: string, times: number): void;
-};
-
-/** @param tellShort Told when a model has no room left, and when half of it is free again and nobody waits. */
-function makeRoom({ queue, config }: Gateway, tellShort: (model: string, isShort: boolean) => void): Room {
-  const atOnce = config.operator.queue?.atOnce ?? 0;
-  const taken = new Map<string, number>();
-  const short = new Set<string>();
-
-  function count(model: string, more: number): void {
-    const now = (taken.get(model) ?? 0) + more;
-    if (now > 0) taken.set(model, now);
-    else taken.delete(model);
-    // Whoever waits is served by room that is given back here, and by none that a thread keeps.
-    if (now > atOnce / 2 || queue.waiting() > 0 || !short.delete(model)) return;
-    tellShort(model, false);
-  }
-
-  function noteShort(model: string): void {
-    if (short.has(model)) return;
-    short.add(model);
-    tellShort(model, true);
-  }
-
-  return {
-    async tryEnter(model) {
-      const hasRoom = await queue.tryEnter(model);
-      if (hasRoom) count(model, 1);
-      else noteShort(model);
-      return hasRoom;
-    },
-    async enter(model, account, gone) {
-      const turn = queue.enter(model, account, gone);
-      if (turn !== undefined) {
-        noteShort(model);
-        await turn;
-      }
-      count(model, 1);
-    },
-    leave(model, times) {
-      for (let left = times; left > 0; left--) queue.leave(model);
-      count(model, -times);
-    },
   };
 }

@@ -2,7 +2,7 @@ import type { GatewayConfig } from "@inference/gateway/config";
 import type { SharedLimits } from "@inference/gateway/gateway";
 import { makeBoundedMap } from "@inference/gateway/limits/bounded-map";
 import { type Breaker, makeBreaker } from "@inference/gateway/limits/breaker";
-import type { FairQueue } from "@inference/gateway/limits/fair-queue";
+import type { FairQueue, Turn } from "@inference/gateway/limits/fair-queue";
 import type { Limiter } from "@inference/gateway/limits/limiter";
 import { type ErrorDetail, GatewayError } from "@inference/protocol/errors";
 import type { Channel, Handlers } from "./channel.ts";
@@ -11,9 +11,8 @@ import type { Channel, Handlers } from "./channel.ts";
  * The limits that all HTTP threads keep together. The main thread has the real ones (`serveLimits`), and each thread
  * has these parts of them:
  *
- * - **The queue** to the provider: the main thread counts the room that each thread has taken. A thread keeps a little
- *   of what its requests leave for its next ones, until the main thread says that a model is short of room. So the
- *   limit is exact.
+ * - **The turns** at the provider, and the failures there: the main thread gives and counts them, so these limits are
+ *   exact.
  * - **Requests a minute**: a thread tells each request, and the main thread tells all threads which names are above
  *   their limit, and until when. A thread can admit too many only until that arrives.
  * - **The breaker**: each thread has one, and tells the others what changes it. While that is on its way, each thread
@@ -23,16 +22,14 @@ export function sharedLimits({ operator }: GatewayConfig, channel: Channel): Sha
   const account = toldLimiter(operator.accountRequestsPerMinute, "account", channel);
   const address = toldLimiter(operator.addressRequestsPerMinute, "address", channel);
   const local = makeBreaker(operator.breaker);
-  const queue = askedQueue(operator.queue !== null, channel);
   return {
-    queue,
+    queue: askedQueue(channel),
     rates: { account, address },
     breaker: toldBreaker(local, (event) => channel.tell("breaker", event)),
     live: new ToldSet(channel),
     handlers: {
       tooMany: (kind: RateKind, name: string, above: Above) =>
         (kind === "account" ? account : address).refuse(name, above),
-      short: queue.setShort,
       breaker: (event: BreakerEvent) => applyToBreaker(local, event),
     },
   };
@@ -66,30 +63,23 @@ function toldLimiter(
   };
 }
 
-/** The most room for each model that a thread keeps for its next requests. */
-const KEPT_ROOM = 16;
-
-type AskedQueue = FairQueue & {
-  /** The main thread says whether others need the room that is kept here. */
-  setShort(model: string, isShort: boolean): void;
-};
-
-function askedQueue(hasLimit: boolean, channel: Channel): AskedQueue {
-  const kept = new Map<string, number>();
-  const short = new Set<string>();
+/** The main thread names a turn by its ticket. */
+function askedQueue(channel: Channel): FairQueue {
   let lastTicket = 0;
+  const turnOf = (ticket: number): Turn => ({
+    answered: (answer) => channel.tell("answered", ticket, answer),
+    leave: () => channel.tell("leave", ticket),
+  });
   return {
-    tryEnter(model) {
-      if (!hasLimit) return true;
-      const room = kept.get(model) ?? 0;
-      if (room === 0) return channel.call<boolean>("tryEnter", model);
-      kept.set(model, room - 1);
-      return true;
-    },
-    async enter(model, account, gone) {
+    async tryEnter(asker) {
       lastTicket += 1;
       const ticket = lastTicket;
-      const entered = channel.call<void>("enter", ticket, model, account);
+      return (await channel.call<boolean>("tryEnter", ticket, asker)) ? turnOf(ticket) : null;
+    },
+    async enter(asker, gone) {
+      lastTicket += 1;
+      const ticket = lastTicket;
+      const entered = channel.call<void>("enter", ticket, asker);
       const giveUp = (): void => channel.tell("giveUp", ticket);
       if (gone?.aborted === true) giveUp();
       gone?.addEventListener("abort", giveUp);
@@ -98,25 +88,11 @@ function askedQueue(hasLimit: boolean, channel: Channel): AskedQueue {
       } finally {
         gone?.removeEventListener("abort", giveUp);
       }
+      return turnOf(ticket);
     },
-    leave(model) {
-      if (!hasLimit) return;
-      const room = kept.get(model) ?? 0;
-      if (room < KEPT_ROOM && !short.has(model)) kept.set(model, room + 1);
-      else channel.tell("leave", model, 1);
-    },
-    setShort(model, isShort) {
-      if (!isShort) {
-        short.delete(model);
-        return;
-      }
-      short.add(model);
-      const room = kept.get(model) ?? 0;
-      kept.delete(model);
-      if (room > 0) channel.tell("leave", model, room);
-    },
-    // The main thread's is in the metrics.
+    // The main thread's are in the metrics.
     waiting: () => 0,
+    standing: () => ({ failures: 0, isBlocked: false }),
   };
 }
 

@@ -51,6 +51,7 @@ export async function startNeighbourhood(options: { receipts: number }): Promise
     const env: Record<string, string> = {
       ...gatewayEnvironment({ databaseFile, secret: SECRET, provider: { url: provider.ready, masterKey: "key" } }),
       UPSTREAM_MODEL_REQUESTS: "0",
+      UPSTREAM_FAILURES: "0",
       // Hostile clients have many addresses and accounts; here they and the customer share one address.
       ACCOUNT_REQUESTS_PER_MINUTE: "0",
       ADDRESS_REQUESTS_PER_MINUTE: "0",

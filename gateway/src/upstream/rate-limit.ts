@@ -1,0 +1,36 @@
+import type { UpstreamResponse } from "../environment.ts";
+import type { RateLimit } from "../limits/pace.ts";
+
+/**
+ * Reads the provider's `x-ratelimit-*-requests` headers; null if there are none. Providers write the reset as a time
+ * (Unix, in seconds or milliseconds), as seconds, or as a duration such as `6m0s`.
+ */
+export function readRateLimit({ header }: Pick<UpstreamResponse, "header">, atMs: number): RateLimit | null {
+  const remaining = wholeOf(header("x-ratelimit-remaining-requests"));
+  const resetMs = resetOf(header("x-ratelimit-reset-requests"), atMs);
+  if (remaining === null || resetMs === null) return null;
+  return { limit: wholeOf(header("x-ratelimit-limit-requests")), remaining, resetMs };
+}
+
+/** Numbers above these are times since 1970. */
+const LEAST_UNIX_S = 1e9;
+const LEAST_UNIX_MS = 1e12;
+
+function resetOf(text: string | null, atMs: number): number | null {
+  if (text === null) return null;
+  if (/^\d{1,15}(\.\d{1,9})?$/.test(text)) {
+    const value = Number(text);
+    if (value >= LEAST_UNIX_MS) return value - atMs;
+    return value >= LEAST_UNIX_S ? value * 1000 - atMs : value * 1000;
+  }
+  const parts = /^(?:(\d{1,9})h)?(?:(\d{1,9})m(?!s))?(?:(\d{1,9}(?:\.\d{1,9})?)s)?(?:(\d{1,9}(?:\.\d{1,9})?)ms)?$/.exec(
+    text,
+  );
+  if (text === "" || parts === null) return null;
+  const [hours = 0, minutes = 0, seconds = 0, ms = 0] = parts.slice(1).map((part) => Number(part ?? 0));
+  return ((hours * 60 + minutes) * 60 + seconds) * 1000 + ms;
+}
+
+function wholeOf(text: string | null): number | null {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
