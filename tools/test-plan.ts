@@ -15,8 +15,6 @@ export type TestPlan = {
   readonly together: readonly TestProcess[];
   /** Read what forge has built: run in one process after the contracts' tests. */
   readonly afterForge: readonly TestProcess[];
-  /** Run one at a time at the end, with nothing beside them. */
-  readonly alone: readonly TestProcess[];
 };
 
 /** Packages whose test files share nothing: one process loads the code once for all of them. */
@@ -43,22 +41,6 @@ const LONGEST: readonly RegExp[] = [
   /contracts\/.*deploy.*\.test/,
 ];
 
-/** Tests that measure time, or whose times are so short that they fail beside others. */
-const TIMED: readonly RegExp[] = [
-  /\.pace\.test\.ts$/,
-  /body-work\.test\.ts$/,
-  /body-cost\.test\.ts$/,
-  /door\.test\.ts$/,
-  /large-answers\.test\.ts$/,
-  /crowd\.test\.ts$/,
-  /time-limits\.test\.ts$/,
-  /across-requests\.test\.ts$/,
-  /chaos\/stop\.test\.ts$/,
-  /sharing\.test\.ts$/,
-  // A stream that takes more than 5 s writes another checkpoint.
-  /cost-bench\.test\.ts$/,
-];
-
 const AFTER_FORGE: readonly RegExp[] = [/contracts\/script\/(gen-abi|suites)\.test\.ts$/];
 
 /** Every `*.test.ts` below a folder. */
@@ -78,9 +60,8 @@ export function findTestFiles(folder = root, packageFolder = "."): TestFile[] {
 
 /** Divides test files among processes, and orders these. */
 export function planTests(files: readonly TestFile[]): TestPlan {
-  const isTimed = ({ path }: TestFile): boolean => matches(TIMED, path);
   const isAfterForge = ({ path }: TestFile): boolean => matches(AFTER_FORGE, path);
-  const free = files.filter((file) => !isTimed(file) && !isAfterForge(file));
+  const free = files.filter((file) => !isAfterForge(file));
   const isShared = (file: TestFile): boolean => ONE_PROCESS.includes(basename(file.package));
   const shared = Map.groupBy(free.filter(isShared), (file) => file.package);
   const single = free.filter((file) => !isShared(file));
@@ -90,7 +71,6 @@ export function planTests(files: readonly TestFile[]): TestPlan {
       (one, other) => rank(one) - rank(other),
     ),
     afterForge: readers.length === 0 ? [] : [{ name: "contracts: what forge built", files: readers }],
-    alone: files.filter(isTimed).map(({ path }) => processOf(path)),
   };
 }
 

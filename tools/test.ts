@@ -1,87 +1,93 @@
-import { randomBytes } from "node:crypto";
+import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { runSteps, type Step, type StepResult, stopSteps } from "./run-steps.ts";
 import { findTestFiles, planTests, root, type TestFile, type TestProcess } from "./test-plan.ts";
 
 /**
- * `npm test`: types, format and lint, the contracts' tests, and every `*.test.ts`, several processes at a time; then,
- * one at a time, the tests that measure time. `--deep` runs the same tests with larger numbers, `--serial` one process
- * at a time. Arguments that are no flags select test files: `.` or `./folder` those below a folder, anything else those
- * with it in their path. What failed beside others runs once more alone. Failures are repeated at the end, before one
- * line of counts.
+ * `npm test`: types, format and lint, the contracts' tests, and every `*.test.ts`, several processes at a time. Failures
+ * are repeated at the end, before one line of counts. Arguments that are no flags select test files: `.` or `./folder`
+ * those below a folder, anything else those with it in their path.
  */
-const args = process.argv.slice(2);
-const deep = args.includes("--deep");
-const serial = args.includes("--serial");
-const wanted = args.filter((argument) => !argument.startsWith("--"));
-const unknown = args.find((argument) => argument.startsWith("--") && !/^--(deep|serial)$/.test(argument));
-if (unknown !== undefined) {
-  console.error(`There is no flag ${unknown}: only --deep and --serial. Other arguments choose test files.`);
-  process.exit(2);
-}
-const seed = { FOUNDRY_FUZZ_SEED: process.env.FOUNDRY_FUZZ_SEED ?? `0x${randomBytes(8).toString("hex")}` };
+const usage = `npm test -- [part of a path, ./folder]...
+  --name=PATTERN  run the tests whose names match
+  --watch         run the selected files again when they or their imports change
+  --inspect       wait for a debugger, then run the selected files in one process
+  --serial        run one process at a time
+  --deep          run with larger numbers and a new seed (npm run test:deep)
+  --part=N/M      run the Nth of M parts`;
+
+const { values: flags, positionals: wanted } = readArguments();
+const deep = flags.deep === true;
+const [part = 1, parts = 1] = (flags.part ?? "1/1").split("/").map(Number);
 /** Tests wait more than they compute: with fewer processes the cores stand idle. */
 const PROCESSES_PER_CORE = 2.5;
-/** If more fail, something is broken. */
-const MOST_RUN_AGAIN = 5;
 /** Of a failed step that is no test file, repeated at the end. */
 const LAST_LINES = 100;
+const seed = process.env.FUZZ_SEED ?? (deep ? String(randomInt(1, 2 ** 31)) : "1");
 const compileCache = join(root, "node_modules", ".cache", "compile");
-const options = {
-  cwd: root,
-  environment: {
-    ...process.env,
-    NODE_NO_WARNINGS: "1",
-    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? compileCache,
-    ...(deep ? { DEEP: "1", FOUNDRY_PROFILE: "deep", ...seed } : {}),
-  },
-  timeoutMs: deep ? 4 * 3_600_000 : 1_800_000,
+const environment = {
+  ...process.env,
+  NODE_NO_WARNINGS: "1",
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? compileCache,
+  FUZZ_SEED: seed,
+  ...(deep ? { DEEP: "1", FOUNDRY_PROFILE: "deep", FOUNDRY_FUZZ_SEED: `0x${Number(seed).toString(16)}` } : {}),
 };
+const nodeFlags = ["--test", `--import=${join(root, "protocol", "src", "testing", "seed.ts")}`];
+// In a file without a matching test, node runs the hooks before the tests, and none of those after them.
+const nameFlags = flags.name === undefined ? [] : [`--test-name-pattern=${flags.name}`, "--test-force-exit"];
 
 const startedAt = performance.now();
 mkdirSync(compileCache, { recursive: true });
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.once(signal, () => {
-    stopSteps();
-    process.exit(1);
-  });
-}
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 const files = findTestFiles().filter((file) => wanted.length === 0 || wanted.some((part) => isSelected(file, part)));
-const plan = planTests(files);
-const withForge = wanted.length === 0 || wanted.some((part) => folderOf(part) === "contracts");
-if (deep && withForge) console.log(`The contracts' seed: FOUNDRY_FUZZ_SEED=${seed.FOUNDRY_FUZZ_SEED}`);
-const atOnce = serial ? 1 : Math.round(availableParallelism() * PROCESSES_PER_CORE);
-const together = await runSteps(steps(), { ...options, atOnce });
-const alone = await runSteps(plan.alone.map(testStep), { ...options, atOnce: 1 });
-const again = await runAgain([...together, ...alone]);
-reportAll([...[...together, ...alone].filter(({ name }) => !again.some((other) => other.name === name)), ...again]);
+if (flags.watch === true || flags.inspect === true) attend();
+else await runAll();
 
-function steps(): Step[] {
-  const forgeReaders = plan.afterForge.map(testStep);
-  const solidity = npmScript("contracts", "test:solidity", forgeReaders);
-  return [
-    ...(withForge ? [solidity] : forgeReaders),
-    ...plan.together.map(testStep),
-    ...(wanted.length === 0 ? checks() : []),
-  ];
+async function runAll(): Promise<void> {
+  for (const signal of signals) {
+    process.once(signal, () => {
+      stopSteps();
+      process.exit(1);
+    });
+  }
+  console.log(`FUZZ_SEED=${seed}`);
+  reportAll(
+    await runSteps(steps(), {
+      cwd: root,
+      environment,
+      timeoutMs: deep ? 4 * 3_600_000 : 1_800_000,
+      atOnce: flags.serial === true ? 1 : Math.round(availableParallelism() * PROCESSES_PER_CORE),
+    }),
+  );
 }
 
-/**
- * Runs once more, one at a time, the few test processes that failed beside others or measure time: a machine that is
- * too slow for a moment says nothing about the code. What passes only then is named, to be mended.
- */
-async function runAgain(results: readonly StepResult[]): Promise<StepResult[]> {
-  const processes = [...plan.together, ...plan.alone];
-  const failed = processes.filter(({ name }) => results.some((result) => result.name === name && !result.passed));
-  if (serial || failed.length > MOST_RUN_AGAIN) return [];
-  const again = await runSteps(failed.map(testStep), { ...options, atOnce: 1 });
-  for (const { name } of again.filter(({ passed }) => passed)) {
-    console.log(`UNSTABLE: ${name} failed at first, and passed when it ran once more alone.`);
-  }
-  return again;
+/** Runs the selected files at the terminal until its user ends them. */
+function attend(): void {
+  const how = flags.watch === true ? ["--watch"] : ["--inspect-brk", "--test-isolation=none"];
+  const args = [...nodeFlags, ...nameFlags, ...how, ...files.map(({ path }) => path)];
+  const child = spawn(process.execPath, args, { cwd: root, env: environment, stdio: "inherit" });
+  for (const signal of signals) process.on(signal, () => child.kill(signal));
+  child.once("exit", (code) => process.exit(code ?? 1));
+}
+
+/** The longest first, dealt out to the parts in turn. */
+function steps(): Step[] {
+  const plan = planTests(files);
+  const forgeReaders = plan.afterForge.map(testStep);
+  const solidity = npmScript("contracts", "test:solidity", forgeReaders);
+  const isNamed = flags.name !== undefined;
+  const withForge = !isNamed && (wanted.length === 0 || wanted.some((part) => folderOf(part) === "contracts"));
+  const all = [
+    ...(withForge ? [solidity] : forgeReaders),
+    ...plan.together.map(testStep),
+    ...(wanted.length === 0 && !isNamed ? checks() : []),
+  ];
+  return all.filter((_, index) => index % parts === part - 1);
 }
 
 function checks(): Step[] {
@@ -97,8 +103,9 @@ function npmScript(name: string, script: string, next: readonly Step[] = []): St
 }
 
 function testStep({ name, files }: TestProcess): Step {
-  const isolation = ["--test", "--test-isolation=none", `--test-timeout=${deep ? 3_600_000 : 600_000}`];
-  return { name, command: process.execPath, args: [...isolation, "--test-reporter=spec", ...files] };
+  const isolation = ["--test-isolation=none", `--test-timeout=${deep ? 3_600_000 : 600_000}`];
+  const args = [...nodeFlags, ...isolation, ...nameFlags, "--test-reporter=spec", ...files];
+  return { name, command: process.execPath, args };
 }
 
 function isSelected({ path }: TestFile, part: string): boolean {
@@ -109,6 +116,28 @@ function isSelected({ path }: TestFile, part: string): boolean {
 /** What `.` or `./folder` names, relative to the root. */
 function folderOf(part: string): string | undefined {
   return part === "." || part.startsWith("./") ? relative(root, resolve(part)) : undefined;
+}
+
+function readArguments() {
+  try {
+    const parsed = parseArgs({
+      allowPositionals: true,
+      options: {
+        name: { type: "string" },
+        watch: { type: "boolean" },
+        inspect: { type: "boolean" },
+        serial: { type: "boolean" },
+        deep: { type: "boolean" },
+        part: { type: "string" },
+      },
+    });
+    const [, number, of] = /^(\d+)\/(\d+)$/.exec(parsed.values.part ?? "1/1") ?? [];
+    if (!(Number(number) >= 1 && Number(number) <= Number(of))) throw new Error("--part is not N/M with N at most M.");
+    return parsed;
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`);
+    process.exit(2);
+  }
 }
 
 function reportAll(all: readonly StepResult[]): void {
@@ -122,7 +151,7 @@ function reportAll(all: readonly StepResult[]): void {
   const slowest = all.toSorted((one, other) => other.seconds - one.seconds).slice(0, 10);
   console.log(`Slowest: ${slowest.map(({ name, seconds }) => `${name} ${Math.round(seconds)} s`).join(", ")}`);
   const count = (what: string): number => all.reduce((total, { output }) => total + countIn(output, what), 0);
-  const tests = `${count("tests")} tests in ${files.length} files (${count("skipped")} skipped)`;
+  const tests = `${count("tests")} tests (${count("skipped")} skipped)`;
   const seconds = Math.round((performance.now() - startedAt) / 1000);
   if (failed.length === 0) console.log(`All of ${tests} passed in ${seconds} s.`);
   else console.log(`${count("fail")} of ${tests} and ${failed.length} steps FAILED in ${seconds} s.`);
