@@ -69,7 +69,7 @@ async function open() {
   const clock = { now: Math.max(Date.now(), Number(timestamp) * 1_000) };
   const ledger = openMemoryHost({ now: () => clock.now });
   ledger.apply(ceilingPartition, { type: "setCeiling", limitNanoUsd: 50_000_000_000 });
-  const client = createChainClient({ url: anvil.rpcUrl, fetch, random: Math.random, timers, tries: 1 });
+  const client = createChainClient({ url: anvil.rpcUrl, fetch, random: () => 0.5, timers, tries: 1 });
   const alerts: string[] = [];
   const identity = { client, ledger, chainId: 31337, settlement, startBlock: 0, confirmations: "finalized" } as const;
   const common = { ...identity, now: () => ++clock.now, onAlert: (message: string) => alerts.push(message) };

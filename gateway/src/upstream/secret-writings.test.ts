@@ -81,7 +81,7 @@ test("any mixture of escapes is found, and removed from JSON as JSON", () => {
       assert.ok(!filter.isIn(clean));
       if (!/\\{9}/.test(json)) assert.doesNotThrow(() => JSON.parse(clean), clean);
     }),
-    { numRuns: 2000, seed: 13 },
+    { numRuns: 2000 },
   );
 });
 
@@ -93,7 +93,8 @@ test("what holds no key is left as it is", () => {
   fc.assert(
     fc.property(anyText, fc.nat(SECRET.length - 1), (text, cut) => {
       const part = SECRET.slice(0, cut) + SECRET.slice(cut + 1);
-      for (const each of [text, text + part]) {
+      // With a space between, the last letter of the text cannot complete the key.
+      for (const each of [text, `${text} ${part}`]) {
         assert.equal(filter.isIn(each), false);
         assert.equal(filter.remove(each), each);
       }

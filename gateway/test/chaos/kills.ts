@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { seededRandom } from "@inference/protocol/testing/seed";
 import { type ProviderSimulator, startProviderSimulator } from "@inference/provider-simulator/server";
 import type { TestAccount } from "../fund.ts";
 import { type Audit, auditDatabase } from "./audit.ts";
@@ -95,7 +96,7 @@ async function killAgainAndAgain(host: MortalHost, provider: ProviderSimulator, 
     // In two lives of four the provider's records come too late, so that only checkpoints are left of what died before.
     await configure(provider, { historyDelayMs: kill % 4 < 2 ? 3_600_000 : 0 });
     const gateway = launch();
-    if (kill % KILLED_AT_START === KILLED_AT_START - 1) await sleep(Math.random() * 700);
+    if (kill % KILLED_AT_START === KILLED_AT_START - 1) await sleep(chance() * 700);
     else if (kill % 4 === 3) await live(gateway, recorder, longStreams(keys));
     else await live(gateway, recorder, everything(keys));
     assert.ok(await gateway.kill(), `it died by itself: ${gateway.said()}`);
@@ -194,14 +195,15 @@ async function live(gateway: Mortal, recorder: Recorder, { clients, seen, enough
   const asking = clients.map((next) => keepAsking(recorder, life, next));
   const until = performance.now() + UNDER_WAY_MS;
   while (seen(recorder) < before + enough && performance.now() < until) await sleep(10);
-  await sleep(Math.random() * LIFE_MS);
+  await sleep(chance() * LIFE_MS);
   life.over = true;
   const dead = gateway.kill();
   await Promise.all(asking);
   assert.ok(await dead, `it died by itself: ${gateway.said()}`);
 }
 
-const random = (least: number, most: number): number => least + Math.floor(Math.random() * (most - least + 1));
+const chance = seededRandom();
+const random = (least: number, most: number): number => least + Math.floor(chance() * (most - least + 1));
 const whole = (key: string): Asking => ({
   key,
   content: `[[tokens=${random(1, 120)}]] [[delay=${random(0, 30)}]]`,

@@ -37,7 +37,7 @@ type Chain = {
 };
 
 async function realChain(): Promise<Chain> {
-  const client = createChainClient({ url: real.rpcUrl, fetch, random: Math.random, timers, tries: 1 });
+  const client = createChainClient({ url: real.rpcUrl, fetch, random: () => 0.5, timers, tries: 1 });
   await real.pauseMining();
   return {
     ...{ client, settlement: real.settlement, activate: real.activate, lowerCeiling: real.lowerCeiling },

@@ -14,6 +14,7 @@ import { send } from "@inference/ledger/saga";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Address } from "@inference/protocol/credential";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { seededRandom } from "@inference/protocol/testing/seed";
 import { startProviderSimulator } from "@inference/provider-simulator/server";
 import { createPublicClient, http } from "viem";
 import { withBooks } from "./books.ts";
@@ -34,6 +35,7 @@ const masterKey = "provider-master-key";
 const folder = mkdtempSync(join(tmpdir(), "settler-"));
 const file = join(folder, "gateway.sqlite");
 const secret = randomBytes(32);
+const chance = seededRandom();
 const credentials = makeCredentials(secret, { bytes: (length) => randomBytes(length) });
 let chain: PrimaryChain;
 let provider: Awaited<ReturnType<typeof startProviderSimulator>>;
@@ -113,7 +115,7 @@ async function liveOn(stopped: Promise<unknown>): Promise<number> {
   for (let block = 0; !isOver; block++) {
     await chain.mine();
     if (block % 7 === 6) {
-      await chain.reorg(1 + Math.floor(Math.random() * (FINALITY_DEPTH - 1)));
+      await chain.reorg(1 + Math.floor(chance() * (FINALITY_DEPTH - 1)));
       reorgs += 1;
     }
     await sleep(50);
@@ -130,7 +132,7 @@ test(`after ${kills} kills and reorgs every use is settled once, and the books e
   for (let life = 0; life < kills; life++) {
     const victim = start();
     const url = gatewayUrl(await victim.ready);
-    const died = sleep(300 + Math.random() * 1_500).then(() => victim.kill());
+    const died = sleep(300 + chance() * 1_500).then(() => victim.kill());
     const [more, replaced] = await Promise.all([askUntil(url, died), liveOn(died)]);
     served += more;
     reorgs += replaced;
