@@ -8,7 +8,7 @@ import {AgentsTest} from "./helpers/AgentsTest.sol";
 /// @notice A wallet asks a node for the smallest gas limit with which a call succeeds now, and the call runs seconds
 /// later. Each call of the vault must then succeed, even if the estimate changed little of the agent's storage.
 /// forge-config: default.isolate = true
-contract BackerVaultGasLimitTest is AgentsTest {
+contract BackerVaultGasTest is AgentsTest {
     address internal id;
 
     function setUp() public override {
