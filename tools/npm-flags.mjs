@@ -3,7 +3,7 @@
 export const flags = {
   "test/devnet/src/main.ts": ["fresh"],
   "hosts/node/src/main.ts": ["check"],
-  "tools/test.ts": ["name", "watch", "inspect", "serial", "deep", "part"],
+  "tools/test.ts": ["name", "watch", "inspect", "serial", "deep", "part", "budgets"],
   "contracts/script/deploy-main.ts": ["send", "verify"],
   "hosts/cloudflare/src/local/main.ts": ["wrangler"],
   "test/conformance/src/deployment/main.ts": ["model", "deploy"],

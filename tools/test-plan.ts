@@ -43,8 +43,8 @@ const LONGEST: readonly RegExp[] = [
 
 const AFTER_FORGE: readonly RegExp[] = [/contracts\/script\/(gen-abi|suites)\.test\.ts$/];
 
-/** Every `*.test.ts` below a folder. */
-export function findTestFiles(folder = root, packageFolder = "."): TestFile[] {
+/** Every file below a folder whose name ends so. */
+export function findTestFiles(ending: string, folder = root, packageFolder = "."): TestFile[] {
   const entries = readdirSync(folder, { withFileTypes: true });
   const isPackage = entries.some(({ name }) => name === "package.json");
   const own = isPackage ? relative(root, folder) : packageFolder;
@@ -52,8 +52,8 @@ export function findTestFiles(folder = root, packageFolder = "."): TestFile[] {
     .flatMap((entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory())
-        return /^(node_modules|\..*|out|cache)$/.test(entry.name) ? [] : findTestFiles(path, own);
-      return entry.name.endsWith(".test.ts") ? [{ path: relative(root, path), package: own }] : [];
+        return /^(node_modules|\..*|out|cache)$/.test(entry.name) ? [] : findTestFiles(ending, path, own);
+      return entry.name.endsWith(ending) ? [{ path: relative(root, path), package: own }] : [];
     })
     .sort((one, other) => (one.path < other.path ? -1 : 1));
 }

@@ -18,7 +18,8 @@ const usage = `npm test -- [part of a path, ./folder]...
   --inspect       wait for a debugger, then run the selected files in one process
   --serial        run one process at a time
   --deep          run with larger numbers and a new seed (npm run test:deep)
-  --part=N/M      run the Nth of M parts`;
+  --part=N/M      run the Nth of M parts
+  --budgets       run the measurements with limits, *.budget.ts, one at a time (npm run bench:budgets)`;
 
 const { values: flags, positionals: wanted } = readArguments();
 const deep = flags.deep === true;
@@ -44,7 +45,8 @@ const startedAt = performance.now();
 mkdirSync(compileCache, { recursive: true });
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-const files = findTestFiles().filter((file) => wanted.length === 0 || wanted.some((part) => isSelected(file, part)));
+const found = findTestFiles(flags.budgets === true ? ".budget.ts" : ".test.ts");
+const files = found.filter((file) => wanted.length === 0 || wanted.some((part) => isSelected(file, part)));
 if (flags.watch === true || flags.inspect === true) attend();
 else await runAll();
 
@@ -61,7 +63,8 @@ async function runAll(): Promise<void> {
       cwd: root,
       environment,
       timeoutMs: deep ? 4 * 3_600_000 : 1_800_000,
-      atOnce: flags.serial === true ? 1 : Math.round(availableParallelism() * PROCESSES_PER_CORE),
+      atOnce:
+        flags.serial === true || flags.budgets === true ? 1 : Math.round(availableParallelism() * PROCESSES_PER_CORE),
     }),
   );
 }
@@ -80,12 +83,12 @@ function steps(): Step[] {
   const plan = planTests(files);
   const forgeReaders = plan.afterForge.map(testStep);
   const solidity = npmScript("contracts", "test:solidity", forgeReaders);
-  const isNamed = flags.name !== undefined;
-  const withForge = !isNamed && (wanted.length === 0 || wanted.some((part) => folderOf(part) === "contracts"));
+  const isPartial = flags.name !== undefined || flags.budgets === true;
+  const withForge = !isPartial && (wanted.length === 0 || wanted.some((part) => folderOf(part) === "contracts"));
   const all = [
     ...(withForge ? [solidity] : forgeReaders),
     ...plan.together.map(testStep),
-    ...(wanted.length === 0 && !isNamed ? checks() : []),
+    ...(wanted.length === 0 && !isPartial ? checks() : []),
   ];
   return all.filter((_, index) => index % parts === part - 1);
 }
@@ -129,6 +132,7 @@ function readArguments() {
         serial: { type: "boolean" },
         deep: { type: "boolean" },
         part: { type: "string" },
+        budgets: { type: "boolean" },
       },
     });
     const [, number, of] = /^(\d+)\/(\d+)$/.exec(parsed.values.part ?? "1/1") ?? [];

@@ -105,8 +105,6 @@ for (const [name, lie] of Object.entries(failures)) {
   test(`${name} has not said that the signature is wrong`, async () => {
     await setCode(MAGIC);
     node.lie = lie;
-    const start = performance.now();
     await assert.rejects(accepts({ address: wallet }), ChainUnavailable);
-    assert.ok(performance.now() - start < 2_500);
   });
 }

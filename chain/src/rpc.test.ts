@@ -39,10 +39,16 @@ test("a node that fails twice is asked a third time, and not a fourth", async ()
 
 test("the pauses between tries are ours, whatever the node would have us wait", async () => {
   node.lie = () => (response) => response.writeHead(429, { "retry-after": "3600" }).end();
-  const start = performance.now();
-  await assert.rejects(client({ pauseMs: 40, random: () => 0.5 }).request("eth_any", []), isUnavailable);
-  const took = performance.now() - start;
-  assert.ok(took >= 115 && took < 1_000, `${took} ms`);
+  const times: number[] = [];
+  const noting: Timers = {
+    after(ms, callback) {
+      times.push(ms);
+      return timers.after(ms, callback);
+    },
+  };
+  const patient = client({ timeoutMs: 60_000, pauseMs: 40, random: () => 0.5, timers: noting });
+  await assert.rejects(patient.request("eth_any", []), isUnavailable);
+  assert.deepEqual(times, [60_000, 40, 60_000, 80, 60_000]);
 });
 
 test("an error is an answer and not asked for twice, but for a rate limit", async () => {
@@ -100,9 +106,7 @@ test("an answer that comes drop by drop is given up at the timeout", async () =>
     const drops = setInterval(() => response.write(" "), 10);
     response.on("close", () => clearInterval(drops));
   };
-  const start = performance.now();
   await assert.rejects(client({ tries: 1 }).request("eth_any", []), isUnavailable);
-  assert.ok(performance.now() - start < 1_000);
 });
 
 test("a redirect is not followed", async () => {
@@ -113,12 +117,10 @@ test("a redirect is not followed", async () => {
 
 test("the caller's signal ends all tries together", async () => {
   node.lie = () => () => {};
-  const start = performance.now();
   const request = client({ timeoutMs: 5_000, pauseMs: 5_000 }).request("eth_any", [], {
     signal: AbortSignal.timeout(50),
   });
   await assert.rejects(request, isUnavailable);
-  assert.ok(performance.now() - start < 1_000);
   assert.equal(node.asked.length, 1);
 });
 

@@ -103,17 +103,6 @@ test("what holds no key is left as it is", () => {
   );
 });
 
-test("a text of backslashes, percent signs or ampersands takes no longer than another", () => {
-  for (const repeated of ["\\", "%25", "%", "&", "&amp;", "\\u0026", "&#0", "\\u{0"]) {
-    const text = repeated.repeat(200_000 / repeated.length);
-    const before = process.threadCpuUsage();
-    assert.equal(filter.isIn(text), false);
-    assert.equal(filter.remove(text), text);
-    const { user, system } = process.threadCpuUsage(before);
-    assert.ok(user + system < 1_000_000, `${repeated}: ${(user + system) / 1_000} ms`);
-  }
-});
-
 test("a key of fewer than 8 characters is ordinary text, and no keys at all are none", () => {
   for (const secrets of [[], [""], ["none", "key-xyz"]]) {
     const nothing = makeSecretFilter(secrets);

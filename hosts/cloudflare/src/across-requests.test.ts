@@ -35,11 +35,11 @@ test("the timer of a request that was woken by another one's end does no harm to
   const { key } = await edge.account(1_000_000_000, { address });
   const ask = async (atMs: number): Promise<string> => {
     await sleep(atMs);
-    const messages = [{ role: "user", content: "[[tokens=5]][[delay=2000]]" }];
+    const messages = [{ role: "user", content: "[[tokens=5]][[delay=1500]]" }];
     const response = await edge.chat(key, { stream: true, messages });
     const text = await response.text();
     return response.status === 200 ? "served" : text;
   };
-  // The second waits until 2 s, and its time to wait would be over at 2.5 s; the third waits from 2.2 s until 4 s.
-  assert.deepEqual(await Promise.all([ask(0), ask(50), ask(2_200)]), ["served", "served", "served"]);
+  // The second waits until 1.5 s, and its time to wait would be over at 2.5 s; the third waits from 1.7 s until 3 s.
+  assert.deepEqual(await Promise.all([ask(0), ask(50), ask(1_700)]), ["served", "served", "served"]);
 });

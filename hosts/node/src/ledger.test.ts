@@ -5,8 +5,6 @@ import { join } from "node:path";
 import { type DatabaseSync, StatementSync } from "node:sqlite";
 import { after, mock, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { forgetAll } from "@inference/gateway/jobs/forget";
 import { auditDatabase } from "@inference/gateway/test/chaos/audit";
 import { LedgerUnavailable } from "@inference/ledger/client";
@@ -23,7 +21,6 @@ import { foldedUntil } from "./fold.ts";
 import { type NodeLedger, openNodeLedger } from "./ledger.ts";
 import { readLog } from "./log-files.ts";
 
-const DEEP = process.env.DEEP === "1";
 const folder = mkdtempSync(join(tmpdir(), "ledger-"));
 after(() => rmSync(folder, { recursive: true }));
 const NOON = Date.UTC(2026, 0, 15, 12);
@@ -516,48 +513,3 @@ test("what is over is forgotten after 48 hours, what is open or young is not, no
   clock.time += OUTCOME_RETENTION_MS;
   assert.equal(await forgetAll(gateway, stopped.signal), 0, "it stops when told to");
 });
-
-test("memory grows with the accounts, not with the requests", async () => {
-  const accounts = DEEP ? 100_000 : 20_000;
-  const { ledger, database } = openLedger();
-  await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: 9_000_000_000_000_000 }));
-  const owners = Array.from({ length: accounts }, (_, n) => accountPartition(`0x${n.toString(16).padStart(40, "0")}`));
-  await inGroups(owners, (partition, n) => ledger.run(() => bookAccount(partition, `digest-${n}`)));
-  const round = (name: string): Promise<void> =>
-    inGroups(owners, async (partition, n) => {
-      const id = `${name}-${n}`;
-      const payer = { kind: "key", digest: `digest-${n}` } as const;
-      const reservation = { id, at: NOON, owner: partition, payer, amountNanoUsd: 5, leaseMs: 900_000, detail: "{}" };
-      assert.equal((await ledger.run(() => reserveRequest(reservation))).status, "reserved");
-      const ended = { type: "settle", id, at: NOON, chargeNanoUsd: 3, lossNanoUsd: 0, detail: "{}" } as const;
-      await ledger.run(() => send(partition, ended), { untilDurable: true });
-    });
-  await round("first");
-  await ledger.flush();
-  const before = usedMemory();
-  for (const name of ["second", "third"]) await round(name);
-  await ledger.flush();
-  const grown = usedMemory() - before;
-  const perRequest = grown / (2 * accounts);
-  // A row that stays takes more: its cell, itself and its id.
-  assert.ok(perRequest < 200, `${Math.round(perRequest)} bytes stay in memory of each request`);
-  const perAccount = before / accounts;
-  assert.ok(perAccount < 4_500, `${Math.round(perAccount)} bytes stay in memory of each account`);
-  assert.equal(auditDatabase(database).receipts, 3 * accounts);
-  database.close();
-});
-
-async function inGroups<T>(items: readonly T[], work: (item: T, index: number) => Promise<unknown>): Promise<void> {
-  const GROUP = 500;
-  for (let from = 0; from < items.length; from += GROUP) {
-    await Promise.all(items.slice(from, from + GROUP).map((item, index) => work(item, from + index)));
-  }
-}
-
-/** Of the JavaScript heap, after a full collection. */
-function usedMemory(): number {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  collect();
-  return process.memoryUsage().heapUsed;
-}

@@ -109,10 +109,7 @@ test("a reader that is slow, but takes enough, is served to the last byte of an 
     if (received % MIB < data.length) setTimeout(() => client.resume(), 125);
     else client.resume();
   });
-  const from = performance.now();
   await eventually(() => received > bytes, 20_000);
-  const took = performance.now() - from;
-  assert.ok(took > 2 * STALLED_READER_MS, `${took} ms`);
   await eventually(() => counts.underWay === 0, 10_000);
 });
 

@@ -331,31 +331,6 @@ test("the keys that live are listed as they are now, on disk or on their way the
   assert.equal(cache.partition("account:a").get("key", "k2")?.revokedAt, 5);
 });
 
-test("20,000 revoked keys of an account cost the list of its keys no more than none", () => {
-  const { cache, commit } = open();
-  cache.write("account:few", [key("live", null)]);
-  cache.write("account:many", [key("live", null), ...Array.from({ length: 20_000 }, (_, n) => key(`k${n}`, null))]);
-  commit();
-  cache.write(
-    "account:many",
-    Array.from({ length: 20_000 }, (_, n) => key(`k${n}`, 1)),
-  );
-  commit();
-  /** The middle of 21 times. */
-  const listMs = (name: "account:few" | "account:many"): number => {
-    const times = Array.from({ length: 21 }, () => {
-      const before = process.threadCpuUsage();
-      assert.equal(cache.partition(name).liveKeys().length, 1);
-      const { user, system } = process.threadCpuUsage(before);
-      return (user + system) / 1_000;
-    });
-    return times.sort((one, other) => one - other)[10] ?? Number.NaN;
-  };
-  const few = listMs("account:few");
-  const many = listMs("account:many");
-  assert.ok(many < 10 * few + 0.1, `${many} ms, and ${few} ms without any`);
-});
-
 test("a walk through what is overdue finds each row once, page by page, and stops at the first young hold", () => {
   const { cache, commit } = open();
   for (let n = 0; n < 10; n++) {

@@ -50,11 +50,6 @@ test("30,000 numbers for a message's content are one issue, not 30,000", () => {
   const body = { model: "m", messages: [{ role: "user", content: Array(30_000).fill(1) }] };
   const issues = chatRequest.safeParse(body).error?.issues ?? [];
   assert.ok(JSON.stringify(issues).length < 2_000);
-  const before = process.threadCpuUsage();
-  for (let time = 0; time < 20; time++) chatRequest.safeParse(body);
-  const { user, system } = process.threadCpuUsage(before);
-  const eachMs = (user + system) / 1_000 / 20;
-  assert.ok(eachMs < 5, `a body took ${eachMs} ms`);
 });
 
 test("an object of any content has at most 1,024 fields, and is passed on as it came", () => {

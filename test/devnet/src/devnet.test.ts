@@ -184,7 +184,6 @@ test("a fresh wallet turns dollars into inference with its own signatures and no
   );
   await send(minter, encodeFunctionData({ abi: tokenMinterAbi, functionName: "mint", args: [amount] }));
   await send(settlement, encodeFunctionData({ abi: inferenceSettlementAbi, functionName: "activate", args: [amount] }));
-  const activatedAt = performance.now();
 
   const resources = [`${ready.gatewayUrl}/api/v1/keys?name=test`];
   const signed = await sign(account, resources);
@@ -196,7 +195,6 @@ test("a fresh wallet turns dollars into inference with its own signatures and no
     async () => (await readCredits(ready.gatewayUrl, key)).available_nano_usd === Number(amount) * 1_000,
     10_000,
   );
-  ok(performance.now() - activatedAt < 5_000, "credit arrives within seconds");
 
   const client = new OpenAI({ baseURL: `${ready.gatewayUrl}/v1`, apiKey: key, maxRetries: 0 });
   const messages = [{ role: "user" as const, content: "Hello" }];

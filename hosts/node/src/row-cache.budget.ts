@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Change, KeyRow } from "@inference/ledger/tables";
+import { openDatabase } from "./database.ts";
+import { foldedUntil, openFold } from "./fold.ts";
+import { openRowCache } from "./row-cache.ts";
+
+test("20,000 revoked keys of an account cost the list of its keys no more than none", () => {
+  const folder = mkdtempSync(join(tmpdir(), "row-cache-"));
+  const database = openDatabase(join(folder, "rows.sqlite"), "NORMAL");
+  const cache = openRowCache(database);
+  const fold = openFold(database);
+  const commit = (): void => {
+    const number = foldedUntil(database).last + 1;
+    fold([cache.take()], number);
+    cache.folded(number);
+  };
+  cache.write("account:few", [key("live", null)]);
+  cache.write("account:many", [key("live", null), ...Array.from({ length: 20_000 }, (_, n) => key(`k${n}`, null))]);
+  commit();
+  cache.write(
+    "account:many",
+    Array.from({ length: 20_000 }, (_, n) => key(`k${n}`, 1)),
+  );
+  commit();
+  /** The middle of 21 times. */
+  const listMs = (name: "account:few" | "account:many"): number => {
+    const times = Array.from({ length: 21 }, () => {
+      const before = process.threadCpuUsage();
+      assert.equal(cache.partition(name).liveKeys().length, 1);
+      const { user, system } = process.threadCpuUsage(before);
+      return (user + system) / 1_000;
+    });
+    return times.sort((one, other) => one - other)[10] ?? Number.NaN;
+  };
+  const few = listMs("account:few");
+  const many = listMs("account:many");
+  assert.ok(many < 10 * few + 0.1, `${many} ms, and ${few} ms without any`);
+  database.close();
+  rmSync(folder, { recursive: true });
+});
+
+const key = (id: string, revokedAt: number | null): Change => {
+  const row: KeyRow = {
+    id,
+    name: "",
+    label: "",
+    digest: "",
+    window: "day",
+    limitNanoUsd: null,
+    disabled: 0,
+    revokedAt,
+    expiresAt: null,
+    createdAt: 0,
+    nonce: "",
+    unpaidUntil: null,
+  };
+  return { table: "key", id, row };
+};
