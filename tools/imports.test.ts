@@ -202,7 +202,7 @@ function sourceFiles(folder: string): string[] {
 }
 
 function isProduction(file: string): boolean {
-  return !/(\.test\.tsx?$|\/testing\/|\/(gateway|contracts)\/test\/)/.test(file);
+  return !/(\.(test|budget)\.tsx?$|\/testing\/|\/(gateway|contracts)\/test\/)/.test(file);
 }
 
 /** Without the examples of the documentation, which are shown and not run. */
