@@ -27,6 +27,17 @@ import { testResponses } from "./responses.ts";
 import { testSecrets } from "./secrets.ts";
 import { testTime } from "./time.ts";
 
+/** The behaviour in which hosts can differ: streams, connections, large bodies, concurrency and time. */
+export function testHostBehaviour(start: StartHost): void {
+  testOddStreams(start);
+  testDepartures(start);
+  testLargeBodies(start);
+  testLimits(start);
+  testIdempotency(start);
+  testForgetting(start);
+  testTime(start);
+}
+
 /** What every host passes: each behaviour of the gateway is written once. Those that turn the clock come last. */
 export function testGateway(start: StartHost): void {
   testExactSettlements(start);
