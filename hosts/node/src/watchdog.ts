@@ -17,7 +17,8 @@ export function startWatchdog({ tickMs, ticks }: WatchdogTimes = usualTimes): vo
 }
 
 /**
- * Counts the watching thread's own ticks since the last heartbeat, and not the time: a suspended machine makes no ticks.
+ * Counts the watching thread's own ticks since the last heartbeat, and not the time: a suspended machine makes no
+ * ticks.
  *
  * @returns Whether the watched thread has missed so many ticks.
  */
