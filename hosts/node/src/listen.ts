@@ -78,7 +78,8 @@ export async function listen(
   server.maxHeadersCount = 100;
   server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) => reject(portError(error, PORT)));
+    // The listener stays: a connection that cannot be accepted later must not end the process.
+    server.on("error", (error) => reject(portError(error, PORT)));
     server.listen({ port: PORT, host: HOST, reusePort: sharesPort }, resolve);
   });
   const { port } = server.address() as AddressInfo;

@@ -7,6 +7,7 @@ import { type Comparison, comparisons } from "./comparisons.ts";
 import { httpBench } from "./http-bench.ts";
 import { ledgerBench } from "./ledger-bench.ts";
 import { here, ledgerSlices, sliceReport } from "./ledger-slices.ts";
+import { neighboursBench } from "./neighbours.ts";
 import { goalReport, httpReport, ledgerReport } from "./report.ts";
 import { DIRECT, httpRows, ledgerRows } from "./summary.ts";
 import type { Target } from "./target.ts";
@@ -15,14 +16,16 @@ import type { Target } from "./target.ts";
 const SLICES = "ledger, in slices";
 
 const usage = `npm run bench -- [options]
-  --host <name>    node; cloudflare: on local workerd, and what a million requests cost there; or translation: the
-                   gateway on Node, asked for the same streams by each of its APIs (node)
+  --host <name>    node; cloudflare: on local workerd, and what a million requests cost there; translation: the
+                   gateway on Node, asked for the same streams by each of its APIs; or neighbours: a paying customer
+                   beside hostile clients of each kind (node)
   --rounds <n>     rounds, each with every target once in every scenario (node 9, cloudflare 3, translation 7)
   --seconds <n>    measured seconds of each run (node 1, cloudflare 3, translation 5)
   --only <words>   only scenarios and targets whose name holds one of these, comma-separated: buffered, streaming,
                    ledger, sqlite, nginx, portkey, gateway, cost, ... The bare and the direct one always run: others
                    are compared with them
   --shards <n>     shards of the ceiling where a million requests are counted (1)
+  --connections <n>  hostile connections of neighbours (200)
   --quick          few and short rounds: to see that it works, not to quote`;
 
 const { values } = parseArgs({
@@ -32,13 +35,24 @@ const { values } = parseArgs({
     seconds: { type: "string" },
     only: { type: "string" },
     shards: { type: "string" },
+    connections: { type: "string" },
     quick: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
 
 if (values.help) say(usage);
+else if (values.host === "neighbours") await neighbours();
 else await main();
+
+/** A process that measures nothing but hostile neighbours. Its exit code is 1 if a customer waited too long. */
+async function neighbours(): Promise<void> {
+  const forMs = 1_000 * positive("--seconds", values.seconds, values.quick ? 1 : 5);
+  const connections = positive("--connections", values.connections, 200);
+  const only = values.only?.toLowerCase().split(",") ?? [];
+  const table = await neighboursBench({ connections, forMs, only, say });
+  process.stdout.write(`\n${table}\n`);
+}
 
 async function main(): Promise<void> {
   const comparison = comparisons[values.host];

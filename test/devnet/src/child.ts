@@ -48,6 +48,8 @@ export function startChild({ name, script, args = [], environment, logFile, expl
   const lines: Line[] = [];
   const listeners = new Set<(line: string) => void>();
   const log = createWriteStream(logFile, { mode: 0o600 });
+  // A full disk costs the log, not the devnet.
+  log.on("error", () => undefined);
   const hear = (line: string): void => {
     log.write(`${line}\n`);
     if (line.trim() === "") return;

@@ -59,7 +59,7 @@ function codeOf(entry: URL): Promise<Uint8Array> {
 /** Runs `workerd serve` with the `config.capnp` of a folder, which makes it listen at the URL. */
 export async function serveWorkerd(folder: string, url: string, signal?: AbortSignal): Promise<RunningWorker> {
   const child = spawn(workerd, ["serve", "config.capnp", "--experimental"], { cwd: folder });
-  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const ended = new Promise((resolve) => child.once("exit", resolve).once("error", resolve));
   const kill = () => child.kill("SIGKILL");
   if (signal?.aborted) kill();
   signal?.addEventListener("abort", kill);

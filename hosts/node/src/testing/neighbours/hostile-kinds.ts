@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from "node:zlib";
 import { formatSiweMessage } from "@inference/protocol/siwe";
 
 /** What hostile clients do, each kind by itself. Credentials stand for accounts of the books, see `neighbourhood.ts`. */
@@ -9,6 +10,8 @@ export type HostileKind = {
   reads?: "all" | "nothing" | "slowly";
   /** So many bytes of the body are sent each tenth of a second; all at once without it. */
   trickles?: number;
+  /** Announces so many more bytes than it sends: the connection stays open until the gateway closes it. */
+  withholds?: number;
   /** Sends one request after the other on one connection, as fast as they are answered; else each has its own. */
   keepsAlive?: boolean;
 };
@@ -85,7 +88,37 @@ export function makeHostileKinds(keys: HostileKeys, baseUrl: string) {
       body: Buffer.from(body()),
     }),
   });
+  const encoded = (encoding: string) => ({ "content-encoding": encoding });
+  /** A zstd frame whose header asks for the largest window, and nothing more of it. */
+  const window = Buffer.concat([
+    Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (27 - 10) << 3, 0xfc, 0xff, 0x0f]),
+    Buffer.alloc(78),
+  ]);
+  const largestWindow = { params: { [constants.ZSTD_c_windowLog]: 27, [constants.ZSTD_c_contentSizeFlag]: 0 } };
+  const trailing = Buffer.concat([zstdCompressSync(Buffer.from(chat('"a"'))), Buffer.alloc(192 * KIB, 7)]);
+  const bombs = {
+    gzip: gzipSync(Buffer.alloc(64 * MIB, 32)),
+    br: brotliCompressSync(Buffer.alloc(64 * MIB, 32), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+    zstd: zstdCompressSync(Buffer.alloc(64 * MIB, 32)),
+  };
+  const withoutKey = (path: string, body: Buffer, encoding: string): HostileRequest => ({
+    method: "POST",
+    path,
+    headers: { "content-type": "application/json", ...encoded(encoding) },
+    body,
+  });
   const kinds = {
+    "idle zstd windows, no key": { request: () => withoutKey("/auth", window, "zstd"), withholds: 10_000 },
+    "idle zstd windows": { request: (n) => post(CHAT, keyOf(n), window, encoded("zstd")), withholds: 10_000 },
+    "whole zstd windows": {
+      request: (n) => post(CHAT, keyOf(n), zstdCompressSync(Buffer.from("{}"), largestWindow), encoded("zstd")),
+    },
+    "zstd with trailing bytes, no key": { request: () => withoutKey("/auth", trailing, "zstd") },
+    "zstd with trailing bytes": { request: (n) => post(CHAT, keyOf(n), trailing, encoded("zstd")) },
+    "gzip bombs, no key": { request: () => withoutKey("/auth", bombs.gzip.subarray(0, 16 * KIB), "gzip") },
+    "gzip bombs": { request: (n) => post(CHAT, keyOf(n), bombs.gzip, encoded("gzip")) },
+    "br bombs": { request: (n) => post(CHAT, keyOf(n), bombs.br, encoded("br")) },
+    "zstd bombs": { request: (n) => post(CHAT, keyOf(n), bombs.zstd, encoded("zstd")) },
     "numbers, a paying key": { request: () => post(CHAT, keys.paying, manyNumbers) },
     "numbers, a revoked key": { request: () => post(CHAT, keys.revoked, manyNumbers) },
     "numbers, an unpaid key": { request: () => post(CHAT, keys.unpaid, manyNumbers) },

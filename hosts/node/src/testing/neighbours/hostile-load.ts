@@ -92,9 +92,13 @@ function once(url: string, kind: HostileKind, sent: HostileRequest): Promise<str
   });
 }
 
-async function write(socket: Socket, { trickles }: HostileKind, { method, path, headers, body }: HostileRequest) {
+async function write(
+  socket: Socket,
+  { trickles, withholds = 0 }: HostileKind,
+  { method, path, headers, body }: HostileRequest,
+) {
   const all: Record<string, string | number> = { host: "gateway", connection: "close", ...headers };
-  if (body !== undefined) all["content-length"] = body.length;
+  if (body !== undefined) all["content-length"] = body.length + withholds;
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
   if (body === undefined) return;
