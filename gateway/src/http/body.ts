@@ -140,8 +140,8 @@ async function readCounting(
 }
 
 /**
- * Decodes a body that has arrived whole, so no connection keeps a decoder while it sends. Decoders begin one in each
- * turn of the event loop, and so need no count of their windows.
+ * Decodes a body that has arrived whole, so no connection keeps a decoder while it sends. The number of decoders is
+ * limited, so their windows need no count. Throws 503 above the limit.
  */
 async function readDecoded(
   context: GatewayContext,
@@ -149,20 +149,26 @@ async function readDecoded(
   encoding: Encoding,
   encoded: readonly Uint8Array[],
 ): Promise<Uint8Array[]> {
+  const { slicedWork, bodyDecoders } = context.get("gateway");
   const held = context.get("held");
   const sender = senderOf(context);
-  await context.get("gateway").slicedWork.turn(sender.name);
-  const blocks = makeBlocks();
-  let length = 0;
-  let undecoded = bytesOf(encoded);
-  for await (const { part, bytesLeft } of decodeBody(encoding, encoded)) {
-    length += part.length;
-    if (length > maxBytes) tooLarge(maxBytes);
-    held.take(part.length + bytesLeft - undecoded, sender);
-    undecoded = bytesLeft;
-    blocks.append(part);
+
+  async function decodeAll(): Promise<Uint8Array[]> {
+    const blocks = makeBlocks();
+    let length = 0;
+    let undecoded = bytesOf(encoded);
+    for await (const { part, bytesLeft } of decodeBody(encoding, encoded)) {
+      length += part.length;
+      if (length > maxBytes) tooLarge(maxBytes);
+      held.take(part.length + bytesLeft - undecoded, sender);
+      undecoded = bytesLeft;
+      blocks.append(part);
+    }
+    return blocks.end();
   }
-  return blocks.end();
+
+  await slicedWork.turn(sender.name);
+  return bodyDecoders(decodeAll, sender.name);
 }
 
 /** A credential that is not known to be valid counts by itself, not as its account: it may be revoked. */
