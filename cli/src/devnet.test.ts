@@ -427,7 +427,8 @@ test("the package installs in an empty folder without a network, and works", { t
       readdirSync(join(empty, "node_modules")).filter((name) => !name.startsWith(".")),
       ["@prepaid-inference"],
     );
-    const installed = (file: string) => readFileSync(join(empty, "node_modules/@prepaid-inference/infer", file), "utf8");
+    const installed = (file: string) =>
+      readFileSync(join(empty, "node_modules/@prepaid-inference/infer", file), "utf8");
     equal(installed("LICENSE"), readFileSync(new URL("../../LICENSE", import.meta.url), "utf8"));
     match(installed("dist/LICENSES.txt"), /^=== viem 2\.[\s\S]*?Permission is hereby granted/m);
     const infer = (...argv: string[]) =>

@@ -14,8 +14,8 @@ export type ListedModel = {
 export const CODING_CONTEXT_TOKENS = 128_000;
 
 /**
- * The model for a coding tool: the cheapest with tools and {@link CODING_CONTEXT_TOKENS} of context. If no model has both,
- * one with tools comes first, then the largest context window. Undefined: no text model has a price.
+ * The model for a coding tool: the cheapest with tools and {@link CODING_CONTEXT_TOKENS} of context. If no model has
+ * both, one with tools comes first, then the largest context window. Undefined: no text model has a price.
  */
 export function codingModel<M extends ListedModel>(models: readonly M[]): M | undefined {
   const [best] = models

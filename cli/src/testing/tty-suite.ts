@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { keyMessageText } from "@inference/protocol/key-message";
@@ -116,13 +116,22 @@ export function testTty(gateway: () => string, openTerminal: () => Terminal): vo
     match(shown, /\n4 answers for \$0\.0000\d+\.\r*\n/);
   });
 
-  test("Ctrl-C while a login waits for the browser ends it", { skip }, async () => {
+  test("Ctrl-C while a login waits for the browser ends it, and names what is unfinished", { skip }, async () => {
     const { variables, remove } = makeTerminal();
     const tty = openTty(["login", "--gateway", gateway(), "--no-browser"], variables);
     await tty.shows(/paste the code that it shows: /);
     tty.type("\x03");
     deepEqual(await tty.ended(), restored(130));
     equal(tty.screen().includes("Logged in"), false);
+    match(tty.screen(), /Interrupted\.\r*\n/);
+    // A transaction of another run is unfinished.
+    mkdirSync(join(variables.XDG_STATE_HOME ?? "", "infer/pending"), { recursive: true });
+    writeFileSync(join(variables.XDG_STATE_HOME ?? "", "infer/pending/31337-0x1.json"), "{}");
+    const again = openTty(["login", "--gateway", gateway(), "--no-browser"], variables);
+    await again.shows(/paste the code that it shows: /);
+    again.type("\x03");
+    deepEqual(await again.ended(), restored(130));
+    match(again.screen(), /Interrupted\. A transaction is not finished: `infer resume` finishes it\./);
     remove();
   });
 }

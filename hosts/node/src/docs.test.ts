@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -33,6 +33,8 @@ const CHROMIUM_FLAGS = [
   "--disable-sync",
 ];
 
+const noPython = spawnSync("python3", ["--version"]).status === 0 ? false : "there is no python3";
+
 let stack: Stack;
 let account: TestAccount;
 before(async () => {
@@ -53,7 +55,7 @@ describe("each example, as it is printed, on a key of its own", () => {
     "anthropic",
     "langchain",
   ]) {
-    test(`${id} answers, and is charged once`, async () => {
+    test(`${id} answers, and is charged once`, { skip: id === "python" && noPython }, async () => {
       const own = await stack.account(USD);
       const { code, language } =
         snippets({ baseUrl: stack.url, model: "sim-small" }).find((snippet) => snippet.id === id) ?? assert.fail();
@@ -74,7 +76,7 @@ describe("each example, as it is printed, on a key of its own", () => {
     });
   }
 
-  test("python: an error in the stream ends the program with the gateway's words", async () => {
+  test("python: an error in the stream ends the program with the gateway's words", { skip: noPython }, async () => {
     const { code } =
       snippets({ baseUrl: stack.url, model: "sim-small" }).find(({ id }) => id === "python") ?? assert.fail();
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, INFERENCE_API_KEY: account.key };
@@ -87,7 +89,7 @@ describe("each example, as it is printed, on a key of its own", () => {
   });
 
   for (const id of ["openai-python", "anthropic-python"]) {
-    test(`${id} is Python for this gateway`, async () => {
+    test(`${id} is Python for this gateway`, { skip: noPython }, async () => {
       const { code, install } =
         snippets({ baseUrl: stack.url, model: "sim-small" }).find((snippet) => snippet.id === id) ?? assert.fail();
       assert.match(install ?? "", /^pip install \w+$/);
