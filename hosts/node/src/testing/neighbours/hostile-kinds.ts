@@ -97,9 +97,9 @@ export function makeHostileKinds(keys: HostileKeys, baseUrl: string) {
   const largestWindow = { params: { [constants.ZSTD_c_windowLog]: 27, [constants.ZSTD_c_contentSizeFlag]: 0 } };
   const trailing = Buffer.concat([zstdCompressSync(Buffer.from(chat('"a"'))), Buffer.alloc(192 * KIB, 7)]);
   const bombs = {
-    gzip: gzipSync(Buffer.alloc(64 * MIB, 32)),
-    br: brotliCompressSync(Buffer.alloc(64 * MIB, 32), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
-    zstd: zstdCompressSync(Buffer.alloc(64 * MIB, 32)),
+    gzip: gzipSync(Buffer.alloc(16 * MIB, 32)),
+    br: brotliCompressSync(Buffer.alloc(16 * MIB, 32), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+    zstd: zstdCompressSync(Buffer.alloc(16 * MIB, 32)),
   };
   const withoutKey = (path: string, body: Buffer, encoding: string): HostileRequest => ({
     method: "POST",
