@@ -128,7 +128,7 @@ export function startIdCheckpoint(
 
 async function refuseToBegin(call: Call, client: ClientStream, { errorEvent }: WatchedTap): Promise<void> {
   const why = "its first checkpoint could not be written down";
-  call.end({ kind: "nothing", why, ...nothingReported, mayBill: "stream" });
+  call.end({ kind: "nothing", why, ...nothingReported, mayBill: "whole" });
   call.abort();
   if (call.order.stream) {
     const message = "The ledger is unavailable. Nothing was charged. Retry in a few seconds.";

@@ -9,7 +9,10 @@ export type Ending = ReportedUsage & (NothingCame | AnswerCame);
 type NothingCame = {
   kind: "nothing";
   why: string;
-  /** What the provider may bill if it reports no usage. Null: nothing, because it failed or was not reached. */
+  /**
+   * What the provider may bill if it reports no usage: `whole` for an answer that we give up. Null: nothing, because it
+   * failed or was not reached.
+   */
   mayBill: AnswerKind | null;
 };
 

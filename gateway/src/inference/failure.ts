@@ -13,10 +13,10 @@ export function failureEnding(error: unknown, call: Call, request: InferenceRequ
   const as = answerKind(call.route, call.order);
   const why = String(error);
   if (error instanceof UnusableAnswer) {
-    return { kind: "nothing", why, ...error.reported, mayBill: error.mayBill ? as : null };
+    return { kind: "nothing", why, ...error.reported, mayBill: error.mayBill ? "whole" : null };
   }
   // The ledger failed after the provider had answered.
-  if (error instanceof LedgerUnavailable) return { kind: "nothing", why, ...nothingReported, mayBill: as };
+  if (error instanceof LedgerUnavailable) return { kind: "nothing", why, ...nothingReported, mayBill: "whole" };
   if (!(error instanceof UpstreamFailure) || error.stage === "not_sent") {
     return { kind: "nothing", why, ...nothingReported, mayBill: null };
   }

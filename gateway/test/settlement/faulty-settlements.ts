@@ -25,6 +25,8 @@ type Ending =
   | "lost"
   /** As free, and what the provider may bill without a report is a loss: of a stream the prompt, else the hold. */
   | "maybe"
+  /** As free, and the hold is a loss: the gateway does not read it. */
+  | "unread"
   /** As if there had been no fault. */
   | "billed"
   /** The same, and the operator is told that some usage makes no sense. */
@@ -54,7 +56,7 @@ const chatEndings: Record<string, readonly [stream: Ending, whole: Ending]> = {
   "endless-body": ["endless", "endless"],
   "no-usage": ["delivered", "delivered"],
   "trailing-garbage": ["delivered", "billed"],
-  gzip: ["maybe", "maybe"],
+  gzip: ["unread", "unread"],
   remap: ["listed", "listed"],
   "usage-negative": ["malformed", "malformed"],
   "usage-fractional": ["malformed", "malformed"],
@@ -300,6 +302,8 @@ async function assertEnding(host: HostUnderTest, paid: Paid & Answer, ending: En
       return assertFree(paid);
     case "maybe":
       return paid.detail.stream ? assertPromptLost(paid) : assertLost(paid);
+    case "unread":
+      return assertLost(paid);
     case "lost":
       assert.ok(bill > 0);
       return assert.deepEqual([outcome, chargeNanoUsd, lossNanoUsd, alerts], ["released", 0, bill, []]);

@@ -36,6 +36,14 @@ test("one reasoning under several names counts once", () => {
   assert.equal(deliveredInChoice(message), BYTES);
 });
 
+test("arguments that are an object count as their JSON, unless they are nested too deeply to be written", () => {
+  const call = (given: unknown) => ({ tool_calls: [{ function: { name: "", arguments: given } }] });
+  assert.equal(deliveredInChoice(call({ a: 1 })), '{"a":1}'.length);
+  const depth = 200_000;
+  const deep = JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
+  assert.equal(deliveredInChoice(call(deep)), 0);
+});
+
 test("what is no content counts for nothing", () => {
   for (const message of [null, undefined, "text", [TEXT], {}, { content: null }, { role: TEXT }, { content: 5 }]) {
     assert.equal(deliveredInChoice(message), 0);

@@ -28,7 +28,7 @@ export type Choice = {
   index: number;
   content: readonly ContentPiece[];
   finishReason: string | null;
-  /** What the provider says of a choice that failed; null if it did not. */
+  /** The provider's error of this choice, or null. */
   error: unknown;
 };
 
@@ -199,11 +199,20 @@ function readCalled(
 ): void {
   const fields = asObject(called) ?? {};
   const { name, arguments: given, input } = fields;
-  // Some providers send an object.
-  const text = asObject(given) === undefined ? textOf(given) : JSON.stringify(given);
+  const text = argumentsOf(given);
   if (call.id !== "" || isContent(name) || text !== "")
     pieces.push({ kind: "call", ...call, name: textOf(name), text });
   addUnwritten("other", textBytes(input), pieces);
+}
+
+/** Some providers send an object. One that is nested too deeply to be written is none. */
+function argumentsOf(given: unknown): string {
+  if (asObject(given) === undefined) return textOf(given);
+  try {
+    return JSON.stringify(given);
+  } catch {
+    return "";
+  }
 }
 
 function otherBytes(fields: JsonObject): number {
