@@ -11,7 +11,7 @@ import { root } from "./test-plan.ts";
  * `__proto__`. A table is a `Map`, or is read with `ownValue`. The type checker knows which keys are just strings.
  */
 const NOT_LOOKED_AT =
-  /\.test\.tsx?$|\/(testing|generated|node_modules)\/|^(contracts|tools)\/|(^|\/)test\/(?!devnet\/)/;
+  /\.(test|budget)\.tsx?$|\/(testing|generated|node_modules)\/|^(contracts|tools)\/|(^|\/)test\/(?!devnet\/)/;
 
 /** Files whose names come from the columns of the ledger's schema. */
 const columns = "columns of the schema, read for every row";

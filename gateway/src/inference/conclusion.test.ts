@@ -94,8 +94,8 @@ const rows: Row[] = [
   ["a large answer that its client left", text, answer("whole", tokens(10), left), "hold", 700, 0],
   ["a stream, then its client left", text, answer("stream", tokens(10), gone), "delivered", 300, 0],
   ["a whole answer, then its client left", text, answer("whole", tokens(10), gone), "delivered", 300, 0],
-  ["a stream that was given up", text, answer("stream", tokens(10), givenUp), "delivered", 300, 0],
-  ["a late stream that was given up", text, answer("stream", nothingDelivered, givenUp), "delivered", 200, 0],
+  ["a stream that was given up", text, answer("stream", tokens(10), givenUp), "delivered", 300, 400],
+  ["a late stream that was given up", text, answer("stream", nothingDelivered, givenUp), "delivered", 200, 500],
   ["a whole answer that was given up", text, answer("whole", nothingDelivered, givenUp), "hold", 700, 0],
 
   ["all images", images(3), answer("whole", came(3)), "flat", 300, 0],
