@@ -13,7 +13,7 @@ export type SecretRemover = {
 };
 
 export function makeSecretRemover(secrets: SecretFilter): SecretRemover {
-  let held = new Uint8Array(0);
+  let held: Uint8Array = new Uint8Array(0);
 
   function clean(bytes: Uint8Array): Uint8Array {
     if (!secrets.mayBeIn(bytes)) return bytes;
@@ -22,11 +22,21 @@ export function makeSecretRemover(secrets: SecretFilter): SecretRemover {
     return Buffer.from(secrets.remove(text), "latin1");
   }
 
+  const { longestBytes } = secrets;
+
   return {
     push(bytes) {
+      const isLong = held.length >= longestBytes && bytes.length >= longestBytes;
+      const seam = isLong ? joinBytes([held.subarray(-longestBytes), bytes.subarray(0, longestBytes)]) : bytes;
+      if (isLong && !secrets.mayBeIn(seam) && !secrets.mayBeIn(bytes)) {
+        // No key crosses the seam, so the chunks leave as they are. Copies of large ones would cost more than the search.
+        const passed = held;
+        held = bytes;
+        return passed;
+      }
       const cleaned = clean(held.length === 0 ? bytes : joinBytes([held, bytes]));
-      const passed = Math.max(0, cleaned.length - secrets.longestBytes);
-      held = cleaned.slice(passed);
+      const passed = Math.max(0, cleaned.length - 2 * longestBytes);
+      held = cleaned.subarray(passed);
       return cleaned.subarray(0, passed);
     },
     end: () => held,
