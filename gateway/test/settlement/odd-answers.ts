@@ -188,9 +188,9 @@ export function testOddAnswers(startHost: StartHost): void {
       for (const size of [10, LARGE_BYTES]) {
         const failed = { ...choice(""), finish_reason: "error", error: { message: "no" }, padding: "" };
         const asked = await ask(CHAT, { padding: "x".repeat(size), choices: [failed], usage });
-        // The status of a large answer is sent before it is read.
-        const isSent = size === LARGE_BYTES;
-        assert.deepEqual([asked.status, asked.broken], [isSent ? 200 : 502, isSent]);
+        // The status of a large answer is sent before it is read to its end.
+        if (size !== LARGE_BYTES) assert.equal(asked.status, 502);
+        else assert.ok(asked.broken || asked.status !== 200, "it looks whole");
         assert.equal(asked.receipt.outcome, "released");
         assert.equal(asked.receipt.lossNanoUsd, usageNanoUsd);
       }
