@@ -25,6 +25,8 @@ export interface StartOptions {
   /** Written to standard input, which is then closed unless `openStdin`. */
   readonly stdin?: string;
   readonly openStdin?: boolean;
+  /** Whether messages are exchanged with it. */
+  readonly ipc?: boolean;
 }
 
 /** Enough to say why a process failed; one that fails with every request would bury the results. */
@@ -33,12 +35,12 @@ const shownErrorBytes = 4_096;
 /** Starts a program; the beginning of its standard error stays visible, standard output is the caller's. */
 export async function start(command: string, args: readonly string[], options: StartOptions = {}): Promise<Started> {
   const child = spawn(command, args, {
-    stdio: ["pipe", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe", ...(options.ipc === true ? (["ipc"] as const) : [])],
     env: { ...process.env, ...options.env },
   });
   running.add(child);
   let shown = 0;
-  child.stderr.on("data", (bytes: Buffer) => {
+  child.stderr?.on("data", (bytes: Buffer) => {
     if (shown < shownErrorBytes) process.stderr.write(bytes);
     shown += bytes.length;
   });
@@ -56,8 +58,8 @@ export async function start(command: string, args: readonly string[], options: S
     });
   });
   if (child.pid === undefined) throw new Error(`${command} has no process id`);
-  if (options.stdin !== undefined) child.stdin.write(options.stdin);
-  if (options.openStdin !== true) child.stdin.end();
+  if (options.stdin !== undefined) child.stdin?.write(options.stdin);
+  if (options.openStdin !== true) child.stdin?.end();
   return {
     pid: child.pid,
     child,
