@@ -13,8 +13,8 @@ import { realDirectory } from "./real-directory.ts";
 import { table } from "./table.ts";
 
 // What large whole answers cost: the processor time of one answer of embeddings, compared with a proxy that copies it,
-// the gateway's longest turn of its event loop beside many (processor time), and the longest wait of /healthz then (time,
-// in which other processes count too). Gateways of several checkouts are up at once and take turns.
+// the gateway's longest turn of its event loop beside many (processor time), and the longest wait of /healthz then (in
+// time, so other processes count too). Gateways of several checkouts are up at once and take turns.
 //
 //     node test/bench/src/large-answers.ts [--rounds 5] [folder ...]
 

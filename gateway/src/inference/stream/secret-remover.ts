@@ -29,7 +29,7 @@ export function makeSecretRemover(secrets: SecretFilter): SecretRemover {
       const isLong = held.length >= longestBytes && bytes.length >= longestBytes;
       const seam = isLong ? joinBytes([held.subarray(-longestBytes), bytes.subarray(0, longestBytes)]) : bytes;
       if (isLong && !secrets.mayBeIn(seam) && !secrets.mayBeIn(bytes)) {
-        // No key crosses the seam, so the chunks leave as they are. Copies of large ones would cost more than the search.
+        // Copying a large chunk costs more than the search does.
         const passed = held;
         held = bytes;
         return passed;
