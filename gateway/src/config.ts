@@ -128,8 +128,6 @@ export const limits = {
   contractSignatures: { atOnce: 8, each: 2 },
   /** Reads of an agent's owner at sign-in, which any wallet can cause. */
   agentSignIns: { atOnce: 8, each: 2 },
-  /** Compressed bodies being decoded: a small one may take 16 MiB for a moment. `each` is per sender. */
-  bodyDecoders: { atOnce: 16, each: 4 },
   /** All reads of owners and capacities, for sessions and sign-ins. Anyone can have many sessions. */
   chainReads: { atOnce: 64, each: 16 },
   /** From admission until the lease of a hold lapses. */

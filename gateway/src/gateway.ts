@@ -33,8 +33,6 @@ export type Gateway = {
   credentials: Credentials;
   /** Limit signature checks by contracts, and sign-ins for agents. */
   contractSignatures: Semaphore;
-  /** Compressed bodies that are being decoded. */
-  bodyDecoders: Semaphore;
   agentSignIns: Semaphore;
   agentOwners: AgentOwners;
   keyRecords: KeyRecords;
@@ -101,7 +99,6 @@ export function makeGateway(config: GatewayConfig, given: Environment, shared?: 
     sealer,
     reasoningSeal: makeReasoningSeal(config.secret, environment.random),
     contractSignatures: makeSemaphore(limits.contractSignatures, "checks of contract wallets' signatures"),
-    bodyDecoders: makeSemaphore(limits.bodyDecoders, "compressed bodies"),
     agentSignIns: makeSemaphore(limits.agentSignIns, "sign-ins for agents"),
     provider,
     keyCheck: makeKeyCheck(config.upstream.apiKey, environment, provider),

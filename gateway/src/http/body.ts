@@ -140,8 +140,8 @@ async function readCounting(
 }
 
 /**
- * Decodes a body that has arrived whole, so no connection keeps a decoder while it sends. The number of decoders is
- * limited, so their windows need no count. Throws 503 above the limit.
+ * Decodes a body that has arrived whole, when it is its sender's turn: no connection keeps a decoder while it sends, and
+ * no two bodies are decoded at once.
  */
 async function readDecoded(
   context: GatewayContext,
@@ -149,26 +149,12 @@ async function readDecoded(
   encoding: Encoding,
   encoded: readonly Uint8Array[],
 ): Promise<Uint8Array[]> {
-  const { slicedWork, bodyDecoders } = context.get("gateway");
-  const held = context.get("held");
   const sender = senderOf(context);
-
-  async function decodeAll(): Promise<Uint8Array[]> {
-    const blocks = makeBlocks();
-    let length = 0;
-    let undecoded = bytesOf(encoded);
-    for await (const { part, bytesLeft } of decodeBody(encoding, encoded)) {
-      length += part.length;
-      if (length > maxBytes) tooLarge(maxBytes);
-      held.take(part.length + bytesLeft - undecoded, sender);
-      undecoded = bytesLeft;
-      blocks.append(part);
-    }
-    return blocks.end();
-  }
-
-  await slicedWork.turn(sender.name);
-  return bodyDecoders(decodeAll, sender.name);
+  await context.get("gateway").slicedWork.turn(sender.name);
+  const bytes = joinBytes(encoded);
+  const decoded = decodeBody(encoding, bytes, maxBytes) ?? tooLarge(maxBytes);
+  context.get("held").take(decoded.length - bytes.length, sender);
+  return [decoded];
 }
 
 /** A credential that is not known to be valid counts by itself, not as its account: it may be revoked. */

@@ -1,18 +1,26 @@
-import type { Transform } from "node:stream";
-import { constants, createBrotliDecompress, createGunzip, createZstdDecompress } from "node:zlib";
+import { brotliDecompressSync, constants, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { fail } from "@inference/protocol/errors";
 
-/** A `Content-Encoding`: its decoder, and its name in errors. */
-export type Encoding = { makeDecoder(): Transform & { readonly bytesWritten: number }; name: string };
+/** A `Content-Encoding`: its name in errors, and its decoder. */
+export type Encoding = { name: string; decode(bytes: Uint8Array, options: DecodeOptions): unknown };
 
-const gzip: Encoding = { makeDecoder: createGunzip, name: "gzip" };
+type DecodeOptions = { maxOutputLength: number; info: true };
+
+const gzip: Encoding = { name: "gzip", decode: gunzipSync };
 /** RFC 9659 allows no larger window in HTTP. A decoder takes the memory of its window at once. */
 const zstdParams = { [constants.ZSTD_d_windowLogMax]: 23 };
 const encodings: ReadonlyMap<string, Encoding> = new Map([
   ["gzip", gzip],
   ["x-gzip", gzip],
-  ["br", { makeDecoder: createBrotliDecompress, name: "br" }],
-  ["zstd", { makeDecoder: () => createZstdDecompress({ params: zstdParams }), name: "zstd" }],
+  ["br", { name: "br", decode: brotliDecompressSync }],
+  [
+    "zstd",
+    {
+      name: "zstd",
+      decode: (bytes: Uint8Array, options: DecodeOptions) =>
+        zstdDecompressSync(bytes, { ...options, params: zstdParams }),
+    },
+  ],
 ]);
 
 /** Finds an encoding by its name in `Content-Encoding`. Throws 415 for an unknown one. */
@@ -24,29 +32,22 @@ export function requireEncoding(name: string): Encoding {
 }
 
 /**
- * Decodes a body that has arrived whole, part by part as the caller asks for more: a small body that decodes to a large
- * one takes no more memory than the caller accepts. `bytesLeft` counts the encoded bytes that are not decoded yet.
- * Throws 400 for bytes that are not the encoding, and for bytes after its end.
+ * Decodes a body that has arrived whole. Throws 400 for bytes that are not the encoding, and for bytes after its end.
+ *
+ * @returns Undefined if the text has more than `maxBytes`. It takes no more memory than that.
  */
-export async function* decodeBody(
-  { makeDecoder, name }: Encoding,
-  blocks: readonly Uint8Array[],
-): AsyncGenerator<{ part: Uint8Array; bytesLeft: number }> {
-  const length = blocks.reduce((sum, block) => sum + block.length, 0);
-  const decoder = makeDecoder();
-  // The iteration stops listening at the end of the text, and the decoder may fail after it.
-  decoder.on("error", () => undefined);
-  for (const block of blocks) decoder.write(block);
-  decoder.end();
+export function decodeBody({ name, decode }: Encoding, bytes: Uint8Array, maxBytes: number): Uint8Array | undefined {
+  let decoded: { buffer: Uint8Array; engine: { bytesWritten: number } };
   try {
-    for await (const part of decoder) yield { part, bytesLeft: length - decoder.bytesWritten };
-  } catch {
-    fail("invalid_request", `The body is not complete ${name} data${name === "zstd" ? WINDOW : ""}.`);
+    // With `info` the decoder also tells how many bytes it took. The types of Node do not know it.
+    decoded = decode(bytes, { maxOutputLength: maxBytes, info: true }) as typeof decoded;
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    return fail("invalid_request", `The body is not complete ${name} data${name === "zstd" ? WINDOW : ""}.`);
   }
-  const bytesLeft = length - decoder.bytesWritten;
-  if (bytesLeft > 0) {
-    fail("invalid_request", `${bytesLeft} bytes follow the end of the ${name} data. Remove them.`);
-  }
+  const bytesLeft = bytes.length - decoded.engine.bytesWritten;
+  if (bytesLeft > 0) fail("invalid_request", `${bytesLeft} bytes follow the end of the ${name} data. Remove them.`);
+  return decoded.buffer;
 }
 
-const WINDOW = " with a window of at most 8 MiB";
+const WINDOW = ", in one frame with a window of at most 8 MiB";

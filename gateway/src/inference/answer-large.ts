@@ -8,6 +8,7 @@ import { checkModel } from "./check-model.ts";
 import type { InferenceRequest } from "./request.ts";
 import { type ClientStream, writeInPieces } from "./stream/client-stream.ts";
 import type { WholeTap } from "./stream/whole-tap.ts";
+import { chargedFor } from "./stream/writing-relay.ts";
 
 /** A whole answer that is too large to be gathered. Nothing of it was sent yet. */
 type LargeAnswer = {
@@ -85,7 +86,11 @@ async function finish(gateway: Gateway, call: Call, large: LargeAnswer, client: 
   checkModel(gateway, call, large.tap.model());
   const ended = end(call, large, client, true);
   if (await ended.whenDurable()) {
-    await client.write(large.tap.last(ended.conclusion.chargeNanoUsd), large.tap.delivered());
+    const { tap } = large;
+    const delivered = tap.delivered();
+    const { chargeNanoUsd: costNanoUsd } = ended.conclusion;
+    const charged = chargedFor(call.order.quote, { ...tap.reported(), delivered });
+    await client.write(tap.last({ ...charged, costNanoUsd }), delivered);
     client.close();
   } else client.fail();
 }

@@ -202,8 +202,9 @@ async function settleAndSend(
 ): Promise<Response> {
   const { outcome, chargeNanoUsd } = conclude(call.order.quote, ending);
   const writer = makeAnswerWriter(gateway, call, request);
-  const given = answer.body(chargeNanoUsd);
-  const body = writer === null ? given : writeWhole(writer, textOf(given), chargedFor(call.order.quote, ending));
+  const charged = { ...chargedFor(call.order.quote, ending), costNanoUsd: chargeNanoUsd };
+  const given = answer.body(charged);
+  const body = writer === null ? given : writeWhole(writer, textOf(given), charged);
   if (body === "") throw new UnusableAnswer("has content that this API cannot carry", { reported: answer.reported() });
   held.set(body.length);
   // Before the settle, so that the answer of a request that counts as served is there.

@@ -1,7 +1,7 @@
-import type { NanoUsd } from "@inference/protocol/money";
 import { joinBytes } from "../../join-bytes.ts";
 import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
 import { besideContent, parseUsage, reportedOnce } from "../../pricing/usage.ts";
+import type { Charged } from "./answer-writer.ts";
 import { isFailedChoice, withoutUsage } from "./choice-content.ts";
 import { estimateElements, measureElements } from "./json-elements.ts";
 import { createJsonRelay, type JsonOptions } from "./json-relay.ts";
@@ -10,7 +10,7 @@ import type { WholeTap } from "./whole-tap.ts";
 
 /** A complete answer, and the body that the client gets. */
 export type WholeAnswer = Pick<WholeTap, "fault" | "reported" | "delivered" | "elements" | "upstreamId" | "model"> & {
-  body(chargeNanoUsd: NanoUsd): string | Uint8Array;
+  body(charged: Charged): string | Uint8Array;
 };
 
 const utf8 = new TextDecoder();
@@ -35,13 +35,12 @@ export function readJsonAnswer(bytes: Uint8Array, options: JsonOptions): WholeAn
     elements: () => list.length,
     upstreamId: () => (typeof id === "string" ? id : null),
     model: () => (typeof model === "string" ? model : null),
-    body(chargeNanoUsd) {
+    body(charged) {
       const text = shownText(answer, list, options);
       // It is nested too deeply to be written again.
-      if (text === undefined) return passOn(bytes, options, chargeNanoUsd);
+      if (text === undefined) return passOn(bytes, options, charged);
       const clean = options.secrets.remove(text);
-      const showsUsage = typeof usage === "object" && options.shown.includes("usage");
-      return showsUsage ? textWithUsage(clean, usageJson(usage, chargeNanoUsd)) : clean;
+      return options.shown.includes("usage") ? textWithUsage(clean, usageJson(charged)) : clean;
     },
   };
 }
@@ -59,10 +58,10 @@ function shownText(answer: JsonObject, list: readonly unknown[], options: JsonOp
   }
 }
 
-function passOn(bytes: Uint8Array, options: JsonOptions, chargeNanoUsd: NanoUsd): Uint8Array {
+function passOn(bytes: Uint8Array, options: JsonOptions, charged: Charged): Uint8Array {
   const relay = createJsonRelay(options);
   const passed = relay.push(bytes) ?? new Uint8Array();
-  return joinBytes([passed, relay.last(chargeNanoUsd)]);
+  return joinBytes([passed, relay.last(charged)]);
 }
 
 /** The bytes before the fault may contain a usage. */

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { chargedOf, withoutEstimate } from "../../../test/metering/charged.ts";
 import { makeSecretFilter } from "../../upstream/secret-writings.ts";
-import { readJsonAnswer } from "./json-answer.ts";
+import { readJsonAnswer, type WholeAnswer } from "./json-answer.ts";
 import { createJsonRelay, type JsonOptions } from "./json-relay.ts";
 import type { WholeTap } from "./whole-tap.ts";
 
@@ -29,9 +30,13 @@ function read(bytes: Uint8Array, cuts: readonly number[]): Read {
     if (out !== undefined) passed.push(out.slice());
     from = place;
   }
-  if (tap.state() === "done") passed.push(tap.last(5));
+  if (tap.state() === "done") passed.push(tap.last(chargedOf(tap, 5)));
   const tally = [tap.state(), tap.fault(), tap.reported(), tap.delivered(), tap.upstreamId(), tap.model()];
-  return { text: Buffer.concat(passed).toString(), tally, tap };
+  return { text: withoutEstimate(Buffer.concat(passed).toString()), tally, tap };
+}
+
+function wholeText(whole: WholeAnswer): unknown {
+  return JSON.parse(withoutEstimate(`${whole.body(chargedOf(whole, 5))}`));
 }
 
 function assertSame(one: Read, other: Read): void {
@@ -106,7 +111,7 @@ test("a key of ours is removed from every place of the content, wherever the byt
     if (writing === writings[3]) assert.ok(!text.includes(writing.slice(12, -4)), text);
     else assert.equal(text, `{"choices":${expected},"model":"m"}`);
     const whole = readJsonAnswer(bytes, options);
-    if (whole.fault() === null) assert.deepEqual(JSON.parse(`${whole.body(1)}`), JSON.parse(text));
+    if (whole.fault() === null) assert.deepEqual(wholeText(whole), JSON.parse(text));
   });
   fc.assert(property, { numRuns: 1_000, seed: SEED });
 });
@@ -116,7 +121,7 @@ test("an answer that is parsed whole is the answer that passes through in pieces
     const bytes = new TextEncoder().encode(JSON.stringify(value, null, space));
     const whole = readJsonAnswer(bytes, options);
     const { text, tap } = read(bytes, places);
-    assert.deepEqual(JSON.parse(`${whole.body(5)}`), JSON.parse(text));
+    assert.deepEqual(wholeText(whole), JSON.parse(text));
     // Of unknown usage the parsed one has an estimate.
     const { halfTokens: _, ...delivered } = whole.delivered();
     assert.deepEqual(

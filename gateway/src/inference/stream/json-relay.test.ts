@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { chargedOf, withoutEstimate } from "../../../test/metering/charged.ts";
 import { makeSecretFilter } from "../../upstream/secret-writings.ts";
 import type { ElementKind } from "./json-elements.ts";
 import { createJsonRelay } from "./json-relay.ts";
@@ -15,10 +16,9 @@ function makeRelay(content = "choices", elements: ElementKind = "choices"): Whol
 
 function read(text: string, relay = makeRelay()): { relay: WholeTap; text: string } {
   const passed = Buffer.from(relay.push(Buffer.from(text)) ?? []).toString();
-  return {
-    relay,
-    text: relay.state() === "done" ? passed + Buffer.from(relay.last(1_500_000_000)).toString() : passed,
-  };
+  if (relay.state() !== "done") return { relay, text: passed };
+  const last = Buffer.from(relay.last(chargedOf(relay, 1_500_000_000))).toString();
+  return { relay, text: withoutEstimate(passed + last) };
 }
 
 test("members pass byte for byte that a client may see", () => {

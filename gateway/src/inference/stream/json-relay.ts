@@ -190,10 +190,9 @@ export function createJsonRelay({ shown, content, elements: kind, secrets, bound
     end: () => undefined,
     state: () => (hasError || place === "malformed" ? "failed" : place === "done" ? "done" : "open"),
     fault: () => (hasError ? "error" : place === "malformed" ? "malformed" : null),
-    last(chargeNanoUsd) {
-      const { usage } = believed();
-      const showsUsage = typeof usage === "object" && shown.includes("usage");
-      const member = showsUsage ? `${written.size === 0 ? "" : ","}"usage":${usageJson(usage, chargeNanoUsd)}` : "";
+    last(charged) {
+      const comma = written.size === 0 ? "" : ",";
+      const member = shown.includes("usage") ? `${comma}"usage":${usageJson(charged)}` : "";
       return Buffer.concat([remover.end(), encoder.encode(`${member}}`)]);
     },
     reported: believed,

@@ -1,10 +1,9 @@
-import { formatUsd, type NanoUsd } from "@inference/protocol/money";
-import type { TokenUsage } from "../../pricing/quote.ts";
+import { formatUsd } from "@inference/protocol/money";
 import type { Charged } from "./answer-writer.ts";
 
 /** The `usage` of chat that a client sees, as JSON text: the standard counts, and the charge. */
-export function usageJson(usage: TokenUsage, costNanoUsd: NanoUsd, isEstimated = false): string {
-  const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
+export function usageJson(charged: Charged): string {
+  const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = charged.usage;
   const counts = JSON.stringify({
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
@@ -12,7 +11,7 @@ export function usageJson(usage: TokenUsage, costNanoUsd: NanoUsd, isEstimated =
     prompt_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
     completion_tokens_details: { reasoning_tokens: reasoningTokens },
   });
-  return withCost(counts, { costNanoUsd, isEstimated });
+  return withCost(counts, charged);
 }
 
 /**
@@ -32,11 +31,7 @@ export function textWithUsage(object: string, usage: string): string {
 /**
  * The usage event that a client sees: OpenAI's fields and our usage, without the provider's own fields.
  */
-export function usageEventJson(
-  head: Record<string, unknown>,
-  { usage, costNanoUsd, isEstimated }: Charged,
-  upstreamId: string | null,
-): string {
+export function usageEventJson(head: Record<string, unknown>, charged: Charged, upstreamId: string | null): string {
   const { id, created, model } = head;
   const event = {
     id: typeof id === "string" ? id : (upstreamId ?? ""),
@@ -45,5 +40,5 @@ export function usageEventJson(
     model: typeof model === "string" ? model : "",
     choices: [],
   };
-  return textWithUsage(JSON.stringify(event), usageJson(usage, costNanoUsd, isEstimated));
+  return textWithUsage(JSON.stringify(event), usageJson(charged));
 }

@@ -1,6 +1,6 @@
-import type { NanoUsd } from "@inference/protocol/money";
 import type { Delivered } from "../../pricing/quote.ts";
 import { nothingReported, type ReportedUsage } from "../../pricing/usage.ts";
+import type { Charged } from "./answer-writer.ts";
 
 /** A large whole answer runs through a tap on its way to the client. The tap reads what to charge. */
 export type WholeTap = {
@@ -13,7 +13,7 @@ export type WholeTap = {
   /** Why an answer cannot be used: it is not of the expected form, or it is an error. */
   fault(): "malformed" | "error" | null;
   /** The end of the answer. Call it once, for an answer that is done, when its charge is durable. */
-  last(chargeNanoUsd: NanoUsd): Uint8Array;
+  last(charged: Charged): Uint8Array;
   reported(): ReportedUsage;
   delivered(): Delivered;
   /** The elements of the content list so far. */

@@ -111,7 +111,7 @@ export function chargedFor(
   const isNothing = isNothingDelivered(delivered);
   const estimate: TokenUsage = {
     promptTokens: isNothing ? 0 : (quote.bound?.promptTokens ?? 0),
-    completionTokens: deliveredTokens(delivered),
+    completionTokens: Math.min(deliveredTokens(delivered), quote.bound?.completionTokens ?? 0),
     cacheReadTokens: 0,
     cacheWriteTokens: 0,
     reasoningTokens: 0,
