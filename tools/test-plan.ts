@@ -29,7 +29,7 @@ const LONGEST: readonly RegExp[] = [
   /devnet\/.*main.*\.test/,
   /kill[-\w]*\.test\.ts$/,
   /cloudflare\/.*ledger\.property\.test/,
-  /(node|cloudflare)\/src\/gateway\.test/,
+  /(node|cloudflare)\/src\/gateway[-\w]*\.test/,
   /cloudflare\/.*(departure|rollout|eviction|ceiling|out-of-service)[-\w]*\.test/,
   /devnet\/.*\.test/,
   /cli\/.*devnet\.test/,

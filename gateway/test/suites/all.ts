@@ -38,8 +38,15 @@ export function testHostBehaviour(start: StartHost): void {
   testTime(start);
 }
 
-/** What every host passes: each behaviour of the gateway is written once. Those that turn the clock come last. */
+/** What every host passes: each behaviour of the gateway is written once. */
 export function testGateway(start: StartHost): void {
+  testSettlement(start);
+  testClients(start);
+  testEndpoints(start);
+}
+
+/** What each answer of the provider costs. */
+export function testSettlement(start: StartHost): void {
   testExactSettlements(start);
   testFaultySettlements(start);
   testOddAnswers(start);
@@ -47,6 +54,19 @@ export function testGateway(start: StartHost): void {
   testOddContent(start);
   testDepartures(start);
   testOtherApis(start);
+}
+
+/** What clients of each API send and read. */
+export function testClients(start: StartHost): void {
+  testOtherClients(start);
+  testClientBodies(start);
+  testCodex(start);
+  testResponses(start);
+  testMessages(start);
+}
+
+/** The rest. Those that turn the clock come last. */
+export function testEndpoints(start: StartHost): void {
   testLargeBodies(start);
   testSecrets(start);
   testDocuments(start);
@@ -58,11 +78,6 @@ export function testGateway(start: StartHost): void {
   testRefusedKey(start);
   testProviderFailures(start);
   testCatalogueReads(start);
-  testOtherClients(start);
-  testClientBodies(start);
-  testCodex(start);
-  testResponses(start);
-  testMessages(start);
   testIdempotency(start);
   testActivity(start);
   testForgetting(start);

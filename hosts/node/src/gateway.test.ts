@@ -1,7 +1,7 @@
 import { buildDashboard } from "@inference/dashboard/build/build";
-import { testGateway } from "@inference/gateway/test/suites/all";
+import { testEndpoints } from "@inference/gateway/test/suites/all";
 import { DAY_MS } from "@inference/protocol/window";
 import { startStack } from "./testing/stack.ts";
 
 await buildDashboard();
-testGateway((options) => startStack({ ...options, operator: { receiptMs: 30 * DAY_MS } }));
+testEndpoints((options) => startStack({ ...options, operator: { receiptMs: 30 * DAY_MS } }));
