@@ -3,7 +3,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
 import { accountPartition, ceilingPartition } from "@inference/ledger/partition";
+import { eventually } from "@inference/protocol/testing/eventually";
 import { privateKeyToAddress } from "viem/accounts";
 import { type Edge, startEdge } from "./testing/edge.ts";
 
@@ -12,13 +14,29 @@ const program = fileURLToPath(new URL("../../../test/conformance/src/deployment/
 const privateKey = `0x${"5".padStart(64, "0")}` as const;
 const account = accountPartition(privateKeyToAddress(privateKey));
 
+let chain: PrimaryChain;
 let edge: Edge;
 before(async () => {
-  edge = await startEdge();
+  chain = await startPrimaryChain();
+  edge = await startEdge({
+    PRIMARY_RPC_URL: chain.rpcUrl,
+    SETTLEMENT_ADDRESS: chain.settlement,
+    SETTLEMENT_START_BLOCK: String(chain.startBlock),
+    // A test changes the ceiling, which a later poll would set back.
+    CHAIN_POLL_MS: "3600000",
+  });
+  await chain.finalize();
+  await eventually(async () => {
+    const response = await fetch(`${edge.url}/healthz`);
+    assert.equal(((await response.json()) as { status: string }).status, "ok");
+  }, 15_000);
   const credit = { type: "credit", id: "check", amountNanoUsd: 10_000_000_000, detail: "{}", at: Date.now() } as const;
   await edge.put(account, credit);
 });
-after(() => edge?.stop());
+after(async () => {
+  await edge?.stop();
+  await chain?.stop();
+});
 
 async function check(...args: string[]): Promise<{ code: number | null; said: string }> {
   const child = spawn(process.execPath, [program, edge.url, "--model", "sim-small", ...args], {

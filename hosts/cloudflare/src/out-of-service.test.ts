@@ -131,9 +131,12 @@ for (const kind of kinds) {
     for (const [index, { address }] of payers.entries()) {
       const partition = isIdentity ? identityPartition(address) : accountPartition(address);
       const receipts = await edge.rows("receipt", partition);
-      const charged = receipts.map(({ chargeNanoUsd }) => chargeNanoUsd).filter((charge) => charge > 0);
+      // The charge of an answer that was refused because it could not be written is a loss.
+      const owed = receipts.map(({ chargeNanoUsd, lossNanoUsd }) => chargeNanoUsd + lossNanoUsd).filter((amount) => amount > 0);
+      const lost = receipts.filter(({ lossNanoUsd }) => lossNanoUsd > 0);
       const bills = providerRecords(edge, tagOf(index)).map(billed);
-      assert.deepEqual([charged.length, sum(charged)], [bills.length, sum(bills)], "it is charged as it was billed");
+      assert.deepEqual([owed.length, sum(owed)], [bills.length, sum(bills)], "it is charged or lost as it was billed");
+      assert.ok(lost.length <= refused && lost.every(({ outcome }) => outcome === "released"), "an answer was free");
     }
     await eventually(() => checkSums(edge), 30_000);
     console.log(

@@ -14,6 +14,8 @@ import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 const USD = 1_000_000_000;
 /** Of an answer; by default it is too large for a test. */
 const ANSWER_BYTES = 2 * 1024 * 1024;
+/** Of an answer that is gathered before it is sent. */
+const GATHERED_BYTES = 512 * 1024;
 
 let stack: Stack;
 let account: TestAccount;
@@ -71,7 +73,7 @@ test("a provider's whole answer passes up to its limit; one that goes on is cut,
 
 test("an answer that is gathered is cut at the same limit, also if nothing of it is shown", async (context) => {
   const provider = await startStubProvider();
-  const limited = await startStack({ provider: provider.url, request: { answerBytes: ANSWER_BYTES } });
+  const limited = await startStack({ provider: provider.url, request: { answerBytes: GATHERED_BYTES } });
   context.after(async () => {
     await limited.stop();
     await provider.stop();
@@ -80,7 +82,7 @@ test("an answer that is gathered is cut at the same limit, also if nothing of it
   provider.say({
     async *body() {
       yield '{"hidden":"';
-      for (; sent < 16 * ANSWER_BYTES; sent += 64 * 1024) yield "x".repeat(64 * 1024);
+      for (; sent < 16 * GATHERED_BYTES; sent += 64 * 1024) yield "x".repeat(64 * 1024);
       yield '","data":[{"embedding":[1]}],"usage":{"prompt_tokens":1,"total_tokens":1}}';
     },
   });
@@ -91,5 +93,5 @@ test("an answer that is gathered is cut at the same limit, also if nothing of it
   assert.match(error.message, /^The answer was too large\. The request was aborted\./);
   const { receipt, hold } = await settledOne(limited, address);
   assert.equal(receipt.chargeNanoUsd, hold.amountNanoUsd);
-  assert.ok(sent < 16 * ANSWER_BYTES, "it was read to its end");
+  assert.ok(sent < 16 * GATHERED_BYTES, "it was read to its end");
 });

@@ -22,7 +22,10 @@ test("where no port comes after the primary's, the setting to make is named", ()
 const provider = { UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1", UPSTREAM_API_KEY: "key" };
 
 test("every setting that the devnet makes itself is refused by name, with what to use instead", () => {
-  const contracts = new Proxy({}, { get: () => "0x1" });
+  const contracts = new Proxy(
+    {},
+    { get: () => "0x1", getOwnPropertyDescriptor: () => ({ value: "0x1", configurable: true, enumerable: true }) },
+  );
   const onEach = <T>(value: T) => ({ primary: value, secondary1: value, secondary2: value });
   const {
     PRIMARY_CHAIN_ID: _,
