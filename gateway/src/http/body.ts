@@ -140,7 +140,7 @@ async function readCounting(
 }
 
 /**
- * Decodes a body that has arrived whole, when it is its sender's turn: no connection keeps a decoder while it sends, and
+ * Decodes a body that has arrived whole when it is its sender's turn. No connection keeps a decoder while it sends, and
  * no two bodies are decoded at once.
  */
 async function readDecoded(

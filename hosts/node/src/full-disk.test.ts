@@ -103,7 +103,7 @@ test("a failed request has its error while the disk is full, and its hold ends l
 
 test("a large answer whose charge cannot be written breaks off before its end, and is charged when there is room", async () => {
   const account = await stack.account(USD);
-  const disk = fillDiskWith({ text: answerOf("x".repeat(600_000)), isLate: true });
+  const disk = fillDiskWith({ text: answerOf("x".repeat(1_200_000)), isLate: true });
   const response = await stack.call("/v1/chat/completions", { key: account.key, body });
   await assert.rejects(response.text());
   disk.makeRoom();
