@@ -132,7 +132,9 @@ for (const kind of kinds) {
       const partition = isIdentity ? identityPartition(address) : accountPartition(address);
       const receipts = await edge.rows("receipt", partition);
       // The charge of an answer that was refused because it could not be written is a loss.
-      const owed = receipts.map(({ chargeNanoUsd, lossNanoUsd }) => chargeNanoUsd + lossNanoUsd).filter((amount) => amount > 0);
+      const owed = receipts
+        .map(({ chargeNanoUsd, lossNanoUsd }) => chargeNanoUsd + lossNanoUsd)
+        .filter((amount) => amount > 0);
       const lost = receipts.filter(({ lossNanoUsd }) => lossNanoUsd > 0);
       const bills = providerRecords(edge, tagOf(index)).map(billed);
       assert.deepEqual([owed.length, sum(owed)], [bills.length, sum(bills)], "it is charged or lost as it was billed");
