@@ -22,8 +22,7 @@ before(async () => {
     PRIMARY_RPC_URL: chain.rpcUrl,
     SETTLEMENT_ADDRESS: chain.settlement,
     SETTLEMENT_START_BLOCK: String(chain.startBlock),
-    // A test changes the ceiling, which a later poll would set back.
-    CHAIN_POLL_MS: "3600000",
+    CHAIN_POLL_MS: "100",
   });
   await chain.finalize();
   await eventually(async () => {
@@ -48,6 +47,13 @@ async function check(...args: string[]): Promise<{ code: number | null; said: st
   return { code, said };
 }
 
+function awaitCeiling(nanoUsd: number): Promise<void> {
+  return eventually(async () => {
+    const { limitNanoUsd } = await edge.read(ceilingPartition, { type: "ceiling", at: Date.now() });
+    assert.equal(limitNanoUsd, nanoUsd);
+  }, 15_000);
+}
+
 /** What a deployment does to objects: each is evicted. */
 function evictAll(): string {
   const calls = [account, ceilingPartition].map(
@@ -70,11 +76,14 @@ test("the check makes 42 calls, survives a deployment, and finds the books right
 
 test("the check says what is wrong", async () => {
   // That the ceiling's object is away, an account that has a block of it would not notice.
-  await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: 0 });
+  await chain.lowerCeiling(0n);
+  await awaitCeiling(0);
   const { code, said } = await check();
   assert.equal(code, 1, said);
-  await edge.put(ceilingPartition, { type: "setCeiling", limitNanoUsd: 50_000_000_000 });
   assert.match(said, /^WRONG {2}chat: .*503 .*\(10 times\)$/m);
+  await chain.raiseCeiling(50_000_000_000n);
+  await chain.finalize();
+  await awaitCeiling(50_000_000_000);
 });
 
 test("of a gateway that does not come back, the check says all that it found", async () => {
