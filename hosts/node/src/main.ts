@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import inspector from "node:inspector";
 import { parseArgs } from "node:util";
 import { parseSettings, SettingsError } from "@inference/gateway/settings";
 import { backUpLedger } from "./backup.ts";
@@ -38,7 +39,8 @@ try {
     process.exit(0);
   }
   const gateway = await startNodeGateway(settings, { pricesFile });
-  startWatchdog();
+  // A breakpoint stops the event loop for as long as somebody looks.
+  if (inspector.url() === undefined) startWatchdog();
   tell("listening", { url: gateway.url });
   let stopping = false;
   const stop = (): void => {
