@@ -34,12 +34,12 @@ export function requireEncoding(name: string): Encoding {
 /**
  * Decodes a body that has arrived whole. Throws 400 for bytes that are not the encoding, and for bytes after its end.
  *
- * @returns Undefined if the text has more than `maxBytes`. It takes no more memory than that.
+ * @returns Undefined if the text has more than `maxBytes`. Decoding takes no more memory than `maxBytes`.
  */
 export function decodeBody({ name, decode }: Encoding, bytes: Uint8Array, maxBytes: number): Uint8Array | undefined {
   let decoded: { buffer: Uint8Array; engine: { bytesWritten: number } };
   try {
-    // With `info` the decoder also tells how many bytes it took. The types of Node do not know it.
+    // With `info` the decoder also tells how many bytes it took. Node's types lack `info`.
     decoded = decode(bytes, { maxOutputLength: maxBytes, info: true }) as typeof decoded;
   } catch (error) {
     if (error instanceof RangeError) return undefined;

@@ -6,10 +6,10 @@ import { readRateLimit } from "../upstream/rate-limit.ts";
 import type { Call } from "./call.ts";
 
 /**
- * Reports the provider's answer to the key check and to the queue. An agent's key says nothing of the key that other
- * requests are sent with.
+ * Reports the provider's answer to the key check and to the queue. An agent's key tells nothing about the
+ * protocol's key.
  *
- * @param error Null if the answer is none.
+ * @param error Null if the answer is not an error.
  */
 export function reportAnswer(
   { keyCheck, environment }: Gateway,

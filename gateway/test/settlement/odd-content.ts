@@ -36,6 +36,9 @@ const unwritable: Record<string, { message: object } | { second: object }> = {
   audio: { message: { audio: { data: "QUJD" } } },
   "a call without a name": { message: { tool_calls: [{ index: 0, id: "a", function: { arguments: "{}" } }] } },
   "a custom tool's call": { message: { tool_calls: [{ index: 0, id: "a", custom: { name: "n", input: "in" } }] } },
+  "more than 1,024 pieces": {
+    message: { content: Array.from({ length: 1_025 }, (_, index) => (index % 2 ? { summary: "b" } : { text: "a" })) },
+  },
   "a second choice": { second: { content: "b" } },
 };
 

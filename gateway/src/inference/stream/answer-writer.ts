@@ -58,5 +58,7 @@ export type AnswerFormat = {
   idHeader?: "request-id";
 };
 
+/** The most pieces of content of a message or an event. Each is an object, or a sealed text, in the written answer. */
+export const MAX_PIECES = 1_024;
 /** Beyond this the answer cannot be written: it is in memory until its end. */
 export const MAX_WRITTEN_CHARACTERS = 4 * 1024 * 1024;

@@ -30,13 +30,13 @@ export type ElementTally = {
 };
 
 /** The largest element that is parsed, and the most of them. No request has as many choices or images. */
-const MAX_READ_BYTES = 4 * 1024;
+const MAX_READ_BYTES: Record<ElementKind, number> = { choices: 64 * 1024, embeddings: 4 * 1024, images: 4 * 1024 };
 const MAX_READ_ELEMENTS = 1_024;
 /** The bytes of the shortest element that is not empty: `{"delta":{}}`, `{"embedding":[0]}`, `"x"`. */
 const SHORTEST: Record<ElementKind, number> = { choices: 12, embeddings: 17, images: 3 };
 
 export function createElementTally(kind: ElementKind): ElementTally {
-  const held = createHeldValue(MAX_READ_BYTES);
+  const held = createHeldValue(MAX_READ_BYTES[kind]);
   let bytes = 0;
   let events = 0;
   let elements = 0;

@@ -5,7 +5,7 @@ import type { SecretFilter } from "../../upstream/secret-writings.ts";
  * Removes our keys from bytes on their way to a client. The last bytes wait for the next ones, because they may be the
  * beginning of a key.
  */
-export type SecretRemover = {
+type SecretRemover = {
   /** Returns the bytes that may leave now. */
   push(bytes: Uint8Array): Uint8Array;
   /** Returns the bytes that waited. */
