@@ -138,6 +138,8 @@ export const limits = {
   causedFailures: 5,
   /** How long a key counts as blocked, if the provider does not say. */
   keyBlockMs: 30_000,
+  /** The longest time for which a key counts as blocked. Then the provider is asked again. */
+  mostKeyBlockMs: 600_000,
   /** Maximum requests of one account in a queue. */
   queueWaitingEach: 32,
   /** The least rate at which a client must read an answer, over `stalledReaderMs`. */

@@ -8,7 +8,7 @@ import { makeBoundedMap } from "./bounded-map.ts";
  * accounts share one key, and a failed request costs its sender nothing. A failure counts for `windowMs`.
  *
  * - The failures of one account and its requests without an answer are together at most two thirds of the budget. So
- *   one account never uses up the budget, whatever the provider counts as a failure.
+ *   the answered requests of one account never use up the budget, whatever the provider counts as a failure.
  * - An account with five failures that its own requests caused waits until fewer count.
  * - Accounts with such failures share the budget: their failures and their requests without an answer are together at
  *   most the budget. Accounts without such failures are not limited by those of others.
@@ -85,7 +85,7 @@ export function makeFailureBudget(budget: OperatorConfig["failures"], clock: Clo
   function requireTime(state: KeyState, { all, caused }: AccountState): void {
     if (state.blockedUntil > time) blockedFor(state.blockedUntil - time);
     const own = Math.max(fewerThan(mostCausedEach, caused), fewerThan(mostEach, all));
-    if (own > time) tooManyFailed(all.length, windowMs, own - time);
+    if (own > time) tooManyFailed(all.length, windowMs, own - time, caused.length >= mostCausedEach);
     const shared = caused.length === 0 ? Number.NEGATIVE_INFINITY : fewerThan(most, state.caused);
     if (shared > time) budgetSpent(state.caused.length, windowMs, shared - time);
   }
@@ -108,7 +108,8 @@ export function makeFailureBudget(budget: OperatorConfig["failures"], clock: Clo
       const state = stateOf(key);
       const own = state.accounts.get(account);
       if (own === undefined) return;
-      own.unanswered -= 1;
+      // The state of a key that was evicted begins anew.
+      own.unanswered = Math.max(0, own.unanswered - 1);
       if (failure !== null) {
         state.failures.push({ at: time, account, failure });
         own.all.push(time);
@@ -157,11 +158,11 @@ function newAccount(): AccountState {
   return { unanswered: 0, all: [], caused: [] };
 }
 
-function tooManyFailed(failures: number, windowMs: number, leftMs: number): never {
+function tooManyFailed(failures: number, windowMs: number, leftMs: number, isCaused: boolean): never {
   const retryAfterS = Math.ceil(leftMs / 1000);
   const message =
     `${failures} requests of this account failed at the provider within ${windowMs / 1000} s. Nothing was charged. ` +
-    `Correct the requests, then retry in ${retryAfterS} s.`;
+    `${isCaused ? "Correct the requests, then retry" : "Retry"} in ${retryAfterS} s.`;
   return fail("rate_limited", message, { retryAfterS, metadata: { failed_requests: failures } });
 }
 

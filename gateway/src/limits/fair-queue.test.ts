@@ -21,10 +21,12 @@ type Options = { cancels?: boolean; failures?: OperatorConfig["failures"] };
  */
 function open(limit: Limits, { cancels = true, failures = null }: Options = {}) {
   const timeouts = new Set<() => void>();
+  const delays = new Map<() => void, number>();
   const clock = { time: 0, now: () => clock.time };
   const timers: Timers = {
-    after(_ms, callback) {
+    after(ms, callback) {
       timeouts.add(callback);
+      delays.set(callback, ms);
       return { cancel: () => void (cancels && timeouts.delete(callback)) };
     },
   };
@@ -38,13 +40,18 @@ function open(limit: Limits, { cancels = true, failures = null }: Options = {}) 
     queue,
     order,
     timeouts,
-    ask(name: string, { model = "m", gone = null as AbortSignal | null } = {}): void {
+    /** Calls back the timer with this delay. */
+    fire(ms: number): void {
+      const callback = [...timeouts].find((each) => delays.get(each) === ms) ?? assert.fail(`no timer of ${ms} ms`);
+      callback();
+    },
+    ask(name: string, { model = "m", gone = null as AbortSignal | null, key = KEY } = {}): void {
       const enters = (turn: Turn): void => {
         order.push(name);
         turns.push({ name, model, turn });
       };
       try {
-        const turn = queue.enter({ account: name.slice(0, 1), key: KEY, model }, gone);
+        const turn = queue.enter({ account: name.slice(0, 1), key, model }, gone);
         if (turn instanceof Promise) turn.then(enters, (error: unknown) => order.push(`${name} ${isCrowded(error)}`));
         else enters(turn);
       } catch (error) {
@@ -86,6 +93,21 @@ test("one account fills its own line and leaves room in the queue for others", (
   const { queue, order, ask } = open({ atOnce: 1, waiting: 4, waitingEach: 2 });
   for (const name of ["a1", "a2", "a3", "a4", "b1", "b2"]) ask(name);
   assert.deepEqual([order, queue.waiting()], [["a1", "a4 429"], 4]);
+});
+
+test("a request waits for the reset of its own key, also behind a request with another key", async () => {
+  const failures = { most: 3, windowMs: 30_000 };
+  const { clock, order, ask, answer, fire } = open({ atOnce: 10, waiting: 10 }, { failures });
+  ask("b1", { key: "another key" });
+  await answer("b1", { ...served, rate: { limit: 1, remaining: 0, resetMs: 900 } });
+  // The account's part of the failures is used up by requests without an answer: time alone does not help.
+  for (const name of ["a1", "a2", "a3"]) ask(name);
+  ask("b2", { key: "another key" });
+  assert.deepEqual(order, ["b1", "a1", "a2"]);
+  clock.time = 900;
+  fire(900);
+  await Promise.resolve();
+  assert.equal(order.at(-1), "b2");
 });
 
 test("who comes to a full queue takes the place of the newest in the longest line, if that is longer than their own", async () => {
@@ -231,7 +253,7 @@ test("an account that failed too often waits no longer, and others are served", 
 });
 
 test("a model whose requests are used up waits for the provider's reset, and other models do not", async () => {
-  const { clock, queue, order, ask, answer, timeouts } = open({ atOnce: 100, waiting: 100 });
+  const { clock, queue, order, ask, answer, fire } = open({ atOnce: 100, waiting: 100 });
   for (const name of ["a1", "a2", "b1"]) ask(name);
   // a2 and b1 were sent after a1, so the provider has one request left of the three that it said.
   await answer("a1", { ...served, rate: { limit: 2, remaining: 3, resetMs: 900 } });
@@ -239,8 +261,7 @@ test("a model whose requests are used up waits for the provider's reset, and oth
   ask("a5", { model: "n" });
   assert.deepEqual([order.slice(3), queue.waiting()], [["a3", "a5"], 3]);
   clock.time = 900;
-  // The timer after that of the first waiting request.
-  [...timeouts][1]?.();
+  fire(900);
   await Promise.resolve();
   assert.deepEqual([order.slice(5), queue.waiting()], [["a4", "b2"], 1]);
 });

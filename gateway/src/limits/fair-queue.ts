@@ -53,8 +53,8 @@ type Lines = {
   inside: number;
   waiting: number;
   byAccount: Map<string, Set<Waiter>>;
-  /** Whether a timer will serve the lines when the provider's pace allows it. */
-  willWake: boolean;
+  /** Serves the lines when the provider's pace allows it. */
+  wake: { cancel(): void } | null;
 };
 
 export function makeFairQueue(
@@ -67,7 +67,7 @@ export function makeFairQueue(
   function linesOf(model: string): Lines {
     let lines = models.get(model);
     if (lines === undefined) {
-      lines = { inside: 0, waiting: 0, byAccount: new Map(), willWake: false };
+      lines = { inside: 0, waiting: 0, byAccount: new Map(), wake: null };
       models.set(model, lines);
     }
     return lines;
@@ -141,17 +141,16 @@ export function makeFairQueue(
   }
 
   function wakeInTime(lines: Lines): void {
-    if (lines.willWake) return;
-    const [first] = lines.byAccount.values();
-    const [waiter] = first ?? [];
-    const ms = waiter === undefined ? 0 : pace.waitMs(waiter.asker.key, waiter.asker.model);
+    lines.wake?.cancel();
+    lines.wake = null;
     // A request that waits longer is refused before.
-    if (ms === 0 || ms > waitMs) return;
-    lines.willWake = true;
-    timers.after(ms, () => {
-      lines.willWake = false;
-      serve(lines);
-    });
+    let soonestMs = Number.POSITIVE_INFINITY;
+    for (const [waiter] of lines.byAccount.values()) {
+      const ms = waiter === undefined ? 0 : pace.waitMs(waiter.asker.key, waiter.asker.model);
+      if (ms > 0 && ms <= waitMs) soonestMs = Math.min(soonestMs, ms);
+    }
+    if (soonestMs === Number.POSITIVE_INFINITY) return;
+    lines.wake = timers.after(soonestMs, () => serve(lines));
   }
 
   function join(asker: Asker, gone: AbortSignal | null): Promise<Turn> {

@@ -98,7 +98,11 @@ async function readGauges(gateway: Gateway, at: number): Promise<Gauge[]> {
     ),
     gauge("prices_age_seconds", "The age of the prices in force.", prices && ageS(prices, at)),
     gauge("models", "Models that can be priced and served.", prices?.models.size),
-    gauge("provider_failures", "Failed requests at the provider that count for UPSTREAM_FAILURES.", standing.failures),
+    gauge(
+      "provider_failures",
+      "Requests that failed at the provider by their content, and count for UPSTREAM_FAILURES.",
+      standing.failures,
+    ),
     gauge(
       "provider_blocked",
       "1 while the provider blocks UPSTREAM_API_KEY for its failed requests.",

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 /** What an error body of a provider says, in any of the shapes that providers use. */
-export type ErrorText = {
+type ErrorText = {
   /** The provider's code, empty if there is none. */
   code: string;
   /** The provider's sentences, empty if there are none. */

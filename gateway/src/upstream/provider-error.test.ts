@@ -75,6 +75,20 @@ test("an error is what its body says, whatever its status means elsewhere", () =
     ],
     // The key or the account.
     [401, { error: "Authentication failed" }, "upstream_unavailable", "key", /not available/],
+    [
+      401,
+      { error: "You have insufficient permissions for this operation. Missing scopes: model.request." },
+      "upstream_unavailable",
+      "key",
+      /not available/,
+    ],
+    ...[401, 402, 403].map((status): [number, unknown, string, string, RegExp] => [
+      status,
+      { error: "Your account has been flagged for a violation of our usage policy" },
+      "upstream_unavailable",
+      "key",
+      /not available/,
+    ]),
     [402, { error: "Insufficient balance for this model" }, "upstream_unavailable", "key", /not available/],
     [403, { error: "API access has been disabled" }, "upstream_unavailable", "key", /not available/],
     // The provider.
@@ -96,6 +110,8 @@ test("a key that is blocked for its failed requests says for how long, and is no
   assert.deepEqual([told.blockedMs, told.detail.retryAfterS, told.cause], [12_000, 12, "provider"]);
   const untold = providerError({ status: 429, body, retryAfterMs: null }, secrets);
   assert.deepEqual([untold.blockedMs, untold.detail.retryAfterS], [30_000, 30]);
+  const endless = providerError({ status: 429, body, retryAfterMs: 999_999_000 }, secrets);
+  assert.deepEqual([endless.blockedMs, endless.detail.retryAfterS], [600_000, 600], "then it is asked again");
   assert.match(untold.alert ?? "", /too many requests failed/);
 });
 

@@ -25,17 +25,19 @@ export type ErrorAnswer = { status: number; body: string; retryAfterMs: number |
 export type ErrorCause = "request" | "key" | "provider";
 
 /**
- * Translates the provider's errors, by the body before the status. A client must never be told to pay, to sign in or to
- * slow down because of a problem between the provider and the operator.
+ * Translates the provider's errors: 429, 5xx and redirects by the status, others by the body first. A client must never
+ * be told to pay, to sign in or to slow down because of a problem between the provider and the operator.
  */
 export function providerError({ status, body, retryAfterMs }: ErrorAnswer, secrets: SecretFilter): ProviderError {
   const { code, text, isFlagged } = readErrorText(body);
   const said = scrub(text, secrets);
   const because = said === "" ? "" : `: ${said}`;
   const words = `${code} ${text}`;
-  if (status === 429) return TOO_MANY_FAILED.test(words) ? blocked(retryAfterMs ?? limits.keyBlockMs) : busy();
+  if (status === 429)
+    return TOO_MANY_FAILED.test(words) ? blocked(retryAfterMs ?? limits.keyBlockMs) : busy(retryAfterMs ?? BUSY_MS);
   if (status >= 500 || status === 408 || status < 400) return failed(status);
-  if (isFlagged || CONTENT_POLICY.test(words)) {
+  const isOfAccount = status === 401 || status === 402 || (status === 403 && ACCOUNT.test(words));
+  if (!isOfAccount && (isFlagged || CONTENT_POLICY.test(words))) {
     const message = `The provider's content policy refused the request${because}`;
     return ofRequest({ code: "content_policy_violation", message });
   }
@@ -55,7 +57,8 @@ export function providerError({ status, body, retryAfterMs }: ErrorAnswer, secre
     }
     case 401:
     case 403:
-      if (!MODEL.test(words)) return ofKey();
+      if (isOfAccount && ACCOUNT.test(words)) return ofKey();
+      if (!MODEL.test(words) || SCOPES.test(words)) return ofKey();
       return ofRequest({ code: "model_not_found", message: `The provider does not serve this model here${because}` });
     case 402:
       return ofKey();
@@ -64,9 +67,14 @@ export function providerError({ status, body, retryAfterMs }: ErrorAnswer, secre
   }
 }
 
+/** How long a busy provider is left alone, if it does not say. */
+const BUSY_MS = 5_000;
 const TOO_MANY_FAILED = /too many failed/i;
 const CONTENT_POLICY = /content[ _-]?(policy|policies|filter)|usage policy|safety system|moderation|\bflagged\b/i;
 const CONTEXT_LENGTH = /context.{0,20}length|maximum context|too_many_tokens/i;
+/** The operator's account or key at the provider, not the request. */
+const ACCOUNT = /\byour (account|organization)\b/i;
+const SCOPES = /\bscopes?\b|insufficient permissions/i;
 const MODEL = /\bmodels?\b|_model\b|\bmodel_/i;
 
 const plain = { alert: null, modelGone: false, blockedMs: null };
@@ -81,14 +89,16 @@ function ofKey(): ProviderError {
   return { detail, cause: "key", ...plain };
 }
 
-function blocked(blockedMs: number): ProviderError {
+function blocked(toldMs: number): ProviderError {
+  const blockedMs = Math.min(toldMs, limits.mostKeyBlockMs);
   const seconds = Math.max(1, Math.ceil(blockedMs / 1000));
   const alert = `it blocks UPSTREAM_API_KEY for ${seconds} s, because too many requests failed: lower UPSTREAM_FAILURES`;
   return { ...ofProvider(unavailable("The provider is not available.", seconds)), alert, blockedMs };
 }
 
-function busy(): ProviderError {
-  return ofProvider(unavailable("The provider is busy. Retry in a few seconds.", 5));
+function busy(ms: number): ProviderError {
+  const seconds = Math.max(1, Math.ceil(Math.min(ms, limits.mostKeyBlockMs) / 1000));
+  return ofProvider(unavailable(`The provider is busy. Retry in ${seconds} s.`, seconds));
 }
 
 function failed(status: number): ProviderError {
