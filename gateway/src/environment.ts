@@ -22,8 +22,6 @@ export type Environment = {
   behind?: () => string | null;
   /** The newest version of stored rows that this release reads and writes. Absent: one process has all rows. */
   rowVersion?: number;
-  /** What `/metrics` answers, if several threads count. Absent: this gateway has counted everything. */
-  metrics?: () => Promise<string>;
   /** The pages for people. Absent: they were not built, and `/` answers everybody as it answers programs. */
   dashboard?: DashboardFiles;
   /** Compresses a text. Absent: the host compresses answers by itself. */

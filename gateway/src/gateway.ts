@@ -68,11 +68,7 @@ export type Gateway = {
   live: Set<string>;
 };
 
-/** What the threads of one process have in common, where there are several. */
-export type SharedLimits = Pick<Gateway, "breaker" | "queue" | "rates" | "live">;
-
-/** @param shared Absent: this gateway is the only one in its process, and counts by itself. */
-export function makeGateway(config: GatewayConfig, given: Environment, shared?: SharedLimits): Gateway {
+export function makeGateway(config: GatewayConfig, given: Environment): Gateway {
   const metrics = makeMetrics();
   const environment: Environment = {
     ...given,
@@ -81,12 +77,13 @@ export function makeGateway(config: GatewayConfig, given: Environment, shared?: 
       given.log(level, event, fields);
     },
   };
-  const { upstream } = config;
+  const { operator, upstream } = config;
+  const { clock, timers } = environment;
   const provider = makeProvider(upstream, environment.upstream);
   const credentials = makeCredentials(config.secret, environment.random);
   const sealer = makeSealer(config.secret, environment.random);
   const chainReads = makeSemaphore(limits.chainReads, "readings of the chain");
-  const slicedWork = makeSlicedWork(environment.timers);
+  const slicedWork = makeSlicedWork(timers);
   const keyRecords = makeKeyRecords(config, environment, { credentials, chainReads, sealer });
   return {
     config,
@@ -115,16 +112,11 @@ export function makeGateway(config: GatewayConfig, given: Environment, shared?: 
     slicedWork,
     heldAnswers: makeHeldAnswers(config.heldAnswerBytes),
     keptBytes: makeKeptBytes({ each: limits.keptBytesEach, all: limits.keptBytes }),
-    ...(shared ?? ownLimits(config, environment)),
-  };
-}
-
-function ownLimits({ operator }: GatewayConfig, { clock, timers }: Environment): SharedLimits {
-  const queueLimits = { ...operator.queue, waitingEach: limits.queueWaitingEach };
-  const failures = makeFailureBudget(operator.failures, clock);
-  return {
     breaker: makeBreaker(operator.breaker),
-    queue: makeFairQueue(queueLimits, timers, { failures, pace: makePace(clock) }),
+    queue: makeFairQueue({ ...operator.queue, waitingEach: limits.queueWaitingEach }, timers, {
+      failures: makeFailureBudget(operator.failures, clock),
+      pace: makePace(clock),
+    }),
     rates: {
       account: makeLimiter(operator.accountRequestsPerMinute),
       address: makeLimiter(operator.addressRequestsPerMinute),

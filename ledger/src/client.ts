@@ -1,7 +1,6 @@
 import type { Commands } from "./commands.ts";
 import type { Partition } from "./partition.ts";
 import type { AnswerOf, Query } from "./reads.ts";
-import type { Admission, Reservation } from "./reservation.ts";
 import type { Saga } from "./saga.ts";
 import type { HoldRow } from "./tables.ts";
 
@@ -18,8 +17,6 @@ export type LedgerClient = {
    * @throws LedgerUnavailable if it could not be made durable. Whether it took effect is then unknown.
    */
   run<T>(saga: () => Saga<T>, options?: { untilDurable?: boolean; insist?: boolean }): Promise<T>;
-  /** Runs `reserveRequest`. It has its own method because a saga that is a function cannot be sent to another thread. */
-  reserve(reservation: Reservation): Promise<Admission>;
   read<Q extends Query>(partition: Partition, query: Q): Promise<AnswerOf<Q>>;
   /** Unresolved holds whose lease has lapsed, oldest first. */
   lapsedHolds(at: number, limit: number): Promise<LapsedHold[]>;

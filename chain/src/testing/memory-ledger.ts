@@ -23,7 +23,6 @@ export function openMemoryLedger(now: () => number = Date.now): MemoryLedger {
   const ledger: MemoryLedger = {
     writable: true,
     run: host.run,
-    reserve: host.reserve,
     read: host.read,
     lapsedHolds: host.lapsedHolds,
     overdue: host.overdue,

@@ -48,7 +48,7 @@ function openTimeless(operator: Partial<OperatorConfig>): Gateway {
 /** A gateway with one turn at each model, whose ledger answers so. */
 function open(answer: () => unknown): { gateway: Gateway; admit(id?: string): Promise<Call> } {
   const gateway = openTimeless({ queue: { atOnce: 1, waiting: 1, waitMs: 1_000 } });
-  gateway.environment.ledger = { run: async () => answer(), reserve: async () => answer() } as unknown as LedgerClient;
+  gateway.environment.ledger = { run: async () => answer() } as unknown as LedgerClient;
   return {
     gateway,
     async admit(id = "req_1") {
@@ -205,7 +205,7 @@ test("requests that were not sent open the model's circuit, whichever account th
     ["sent", false],
   ] as const) {
     const gateway = openTimeless({ breaker: { failures: 2, openMs: 5_000 } });
-    gateway.environment.ledger = { reserve: async () => ({ status: "reserved" }) } as unknown as LedgerClient;
+    gateway.environment.ledger = { run: async () => ({ status: "reserved" }) } as unknown as LedgerClient;
     gateway.provider.infer = async () => {
       throw new UpstreamFailure(stage, "no connection");
     };
@@ -274,7 +274,7 @@ test("a request that was given up before the protocol sent it is not charged", a
 test("an agent whose failure opens the model's circuit does not keep the protocol from serving the request", async () => {
   const gateway = openTimeless({ breaker: { failures: 1, openMs: 5_000 } });
   let answer: object = { status: "reserved", server: { agent: "0xa", offer: "h" } };
-  gateway.environment.ledger = { run: async () => answer, reserve: async () => answer } as unknown as LedgerClient;
+  gateway.environment.ledger = { run: async () => answer } as unknown as LedgerClient;
   gateway.openOffers.choose = () => [{ agent: "0xa", offer: "h", upstreamKey: "agent key", leftNanoUsd: 5 } as never];
   const call = await Call.admit(gateway, requestOf("req_1"), order, null);
   assert.ok(call instanceof Call);

@@ -1,6 +1,7 @@
 import type { Claimed } from "@inference/ledger/claim";
 import { LedgerUnavailable } from "@inference/ledger/client";
 import type { Claim } from "@inference/ledger/commands";
+import { reserveRequest } from "@inference/ledger/reservation";
 import { send } from "@inference/ledger/saga";
 import { fail } from "@inference/protocol/errors";
 import type { OpenOffer } from "../agents/open-offers.ts";
@@ -101,7 +102,6 @@ export class Call {
     const funding = await fundingOf(gateway, request);
     const asker = { model, account: partition, key: funding.upstreamKey };
     let turn = queue.tryEnter(asker);
-    if (turn instanceof Promise) turn = await turn;
     if (turn === null) {
       await requireFunds(gateway, request, order.quote, funding.spender);
       turn = await queue.enter(asker, request.clientGone);
@@ -363,7 +363,7 @@ async function takeHold(
     claim: claim ?? undefined,
     offers: offers.map(({ agent, offer }) => ({ agent, offer })),
   };
-  const admission = await ledger.reserve(reservation);
+  const admission = await ledger.run(() => reserveRequest(reservation));
   switch (admission.status) {
     case "reserved": {
       const server = offers.find(({ agent }) => agent === admission.server?.agent) ?? null;

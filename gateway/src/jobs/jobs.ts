@@ -28,22 +28,12 @@ export async function startJobs(
   const { sweepMs, forgetMs, orphanGraceMs } = { ...usualTimes, ...times };
   await firstPrices(gateway);
   await orphanAll(gateway, abandoned, orphanGraceMs);
-  return stopAll([
+  const stops = [
     every(gateway, sweepMs, (stopped) => sweep(gateway, orphanGraceMs, stopped)),
     every(gateway, forgetMs, (stopped) => forgetAll(gateway, stopped)),
-    keepFresh(gateway),
-  ]);
-}
-
-/** Reads prices and offers again: the jobs of a thread that serves requests beside others. The result stops them. */
-export function keepFresh(gateway: Gateway): () => Promise<void> {
-  return stopAll([
     every(gateway, limits.catalogueRefreshMs, () => gateway.prices.refresh()),
     every(gateway, limits.capacityFreshMs, () => gateway.openOffers.refresh()),
-  ]);
-}
-
-function stopAll(stops: readonly (() => Promise<void>)[]): () => Promise<void> {
+  ];
   return async () => {
     await Promise.all(stops.map((stop) => stop()));
   };

@@ -24,8 +24,6 @@ export type Breaker = {
    * @param admittedAtMs When it was admitted.
    */
   gaveUp(model: string, admittedAtMs: number): void;
-  /** Whether the model's last request failed. Otherwise only a failure changes anything here. */
-  isTroubled(model: string): boolean;
   /** The number of models whose circuit is open. */
   cutOff(atMs: number): number;
 };
@@ -87,7 +85,6 @@ export function makeBreaker(limit: OperatorConfig["breaker"]): Breaker {
       const trouble = tripped(model);
       if (trouble?.triedAt === admittedAtMs) trouble.openUntil = 0;
     },
-    isTroubled: (model) => troubles.has(model),
     cutOff(atMs) {
       const all = [...troubles.values()];
       return all.filter(({ failures, openUntil }) => failures === mostFailures && openUntil > atMs).length;
@@ -105,7 +102,6 @@ const neverOpen: Breaker = {
   succeeded: () => undefined,
   failed: () => undefined,
   gaveUp: () => undefined,
-  isTroubled: () => false,
   cutOff: () => 0,
 };
 

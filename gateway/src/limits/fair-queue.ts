@@ -11,8 +11,8 @@ import type { Pace, RateLimit } from "./pace.ts";
  * line.
  */
 export type FairQueue = {
-  /** A turn if there is one now, else null; a promise if turns are counted elsewhere. Throws as `FailureBudget.admits`. */
-  tryEnter(asker: Asker): Turn | null | Promise<Turn | null>;
+  /** A turn if there is one now, else null. Throws as `FailureBudget.admits`. */
+  tryEnter(asker: Asker): Turn | null;
   /** A turn, or a promise of one. Throws, or rejects with, 429 `rate_limited` or as `FailureBudget.admits`. */
   enter(asker: Asker, gone: AbortSignal | null): Turn | Promise<Turn>;
   waiting(): number;

@@ -41,11 +41,6 @@ export function largestShare(all: number): number {
   return Math.floor(all / SHARES);
 }
 
-/** The least memory with which one sender may hold so many bytes. */
-export function smallestMemory(bytes: number): number {
-  return bytes * SHARES;
-}
-
 export function makeHeldBodies({ all, small }: HeldLimits): HeldBodies {
   const share = largestShare(all);
   const bySender = new Map<string, number>();

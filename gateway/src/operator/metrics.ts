@@ -116,41 +116,6 @@ function makeCounts(): Counts {
   };
 }
 
-/** The sums of what several threads have counted. */
-export function addCounts(all: readonly Readonly<Counts>[]): Readonly<Counts> {
-  const [only] = all;
-  if (all.length === 1 && only !== undefined) return only;
-  const sum = makeCounts();
-  const routes = new Map<string, RouteMetrics>();
-  for (const counts of all) {
-    for (const { name, statuses, duration } of counts.routes) {
-      const route = routes.get(name) ?? { name, statuses: new Map(), duration: makeHistogram() };
-      routes.set(name, route);
-      addMap(route.statuses, statuses);
-      addHistogram(route.duration, duration);
-    }
-    for (const [name, codes] of counts.endings)
-      for (const [code, times] of codes) count(within(sum.endings, name), code, times);
-    for (const [name, events] of counts.logs)
-      for (const [event, times] of events) count(within(sum.logs, name), event, times);
-    addMap(sum.refusals, counts.refusals);
-    addMap(sum.upstreamStatuses, counts.upstreamStatuses);
-    addMap(sum.upstreamFailures, counts.upstreamFailures);
-    for (const name of ["admission", "exchange", "upstream"] as const) addHistogram(sum[name], counts[name]);
-    for (const name of ["chargedNanoUsd", "lostNanoUsd", "sold", "soldNanoUsd"] as const) sum[name] += counts[name];
-  }
-  return { ...sum, routes: [...routes.values()] };
-}
-
-function addMap<K>(sum: Map<K, number>, counts: ReadonlyMap<K, number>): void {
-  for (const [key, times] of counts) count(sum, key, times);
-}
-
-function addHistogram(sum: Histogram, { counts, sumMs }: Histogram): void {
-  for (const [bucket, times] of counts.entries()) sum.counts[bucket] = (sum.counts[bucket] ?? 0) + times;
-  sum.sumMs += sumMs;
-}
-
 function makeHistogram(): Histogram {
   return { counts: new Array<number>(boundsMs.length + 1).fill(0), sumMs: 0 };
 }
@@ -164,8 +129,8 @@ function observe(histogram: Histogram, ms: number): void {
   histogram.sumMs += took;
 }
 
-function count<K>(counts: Map<K, number>, key: K, times = 1): void {
-  counts.set(key, (counts.get(key) ?? 0) + times);
+function count<K>(counts: Map<K, number>, key: K): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
 function within<K>(counts: Map<string, Map<K, number>>, name: string): Map<K, number> {

@@ -4,7 +4,6 @@ import { fail } from "@inference/protocol/errors";
 import { ok } from "../docs/operation.ts";
 import type { Gateway } from "../gateway.ts";
 import { exposition, type Gauge } from "../operator/exposition.ts";
-import { addCounts, type Counts } from "../operator/metrics.ts";
 import { endpoint } from "./endpoint.ts";
 import { commonErrors } from "./endpoint-errors.ts";
 import { ageS, pricesInForce } from "./prices-in-force.ts";
@@ -31,16 +30,10 @@ export const getMetrics = endpoint({
     if (sent === undefined) fail("missing_credentials", "Send METRICS_TOKEN as `Authorization: Bearer <token>`.");
     if (!isSame(sent, metricsToken))
       fail("invalid_api_key", "The token is not METRICS_TOKEN. See the gateway's settings.");
-    const others = gateway.environment.metrics;
-    const text = others === undefined ? await metricsText(gateway, [gateway.metrics.counts], at) : await others();
+    const text = exposition(gateway.metrics.counts, await readGauges(gateway, at));
     return context.body(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   },
 });
-
-/** @param counts Of all threads that serve requests, and of this gateway's jobs. */
-export async function metricsText(gateway: Gateway, counts: readonly Readonly<Counts>[], at: number): Promise<string> {
-  return exposition(addCounts(counts), await readGauges(gateway, at));
-}
 
 function isSame(sent: string, token: string): boolean {
   const [one, other] = [Buffer.from(sent), Buffer.from(token)];

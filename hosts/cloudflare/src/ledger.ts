@@ -2,7 +2,6 @@ import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import type { Partition } from "@inference/ledger/partition";
 import type { AnswerOf, Query } from "@inference/ledger/reads";
-import { reserveRequest } from "@inference/ledger/reservation";
 import type { Saga, Step } from "@inference/ledger/saga";
 import { type Bindings, objectOf } from "./bindings.ts";
 import type { Outcome } from "./deliveries.ts";
@@ -98,7 +97,6 @@ export function makeEdgeLedger(
   return {
     writable: true,
     run,
-    reserve: (reservation) => run(() => reserveRequest(reservation)),
     executeAll: (partition, commands) =>
       insist(partition, (object) => object.executeAll(partition, commands), USUAL_TRIES),
     read: (partition, query) => insist(partition, (object) => object.read(partition, query), USUAL_TRIES),

@@ -6,7 +6,6 @@ import type { Command, Reply } from "@inference/ledger/commands";
 import { isAcknowledged, outboxChange } from "@inference/ledger/delivery";
 import type { Partition } from "@inference/ledger/partition";
 import { type AnswerOf, answer, type Query } from "@inference/ledger/reads";
-import { reserveRequest } from "@inference/ledger/reservation";
 import type { Saga } from "@inference/ledger/saga";
 import type { HoldRow } from "@inference/ledger/tables";
 import type { NanoUsd } from "@inference/protocol/money";
@@ -236,7 +235,6 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
 
   return {
     run,
-    reserve: (reservation) => run(() => reserveRequest(reservation)),
     flush,
     async close() {
       await flush();

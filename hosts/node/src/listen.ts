@@ -10,18 +10,16 @@ import { paceBody } from "./pace-body.ts";
 import { watchResponses } from "./responses.ts";
 import { BYTES_A_TURN, makeTurns } from "./turns.ts";
 
-export type ListenSettings = {
+type ListenSettings = {
   HOST: string;
   PORT: number;
   STALLED_READER_MS: number;
-  /** Other threads listen on the port too, and the kernel gives each a part of the connections. */
-  sharesPort?: boolean;
 };
 
 /** Serves the app over HTTP. Throws an error of one line if the port is in use. */
 export async function listen(
   app: App,
-  { HOST, PORT, STALLED_READER_MS, sharesPort = false }: ListenSettings,
+  { HOST, PORT, STALLED_READER_MS }: ListenSettings,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const listener = getRequestListener(
     (request, { incoming, outgoing }) =>
@@ -80,7 +78,7 @@ export async function listen(
   await new Promise<void>((resolve, reject) => {
     // The listener stays: a connection that cannot be accepted later must not end the process.
     server.on("error", (error) => reject(portError(error, PORT)));
-    server.listen({ port: PORT, host: HOST, reusePort: sharesPort }, resolve);
+    server.listen(PORT, HOST, resolve);
   });
   const { port } = server.address() as AddressInfo;
   return {
@@ -96,7 +94,7 @@ export async function listen(
 }
 
 /** Why nobody can listen there, in one line. */
-export function portError(error: NodeJS.ErrnoException, port: number): SettingsError {
+function portError(error: NodeJS.ErrnoException, port: number): SettingsError {
   const isTaken = error.code === "EADDRINUSE";
   return new SettingsError(isTaken ? `Port ${port} is in use: set another PORT, or stop what uses it.` : error.message);
 }

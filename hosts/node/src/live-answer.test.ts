@@ -16,7 +16,6 @@ import {
 import { type LedgerClient, LedgerUnavailable } from "@inference/ledger/client";
 import type { Command, Reply } from "@inference/ledger/commands";
 import { accountPartition } from "@inference/ledger/partition";
-import { reserveRequest } from "@inference/ledger/reservation";
 import type { Saga } from "@inference/ledger/saga";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
@@ -43,7 +42,6 @@ async function withGate<T>(stack: Stack, types: Command["type"][], gate: Gate, a
         ? goOn()
         : (gate(first.value.command, goOn as () => Promise<Reply>) as Promise<R>);
     },
-    reserve: (reservation) => environment.ledger.run(() => reserveRequest(reservation)),
   } satisfies LedgerClient;
   try {
     return await act();

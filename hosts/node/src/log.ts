@@ -6,11 +6,9 @@ export function logText(level: Parameters<Log>[0], event: string, fields: LogFie
 }
 
 /** Writes a line to stderr. */
-const logLine: Log = (...line) => {
+export const log: Log = (...line) => {
   process.stderr.write(logText(...line));
 };
-
-export { logLine as log };
 
 /** Writes what a command came to as a line on stdout. */
 export function tell(event: string, fields?: LogFields): void {
@@ -18,7 +16,7 @@ export function tell(event: string, fields?: LogFields): void {
 }
 
 /** Turns the output of libraries into log lines: the HTTP server prints a stack for each answer that breaks off. */
-export function logWhatIsPrinted(log: Log = logLine): void {
+export function logWhatIsPrinted(): void {
   for (const method of ["log", "info", "warn", "error"] as const) {
     console[method] = (...said: unknown[]) => log("warn", "printed", { message: said.map(String).join(" ") });
   }

@@ -48,7 +48,7 @@ async function runToEnd(
 
 const required = Object.keys(
   gatewayEnvironment({ databaseFile: "", secret, provider: { url: "", masterKey: "" } }),
-).filter((name) => !["DATABASE_FILE", "PORT", "GATEWAY_THREADS", "UPSTREAM_CHAT_EXTRAS"].includes(name));
+).filter((name) => !["DATABASE_FILE", "PORT", "UPSTREAM_CHAT_EXTRAS"].includes(name));
 
 test("without settings it ends with one message that names all that are missing, and what each is for", async () => {
   const { code, said, stdout } = await runToEnd({});

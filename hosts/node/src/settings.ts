@@ -12,15 +12,6 @@ export const nodeSettings = z.object({
     .refine((port) => port <= 65_535, "must be a port number, at most 65535")
     .default(8787)
     .describe("Port to listen on. 0 for any free port."),
-  GATEWAY_THREADS: z
-    .string()
-    .regex(/^([1-9]|[1-5]\d|6[0-4])$/, "must be a number of threads, 1 to 64")
-    .transform(Number)
-    .optional()
-    .describe(
-      "Threads that serve HTTP beside the ledger's thread. With 1, the ledger's thread serves it. " +
-        "Without it, 1 on up to two cores, else one fewer than there are cores, at most 16.",
-    ),
   DATABASE_FILE: z
     .string()
     .default("gateway.sqlite")

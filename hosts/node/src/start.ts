@@ -1,4 +1,3 @@
-import { availableParallelism } from "node:os";
 import { WHAT_TO_DO } from "@inference/chain/books-check";
 import { keepPolling } from "@inference/chain/polling";
 import { createChainReader } from "@inference/chain/reader";
@@ -22,7 +21,6 @@ import { log } from "./log.ts";
 import { randomBytes } from "./random.ts";
 import type { NodeSettings } from "./settings.ts";
 import { keepReconciling, keepSettling, openSettler } from "./settle.ts";
-import { serveThreads } from "./threads/serve-threads.ts";
 import { timers } from "./timers.ts";
 import { openUpstream } from "./upstream.ts";
 
@@ -114,19 +112,7 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
   const stopSettling = settler === undefined ? undefined : keepSettling(settler, books, settings.CHAIN_POLL_MS);
   const stopReconciling = keepReconciling(settings, { ledger, books, now: steadyNow });
   const stopFollowing = dollars === undefined ? undefined : keepFollowing(dollars, settings);
-  const { GATEWAY_THREADS: threads = usualThreads(), HOST, PORT, STALLED_READER_MS } = settings;
-  const listening = { HOST, PORT, STALLED_READER_MS };
-  const server =
-    threads === 1
-      ? await listen(makeApp(gateway), listening)
-      : await serveThreads({
-          ...{ threads, gateway, environment, listening },
-          dashboard: { BASE_URL: settings.BASE_URL, DASHBOARD_SCRIPT: settings.DASHBOARD_SCRIPT },
-          onFatal(error) {
-            log("alert", "thread_died", { error: String(error) });
-            process.exit(1);
-          },
-        });
+  const server = await listen(makeApp(gateway), settings);
   return {
     url: server.url,
     async stop() {
@@ -144,12 +130,6 @@ export async function startNodeGateway(settings: NodeSettings, options: NodeGate
       keyValue.close();
     },
   };
-}
-
-/** One core is left to the ledger. */
-function usualThreads(): number {
-  const cores = availableParallelism();
-  return cores <= 2 ? 1 : Math.min(16, cores - 1);
 }
 
 /** How long a stop waits for work in the background. The sweeper of the next start ends the rest. */

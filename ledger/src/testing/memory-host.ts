@@ -7,7 +7,6 @@ import { isUnresolved } from "../hold-row.ts";
 import { keyEnd } from "../key.ts";
 import type { Partition } from "../partition.ts";
 import { answer } from "../reads.ts";
-import { reserveRequest } from "../reservation.ts";
 import type { Saga } from "../saga.ts";
 import { columnsOf, tableNames } from "../schema.ts";
 import type { Change, OutboxRow, ReadRows, Row, TableName, Tables } from "../tables.ts";
@@ -155,7 +154,6 @@ export function openMemoryHost(options: MemoryHostOptions): MemoryHost {
       host.deliverAll();
       return running.result as T;
     },
-    reserve: (reservation) => host.run(() => reserveRequest(reservation)),
     read: async (partition, query) => answer(rows(partition), query),
     async lapsedHolds(at, limit): Promise<LapsedHold[]> {
       return host

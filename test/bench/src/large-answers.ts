@@ -152,7 +152,6 @@ async function startGateway(folder: string): Promise<Target> {
       PORT: String(port),
       BASE_URL: `http://127.0.0.1:${port}`,
       DATABASE_FILE: file,
-      GATEWAY_THREADS: "1",
     },
   });
   await firstLine(server);

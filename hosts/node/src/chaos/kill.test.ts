@@ -13,13 +13,9 @@ testKills(openHost);
 function openHost(): MortalHost {
   const folder = mkdtempSync(join(tmpdir(), "chaos-"));
   const file = join(folder, "gateway.sqlite");
-  let launched = 0;
   return {
     launch(settings) {
-      // Gateways of one thread and of several take turns on the same file.
-      launched += 1;
-      const threads = { GATEWAY_THREADS: launched % 2 === 0 ? "4" : "1" };
-      const env = { ...settings, ...threads, BASE_URL: "http://gateway.test", PORT: "0", DATABASE_FILE: file };
+      const env = { ...settings, BASE_URL: "http://gateway.test", PORT: "0", DATABASE_FILE: file };
       const victim = launch({ script: "./victim.ts", env });
       const url = victim.ready.then(gatewayUrl);
       // One that is killed while it starts never listens.

@@ -99,7 +99,6 @@ export function gatewayEnvironment(options: {
     GATEWAY_SECRET: secret,
     DATABASE_FILE: databaseFile,
     PORT: "0",
-    GATEWAY_THREADS: "1",
     UPSTREAM_BASE_URL: provider.url,
     UPSTREAM_API_KEY: provider.masterKey,
     UPSTREAM_CHAT_EXTRAS: '{"venice_parameters":{"include_venice_system_prompt":false}}',

@@ -11,13 +11,7 @@ import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processe
 
 const SECRET = "c6".repeat(32);
 
-for (const threads of ["1", "4"]) {
-  const name = `SIGTERM under load, HTTP threads: ${threads}`;
-  test(`${name}: what is in flight is finished and settled, nothing new begins, and it ends with 0`, () =>
-    stopUnderLoad(threads));
-}
-
-async function stopUnderLoad(threads: string): Promise<void> {
+test("SIGTERM under load: what is in flight is finished and settled, nothing new begins, and it ends with 0", async () => {
   const folder = mkdtempSync(join(tmpdir(), "stop-"));
   const file = join(folder, "gateway.sqlite");
   const provider = await startProvider();
@@ -30,7 +24,7 @@ async function stopUnderLoad(threads: string): Promise<void> {
     });
     const gateway = await start({
       script: "../main.ts",
-      env: { ...gatewayEnvironment({ databaseFile: file, secret: SECRET, provider }), GATEWAY_THREADS: threads },
+      env: gatewayEnvironment({ databaseFile: file, secret: SECRET, provider }),
     });
     running.add(gateway);
     const counts = { whole: 0, streams: 0, afterStop: 0, cut: 0 };
@@ -95,4 +89,4 @@ async function stopUnderLoad(threads: string): Promise<void> {
     for (const process of running) await process.kill();
     rmSync(folder, { recursive: true });
   }
-}
+});

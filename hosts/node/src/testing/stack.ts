@@ -30,7 +30,6 @@ import { gzip } from "../gzip.ts";
 import { openKeyValue } from "../key-value.ts";
 import { type NodeLedger, openNodeLedger } from "../ledger.ts";
 import { listen } from "../listen.ts";
-import { serveThreads } from "../threads/serve-threads.ts";
 import { timers } from "../timers.ts";
 import { openUpstream } from "../upstream.ts";
 
@@ -60,8 +59,6 @@ export type StackOptions = HostOptions & {
   /** What an operator set otherwise than to no limit. */
   operator?: Partial<OperatorConfig>;
   request?: Partial<RequestLimits>;
-  /** Serves HTTP in so many threads, with the machine's clock; 1 if absent. */
-  threads?: number;
   /** In place of the gateway's own. */
   makeApp?: typeof makeApp;
 };
@@ -74,7 +71,6 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     now = () => Date.now() + aheadMs,
     hurry = 1,
     subKeys = false,
-    threads = 1,
     makeApp: makeAppOf = makeApp,
   } = options;
   const canary = `canary-${randomBytes(16).toString("hex")}`;
@@ -92,8 +88,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     onFatal: (error) => log("alert", "fatal", { error: String(error) }),
   });
   const background = makeBackground();
-  const dashboardSettings = { BASE_URL: "http://gateway.test", DASHBOARD_SCRIPT: undefined };
-  const dashboard = readDashboard(dashboardSettings);
+  const dashboard = readDashboard({ BASE_URL: "http://gateway.test", DASHBOARD_SCRIPT: undefined });
   // The start itself takes the time it takes.
   let speed = 1;
   const provider = options.provider ?? simulator.url;
@@ -150,13 +145,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   speed = hurry;
   await ledger.run(() => send(ceilingPartition, { type: "setCeiling", limitNanoUsd: ceilingNanoUsd }));
   const { stalledReaderMs: STALLED_READER_MS } = gateway.config.request;
-  const listening = { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS };
-  const app = makeAppOf(gateway);
-  const onFatal = (error: unknown) => log("alert", "fatal", { error: String(error) });
-  const server =
-    threads === 1
-      ? await listen(app, listening)
-      : await serveThreads({ threads, gateway, environment, listening, dashboard: dashboardSettings, onFatal });
+  const server = await listen(makeAppOf(gateway), { HOST: "127.0.0.1", PORT: 0, STALLED_READER_MS });
   return hostOf({
     url: server.url,
     gateway,

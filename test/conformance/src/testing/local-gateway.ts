@@ -1,7 +1,7 @@
 import { startLocalStack } from "./local-stack.ts";
 
 /** Prints where the gateway under test is, and stops when its input ends: with 1 if there was anything to alert to. */
-const { url, wallets, agentToken, stop } = await startLocalStack(Number(process.env.CONFORMANCE_THREADS ?? 1));
+const { url, wallets, agentToken, stop } = await startLocalStack();
 process.stdout.write(`${JSON.stringify({ url, wallets, agentToken })}\n`);
 
 process.stdin.resume();

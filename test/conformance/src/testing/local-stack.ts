@@ -24,8 +24,7 @@ const CREDIT_NANO_USD = 10_000_000_000_000;
 const WALLETS = 8;
 const agentToken = "0x00000000000000000000000000000000000a9e47";
 
-/** @param threads Threads that serve HTTP. */
-export async function startLocalStack(threads = 1): Promise<LocalStack> {
+export async function startLocalStack(): Promise<LocalStack> {
   const wallets = Array.from(
     { length: WALLETS },
     (_, index) => `0x${(index + 1).toString(16).padStart(64, "0")}` as const,
@@ -33,7 +32,6 @@ export async function startLocalStack(threads = 1): Promise<LocalStack> {
   const addresses = wallets.map((key) => privateKeyToAccount(key).address.toLowerCase() as Address);
   let app: App | undefined;
   const stack = await startStack({
-    threads,
     ceilingNanoUsd: 1_000_000_000_000_000,
     chain: { agentOwner: async (token) => (token.toLowerCase() === agentToken ? (addresses[0] ?? null) : null) },
     makeApp(gateway) {
