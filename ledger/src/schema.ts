@@ -1,15 +1,12 @@
-import { MAX_NANO_USD } from "@inference/protocol/money";
 import { windows } from "@inference/protocol/window";
 import { batchOrigins, batchStates, holdStates, type TableName, type Tables } from "./tables.ts";
 
 /**
- * The SQLite schema of both hosts. Every table is STRICT, and every number is checked when it is stored: without that,
- * SQLite accepts NaN as NULL, fractions in an INTEGER column, and amounts above 2^53.
+ * The SQLite schema of both hosts. Every table is STRICT. Ranges and words are checked by `assertStorable` when a row is
+ * made, and not by SQLite: CHECK constraints took a quarter of a commit's processor time.
  *
- * Rows may be in a host's log when a reply is sent, and tables keep the checks that they were created with. So a new
- * table, allowed word or limit needs a new version of the schema, with a step that recreates the tables. A new nullable
- * column does not. A new table is first known by a release that writes no row of it, so that the next one can be rolled
- * back. New tables and columns come last, because the Node host's log numbers them by their places.
+ * A new table needs a new version of the schema. A new nullable column does not. A new table is first known by a
+ * release that writes no row of it, so that the next one can be rolled back.
  *
  * `clustered` is the order of a table's rows on disk: `time` for rows that are written once with a time-ordered id (a
  * commit then touches only the last pages, however many accounts there are), `partition` for rows that are updated.
@@ -320,14 +317,7 @@ function columnSql(column: string, kind: Column): string {
   const nullable = kind.endsWith("?");
   const base = nullable ? kind.slice(0, -1) : kind;
   const type = base === "amount" || base === "integer" ? "INTEGER" : "TEXT";
-  return `${column} ${type}${nullable ? "" : " NOT NULL"}${checkSql(column, base)}`;
-}
-
-function checkSql(column: string, kind: string): string {
-  if (kind === "amount") return ` CHECK (${column} BETWEEN 0 AND ${MAX_NANO_USD})`;
-  if (kind === "integer") return ` CHECK (${column} BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER})`;
-  const words = wordsOf(kind);
-  return words === undefined ? "" : ` CHECK (${column} IN (${words.map((word) => `'${word}'`).join(", ")}))`;
+  return `${column} ${type}${nullable ? "" : " NOT NULL"}`;
 }
 
 /** The texts that a column allows; undefined: any. */
