@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -54,7 +54,7 @@ async function pair(ledger: NodeLedger): Promise<void> {
 /** As the command does, in a process of its own. */
 async function backUp(file: string, to: string): Promise<void> {
   const script = `import { backUpLedger } from ${JSON.stringify(import.meta.resolve("./backup.ts"))};
-    process.stdout.write(String(backUpLedger(${JSON.stringify(file)}, ${JSON.stringify(to)}).record));`;
+    process.stdout.write(String(backUpLedger(${JSON.stringify(file)}, ${JSON.stringify(to)}).bytes));`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script]);
   assert.match(stdout, /^\d+$/);
 }
@@ -68,7 +68,7 @@ async function receiptsOf(file: string): Promise<number> {
   return receipts;
 }
 
-test("a backup of a ledger that is being written is a whole ledger, with all that was folded before it", async () => {
+test("a backup of a ledger that is being written is a whole ledger, with all that was answered before it", async () => {
   const { file, ledger, close } = await openWithAccount();
   for (let n = 0; n < 20; n++) await pair(ledger);
   await ledger.flush();
@@ -85,16 +85,19 @@ test("a backup of a ledger that is being written is a whole ledger, with all tha
   assert.ok(Math.min(...found) >= 20, found.join());
 });
 
-test("an older copy goes on with the log files beside it, if they have all that follows", async () => {
+test("a backup takes the place of a database whose process was killed, with the WAL moved away as the guide says", async () => {
   const { file, ledger, close } = await openWithAccount();
   await pair(ledger);
-  await ledger.flush();
-  const copy = join(folder, "older.sqlite");
+  const copy = join(folder, "before.sqlite");
   await backUp(file, copy);
   await pair(ledger);
+  const left = join(folder, "left.sqlite");
+  for (const end of ["", "-wal"]) copyFileSync(`${file}${end}`, `${left}${end}`);
   await close();
-  for (const name of ["-log1", "-log2"]) copyFileSync(`${file}${name}`, `${copy}${name}`);
-  assert.equal(await receiptsOf(copy), 2);
+  assert.ok(statSync(`${left}-wal`).size > 0);
+  rmSync(`${left}-wal`);
+  copyFileSync(copy, left);
+  assert.equal(await receiptsOf(left), 1);
 });
 
 test("a backup never replaces a file, and needs a ledger", async () => {

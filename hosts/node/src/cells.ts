@@ -7,8 +7,8 @@ export class Cell {
   readonly id: string;
   /** Null: known not to exist. */
   row: Row | null;
-  /** The number of the last record of the log with this row, which may not be written yet. 0: none. */
-  record = 0;
+  /** The number of the last commit with this row, which may not be durable yet. 0: none. */
+  commit = 0;
   /** The next one of its table, where these are a list. */
   also: Cell | undefined = undefined;
 
@@ -27,8 +27,8 @@ export class Cell {
 export class Cells {
   readonly name: string;
   readonly rows: ReadRows;
-  /** The number of the last record with one of its cells. */
-  record = 0;
+  /** The number of the last commit with one of its cells. */
+  commit = 0;
   isUsed = true;
   /** The first cell of a list by `also`, or all by their ids. */
   readonly #tables: { [T in TableName]?: Cell | Map<string, Cell> | undefined } = {};
@@ -70,11 +70,11 @@ export class Cells {
     }
   }
 
-  /** The rows that may differ from their tables, which have all records up to this number. */
-  changed(table: TableName, folded: number): { id: string; row: Row | null }[] {
+  /** The rows that may differ from their tables, which have all commits up to this number. */
+  changed(table: TableName, durable: number): { id: string; row: Row | null }[] {
     const cells = this.#tables[table];
     const all = cells instanceof Map ? [...cells.values()] : listed(cells);
-    return all.filter(({ record }) => record > folded).map(({ id, row }) => ({ id, row }));
+    return all.filter(({ commit }) => commit > durable).map(({ id, row }) => ({ id, row }));
   }
 }
 

@@ -1,14 +1,11 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { isReadableSchema, missingStatements, SCHEMA_VERSION, STORED_SCHEMA } from "@inference/ledger/schema";
-import { CREATE_FOLDED, foldedUntil, isLogInUse, openFold } from "./fold.ts";
-import { readLog, type Synchronous } from "./log-files.ts";
-import { EARLIER_LOG } from "./log-rows.ts";
+import { createStatements, SCHEMA_VERSION } from "@inference/ledger/schema";
 
-/**
- * Opens the ledger's file, and folds what an earlier process left in its log. If another process has the file, this
- * throws an error of one line. With `FULL` every commit survives a power cut, with `NORMAL` only the end of the process.
- */
+/** `FULL`: a commit survives a power failure. `NORMAL`: it survives the end of the process. */
+export type Synchronous = "FULL" | "NORMAL";
+
+/** Opens the ledger's file. Throws an error of one line if another process has it. */
 export function openDatabase(file: string, synchronous: Synchronous = "FULL"): DatabaseSync {
   const lock = connect(`${file}-lock`);
   try {
@@ -25,10 +22,7 @@ function openTables(file: string, synchronous: Synchronous, lock: DatabaseSync):
   const database = connectTables(file, synchronous);
   const close = database.close.bind(database);
   try {
-    migrate(database, file);
-    const folded = foldedUntil(database);
-    const left = readLog(file, { ...folded, isInUse: isLogInUse(database) }, synchronous);
-    if (left.length > 0) openFold(database)(left, folded.last + 1);
+    createTables(database, file);
   } catch (error) {
     close();
     throw error;
@@ -43,17 +37,16 @@ function openTables(file: string, synchronous: Synchronous, lock: DatabaseSync):
 /** A connection to the tables. Each thread has its own. */
 export function connectTables(file: string, synchronous: Synchronous): DatabaseSync {
   const database = connect(file);
+  database.exec("PRAGMA busy_timeout = 10000");
   database.exec("PRAGMA journal_mode = WAL");
   database.exec(`PRAGMA synchronous = ${synchronous}`);
   database.exec("PRAGMA cache_size = -16384");
-  // 16 MB: busy pages are then copied back once for many folds.
-  database.exec("PRAGMA wal_autocheckpoint = 4000");
   database.exec("PRAGMA temp_store = MEMORY");
   return database;
 }
 
 /**
- * The real path of a gateway's file, because SQLite finds its log by the file's name. Creates the file if it does not
+ * The real path of a gateway's file, because SQLite finds the WAL by the file's name. Creates the file if it does not
  * exist.
  */
 export function fileOf(file: string): string {
@@ -65,17 +58,17 @@ export function fileOf(file: string): string {
     // An existing file is not opened: closing it would release SQLite's locks of this process.
     if (statSync(file, { throwIfNoEntry: false }) === undefined) closeSync(openSync(file, "a"));
     name = realpathSync(file);
-    for (const end of ["", "-wal", "-shm", "-lock", "-log1", "-log2"]) keepPrivate(name + end);
+    for (const end of ["", "-wal", "-shm", "-lock"]) keepPrivate(name + end);
   } catch (error) {
     throw unusable(file, error);
   }
   if (statSync(name).nlink > 1) {
-    throw new Error(`The database ${file} cannot be used: it has a second name (a hard link), and so a second log.`);
+    throw new Error(`The database ${file} cannot be used: it has a second name (a hard link), and so a second WAL.`);
   }
   return name;
 }
 
-/** Takes the rights of other users from a file of an older version. SQLite makes `-wal` and `-shm` like their database. */
+/** Takes the rights of other users from a file. SQLite makes `-wal` and `-shm` like their database. */
 export function keepPrivate(file: string): void {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
   if ((mode & 0o077) !== 0) chmodSync(file, 0o600);
@@ -106,8 +99,9 @@ function sqliteCode(error: unknown): number | undefined {
 
 /** Whether an operation failed because the disk is full. It may succeed later. */
 export function isDiskFull(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code;
-  return sqliteCode(error) === SQLITE_FULL || code === "ENOSPC" || code === "EDQUOT";
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
+  if (code === "ENOSPC" || code === "EDQUOT") return true;
+  return sqliteCode(error) === SQLITE_FULL || errcode === SQLITE_IOERR_SHMSIZE;
 }
 
 /** An error that ends a start, with what to do. */
@@ -125,6 +119,8 @@ export function synchronousOf(database: DatabaseSync): Synchronous {
 /** SQLite's number for `FULL`. */
 const SYNCHRONOUS_FULL = 2;
 const SQLITE_FULL = 13;
+/** The WAL's index could not grow. */
+const SQLITE_IOERR_SHMSIZE = 10 + 19 * 256;
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
 
@@ -133,25 +129,17 @@ function isBusy(error: unknown): boolean {
   return code === SQLITE_BUSY || code === SQLITE_LOCKED;
 }
 
-/** Of a file whose log is in files beside it. A gateway that does not know them must not open it. */
-const LOG_FILES = 1_000;
-
 /** In one transaction. */
-function migrate(database: DatabaseSync, file: string): void {
+function createTables(database: DatabaseSync, file: string): void {
   database.exec("BEGIN IMMEDIATE");
   const stored = Number(database.prepare("PRAGMA user_version").get()?.user_version);
-  if (stored !== 0 && !isReadableSchema(stored % LOG_FILES)) {
+  if (stored === 0) {
+    for (const statement of createStatements()) database.exec(statement);
+    database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  } else if (stored !== SCHEMA_VERSION) {
     throw new Error(
-      `${file} has schema ${stored}, and this gateway wants ${LOG_FILES + SCHEMA_VERSION}. ` +
-        "Start the release that wrote it, or restore a backup from before.",
+      `${file} has schema ${stored}, and this gateway wants ${SCHEMA_VERSION}. Start the release that wrote it.`,
     );
   }
-  for (const statement of missingStatements(database.prepare(STORED_SCHEMA).all())) database.exec(statement);
-  database.exec(CREATE_FOLDED);
-  // An older gateway has its log in a table, which is empty when it has ended in order.
-  database.exec("CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, rows BLOB NOT NULL) STRICT");
-  if (database.prepare("SELECT number FROM log").get() !== undefined) throw new Error(EARLIER_LOG);
-  database.exec("DROP TABLE log");
-  database.exec(`PRAGMA user_version = ${LOG_FILES + SCHEMA_VERSION}`);
   database.exec("COMMIT");
 }

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import { after, before, mock, test } from "node:test";
+import { after, before, test } from "node:test";
 import { assertError } from "@inference/gateway/test/assert-error";
 import { sendHttp } from "@inference/gateway/test/http-client";
 import { settledOne } from "@inference/gateway/test/settlement/audit";
 import { SMALL, USD } from "@inference/gateway/test/settlement/pay";
 import { type StubProvider, startStubProvider } from "@inference/gateway/test/settlement/stub-provider";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { fillDisk } from "./testing/full-disk.ts";
 import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 
-/** Requests that are with the provider when the disk becomes full. The log's files are real, and only their writes fail. */
+/** Requests that are with the provider when the disk becomes full. */
 let provider: StubProvider;
 let stack: Stack;
 before(async () => {
@@ -30,26 +30,19 @@ function answerOf(content: string): string {
 }
 
 /** The provider's answer, before whose first byte, or last one, the disk becomes full until `makeRoom` is called. */
-function fillDiskWith(answer: { status?: number; text: string; isLate?: boolean }): { makeRoom(): void } {
-  const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
-  type Done = (error: Error, written: number) => void;
-  let makeRoom: (() => void) | undefined;
-  const fill = (): void => {
-    const failing = mock.method(fs, "write", ((...given: unknown[]) =>
-      setImmediate(given.at(-1) as Done, full, 0)) as unknown as typeof fs.write);
-    makeRoom = () => failing.mock.restore();
-  };
+function fillDiskBefore(answer: { status?: number; text: string; isLate?: boolean }): { makeRoom(): void } {
+  let disk: { makeRoom(): void } | undefined;
   const { status = 200, text, isLate = false } = answer;
   provider.say({
     status,
     async *body() {
       if (isLate) yield text.slice(0, -20);
       if (isLate) await eventually(() => checkpoints() > 0);
-      fill();
+      disk = fillDisk(stack.database);
       yield isLate ? text.slice(-20) : text;
     },
   });
-  return { makeRoom: () => makeRoom?.() };
+  return { makeRoom: () => disk?.makeRoom() };
 }
 
 /** The holds of streamed answers that have a first checkpoint. */
@@ -68,7 +61,7 @@ function ask({ key }: TestAccount, more: Record<string, string> = {}) {
 
 test("a whole answer whose charge cannot be written is 503 and free, and its charge is a loss", async () => {
   const account = await stack.account(USD);
-  const disk = fillDiskWith({ text: answerOf("an answer that is not sent") });
+  const disk = fillDiskBefore({ text: answerOf("an answer that is not sent") });
   const answer = await ask(account);
   assertError(answer, 503, "ledger_unavailable");
   assert.ok(!answer.text.includes("not sent"));
@@ -81,7 +74,7 @@ test("a whole answer whose charge cannot be written is 503 and free, and its cha
 test("a request with an Idempotency-Key that found the disk full is served when it is repeated, and charged once", async () => {
   const account = await stack.account(USD);
   const named = { "idempotency-key": "a name" };
-  const disk = fillDiskWith({ text: answerOf("hi") });
+  const disk = fillDiskBefore({ text: answerOf("hi") });
   assertError(await ask(account, named), 503, "ledger_unavailable");
   disk.makeRoom();
   await eventually(() => stack.gateway.live.size === 0);
@@ -92,7 +85,7 @@ test("a request with an Idempotency-Key that found the disk full is served when 
 
 test("a failed request has its error while the disk is full, and its hold ends later", async () => {
   const account = await stack.account(USD);
-  const disk = fillDiskWith({ status: 500, text: "{}" });
+  const disk = fillDiskBefore({ status: 500, text: "{}" });
   assertError(await ask(account), 502, "upstream_error");
   assert.equal(stack.gateway.live.size, 1, "the sweeper leaves its hold alone");
   disk.makeRoom();
@@ -103,7 +96,7 @@ test("a failed request has its error while the disk is full, and its hold ends l
 
 test("a large answer whose charge cannot be written breaks off before its end, and is charged when there is room", async () => {
   const account = await stack.account(USD);
-  const disk = fillDiskWith({ text: answerOf("x".repeat(1_200_000)), isLate: true });
+  const disk = fillDiskBefore({ text: answerOf("x".repeat(1_200_000)), isLate: true });
   const response = await stack.call("/v1/chat/completions", { key: account.key, body });
   await assert.rejects(response.text());
   disk.makeRoom();

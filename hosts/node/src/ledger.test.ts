@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import fs, { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DatabaseSync, StatementSync } from "node:sqlite";
 import { after, mock, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { forgetAll } from "@inference/gateway/jobs/forget";
 import { auditDatabase } from "@inference/gateway/test/chaos/audit";
 import { LedgerUnavailable } from "@inference/ledger/client";
@@ -17,9 +16,8 @@ import { MAX_NANO_USD } from "@inference/protocol/money";
 import { eventually } from "@inference/protocol/testing/eventually";
 import { makeQuietGateway } from "./chaos/quiet-gateway.ts";
 import { openDatabase } from "./database.ts";
-import { foldedUntil } from "./fold.ts";
 import { type NodeLedger, openNodeLedger } from "./ledger.ts";
-import { readLog } from "./log-files.ts";
+import { fillDisk } from "./testing/full-disk.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ledger-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -151,14 +149,11 @@ test("a saga that throws is told so; what it did before stands, and is soon on d
     throw new Error("a defect");
   });
   await assert.rejects(broken, /a defect/);
-  await sleep(30);
-  assert.equal(logged(database, "spent"), 1);
+  await eventually(() => countRows(database, "nonce_row WHERE id = 'spent'") === 1);
 });
 
-/** How many commits that are in the log and not folded name this. */
-function logged(database: DatabaseSync, text: string): number {
-  const records = readLog(database.location() ?? "", foldedUntil(database), "FULL");
-  return records.filter((record) => Buffer.from(record).includes(text)).length;
+function countRows(database: DatabaseSync, from: string): number {
+  return Number(database.prepare(`SELECT count(*) AS count FROM ${from}`).get()?.count);
 }
 
 for (const failing of ["owner", "ceiling"]) {
@@ -184,135 +179,93 @@ for (const failing of ["owner", "ceiling"]) {
   });
 }
 
-type Write = (
-  fd: number,
-  bytes: Buffer,
-  offset: number,
-  length: number,
-  position: number,
-  done: (error: Error | null, written: number) => void,
-) => void;
-
-/** Replaces how files are written. */
-function replaceWrite(replacement: (write: Write) => Write): { restore(): void } {
-  return mock.method(fs, "write", replacement(fs.write as Write) as typeof fs.write).mock;
-}
-
-const failure = (code: string): Error => Object.assign(new Error(`${code}: the write failed`), { code });
-
-for (const [how, refuse, written] of [
-  ["nothing is written", () => true, 0],
-  ["a part is written", (bytes: Buffer) => bytes.includes("r2"), 100],
-] as const) {
-  test(`a commit that fails (${how}) is told to its whole group, and ends the ledger`, async () => {
-    const opened = await openWithAccount();
-    const { ledger, database, fatal, alerts } = opened;
-    const group = [reserve(ledger, "r1"), reserve(ledger, "r2"), reserve(ledger, "r3")];
-    // After they ran, before their commit.
-    const broken = replaceWrite((write) => (fd, bytes, offset, length, position, done) => {
-      if (!refuse(bytes)) write(fd, bytes, offset, length, position, done);
-      else if (offset < written) write(fd, bytes, offset, written - offset, position, done);
-      else setImmediate(done, failure("EIO"), 0);
-    });
-    for (const result of await Promise.allSettled(group)) {
-      assert.ok(result.status === "rejected" && result.reason instanceof LedgerUnavailable);
-    }
-    broken.restore();
-    assert.equal(fatal.length, 1);
-    assert.equal(ledger.writable, false);
-    await assert.rejects(reserve(ledger, "r4"), LedgerUnavailable);
-    await assert.rejects(settle(ledger, "r1"), LedgerUnavailable);
-    assert.equal(fatal.length, 1, "told once");
-    assert.deepEqual(alerts, []);
-    assert.equal(logged(database, "r1"), 0, "nothing of the group");
-    assert.deepEqual(await spent(ledger), [0, 0], "what is read is what is on disk");
-  });
-}
-
-const BULK = JSON.stringify({ bulk: "x".repeat(3_000) });
-
-/** Bytes of the log's files for which there is room. */
-let room = Number.POSITIVE_INFINITY;
-replaceWrite((write) => (fd, bytes, offset, length, position, done) => {
-  if (position < room) write(fd, bytes, offset, Math.min(length, room - position), position, done);
-  else setImmediate(done, failure("ENOSPC"), 0);
+test("a commit that fails halfway is told to its whole group, ends the ledger, and leaves nothing of itself", async () => {
+  const { ledger, database, fatal, alerts } = await openWithAccount();
+  const group = [reserve(ledger, "r1"), reserve(ledger, "r2"), reserve(ledger, "r3")];
+  // After they ran, before their commit.
+  database.exec(`CREATE TRIGGER refuse BEFORE INSERT ON hold_row WHEN NEW.id = 'r2'
+    BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+  for (const result of await Promise.allSettled(group)) {
+    assert.ok(result.status === "rejected" && result.reason instanceof LedgerUnavailable);
+  }
+  assert.match(String(fatal), /refused/);
+  assert.equal(ledger.writable, false);
+  await assert.rejects(reserve(ledger, "r4"), LedgerUnavailable);
+  await assert.rejects(settle(ledger, "r1"), LedgerUnavailable);
+  assert.equal(fatal.length, 1, "told once");
+  assert.deepEqual(alerts, []);
+  assert.equal(countRows(database, "hold_row"), 0);
+  assert.deepEqual(await spent(ledger), [0, 0], "what is read is what is on disk");
 });
 
-/** Fills the disk with holds until one is refused, also after all is folded. Answers how many there are. */
-async function fillDisk({ ledger }: Opened): Promise<number> {
-  room = 60_000;
-  let held = 0;
-  let isFolded = false;
-  while (held < 30) {
-    try {
-      await reserve(ledger, `r${held}`, BULK);
-      held += 1;
-      isFolded = false;
-    } catch (error) {
-      assert.ok(error instanceof LedgerUnavailable);
-      if (isFolded) return held;
-      await eventually(() => ledger.writable);
-      await ledger.flush();
-      isFolded = true;
-    }
+test("requests that came while a commit was failing are refused with it", async () => {
+  const { ledger, database, fatal } = await openWithAccount();
+  database.exec("CREATE TRIGGER refuse BEFORE INSERT ON hold_row BEGIN SELECT RAISE(ABORT, 'refused'); END");
+  const first = reserve(ledger, "r1");
+  // The commit is with the worker.
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  const others = [first, reserve(ledger, "r2"), settle(ledger, "r1")];
+  for (const result of await Promise.allSettled(others)) {
+    assert.ok(result.status === "rejected" && result.reason instanceof LedgerUnavailable);
   }
-  return assert.fail("the disk was never full");
+  assert.equal(fatal.length, 1);
+});
+
+const HELD = 20;
+
+/** With holds that a full disk finds. */
+async function openWithHolds(): Promise<Opened> {
+  const opened = await openWithAccount();
+  await Promise.all(Array.from({ length: HELD }, (_, n) => reserve(opened.ledger, `r${n}`)));
+  return opened;
 }
 
-const makeRoom = (): void => {
-  room = Number.POSITIVE_INFINITY;
-};
-
 test("a full disk refuses new holds and keeps trying settles, and goes on when there is room; memory equals the disk", async () => {
-  const opened = await openWithAccount();
-  const { ledger, database, alerts, fatal } = opened;
-  const held = await fillDisk(opened);
-  assert.ok(held > 1, `${held} holds`);
-  assert.equal(ledger.writable, false);
+  const { ledger, database, alerts, fatal } = await openWithHolds();
+  const disk = fillDisk(database);
   await assert.rejects(reserve(ledger, "refused"), LedgerUnavailable);
+  assert.equal(ledger.writable, false);
+  await assert.rejects(reserve(ledger, "refused too"), LedgerUnavailable);
   let settled = 0;
-  const settles = Array.from({ length: held }, (_, n) =>
-    settle(ledger, `r${n}`, BULK).then(({ status }) => {
+  const settles = Array.from({ length: HELD }, (_, n) =>
+    settle(ledger, `r${n}`).then(({ status }) => {
       assert.equal(status, "settled");
       settled += 1;
     }),
   );
-  await sleep(700);
+  // The ledger tries again, and fails again.
+  for (const isWritable of [true, false]) await eventually(() => ledger.writable === isWritable);
   assert.equal(settled, 0, "no settle is said to be done");
-  assert.deepEqual(await spent(ledger), [0, held * 100], "what is read is what is on disk");
-  makeRoom();
+  assert.deepEqual(await spent(ledger), [0, HELD * 100], "what is read is what is on disk");
+  disk.makeRoom();
   await Promise.all(settles);
-  assert.deepEqual(await spent(ledger), [held * 60, 0]);
+  assert.deepEqual(await spent(ledger), [HELD * 60, 0]);
   assert.equal((await reserve(ledger, "again")).status, "reserved");
   assert.deepEqual(alerts, ["the disk is full: nothing new is admitted until there is room"]);
   assert.deepEqual(fatal, []);
-  await sleep(300);
-  await ledger.flush();
   const books = auditDatabase(database);
   assert.deepEqual(books.problems, []);
-  assert.equal(books.receipts, held);
-  assert.equal(books.settledNanoUsd, held * 60);
+  assert.equal(books.receipts, HELD);
+  assert.equal(books.settledNanoUsd, HELD * 60);
 });
 
 test("a settle that waits for room is not taken for done by a commit that was due before the disk was full", async () => {
-  const opened = await openWithAccount();
-  const { ledger, database } = opened;
-  const held = await fillDisk(opened);
-  // The ledger tries again by itself; a turn in which it may write, and the disk is still full.
+  const { ledger, database } = await openWithHolds();
+  const disk = fillDisk(database);
+  await assert.rejects(reserve(ledger, "refused"), LedgerUnavailable);
+  // A turn in which the ledger may write, and the disk is still full.
   await eventually(() => ledger.writable);
   let done = false;
-  const settled = settle(ledger, "r0", BULK.repeat(30)).then(() => {
+  const settled = settle(ledger, "r0").then(() => {
     done = true;
   });
-  // A read commits at once, and fails; the commit that was due at the end of the turn comes after it.
-  assert.deepEqual(await spent(ledger), [0, held * 100]);
-  await sleep(100);
+  assert.deepEqual(await spent(ledger), [0, HELD * 100]);
   assert.equal(done, false);
-  makeRoom();
+  disk.makeRoom();
   await settled;
-  await ledger.flush();
   assert.equal(auditDatabase(database).receipts, 1);
-  assert.deepEqual(await spent(ledger), [60, (held - 1) * 100]);
+  assert.deepEqual(await spent(ledger), [60, (HELD - 1) * 100]);
 });
 
 test("a read tells what was so when it was asked, not what has come since", async () => {
@@ -340,32 +293,6 @@ test("a list has what was done by then, also before it is on disk", async () => 
   ]);
   await Promise.all(credits);
   assert.deepEqual(await ids({ limit: 9 }), all);
-});
-
-test("what is durable and cannot be folded ends the ledger at once, not with the next commit", async () => {
-  const { ledger, database, fatal } = await openWithAccount();
-  await ledger.flush();
-  database.exec("CREATE TRIGGER refuse BEFORE INSERT ON hold_row BEGIN SELECT RAISE(ABORT, 'refused'); END");
-  assert.equal((await reserve(ledger, "r1")).status, "reserved");
-  await eventually(() => assert.match(String(fatal[0]), /refused/));
-  assert.equal(ledger.writable, false);
-  await assert.rejects(reserve(ledger, "r2"), LedgerUnavailable);
-  await assert.rejects(ledger.lapsedHolds(NOON, 1));
-  assert.equal(fatal.length, 1, "told once");
-});
-
-test("a start without the log's files is refused after a crash, and goes on after an orderly stop", async () => {
-  const opened = await openWithAccount();
-  assert.equal((await reserve(opened.ledger, "r1")).status, "reserved");
-  const file = opened.database.location() ?? "";
-  const copy = (to: string): string => {
-    for (const name of ["", "-wal"]) copyFileSync(`${file}${name}`, `${to}${name}`);
-    return to;
-  };
-  assert.throws(() => openDatabase(copy(join(folder, "crashed.sqlite"))), /not stopped in order.+Restore both files/);
-  await opened.ledger.close();
-  openDatabase(copy(join(folder, "stopped.sqlite"))).close();
-  opened.database.close();
 });
 
 test("deliveries that an earlier process left are made once, at the next start", async () => {

@@ -10,16 +10,14 @@ import type { Saga } from "@inference/ledger/saga";
 import type { HoldRow } from "@inference/ledger/tables";
 import type { NanoUsd } from "@inference/protocol/money";
 import { openCharges } from "./charges.ts";
+import { openCommitter } from "./committer.ts";
 import { isDiskFull, synchronousOf } from "./database.ts";
-import { foldedUntil, setLogInUse } from "./fold.ts";
-import { openFolding } from "./folding.ts";
-import { openLogFiles } from "./log-files.ts";
 import { openRowCache } from "./row-cache.ts";
 
 /**
  * The ledger on one machine: all partitions are in one SQLite file, with a cache of their rows in memory. A saga runs
- * as a whole, at once. One commit writes the changes of many sagas as one row of a log, and no result is returned
- * before it. Between commits the log is folded into the tables.
+ * as a whole, at once. One commit writes the changes of the sagas of a turn of the event loop, and no result is
+ * returned before it is durable. A worker writes it, while the next one gathers.
  *
  * After a failed commit memory is ahead of the disk, so the process must end (`onFatal`) and start again from the disk.
  * A full disk is the exception: the cache is dropped, sagas with `untilDurable` are tried again, and others fail.
@@ -33,7 +31,7 @@ export type NodeLedger = LedgerClient & {
   unresolvedHolds(): LapsedHold[];
   /** What accounts were charged for requests that were admitted on a UTC day. Their receipts must still be kept. */
   chargedOn(day: string): Promise<NanoUsd>;
-  /** Commits what is pending. Resolves once it is durable and, if the tables can be written, folded. */
+  /** Commits what is pending. Resolves once it is durable, or has failed. */
   flush(): Promise<void>;
   /** As `flush`. Nothing is written after it. The caller closes the database. */
   close(): Promise<void>;
@@ -54,10 +52,7 @@ const REDELIVER_MS = 600_000;
 
 export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOptions): NodeLedger {
   const rows = openRowCache(database);
-  const place = { file: database.location() ?? "", synchronous: synchronousOf(database) };
-  const log = openLogFiles(place.file, foldedUntil(database), place.synchronous);
-  setLogInUse(database, true);
-  const folding = openFolding(place, log, { onFolded: rows.folded, onFailed: (error) => fail(error) });
+  const committer = openCommitter({ file: database.location() ?? "", synchronous: synchronousOf(database) });
   /** Those who wait for the next commit, if there are any. */
   let waiting: PromiseWithResolvers<boolean> | undefined;
   /** Whether a commit is due or being written. It is, while anything in memory is not durable. */
@@ -106,8 +101,8 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
 
   async function redeliver(): Promise<number> {
     redelivers = false;
-    const isPossible = await tablesAreTrue().then(isWritable, () => false);
-    if (!isPossible) {
+    await flush();
+    if (!isWritable()) {
       redeliverLater();
       return 0;
     }
@@ -171,18 +166,15 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
   }
 
   async function commit(): Promise<void> {
-    let group: typeof waiting;
+    const group = waiting;
+    waiting = undefined;
     try {
-      await folding.keepUp();
-      group = waiting;
-      waiting = undefined;
       const count = rows.pendingRows();
       if (count > 0) {
         options.onCommit?.("before", count);
-        // The record is a view of a buffer that the next one is written to.
-        await log.append(rows.take());
+        await committer.commit(rows.take());
+        rows.committed();
         isFull = false;
-        folding.soon();
         options.onCommit?.("after", count);
       }
       group?.resolve(true);
@@ -203,20 +195,14 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     return (await durable()) ? result : ask(question);
   }
 
-  /** Waits until all answered changes are in the tables, for queries that do not read memory. */
-  async function tablesAreTrue(): Promise<void> {
-    await ask(nothing);
-    await folding.all();
-  }
-
+  /** Also for queries that do not read memory: the tables have all that was answered. */
   async function flush(): Promise<void> {
-    // Rows that cannot be folded now are still durable.
-    await tablesAreTrue().catch(nothing);
+    await durable();
   }
 
   /** Drops from memory what is not durable. Unless the disk is full, the ledger ends. */
   function fail(error: unknown): void {
-    rows.discard(log.unfolded(), log.last);
+    rows.discard();
     // Those who ran during a failed commit have seen what was not written.
     waiting?.resolve(false);
     waiting = undefined;
@@ -229,7 +215,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     } else if (!dead) {
       dead = true;
       options.onFatal(error);
-      void folding.stop();
+      void committer.stop();
     }
   }
 
@@ -238,9 +224,7 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     flush,
     async close() {
       await flush();
-      await folding.stop();
-      if (log.unfoldedBytes === 0 && !isFull) setLogInUse(database, false);
-      log.close();
+      await committer.stop();
     },
     get writable() {
       return isWritable();
@@ -249,16 +233,16 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
       return ask(() => answer(rows.partition(partition), query));
     },
     async lapsedHolds(at, limit) {
-      await tablesAreTrue();
+      await flush();
       // The caller's clock may have jumped. No lease lapses before the ledger's clock says so.
       return rows.unresolvedHolds(Math.min(at, options.now()), limit);
     },
     async overdue(table, before, page) {
-      await tablesAreTrue();
+      await flush();
       return rows.overdue(table, before, page);
     },
     async chargedOn(day) {
-      await tablesAreTrue();
+      await flush();
       const charged = openCharges(database, Date.parse(day));
       // A page takes some milliseconds, for which requests wait.
       while (charged.next()) await new Promise((resolve) => setImmediate(resolve));
@@ -273,8 +257,6 @@ export function openNodeLedger(database: DatabaseSync, options: NodeLedgerOption
     },
   };
 }
-
-function nothing(): void {}
 
 function isOwned({ partition, hold }: { partition: Partition; hold: HoldRow }): boolean {
   return hold.owner === partition;

@@ -4,19 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Change, KeyRow } from "@inference/ledger/tables";
+import { prepareCommit } from "./commit.ts";
 import { openDatabase } from "./database.ts";
-import { foldedUntil, openFold } from "./fold.ts";
 import { openRowCache } from "./row-cache.ts";
 
 test("20,000 revoked keys of an account cost the list of its keys no more than none", () => {
   const folder = mkdtempSync(join(tmpdir(), "row-cache-"));
   const database = openDatabase(join(folder, "rows.sqlite"), "NORMAL");
   const cache = openRowCache(database);
-  const fold = openFold(database);
+  const write = prepareCommit(database);
   const commit = (): void => {
-    const number = foldedUntil(database).last + 1;
-    fold([cache.take()], number);
-    cache.folded(number);
+    write(cache.take());
+    cache.committed();
   };
   cache.write("account:few", [key("live", null)]);
   cache.write("account:many", [key("live", null), ...Array.from({ length: 20_000 }, (_, n) => key(`k${n}`, null))]);

@@ -5,9 +5,8 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
 import type { Change, CounterRow, HoldRow, KeyRow, NonceRow, OutboxRow, ReceiptRow } from "@inference/ledger/tables";
+import { prepareCommit } from "./commit.ts";
 import { openDatabase } from "./database.ts";
-import { foldedUntil, openFold } from "./fold.ts";
-import { readRows } from "./log-rows.ts";
 import { openRowCache, type RowCache } from "./row-cache.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "row-cache-"));
@@ -17,7 +16,7 @@ let files = 0;
 type Opened = {
   database: DatabaseSync;
   cache: RowCache;
-  /** Makes what is pending durable and folds it. */
+  /** Writes what is pending into the tables. */
   commit(): void;
   count(table: string): number;
 };
@@ -25,14 +24,13 @@ type Opened = {
 function open(): Opened {
   const database = openDatabase(join(folder, `${++files}.sqlite`), "NORMAL");
   const cache = openRowCache(database);
-  const fold = openFold(database);
+  const write = prepareCommit(database);
   return {
     database,
     cache,
     commit() {
-      const number = foldedUntil(database).last + 1;
-      fold([cache.take()], number);
-      cache.folded(number);
+      write(cache.take());
+      cache.committed();
     },
     count: (table) => Number(database.prepare(`SELECT COUNT(*) AS count FROM ${table}_row`).get()?.count),
   };
@@ -171,7 +169,7 @@ test("a commit that fails leaves nothing of itself on disk, and discarding makes
     2,
     "memory is ahead until it is discarded",
   );
-  cache.discard([], foldedUntil(database).last);
+  cache.discard();
   assert.equal(cache.pendingRows(), 0);
   assert.equal(cache.partition("account:a").get("counter", "c")?.settledNanoUsd, 1);
   assert.equal(cache.partition("account:a").get("counter", "d"), undefined);
@@ -180,60 +178,43 @@ test("a commit that fails leaves nothing of itself on disk, and discarding makes
   assert.equal(count("counter"), 2, "the next commit is a commit of its own");
 });
 
-test("what is durable and not in its table yet outlives what is discarded, until it is there", () => {
+test("a row that changes while its commit is under way is in the next one too, and stays in memory until then", () => {
   const { cache, database } = open();
+  const write = prepareCommit(database);
+  const change = (chargeNanoUsd: number) =>
+    cache.write("account:a", [{ table: "receipt", id: "r1", row: { ...receipt, chargeNanoUsd } }]);
   const rows = () => cache.partition("account:a");
-  const settled = () => rows().get("counter", "c")?.settledNanoUsd;
-  cache.write("account:a", [put(counter("c", 1)), { table: "receipt", id: "r1", row: receipt }]);
-  // A record is valid until the next one is taken.
-  const durable = [Buffer.from(cache.take())];
-  cache.write("account:a", [put(counter("c", 2)), { table: "hold", id: "h", row: null }]);
-  durable.push(Buffer.from(cache.take()));
-  cache.write("account:a", [put(counter("c", 3)), { table: "receipt", id: "r2", row: { ...receipt, id: "r2" } }]);
-  cache.take();
-  cache.write("account:a", [put(counter("c", 4))]);
-  cache.discard(durable, 2);
-  assert.equal(settled(), 2, "the tables know nothing of it");
-  assert.deepEqual(rows().get("receipt", "r1"), receipt);
-  assert.equal(rows().get("receipt", "r2"), undefined);
-  const ids = rows().newest("receipt", { before: "~", limit: 9 });
-  assert.deepEqual(
-    ids.map(({ id }) => id),
-    ["r1"],
-  );
-  cache.folded(1);
-  assert.equal(settled(), 2, "the second is still on its way");
-  assert.equal(rows().get("receipt", "r1"), undefined, "read from the disk, where nobody has written it here");
-  cache.folded(2);
-  database.exec("UPDATE counter_row SET settled_nano_usd = 9");
-  assert.equal(settled(), 2, "a counter stays in memory");
-  cache.write("account:a", [put(counter("c", 5))]);
-  const written = [...readRows(cache.take())];
-  assert.deepEqual(
-    written,
-    [{ table: 1, partition: "account:a", id: "c", columns: [5, 0, 0] }],
-    "and is written whole",
-  );
+  change(1);
+  const first = cache.take();
+  change(2);
+  write(first);
+  cache.committed();
+  assert.equal(cache.pendingRows(), 1);
+  assert.equal(rows().get("receipt", "r1")?.chargeNanoUsd, 2);
+  assert.equal(rows().newest("receipt", { before: "~", limit: 9 })[0]?.chargeNanoUsd, 2);
+  write(cache.take());
+  cache.committed();
+  database.exec("UPDATE receipt_row SET charge_nano_usd = 9");
+  assert.equal(rows().get("receipt", "r1")?.chargeNanoUsd, 9, "read from the disk");
 });
 
-test("a row that is written again stays in memory until its last record is in its table", () => {
-  const { cache, database } = open();
-  const fold = openFold(database);
-  const write = (chargeNanoUsd: number): Uint8Array => {
-    cache.write("account:a", [{ table: "receipt", id: "r1", row: { ...receipt, chargeNanoUsd } }]);
-    // A record is valid until the next one is taken.
-    return Buffer.from(cache.take());
-  };
-  const charged = () => cache.partition("account:a").get("receipt", "r1")?.chargeNanoUsd;
-  for (const [index, record] of [write(1), write(2)].entries()) {
-    fold([record], index + 1);
-    cache.folded(index + 1);
-    assert.equal(charged(), 2);
+test("a row of an earlier process is found, also when its id is before those of this one", () => {
+  const file = join(folder, "earlier.sqlite");
+  const ids = ["r2", "r3"];
+  for (const id of ids) {
+    const database = openDatabase(file);
+    const cache = openRowCache(database);
+    cache.write("account:a", [{ table: "receipt", id, row: { ...receipt, id } }]);
+    prepareCommit(database)(cache.take());
+    cache.committed();
+    for (const known of ids)
+      assert.equal(cache.partition("account:a").get("receipt", known)?.id, known <= id ? known : undefined);
+    database.close();
   }
 });
 
-test("every number is checked where it is stored", () => {
-  for (const bad of [-1, 0.5, Number.NaN, 2 ** 53, 9e15 + 2]) {
+test("a fraction, and what is no number, is not stored", () => {
+  for (const bad of [0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
     const { cache, commit, count } = open();
     cache.write("account:a", [put(counter("c", bad))]);
     assert.throws(() => commit(), /constraint failed|cannot store/, String(bad));

@@ -8,27 +8,23 @@ import { LIVE_KEYS, tableSql, UNRESOLVED_HOLDS } from "@inference/ledger/sql";
 import type { Change, HoldRow, OutboxRow, ReadRows, TableName, Tables } from "@inference/ledger/tables";
 import { forgettableTables, LAPSED_HOLDS, overdueWalks, toLapsedHold } from "@inference/ledger/walks";
 import { type Cell, Cells } from "./cells.ts";
-import { foldedUntil as lastFolded } from "./fold.ts";
-import { changeOf, RecordWriter, readRows as rowsOf } from "./log-rows.ts";
+import type { Changes } from "./commit.ts";
 
 /**
  * A cache of the rows of all partitions. It has the rows that were read or written recently. A changed row is pending
- * until the next commit, and unfolded until it is in its table. Rows that are written once (receipts, uses, resolved
- * holds) and revoked keys leave the cache when they are in their tables.
+ * until the next commit takes it, and in its table when that commit is durable. Rows that are written once (receipts,
+ * uses, resolved holds) and revoked keys then leave the cache.
  */
 export type RowCache = {
   partition(name: Partition): ReadRows;
   write(name: Partition, changes: readonly Change[]): void;
   pendingRows(): number;
-  /**
-   * Takes the pending rows as the next record of the log, which is valid until the next call. They stay in memory until
-   * they are in their tables.
-   */
-  take(): Uint8Array;
-  /** The records up to this number are in the tables. */
-  folded(number: number): void;
-  /** Drops all rows but those of the durable records that are not folded. The last one has this number. */
-  discard(unfolded: readonly Uint8Array[], last: number): void;
+  /** Takes the pending rows for the next commit. The one before is durable. */
+  take(): Changes;
+  /** The rows taken last are in the tables. */
+  committed(): void;
+  /** Drops all rows. What is not in the tables is lost. */
+  discard(): void;
   unresolvedHolds(leaseBefore: number, limit: number): { partition: Partition; hold: HoldRow }[];
   overdue(table: ForgettableTable, before: number, page: OverdueQuery): OverduePage;
   outbox(): { partition: Partition; row: OutboxRow }[];
@@ -45,7 +41,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const unresolved = database.prepare(UNRESOLVED_HOLDS);
   const layers: LayeredRows<Cells> = {
     get,
-    changed: (cells, table) => cells.changed(table, foldedUntil),
+    changed: (cells, table) => cells.changed(table, durable),
     select: ({ name }, table, order, id, limit) => statements[table][order].all(name, id, limit),
     liveKeys: ({ name }) => liveKeys.all(name),
     unresolvedHolds: ({ name }) => unresolved.all(name),
@@ -54,24 +50,19 @@ export function openRowCache(database: DatabaseSync): RowCache {
   const overdue = Object.fromEntries(
     forgettableTables.map((table) => [table, database.prepare(overdueWalks[table].select)]),
   ) as Record<ForgettableTable, StatementSync>;
-  const lastIds = timeOrderedTables.map(
-    (table) => [table, database.prepare(`SELECT coalesce(max(id), '') AS id FROM ${sqlName(table)}`)] as const,
-  );
   /** The last id in each table in order of time. A new request is after it, and is not looked for. */
-  let newest = readNewest();
+  const newest = new Map<TableName, string>(
+    timeOrderedTables.map((table) => [table, String(database.prepare(maxId(table)).get()?.id)]),
+  );
   const partitions = new Map<Partition, Cells>();
   let pending: Cell[] = [];
-  const writer = new RecordWriter();
-  /** Of each record that is taken and not folded: the cells that may leave memory then. */
-  let unfolded: Cell[][] = [];
+  /** The cells of the commit under way. */
+  let taken: Cell[] = [];
   /** Cells whose row is removed from its table too. */
   const gone = new Set<Cell>();
-  let foldedUntil = lastFolded(database).last;
-  let next = foldedUntil + 1;
-
-  function readNewest(): ReadonlyMap<TableName, string> {
-    return new Map(lastIds.map(([table, select]) => [table, String(select.get()?.id)]));
-  }
+  /** The commits of this process have numbers: the last durable one, and the next one. */
+  let durable = 0;
+  let next = 1;
 
   function cached(name: Partition): Cells {
     const known = partitions.get(name);
@@ -79,7 +70,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
       known.isUsed = true;
       return known;
     }
-    if (partitions.size >= MAX_CACHED_PARTITIONS) evict(partitions, foldedUntil);
+    if (partitions.size >= MAX_CACHED_PARTITIONS) evict(partitions, durable);
     const fresh = new Cells(name, (cells) => readRows(layers, cells));
     partitions.set(name, fresh);
     return fresh;
@@ -104,57 +95,55 @@ export function openRowCache(database: DatabaseSync): RowCache {
 
   function write(name: Partition, changes: readonly Change[]): void {
     const cells = cached(name);
-    cells.record = next;
+    cells.commit = next;
     for (const { table, id, row } of changes) {
       const cell = cells.find(table, id) ?? cells.add(table, id, row);
       cell.row = row;
-      if (cell.record !== next) pending.push(cell);
-      cell.record = next;
+      if (cell.commit !== next) pending.push(cell);
+      cell.commit = next;
     }
   }
 
-  function take(): Uint8Array {
-    for (const { of, table, id, row } of pending) writer.add(of.name, table, id, row);
-    close();
-    return writer.finish();
-  }
-
-  /** What is written from now on is in the next record. */
-  function close(): void {
-    unfolded.push(pending.filter(({ table, row }) => row === null || !staysInMemory(table, row)));
+  function take(): Changes {
+    const changes: Changes = {};
+    for (const { of, table, id, row } of pending) {
+      changes[table] ??= { written: [], removed: [] };
+      if (row === null) changes[table].removed.push([of.name, id]);
+      else changes[table].written.push(tableSql[table].toColumns(of.name, row));
+    }
+    taken = pending;
     pending = [];
     next += 1;
+    return changes;
   }
 
-  function folded(number: number): void {
-    foldedUntil = number;
-    newest = readNewest();
-    const left = next - 1 - number;
-    for (const cell of unfolded.splice(0, unfolded.length - left).flat()) {
-      if (cell.record > number) continue;
-      if (cell.row === null) keepGone(cell);
-      else if (!staysInMemory(cell.table, cell.row)) cell.of.delete(cell);
+  function committed(): void {
+    durable = next - 1;
+    for (const cell of taken) {
+      const { table, id, row } = cell;
+      const last = newest.get(table);
+      if (last !== undefined && id > last) newest.set(table, id);
+      // It is written again in the next commit.
+      if (cell.commit > durable) continue;
+      if (row === null) keepGone(cell);
+      else if (!staysInMemory(table, row)) cell.of.delete(cell);
     }
+    taken = [];
   }
 
   /** Keeps a cell without a row: rows such as an account's share of the ceiling are soon created again. */
   function keepGone(cell: Cell): void {
     gone.add(cell);
     if (gone.size <= MAX_KNOWN_GONE) return;
-    for (const known of gone) if (known.row === null && known.record <= foldedUntil) known.of.delete(known);
+    for (const known of gone) if (known.row === null && known.commit <= durable) known.of.delete(known);
     gone.clear();
   }
 
-  function discard(records: readonly Uint8Array[], last: number): void {
+  function discard(): void {
     pending = [];
-    unfolded = [];
+    taken = [];
     gone.clear();
     partitions.clear();
-    next = last - records.length + 1;
-    for (const record of records) {
-      for (const row of rowsOf(record)) write(row.partition, [changeOf(row)]);
-      close();
-    }
   }
 
   return {
@@ -162,7 +151,7 @@ export function openRowCache(database: DatabaseSync): RowCache {
     write,
     pendingRows: () => pending.length,
     take,
-    folded,
+    committed,
     discard,
     unresolvedHolds: (leaseBefore, limit) => lapsed.all(leaseBefore, limit).map(toLapsedHold),
     overdue(table, before, page) {
@@ -177,6 +166,10 @@ export function openRowCache(database: DatabaseSync): RowCache {
   };
 }
 
+function maxId(table: TableName): string {
+  return `SELECT coalesce(max(id), '') AS id FROM ${sqlName(table)}`;
+}
+
 type Reads = Record<TableName, Record<"select" | "list" | "newest", StatementSync>>;
 
 function prepareReads(database: DatabaseSync): Reads {
@@ -188,11 +181,11 @@ function prepareReads(database: DatabaseSync): Reads {
 }
 
 /** Drops a tenth of the partitions that are as in the tables, first those that were not used since the last time. */
-function evict(partitions: Map<Partition, Cells>, foldedUntil: number): void {
+function evict(partitions: Map<Partition, Cells>, durable: number): void {
   let room = Math.floor(partitions.size / 10);
   for (const [name, partition] of partitions) {
     if (room === 0) return;
-    if (partition.record > foldedUntil) continue;
+    if (partition.commit > durable) continue;
     if (partition.isUsed) {
       partition.isUsed = false;
       continue;

@@ -15,7 +15,7 @@ export const nodeSettings = z.object({
   DATABASE_FILE: z
     .string()
     .default("gateway.sqlite")
-    .describe("SQLite file of the ledger. Its log and cache files are next to it."),
+    .describe("SQLite file of the ledger. SQLite's WAL and the key-value store are next to it."),
   DATABASE_SYNCHRONOUS: z
     .enum(["FULL", "NORMAL"])
     .default("FULL")

@@ -31,8 +31,6 @@ const FILES = [
   "gateway.sqlite",
   "gateway.sqlite-wal",
   "gateway.sqlite-shm",
-  "gateway.sqlite-log1",
-  "gateway.sqlite-log2",
   "gateway.sqlite-lock",
   "gateway.sqlite-kv",
   "gateway.sqlite-kv-wal",

@@ -94,7 +94,7 @@ function openLedger(
 /** What whoever opens the file finds, if its process ends now. */
 function stateOf(file: string): string {
   const copy = `${file}-copy`;
-  for (const end of ["", "-wal", "-log1", "-log2"]) copyFileSync(file + end, copy + end);
+  for (const end of ["", "-wal"]) copyFileSync(file + end, copy + end);
   const database = openDatabase(copy);
   try {
     return dump(database);

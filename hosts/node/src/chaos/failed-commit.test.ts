@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
 import { auditBooks, withBooks } from "./books.ts";
@@ -9,7 +10,7 @@ import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processe
 
 const SECRET = "c7".repeat(32);
 
-/** A state of a hold that the disk will not take, and so at which of a request's commits it fails. */
+/** A state of a hold that the table refuses, and so at which of a request's commits it fails. */
 const failures = [
   ["reserve", "open"],
   ["settle", "settled"],
@@ -27,16 +28,16 @@ for (const [commit, state] of failures) {
         return bookAccount(ledger, SECRET, 1, { balanceNanoUsd: 1_000_000_000 });
       });
       const env = gatewayEnvironment({ databaseFile: file, secret: SECRET, provider });
-      const broken = { NODE_OPTIONS: `--import=${import.meta.resolve("./failing-writes.ts")}`, REFUSED_WRITE: state };
-      const gateway = await start({ script: "../main.ts", env: { ...env, ...broken } });
+      execute(
+        file,
+        `CREATE TRIGGER refuse BEFORE INSERT ON hold_row WHEN NEW.state = '${state}'
+        BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+      );
+      const gateway = await start({ script: "../main.ts", env });
       running.add(gateway);
       const answers = await Promise.all(
         Array.from({ length: 5 }, async () => {
-          const response = await fetch(`${gatewayUrl(gateway.ready)}/v1/chat/completions`, {
-            method: "POST",
-            headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-            body: JSON.stringify({ model: "sim-small", max_tokens: 50, messages: [{ role: "user", content: "hi" }] }),
-          });
+          const response = await askFor(gatewayUrl(gateway.ready), key);
           return { status: response.status, text: await response.text() };
         }),
       );
@@ -50,6 +51,7 @@ for (const [commit, state] of failures) {
       const books = auditBooks(file);
       assert.deepEqual(books.problems, []);
       assert.equal(books.settledNanoUsd, 0);
+      execute(file, "DROP TRIGGER refuse");
 
       const next = await start({ script: "./victim.ts", env });
       running.add(next);
@@ -61,5 +63,64 @@ for (const [commit, state] of failures) {
       for (const process of running) await process.kill();
       rmSync(folder, { recursive: true });
     }
+  });
+}
+
+function execute(file: string, sql: string): void {
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  database.close();
+}
+
+/** Bytes of the largest file that the gateway may write. A write beyond them is cut short, and fails. */
+const FILE_BYTES = 400 * 1024;
+
+test("a write of the WAL that is cut short ends the process, and loses no answered request", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "failed-"));
+  const file = join(folder, "gateway.sqlite");
+  const provider = await startProvider();
+  const running = new Set<{ kill(): Promise<unknown> }>([provider]);
+  try {
+    const { key } = await withBooks(file, async (ledger) => {
+      await setCeiling(ledger, 1_000_000_000_000);
+      return bookAccount(ledger, SECRET, 1, { balanceNanoUsd: 1_000_000_000 });
+    });
+    const gateway = await start({
+      script: "../main.ts",
+      env: gatewayEnvironment({ databaseFile: file, secret: SECRET, provider }),
+      // Blocks of 512 bytes, as POSIX says.
+      under: ["sh", "-c", `ulimit -f ${FILE_BYTES / 512}; exec "$@"`, "sh"],
+    });
+    running.add(gateway);
+    let answered = 0;
+    let status = 200;
+    while (status === 200) {
+      status = await ask(gatewayUrl(gateway.ready), key);
+      if (status === 200) answered += 1;
+    }
+    assert.equal(status, 503);
+    assert.equal((await gateway.ended).code, 1);
+    assert.match(gateway.stderr(), /"event":"ledger_stopped","error":"Error: disk I\/O error"/);
+    assert.ok(answered > 0);
+    const books = auditBooks(file);
+    assert.deepEqual(books.problems, []);
+    assert.equal(books.receipts, answered);
+  } finally {
+    for (const process of running) await process.kill();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+async function ask(url: string, key: string): Promise<number> {
+  const response = await askFor(url, key);
+  await response.text();
+  return response.status;
+}
+
+function askFor(url: string, key: string): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sim-small", max_tokens: 50, messages: [{ role: "user", content: "hi" }] }),
   });
 }

@@ -24,7 +24,7 @@ function openHost(): MortalHost {
     },
     withBooks: (_, work) => withBooks(file, work),
     readBooks() {
-      // Folds what the dead one left in its log, as the next one would.
+      // SQLite recovers the WAL of the dead one, as for the next one.
       openDatabase(file).close();
       return new DatabaseSync(file, { readOnly: true });
     },

@@ -23,12 +23,15 @@ export type Program = {
   script: string;
   args?: readonly string[];
   env?: Record<string, string>;
+  /** A command that runs the program: the program's own command follows its words. */
+  under?: readonly string[];
 };
 
 /** Starts a program without waiting for anything. */
-export function launch({ script, args = [], env = {} }: Program): Launched {
+export function launch({ script, args = [], env = {}, under = [] }: Program): Launched {
   const path = fileURLToPath(new URL(script, import.meta.url));
-  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", path, ...args], {
+  const words = [...under, process.execPath, "--disable-warning=ExperimentalWarning", path, ...args];
+  const child = spawn(words[0] ?? "", words.slice(1), {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
   });

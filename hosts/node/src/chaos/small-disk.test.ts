@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { bookAccount, setCeiling } from "@inference/gateway/test/chaos/books";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { auditBooks, withBooks } from "./books.ts";
+import { gatewayEnvironment, gatewayUrl, start, startProvider } from "./processes.ts";
+
+/** A file system of 2 MiB for the gateway alone, half of which a file takes that can be removed. */
+const SMALL_DISK = `mount -t tmpfs -o size=2m tmpfs "$DISK" && cp -p "$BOOKS" "$DISK" &&
+  head -c 1000000 /dev/zero > "$DISK/ballast" && exec "$@"`;
+const OWN_MOUNTS = ["unshare", "--user", "--map-root-user", "--mount"] as const;
+const [unshare, ...flags] = OWN_MOUNTS;
+const canMount = spawnSync(unshare, [...flags, "mount", "-t", "tmpfs", "tmpfs", tmpdir()]).status === 0;
+const skip = canMount ? false : "a user of this machine cannot mount a file system";
+const SECRET = "c9".repeat(32);
+
+test("a disk that is really full refuses requests, and serves again when there is room", { skip }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "small-"));
+  const disk = join(folder, "disk");
+  mkdirSync(disk);
+  const books = join(folder, "gateway.sqlite");
+  const provider = await startProvider();
+  const running = new Set<{ kill(): Promise<unknown> }>([provider]);
+  try {
+    const { key } = await withBooks(books, async (ledger) => {
+      await setCeiling(ledger, 1_000_000_000_000);
+      return bookAccount(ledger, SECRET, 1, { balanceNanoUsd: 1_000_000_000 });
+    });
+    const env = gatewayEnvironment({ databaseFile: join(disk, "gateway.sqlite"), secret: SECRET, provider });
+    const gateway = await start({
+      script: "../main.ts",
+      env: { ...env, DISK: disk, BOOKS: books },
+      under: [...OWN_MOUNTS, "sh", "-c", SMALL_DISK, "sh"],
+    });
+    running.add(gateway);
+    const counts = { answered: 0, refused: 0 };
+    const ask = async (): Promise<boolean> => {
+      const response = await fetch(`${gatewayUrl(gateway.ready)}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "sim-small", max_tokens: 50, messages: [{ role: "user", content: "hi" }] }),
+      });
+      const text = await response.text();
+      if (response.status !== 200) assert.match(text, /"code":"ledger_unavailable"/);
+      counts[response.status === 200 ? "answered" : "refused"] += 1;
+      return response.status === 200;
+    };
+    while (await ask());
+    assert.match(gateway.stderr(), /the disk is full: nothing new is admitted until there is room/);
+    assert.equal(await ask(), false);
+    // The gateway's process sees its own mounts, and /proc shows them.
+    const inside = `/proc/${gateway.child.pid}/root${disk}`;
+    rmSync(`${inside}/ballast`);
+    await eventually(ask);
+    const copy = join(folder, "copy.sqlite");
+    await eventually(() => {
+      for (const end of ["", "-wal"]) copyFileSync(`${inside}/gateway.sqlite${end}`, `${copy}${end}`);
+      const { problems, openHolds, receipts } = auditBooks(copy);
+      assert.deepEqual(problems, []);
+      assert.equal(openHolds, 0);
+      // A settle whose answer was refused may have been written later, as a release.
+      assert.ok(receipts >= counts.answered && receipts <= counts.answered + counts.refused, `${receipts} receipts`);
+    });
+    assert.equal((await gateway.kill("SIGTERM")).code, 0, gateway.stderr());
+  } finally {
+    for (const process of running) await process.kill();
+    rmSync(folder, { recursive: true });
+  }
+});
