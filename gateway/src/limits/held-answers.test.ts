@@ -45,11 +45,15 @@ test("an answer is released when it has left, and at once where nobody tells whe
   assert.equal(held.bytes(), 0);
 });
 
-test("where all memory is taken, who has none of it is served, and nobody's answer is gathered", () => {
+test("while all memory is taken, an account with less than an equal part is served, and no answer is gathered", () => {
   const held = makeHeldAnswers(80);
   const answers = Array.from({ length: 9 }, (_, index) => held.open(accountPartition(`0x${`${index}`.repeat(40)}`)));
   for (const answer of answers) answer.set(9);
   assert.throws(() => held.admit(accountPartition(`0x${"1".repeat(40)}`)), code("overloaded"));
   held.admit(alice);
-  assert.equal(held.open(alice).set(1), false);
+  const answer = held.open(alice);
+  assert.equal(answer.set(1), false);
+  held.admit(alice);
+  answer.set(8);
+  assert.throws(() => held.admit(alice), code("overloaded"), "80 bytes for 10 accounts are 8 bytes each");
 });

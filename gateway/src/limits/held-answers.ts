@@ -9,7 +9,8 @@ import { fail } from "@inference/protocol/errors";
 export type HeldAnswers = {
   /**
    * Throws 429 `rate_limited` if the account's answers take an eighth of the memory or more. Throws 503 `overloaded` if
-   * all memory is taken and some of it by this account.
+   * all memory is taken, and the account has at least an equal part of it: all memory divided by the number of accounts
+   * with answers.
    */
   admit(owner: Partition): void;
   open(owner: Partition): HeldAnswer;
@@ -73,7 +74,7 @@ export function makeHeldAnswers(all: number): HeldAnswers {
         const message = `Unread answers of this account take ${own} bytes of at most ${share}. Read them, then retry.`;
         fail("rate_limited", message, { retryAfterS: 5 });
       }
-      if (own > 0 && total >= all) fail("overloaded", "The gateway is overloaded. Retry in 5 s.", { retryAfterS: 5 });
+      if (total >= all && own >= all / byOwner.size) fail("overloaded", "The gateway is overloaded. Retry in 5 s.", { retryAfterS: 5 });
     },
     open: (owner) => new Answer(owner),
     bytes: () => total,

@@ -79,6 +79,38 @@ test("an account whose unread answers take its share is told so, and others are 
   assert.equal((await stack.call("/v1/chat/completions", { key: hostile.key, body })).status, 200);
 });
 
+test("an account with small answers is served while the unread answers of others take all memory", async () => {
+  const others = Array.from({ length: 16 }, (_, n) => {
+    const held = stack.gateway.heldAnswers.open(`account:0x${n.toString(16).repeat(40)}`);
+    held.set(stack.gateway.config.heldAnswerBytes / 16);
+    return held;
+  });
+  const { key } = await stack.account(USD);
+  const body = { model: "sim-small", max_tokens: 2, messages: [{ role: "user", content: "x" }] };
+  let asked = 0;
+  let goOn = (): void => undefined;
+  const allAsked = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  provider.say({
+    async *body() {
+      yield '{"choices":[{"message":{"content":"h';
+      asked += 1;
+      await allAsked;
+      yield 'i"}}]}';
+    },
+  });
+  const before = stack.gateway.heldAnswers.bytes();
+  const answers = [];
+  for (let n = 1; n <= 8; n++) {
+    answers.push(stack.call("/v1/chat/completions", { key, body }));
+    await eventually(() => asked === n && stack.gateway.heldAnswers.bytes() > before + 30 * n);
+  }
+  goOn();
+  assert.deepEqual(new Set((await Promise.all(answers)).map(({ status }) => status)), new Set([200]));
+  for (const held of others) held.release();
+});
+
 test("a small answer is read whole before it is sent also where others have taken all memory", async () => {
   const account = await stack.account(USD);
   const held = stack.gateway.heldAnswers.open(`account:0x${"1".repeat(40)}`);
