@@ -2,7 +2,7 @@ import type { Gateway } from "../gateway.ts";
 import { asObject, parseJson } from "../json-object.ts";
 import type { Call } from "./call.ts";
 import type { InferenceRequest } from "./request.ts";
-import { type AnswerWriter, type Charged, MAX_PIECES, MAX_WRITTEN_CHARACTERS } from "./stream/answer-writer.ts";
+import { type AnswerWriter, type Charged, MAX_WRITTEN_CHARACTERS } from "./stream/answer-writer.ts";
 import { readChoice } from "./stream/choice-content.ts";
 
 /** What writes the answer in the shape of another API; null if it passes as it comes. */
@@ -27,7 +27,7 @@ export function writeWhole(writer: AnswerWriter, text: string, charged: Charged)
     const { index, content, finishReason, error } = readChoice(choice);
     const isFirst = index === 0;
     if (error !== null || (!isFirst && content.length > 0)) return "";
-    if (content.length > MAX_PIECES || !writer.add(content) || writer.length() > MAX_WRITTEN_CHARACTERS) return "";
+    if (!writer.add(content) || writer.length() > MAX_WRITTEN_CHARACTERS) return "";
     if (isFirst && finishReason !== null) writer.finish(finishReason);
   }
   writer.end(charged);

@@ -158,3 +158,9 @@ test("the work for calls that wait for an open one doubles with the answer", (t)
   const [once, twice] = [workFor(100), workFor(200)];
   assert.ok(once > 64 * 100 && twice < 2.1 * once, `${once}, then ${twice}`);
 });
+
+test("content of 1,024 pieces is written, and content of more is not", () => {
+  const message = (pieces: number) => ({ message: { content: Array(pieces).fill("a") } });
+  assert.equal(partsOf([message(1_024)]).isWritten, true);
+  assert.equal(partsOf([message(1_025)]).isWritten, false);
+});

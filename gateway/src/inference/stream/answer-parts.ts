@@ -22,7 +22,7 @@ export type PartSink = {
  * interleaved, the first is passed on at once and the others when it is complete.
  */
 export type AnswerParts = {
-  /** False if a piece cannot be written. Nothing may be added after that. */
+  /** False if a piece cannot be written, or if there are more than 1,024. Nothing may be added after that. */
   add(content: readonly ContentPiece[]): boolean;
   /** @param isWhole False if the answer stopped at its limit. */
   end(isWhole: boolean): void;
@@ -36,6 +36,9 @@ type Call = CallPart & {
   hasBegun: boolean;
 };
 type Part = TextPart | Call;
+
+/** The most pieces of a message or an event. Each is an object, or a sealed text, in the written answer. */
+const MAX_PIECES = 1_024;
 
 /** @param secrets Our keys at the provider. A part is looked through when it is whole, for a key in several pieces. */
 export function createAnswerParts(sink: PartSink, makeCallId: () => string, secrets: SecretFilter): AnswerParts {
@@ -135,7 +138,7 @@ export function createAnswerParts(sink: PartSink, makeCallId: () => string, secr
   }
 
   return {
-    add: (content) => content.every(addPiece),
+    add: (content) => content.length <= MAX_PIECES && content.every(addPiece),
     end(isWhole) {
       beginLastCall();
       for (const part of waiting.splice(0)) {

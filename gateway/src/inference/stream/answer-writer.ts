@@ -12,7 +12,7 @@ import type { ContentPiece } from "./choice-content.ts";
 export type AnswerWriter = {
   /** The members of the first chunk, or of a whole answer. Called once, first. */
   start(answer: JsonObject): void;
-  /** False if the API cannot carry the content. The answer has to fail then. */
+  /** False if the API cannot carry the content, or not as many pieces of it. The answer has to fail then. */
   add(content: readonly ContentPiece[]): boolean;
   /** Why the choice ended, in the words of chat. */
   finish(reason: string): void;
@@ -58,7 +58,5 @@ export type AnswerFormat = {
   idHeader?: "request-id";
 };
 
-/** The most pieces of content of a message or an event. Each is an object, or a sealed text, in the written answer. */
-export const MAX_PIECES = 1_024;
 /** Beyond this the answer cannot be written: it is in memory until its end. */
 export const MAX_WRITTEN_CHARACTERS = 4 * 1024 * 1024;

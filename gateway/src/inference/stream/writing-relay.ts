@@ -2,7 +2,7 @@ import type { ErrorBody } from "@inference/protocol/errors";
 import { deliveredTokens } from "../../pricing/delivered.ts";
 import { type Delivered, isNothingDelivered, type Quote, type TokenUsage } from "../../pricing/quote.ts";
 import type { ReportedUsage } from "../../pricing/usage.ts";
-import { type AnswerWriter, type Charged, MAX_PIECES, MAX_WRITTEN_CHARACTERS } from "./answer-writer.ts";
+import { type AnswerWriter, type Charged, MAX_WRITTEN_CHARACTERS } from "./answer-writer.ts";
 import type { ContentPiece } from "./choice-content.ts";
 import { readSseEvent, type SseContentEvent } from "./sse-event.ts";
 import { MAX_EVENT_BYTES, type SseRelay, type SseRelayOptions } from "./sse-relay.ts";
@@ -34,7 +34,7 @@ function createWritingRelay(writer: AnswerWriter, quote: Quote, options: SseRela
       if (error !== null) return { kind: "provider_error", error };
       // No request of another API asks for a second choice.
       if (index > 0 && content.length > 0) return { kind: "unwritable" };
-      if (content.length > MAX_PIECES || !writer.add(content)) return { kind: "unwritable" };
+      if (!writer.add(content)) return { kind: "unwritable" };
       if (index === 0 && finishReason !== null) writer.finish(finishReason);
     }
     return writer.length() > MAX_WRITTEN_CHARACTERS ? { kind: "event_too_large" } : null;
