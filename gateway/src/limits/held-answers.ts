@@ -74,7 +74,9 @@ export function makeHeldAnswers(all: number): HeldAnswers {
         const message = `Unread answers of this account take ${own} bytes of at most ${share}. Read them, then retry.`;
         fail("rate_limited", message, { retryAfterS: 5 });
       }
-      if (total >= all && own >= all / byOwner.size) fail("overloaded", "The gateway is overloaded. Retry in 5 s.", { retryAfterS: 5 });
+      if (total >= all && own >= all / byOwner.size) {
+        fail("overloaded", "The gateway is overloaded. Retry in 5 s.", { retryAfterS: 5 });
+      }
     },
     open: (owner) => new Answer(owner),
     bytes: () => total,
