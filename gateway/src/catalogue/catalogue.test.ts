@@ -159,7 +159,9 @@ test("a router's prices are dollars per token, as text", () => {
 
 test("a router's price that is not modelled leaves the model out; one of images or audio only those", () => {
   const priced = (more: object): object => ({ ...router, pricing: { ...router.pricing, ...more } });
-  assert.match(reason(priced({ request: "0.01" })), /request is not modelled/);
+  for (const request of ["0.01", "", " ", "0x0", "1e-30"]) {
+    assert.match(reason(priced({ request })), /request is not modelled/, request);
+  }
   assert.match(reason(priced({ internal_reasoning: "0.00001" })), /internal_reasoning is not modelled/);
   assert.match(reason(priced({ overrides: [{ prompt: "1" }] })), /overrides is not modelled/);
   assert.match(reason(priced({ prompt: "-1" })), /not a non-negative decimal/);

@@ -1,5 +1,6 @@
 import type { ModelFeatures, Price, TokenRates } from "@inference/protocol/model";
 import type { JsonObject } from "../json-object.ts";
+import { roundDecimal } from "../pricing/decimal.ts";
 import {
   countAt,
   leaveOut,
@@ -63,7 +64,8 @@ function readPricing(pricing: JsonObject, outputs: readonly string[]): Price {
 function isNothing(value: unknown): boolean {
   if (value === null || value === undefined) return true;
   if (Array.isArray(value)) return value.length === 0;
-  return (typeof value === "string" || typeof value === "number") && value !== "" && Number(value) === 0;
+  // `Number` reads white space and `0x0` as zero too.
+  return roundDecimal(value, perToken.places) === 0n && Number(value) === 0;
 }
 
 function readFeatures(item: JsonObject, inputs: readonly string[], pricing: JsonObject): ModelFeatures {
