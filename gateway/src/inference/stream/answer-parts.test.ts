@@ -164,3 +164,15 @@ test("content of 1,024 pieces is written, and content of more is not", () => {
   assert.equal(partsOf([message(1_024)]).isWritten, true);
   assert.equal(partsOf([message(1_025)]).isWritten, false);
 });
+
+test("a call of any index is another one than the call of the older API", () => {
+  const older = delta({ function_call: { name: "f", arguments: "{}" } });
+  const { parts } = partsOf([delta({ function_call: { name: "f" } }), call({ name: "f" }, { index: -1 }), older]);
+  assert.deepEqual(
+    parts.map(({ name, text }) => [name, text]),
+    [
+      ["f", "{}"],
+      ["f", "{}"],
+    ],
+  );
+});

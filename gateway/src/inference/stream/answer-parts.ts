@@ -46,7 +46,7 @@ export function createAnswerParts(sink: PartSink, makeCallId: () => string, secr
   /** They follow the open part, which is a call, once that is complete. */
   const waiting: Part[] = [];
   /** The calls by their index in the answer: of several under one index, the last. */
-  const calls = new Map<number, Call>();
+  const calls = new Map<NonNullable<CallPiece["index"]>, Call>();
   let lastCall: Call | undefined;
 
   function start(part: Part): void {

@@ -13,8 +13,8 @@ type Estimated = { isEstimated: boolean };
 
 export type CallPiece = Estimated & {
   kind: "call";
-  /** The call's place in the answer; undefined if the provider does not say. */
-  index: number | undefined;
+  /** The call's place in the answer; undefined if the provider does not say. The one call of the older API has none. */
+  index: number | "legacy" | undefined;
   id: string;
   name: string;
   /** The arguments. */
@@ -67,7 +67,7 @@ export function readContent(message: unknown, isMessage = false): ContentPiece[]
   if (Array.isArray(fields.tool_calls)) {
     for (const [place, call] of fields.tool_calls.entries()) readCall(call, isMessage ? place : undefined, pieces);
   }
-  readCalled(fields.function_call, { index: LEGACY_CALL, id: "", isEstimated: false }, pieces);
+  readCalled(fields.function_call, { index: "legacy", id: "", isEstimated: false }, pieces);
   addUnwritten("media", sum(fields.images, partBytes) + partBytes(fields.images) + audioBytes(fields.audio), pieces);
   addUnwritten("other", otherBytes(fields), pieces);
   return pieces;
@@ -128,9 +128,6 @@ const NOT_CONTENT: ReadonlySet<string> = new Set([
   "usage",
   "error",
 ]);
-
-/** The index of the one call of the older API, which has none. */
-const LEGACY_CALL = -1;
 
 export function bytesOf(piece: ContentPiece): number {
   if (piece.kind === "media" || piece.kind === "other") return piece.bytes;
