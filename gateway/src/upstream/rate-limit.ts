@@ -1,15 +1,23 @@
+import { limits } from "../config.ts";
 import type { UpstreamResponse } from "../environment.ts";
 import type { RateLimit } from "../limits/pace.ts";
+import { readRetryAfter } from "./retry-after.ts";
 
 /**
- * Reads the provider's `x-ratelimit-*-requests` headers; null if there are none. Providers write the reset as a time
- * (Unix, in seconds or milliseconds), as seconds, or as a duration such as `6m0s`.
+ * Reads the provider's limit from its `x-ratelimit-*-requests` headers; null if there are none. Providers write the
+ * reset as a time (Unix, in seconds or milliseconds), as seconds, or as a duration such as `6m0s`. A 429 with
+ * `Retry-After` has nothing left until then, whatever the other headers say: tokens may be limited too.
  */
-export function readRateLimit({ header }: Pick<UpstreamResponse, "header">, atMs: number): RateLimit | null {
+export function readRateLimit(
+  { status, header }: Pick<UpstreamResponse, "status" | "header">,
+  atMs: number,
+): RateLimit | null {
+  const limit = wholeOf(header("x-ratelimit-limit-requests"));
+  const retryAfterMs = status === 429 ? readRetryAfter({ header }) : null;
+  if (retryAfterMs !== null) return { limit, remaining: 0, resetMs: Math.min(retryAfterMs, limits.mostKeyBlockMs) };
   const remaining = wholeOf(header("x-ratelimit-remaining-requests"));
   const resetMs = resetOf(header("x-ratelimit-reset-requests"), atMs);
-  if (remaining === null || resetMs === null) return null;
-  return { limit: wholeOf(header("x-ratelimit-limit-requests")), remaining, resetMs };
+  return remaining === null || resetMs === null ? null : { limit, remaining, resetMs };
 }
 
 /** Numbers above these are times since 1970. */

@@ -61,9 +61,10 @@ const others: Readonly<Record<string, Api>> = {
     hasFailed: /^event: error$/m,
   },
 };
-const endless = new Set(["hang-before-headers", "endless-headers", "stall", "endless-body"]);
+/** Answers without an end, and one after which the model gets no request for 30 s. */
+const leftOut = new Set(["hang-before-headers", "endless-headers", "stall", "endless-body", "429-retry-after"]);
 const faults = Object.keys(FAULTS).filter(
-  (name) => /^(answer|socket|stream|usage)$/.test(FAULTS[name]?.stage ?? "") && !endless.has(name),
+  (name) => /^(answer|socket|stream|usage)$/.test(FAULTS[name]?.stage ?? "") && !leftOut.has(name),
 );
 
 /** The settlement matrix once more, for requests that become a chat: each costs what that chat costs. For every host. */

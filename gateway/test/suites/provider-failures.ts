@@ -147,6 +147,21 @@ export function testProviderFailures(start: StartHost): void {
       assert.equal((await providerAlerts()).length, before);
     });
 
+    test("a model that the provider limits with Retry-After alone gets no request before", async () => {
+      const [one, two] = [await host.account(USD), await host.account(USD)];
+      assert.equal((await ask(one, withFault("429-retry-after"))).status, 503);
+      const asked = answered().length;
+      for (const account of [one, two]) {
+        const refused = await ask(account);
+        assert.deepEqual([refused.status, refused.code], [429, "rate_limited"], refused.message);
+        assert.ok(refused.retryAfterS > 20 && refused.retryAfterS <= 30, refused.message);
+      }
+      assert.equal(answered().length, asked);
+      assert.equal((await ask(two, "[[tokens=2]]", "sim-large")).status, 200, "another model is not concerned");
+      await pass(WINDOW_MS);
+      assert.equal((await ask(two)).status, 200);
+    });
+
     test("a model whose requests of the minute are used up waits for the next, and the provider refuses none", async () => {
       // The minute ends in 45 s, which is longer than a request waits.
       await goTo(Math.ceil(host.now() / MINUTE_MS) * MINUTE_MS + 15_000);
