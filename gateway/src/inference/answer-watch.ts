@@ -1,36 +1,13 @@
 import { errorBody } from "@inference/protocol/errors";
 import { limits } from "../config.ts";
 import type { Gateway } from "../gateway.ts";
-import type { HeldAnswer } from "../limits/held-answers.ts";
 import { isNothingDelivered, nothingDelivered } from "../pricing/quote.ts";
 import { nothingReported } from "../pricing/usage.ts";
 import type { Call } from "./call.ts";
-import type { InferenceRequest } from "./request.ts";
-import { countBacklog } from "./stream/backlog.ts";
-import { type ClientStream, openClientStream } from "./stream/client-stream.ts";
+import type { ClientStream } from "./stream/client-stream.ts";
 import type { Tap } from "./stream/tap.ts";
 
-/** The response with an answer that is sent as it comes. `relay` writes it in the background. */
-export function respond(
-  { config, environment }: Gateway,
-  { whenSent, openOutlet, clientGone }: InferenceRequest,
-  {
-    headers,
-    held,
-    keepAlive,
-  }: { headers: Record<string, string>; held: HeldAnswer; keepAlive: (() => Uint8Array) | null },
-  relay: (client: ClientStream) => Promise<void>,
-): Response {
-  const { stalledReaderMs } = config.request;
-  const backlog = countBacklog(held, whenSent);
-  const client = openClientStream(environment, { openOutlet, headers, keepAlive, stalledReaderMs, backlog });
-  environment.background(relay(client));
-  if (clientGone?.aborted === true) client.leave();
-  else clientGone?.addEventListener("abort", () => client.leave(), { once: true });
-  return client.response;
-}
-
-type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId"> & Partial<Pick<Tap, "errorEvent">>;
+type WatchedTap = Pick<Tap, "state" | "delivered" | "upstreamId" | "events">;
 
 type Watch = { sawBytes(): void; checkpointIfDue(): void; stop(): void };
 
@@ -93,17 +70,17 @@ type IdCheckpoint = {
  * id is known: if this process dies, the provider's record is found by the id. Until the first one is durable, nothing
  * is delivered and nothing is charged.
  *
- * @param writtenBefore The id in the first checkpoint, if that is durable already.
+ * @param isCheckpointed Whether the first one is durable already.
  */
 export function startIdCheckpoint(
   gateway: Gateway,
   call: Call,
   tap: WatchedTap,
   client: ClientStream,
-  writtenBefore?: string | null,
+  isCheckpointed: boolean,
 ): IdCheckpoint {
   /** The id in the last checkpoint; undefined before the first. */
-  let written = writtenBefore;
+  let written = isCheckpointed ? call.upstreamId : undefined;
   return {
     isDue() {
       call.noteUpstreamId(tap.upstreamId());
@@ -126,14 +103,12 @@ export function startIdCheckpoint(
   };
 }
 
-async function refuseToBegin(call: Call, client: ClientStream, { errorEvent }: WatchedTap): Promise<void> {
+async function refuseToBegin(call: Call, client: ClientStream, { events }: WatchedTap): Promise<void> {
   const why = "its first checkpoint could not be written down";
   call.end({ kind: "nothing", why, ...nothingReported, mayBill: "whole" });
   call.abort();
-  if (call.order.stream) {
-    const message = "The ledger is unavailable. Nothing was charged. Retry in a few seconds.";
-    const event = errorEvent?.(errorBody({ code: "ledger_unavailable", message })) ?? new Uint8Array();
-    await client.write(event, nothingDelivered);
-    client.close();
-  } else client.fail();
+  if (events === undefined) return client.fail();
+  const message = "The ledger is unavailable. Nothing was charged. Retry in a few seconds.";
+  await client.write(events.error(errorBody({ code: "ledger_unavailable", message })), nothingDelivered);
+  client.close();
 }

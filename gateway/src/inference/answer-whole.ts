@@ -7,26 +7,25 @@ import type { HeldAnswer } from "../limits/held-answers.ts";
 import type { Delivered } from "../pricing/quote.ts";
 import { makeAnswerWriter, writeWhole } from "./answer-format.ts";
 import { answerHeaders, binaryType, mediaType } from "./answer-headers.ts";
-import { answerLarge } from "./answer-large.ts";
+import { checkModel, sendAsItComes } from "./answer-relay.ts";
 import type { Call } from "./call.ts";
-import { checkModel } from "./check-model.ts";
 import { conclude, type Ending } from "./conclusion.ts";
 import { BrokenAnswer, UnusableAnswer } from "./failure.ts";
 import { keepAnswer } from "./idempotency.ts";
 import { isSpace } from "./json-scan.ts";
 import type { InferenceRequest } from "./request.ts";
 import { MAX_WRITTEN_CHARACTERS } from "./stream/answer-writer.ts";
-import { readJsonAnswer, type WholeAnswer } from "./stream/json-answer.ts";
+import { readBytesAnswer, readJsonAnswer, type WholeAnswer } from "./stream/json-answer.ts";
 import { createJsonRelay, type JsonOptions } from "./stream/json-relay.ts";
-import { bytesTap, type WholeTap } from "./stream/whole-tap.ts";
+import { bytesTap, type WholeTap } from "./stream/tap.ts";
 import { chargedFor } from "./stream/writing-relay.ts";
 
 /**
  * Reads a whole answer, measures and settles it, and only then sends it: the charge of an answer that a client has is
  * durable. If the client leaves, the answer is read on, because the provider bills it all the same.
  *
- * An answer that is too large to be gathered is sent as it comes (`answer-large.ts`), and only its end waits for the
- * charge. So is any answer that is not small while memory is short.
+ * An answer that is too large to be gathered is sent as it comes, and only its end waits for the charge. So is any
+ * answer that is not small while memory is short.
  */
 export async function answerWhole(
   gateway: Gateway,
@@ -37,9 +36,9 @@ export async function answerWhole(
   const held = gateway.heldAnswers.open(request.credential.partition);
   let isLarge = false;
   try {
-    const { blockedHeader } = gateway.config.upstream;
     // The header counts for images only. Of tokens the usage says what is billed.
     const isImage = call.order.quote.flatNanoUsd !== null;
+    const { blockedHeader } = gateway.config.upstream;
     const isBlocked = isImage && blockedHeader !== null && response.header(blockedHeader) === "true";
     const type = mediaType(response.header("content-type"));
     const isJson = type === "application/json";
@@ -50,28 +49,27 @@ export async function answerWhole(
     const headers = answerHeaders(request, call.order, contentType);
     const options = isJson ? jsonOptions(gateway, call, request) : null;
     const body = response.body[Symbol.asyncIterator]();
-    const { bytes, isWhole } = await gather(gateway, call, { held, body, options });
-    if (isWhole) {
-      const read = options === null ? readBytesAnswer(bytes) : readJsonAnswer(bytes, options);
-      if (read.fault() !== null) throw unusable(call, read);
+    const gathered = await gather(gateway, call, { held, body, isJson });
+    if (!gathered.isLarge) {
+      const read = readGathered(call, gathered, options);
       const answer = isBlocked ? markBlocked(read) : read;
-      const ending = wholeEnding(gateway, call, request, answer);
-      return await settleAndSend(gateway, call, request, { answer, ending, headers, held });
+      return await settleAndSend(gateway, call, request, { answer, headers, held });
     }
     const begun = options === null ? bytesTap() : createJsonRelay(options);
-    const passed = begun.push(bytes) ?? new Uint8Array();
+    const passed = gathered.chunks.flatMap((chunk) => begun.push(chunk) ?? []);
     if (begun.fault() !== null) throw unusable(call, begun);
     const tap = isBlocked ? markBlocked(begun) : begun;
-    const sent = await answerLarge(gateway, call, request, {
+    await checkpointFirst(gateway, call, tap);
+    isLarge = true;
+    // From here on its bytes count where they wait.
+    held.release();
+    return sendAsItComes(gateway, call, request, {
       tap,
-      passed,
-      received: bytes.length,
-      body,
       headers,
       held,
+      body: { [Symbol.asyncIterator]: () => body },
+      begun: { passed, receivedBytes: gathered.bytes, isCheckpointed: true },
     });
-    isLarge = true;
-    return sent;
   } catch (error) {
     held.release();
     throw error;
@@ -85,28 +83,21 @@ function markBlocked<T extends { delivered(): Delivered }>(answer: T): T {
   return { ...answer, delivered: () => ({ ...answer.delivered(), isBlocked: true }) };
 }
 
-function readBytesAnswer(bytes: Uint8Array): WholeAnswer {
-  const tap = bytesTap();
-  tap.push(bytes);
-  tap.end();
-  return { ...tap, fault: () => (tap.state() === "done" ? null : "malformed"), body: tap.last };
-}
+type Gathered = {
+  chunks: readonly Uint8Array[];
+  bytes: number;
+  /** It is not whole, and too large to be gathered. */
+  isLarge: boolean;
+  /** The error with which the connection broke off, or with which the answer was given up. */
+  error?: unknown;
+};
 
-function unusable(call: Call, answer: Pick<WholeAnswer, "fault" | "reported" | "upstreamId">): UnusableAnswer {
-  call.noteUpstreamId(answer.upstreamId());
-  const reported = answer.reported();
-  if (answer.fault() === "error") return new UnusableAnswer("was an error", { reported, mayBill: false });
-  return new UnusableAnswer("cannot be read", { reported });
-}
-
-type Arriving = { held: HeldAnswer; body: AsyncIterator<Uint8Array>; options: JsonOptions | null };
-
-/** Gathers an answer to its end, or until it is too large for that. Throws `BrokenAnswer`. */
+/** Gathers an answer to its end, or until it is too large for that. */
 async function gather(
   gateway: Gateway,
   call: Call,
-  { held, body, options }: Arriving,
-): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
+  { held, body, isJson }: { held: HeldAnswer; body: AsyncIterator<Uint8Array>; isJson: boolean },
+): Promise<Gathered> {
   // Written in another shape, it is not sent before its end.
   const isWritten = call.order.format !== undefined;
   const { answerBytes: most } = gateway.config.request;
@@ -119,22 +110,19 @@ async function gather(
     try {
       next = await body.next();
     } catch (error) {
-      const read = readBegun(chunks, options);
-      // The answer is whole, whatever the connection says.
-      if (read.state() === "done") return { bytes: joinBytes(chunks), isWhole: true };
-      throw new BrokenAnswer(error, read.reported());
+      return { chunks, bytes, isLarge: false, error };
     }
-    if (next.done === true) return { bytes: joinBytes(chunks), isWhole: true };
+    if (next.done === true) return { chunks, bytes, isLarge: false };
     received += next.value.length;
     // Some providers send white space while a client waits for the answer.
-    const chunk = options !== null && bytes === 0 ? withoutSpace(next.value) : next.value;
+    const chunk = isJson && bytes === 0 ? withoutSpace(next.value) : next.value;
     if (chunk.length > 0) chunks.push(chunk);
     bytes += chunk.length;
     if (received > answerBytes) {
-      throw new BrokenAnswer(call.giveUp("The answer was too large"), readBegun(chunks, options).reported());
+      return { chunks, bytes, isLarge: false, error: call.giveUp("The answer was too large") };
     }
     const mostGathered = held.set(bytes) ? limits.gatheredAnswerBytes : limits.smallAnswerBytes;
-    if (bytes > mostGathered && !isWritten) return { bytes: joinBytes(chunks), isWhole: false };
+    if (bytes > mostGathered && !isWritten) return { chunks, bytes, isLarge: true };
   }
 }
 
@@ -143,10 +131,36 @@ function withoutSpace(chunk: Uint8Array): Uint8Array {
   return chunk.subarray(start === -1 ? chunk.length : start);
 }
 
-function readBegun(chunks: readonly Uint8Array[], options: JsonOptions | null): WholeTap {
-  const tap = options === null ? bytesTap() : createJsonRelay(options);
-  tap.push(joinBytes(chunks));
-  return tap;
+/**
+ * Reads an answer that was gathered. JSON that parses is whole, whatever the connection says. Throws `BrokenAnswer` or
+ * `UnusableAnswer`.
+ */
+function readGathered(call: Call, { chunks, error }: Gathered, options: JsonOptions | null): WholeAnswer {
+  const bytes = joinBytes(chunks);
+  const answer = options === null ? readBytesAnswer(bytes) : readJsonAnswer(bytes, options);
+  const mayBeWhole = options !== null && call.whyGivenUp === null && answer.fault() !== "malformed";
+  const isWhole = error === undefined || mayBeWhole;
+  if (!isWhole) throw new BrokenAnswer(error, answer.reported());
+  if (answer.fault() !== null) throw unusable(call, answer);
+  return answer;
+}
+
+function unusable(call: Call, answer: Pick<WholeAnswer, "fault" | "reported" | "upstreamId">): UnusableAnswer {
+  call.noteUpstreamId(answer.upstreamId());
+  const reported = answer.reported();
+  if (answer.fault() === "error") return new UnusableAnswer("was an error", { reported, mayBill: false });
+  return new UnusableAnswer("cannot be read", { reported });
+}
+
+/** The first checkpoint of a large answer. Throws `LedgerUnavailable` if it cannot be written: nothing was sent yet. */
+async function checkpointFirst({ environment }: Gateway, call: Call, tap: WholeTap): Promise<void> {
+  call.noteUpstreamId(tap.upstreamId());
+  try {
+    await call.checkpoint(tap.delivered());
+  } catch (error) {
+    environment.log("warn", "checkpoint_failed", { request: call.id, error: String(error) });
+    throw new LedgerUnavailable("the first checkpoint could not be written down");
+  }
 }
 
 function jsonOptions(gateway: Gateway, call: Call, { route }: InferenceRequest): JsonOptions {
@@ -188,18 +202,17 @@ function wholeEnding(gateway: Gateway, call: Call, request: InferenceRequest, an
   };
 }
 
-/** Settles an answer and returns its response. Throws `LedgerUnavailable` if the charge cannot be written now. */
+/**
+ * Settles an answer and returns its response. Throws `UnusableAnswer` if it has nothing of what was requested, and
+ * `LedgerUnavailable` if the charge cannot be written now.
+ */
 async function settleAndSend(
   gateway: Gateway,
   call: Call,
   request: InferenceRequest,
-  {
-    answer,
-    ending,
-    headers,
-    held,
-  }: { answer: WholeAnswer; ending: WholeEnding; headers: Record<string, string>; held: HeldAnswer },
+  { answer, headers, held }: { answer: WholeAnswer; headers: Record<string, string>; held: HeldAnswer },
 ): Promise<Response> {
+  const ending = wholeEnding(gateway, call, request, answer);
   const { outcome, chargeNanoUsd } = conclude(call.order.quote, ending);
   const writer = makeAnswerWriter(gateway, call, request);
   const charged = { ...chargedFor(call.order.quote, ending), costNanoUsd: chargeNanoUsd };

@@ -106,7 +106,7 @@ async function answer(gateway: Gateway, request: InferenceRequest, call: Call): 
     const response = await (call.server === null ? forward(gateway, call) : forwardToAgent(gateway, call));
     refuseCompressed(response);
     return answerKind(call.route, call.order) === "stream"
-      ? await answerStream(gateway, call, request, response)
+      ? answerStream(gateway, call, request, response)
       : await answerWhole(gateway, call, request, response);
   } catch (error) {
     call.close();

@@ -102,12 +102,14 @@ const ESCAPE = new RegExp(
   "gi",
 );
 
-/** Every escape contains one of these. */
-const ESCAPE_MARKS = ["\\u", "\\x", "\\/", "%", "&"];
+const [BACKSLASH, PERCENT, AMPERSAND] = [0x5c, 0x25, 0x26];
 
+/** Every escape contains `%`, `&`, or a backslash and one of three characters. */
 function hasEscape(bytes: Uint8Array): boolean {
+  if (bytes.includes(PERCENT) || bytes.includes(AMPERSAND)) return true;
+  if (!bytes.includes(BACKSLASH)) return false;
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  return ESCAPE_MARKS.some((mark) => buffer.includes(mark, 0, "latin1"));
+  return ["\\u", "\\x", "\\/"].some((mark) => buffer.includes(mark, 0, "latin1"));
 }
 
 /**

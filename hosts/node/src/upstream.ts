@@ -129,7 +129,8 @@ type BodyQueue = AsyncIterable<Uint8Array> & {
 /** Bytes that may wait for their reader before the connection is paused. */
 const MAX_QUEUED_BYTES = 128 * 1024;
 
-/** Chunks are joined up to this size. */
+/** Chunks below the first size are joined up to the second. A larger chunk costs less by itself than its copy. */
+const SMALL_CHUNK_BYTES = 4 * 1024;
 const JOINED_BYTES = 64 * 1024;
 
 /** How many of the first chunks are read at once. */
@@ -137,9 +138,10 @@ function nextChunks(chunks: readonly Uint8Array[]): { count: number; bytes: numb
   let count = 0;
   let bytes = 0;
   for (const { length } of chunks) {
-    if (count > 0 && bytes + length > JOINED_BYTES) break;
+    if (count > 0 && (length >= SMALL_CHUNK_BYTES || bytes + length > JOINED_BYTES)) break;
     count += 1;
     bytes += length;
+    if (length >= SMALL_CHUNK_BYTES) break;
   }
   return { count, bytes };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Environment } from "../../environment.ts";
 import { nothingDelivered } from "../../pricing/quote.ts";
-import { openClientStream, writeInPieces } from "./client-stream.ts";
+import { openClientStream } from "./client-stream.ts";
 import { openWebOutlet } from "./outlet.ts";
 
 const environment = {
@@ -29,21 +29,4 @@ test("a client that has caught up has no bytes waiting, while its answer goes on
   for (let chunks = 0; chunks < 3; chunks++) await reader.read();
   await room;
   assert.equal(waiting, 0);
-});
-
-test("of many bytes no more wait than a slow client has time for", async () => {
-  let most = 0;
-  const backlog = {
-    waits(bytes: number) {
-      most = Math.max(most, bytes);
-    },
-    ends: () => undefined,
-  };
-  const client = openClientStream(environment, { ...options, backlog });
-  const written = writeInPieces(client, new Uint8Array(1024 * 1024), nothingDelivered).then(() => client.close());
-  let read = 0;
-  for await (const chunk of client.response.body ?? []) read += chunk.length;
-  await written;
-  assert.equal(read, 1024 * 1024);
-  assert.ok(most <= 256 * 1024, `${most} bytes`);
 });

@@ -30,19 +30,6 @@ export type ClientStream = {
   keepAlive(nowMs: number): void;
 };
 
-const PIECE_BYTES = 64 * 1024;
-
-/** Writes many bytes in pieces, and waits for room after each: a slow client has the time limit for each piece. */
-export async function writeInPieces(
-  client: Pick<ClientStream, "write">,
-  bytes: Uint8Array,
-  delivered: Delivered,
-): Promise<void> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-    await client.write(bytes.subarray(at, at + PIECE_BYTES), delivered);
-  }
-}
-
 export function openClientStream(
   { clock, timers }: Environment,
   options: {

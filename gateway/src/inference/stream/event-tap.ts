@@ -44,13 +44,18 @@ export function eventTap(
       if (result.fault !== null) return result.fault.kind === "cut" ? "open" : "failed";
       return result.done || (ended && result.complete) ? "done" : "open";
     },
-    held: () => writer?.length() ?? 0,
-    errorEvent(body) {
-      writer?.fail(body.error);
-      return encoder.encode(writer?.take() ?? `data: ${JSON.stringify(body)}\n\n`);
+    fault() {
+      if (result.fault === null || result.fault.kind === "cut") return null;
+      return result.fault.kind === "provider_error" ? "error" : "malformed";
     },
-    keepAlive: () => encoder.encode(writer?.keepAlive() || KEEP_ALIVE),
-    saysError: () => result.fault?.kind === "provider_error",
+    events: {
+      held: () => writer?.length() ?? 0,
+      error(body) {
+        writer?.fail(body.error);
+        return encoder.encode(writer?.take() ?? `data: ${JSON.stringify(body)}\n\n`);
+      },
+      keepAlive: () => encoder.encode(writer?.keepAlive() || KEEP_ALIVE),
+    },
     reported() {
       const { usage, malformedUsage, beyond } = result;
       return { usage, malformedUsage, ...(beyond === undefined ? {} : { beyond }) };

@@ -1,15 +1,14 @@
-import { joinBytes } from "../../join-bytes.ts";
 import { asObject, type JsonObject, parseJson } from "../../json-object.ts";
 import { besideContent, parseUsage, reportedOnce } from "../../pricing/usage.ts";
 import type { Charged } from "./answer-writer.ts";
 import { isFailedChoice, withoutUsage } from "./choice-content.ts";
 import { estimateElements, measureElements } from "./json-elements.ts";
-import { createJsonRelay, type JsonOptions } from "./json-relay.ts";
+import { createJsonRelay, type JsonOptions, type JsonRelay } from "./json-relay.ts";
+import { bytesTap } from "./tap.ts";
 import { textWithUsage, usageJson } from "./usage-json.ts";
-import type { WholeTap } from "./whole-tap.ts";
 
 /** A complete answer, and the body that the client gets. */
-export type WholeAnswer = Pick<WholeTap, "fault" | "reported" | "delivered" | "elements" | "upstreamId" | "model"> & {
+export type WholeAnswer = Pick<JsonRelay, "fault" | "reported" | "delivered" | "elements" | "upstreamId" | "model"> & {
   body(charged: Charged): string | Uint8Array;
 };
 
@@ -60,8 +59,7 @@ function shownText(answer: JsonObject, list: readonly unknown[], options: JsonOp
 
 function passOn(bytes: Uint8Array, options: JsonOptions, charged: Charged): Uint8Array {
   const relay = createJsonRelay(options);
-  const passed = relay.push(bytes) ?? new Uint8Array();
-  return joinBytes([passed, relay.last(charged)]);
+  return Buffer.concat([relay.push(bytes) ?? new Uint8Array(), relay.last(charged)]);
 }
 
 /** The bytes before the fault may contain a usage. */
@@ -69,4 +67,16 @@ function malformed(bytes: Uint8Array, options: JsonOptions): WholeAnswer {
   const relay = createJsonRelay(options);
   relay.push(bytes);
   return { ...relay, fault: () => relay.fault() ?? "malformed", body: () => new Uint8Array() };
+}
+
+/** An image or a sound. */
+export function readBytesAnswer(bytes: Uint8Array): WholeAnswer {
+  const isSome = bytes.length > 0;
+  return {
+    ...bytesTap(),
+    fault: () => (isSome ? null : "malformed"),
+    delivered: () => ({ bytes: bytes.length, events: isSome ? 1 : 0 }),
+    elements: () => 0,
+    body: () => bytes,
+  };
 }

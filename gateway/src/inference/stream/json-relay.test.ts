@@ -3,18 +3,17 @@ import { test } from "node:test";
 import { chargedOf, withoutEstimate } from "../../../test/metering/charged.ts";
 import { makeSecretFilter } from "../../upstream/secret-writings.ts";
 import type { ElementKind } from "./json-elements.ts";
-import { createJsonRelay } from "./json-relay.ts";
-import type { WholeTap } from "./whole-tap.ts";
+import { createJsonRelay, type JsonRelay } from "./json-relay.ts";
 
 const KEY = "upstream-key-0123456789";
 const secrets = makeSecretFilter([KEY]);
 
-function makeRelay(content = "choices", elements: ElementKind = "choices"): WholeTap {
+function makeRelay(content = "choices", elements: ElementKind = "choices"): JsonRelay {
   const shown = ["id", "object", "created", "model", content, "usage", "system_fingerprint", "timing"];
   return createJsonRelay({ shown, content, elements, secrets });
 }
 
-function read(text: string, relay = makeRelay()): { relay: WholeTap; text: string } {
+function read(text: string, relay = makeRelay()): { relay: JsonRelay; text: string } {
   const passed = Buffer.from(relay.push(Buffer.from(text)) ?? []).toString();
   if (relay.state() !== "done") return { relay, text: passed };
   const last = Buffer.from(relay.last(chargedOf(relay, 1_500_000_000))).toString();

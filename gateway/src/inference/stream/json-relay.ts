@@ -16,8 +16,8 @@ import { createByteOutput } from "./byte-output.ts";
 import { createHeldValue } from "./held-value.ts";
 import { createElementTally, type ElementKind } from "./json-elements.ts";
 import { makeSecretRemover } from "./secret-remover.ts";
+import type { WholeTap } from "./tap.ts";
 import { usageJson } from "./usage-json.ts";
-import type { WholeTap } from "./whole-tap.ts";
 
 export type JsonOptions = {
   /** The members that a client gets to see. Every other member is dropped. */
@@ -41,12 +41,15 @@ type Place = "start" | "key" | "value" | "done" | "malformed";
 
 const encoder = new TextEncoder();
 
+/** The elements of the content list so far. */
+export type JsonRelay = WholeTap & { elements(): number };
+
 /**
  * Passes a JSON answer of any size on, from chunks that are cut anywhere: the bytes of the members that a client may
  * see, except for our keys. It finds the members of the outermost object and the elements of its content list by their
  * brackets, commas and colons, in constant memory. It does not check the grammar of what passes.
  */
-export function createJsonRelay({ shown, content, elements: kind, secrets, bound }: JsonOptions): WholeTap {
+export function createJsonRelay({ shown, content, elements: kind, secrets, bound }: JsonOptions): JsonRelay {
   const scan = createJsonScan();
   const held = createHeldValue(MAX_HELD_BYTES);
   const elements = createElementTally(kind);

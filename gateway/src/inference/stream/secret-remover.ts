@@ -23,19 +23,30 @@ export function makeSecretRemover(secrets: SecretFilter): SecretRemover {
   }
 
   const { longestBytes } = secrets;
+  /** A key may begin in the last bytes of what is held. */
+  const openBytes = 2 * longestBytes;
+
+  function isClean(bytes: Uint8Array): boolean {
+    const seam = joinBytes([held.subarray(-longestBytes), bytes.subarray(0, longestBytes)]);
+    return !secrets.mayBeIn(seam) && !secrets.mayBeIn(bytes);
+  }
 
   return {
     push(bytes) {
-      const isLong = held.length >= longestBytes && bytes.length >= longestBytes;
-      const seam = isLong ? joinBytes([held.subarray(-longestBytes), bytes.subarray(0, longestBytes)]) : bytes;
-      if (isLong && !secrets.mayBeIn(seam) && !secrets.mayBeIn(bytes)) {
-        // Copying a large chunk costs more than the search does.
+      // Copying a large chunk costs more than the search does.
+      if (bytes.length >= longestBytes && isClean(bytes)) {
         const passed = held;
         held = bytes;
         return passed;
       }
-      const cleaned = clean(held.length === 0 ? bytes : joinBytes([held, bytes]));
-      const passed = Math.max(0, cleaned.length - 2 * longestBytes);
+      const from = bytes.length < longestBytes ? Math.max(0, held.length - openBytes) : 0;
+      const before = held.subarray(0, from);
+      const cleaned = clean(joinBytes([held.subarray(from), bytes]));
+      if (from > 0) {
+        held = cleaned;
+        return before;
+      }
+      const passed = Math.max(0, cleaned.length - openBytes);
       held = cleaned.subarray(passed);
       return cleaned.subarray(0, passed);
     },

@@ -1,35 +1,47 @@
 import type { ErrorBody } from "@inference/protocol/errors";
 import { type Delivered, nothingDelivered } from "../../pricing/quote.ts";
 import { nothingReported, type ReportedUsage } from "../../pricing/usage.ts";
+import type { Charged } from "./answer-writer.ts";
 
-/** A stream runs through a tap on its way to the client. The tap passes its bytes on, and reads what to charge. */
+/** An answer runs through a tap on its way to the client. The tap passes its bytes on, and reads what to charge. */
 export type Tap = {
-  /** What may be sent now, if anything. */
+  /** The bytes that may be sent now, if any. */
   push(chunk: Uint8Array): Uint8Array | undefined;
-  /** Call it when nothing more comes. Returns what to send last: an error, unless the answer was whole. */
+  /** Call it when nothing more comes. Returns the bytes to send last: an error event, if a stream was not whole. */
   end(cut: ErrorBody): Uint8Array | undefined;
-  /** `failed`: an error came, or the rest cannot be read. An answer that was cut stays open. */
+  /** `done`: the answer is whole, whatever comes after. `failed`: see `fault`. An answer that was cut stays open. */
   state(): "open" | "done" | "failed";
-  /** Whether the provider said that it failed. Otherwise a `failed` answer cannot be read. */
-  saysError(): boolean;
-  /** The bytes of the answer that are in memory until its end. */
-  held(): number;
-  /** An event for an error that ends the answer. */
-  errorEvent(body: ErrorBody): Uint8Array;
-  /** What to send to a client that waits. */
-  keepAlive(): Uint8Array;
+  /** Why an answer failed: the provider said so, or it cannot be read. After an error a usage may still come. */
+  fault(): "error" | "malformed" | null;
   reported(): ReportedUsage;
   delivered(): Delivered;
   upstreamId(): string | null;
   /** The model that the answer names. */
   model(): string | null;
+  /** Absent if the answer is not a stream of events. */
+  events?: TapEvents;
+  /** The end of an answer that is done, for which its charge must be durable. Call it once. Absent for a stream. */
+  last?(charged: Charged): Uint8Array;
 };
+
+type TapEvents = {
+  /** An event for an error that ends the answer. */
+  error(body: ErrorBody): Uint8Array;
+  /** The bytes to send to a client that waits. */
+  keepAlive(): Uint8Array;
+  /** The bytes of the answer that are in memory until its end. */
+  held(): number;
+};
+
+/** For a whole answer that is sent as it comes. */
+export type WholeTap = Omit<Tap, "events"> & Required<Pick<Tap, "last">>;
 
 /** For audio: only the bytes are counted. It is whole when they end. */
 export function audioTap(): Tap {
   let delivered = nothingDelivered;
   let ended = false;
   return {
+    ...noMembers,
     push(chunk) {
       if (chunk.length > 0) delivered = { bytes: delivered.bytes + chunk.length, events: delivered.events + 1 };
       return chunk;
@@ -39,13 +51,37 @@ export function audioTap(): Tap {
       return undefined;
     },
     state: () => (ended && delivered.bytes > 0 ? "done" : "open"),
-    held: () => 0,
-    errorEvent: () => new Uint8Array(),
-    keepAlive: () => new Uint8Array(),
-    saysError: () => false,
-    reported: () => nothingReported,
     delivered: () => delivered,
-    upstreamId: () => null,
-    model: () => null,
   };
 }
+
+/** For an image or a sound that is sent when its charge is durable. It is whole, and delivered, when its bytes end. */
+export function bytesTap(): WholeTap {
+  let waiting: Uint8Array | undefined;
+  let bytes = 0;
+  let isOver = false;
+  return {
+    ...noMembers,
+    push(chunk) {
+      if (chunk.length === 0) return undefined;
+      const passed = waiting;
+      waiting = chunk;
+      bytes += chunk.length;
+      return passed;
+    },
+    end(_cut) {
+      isOver = true;
+      return undefined;
+    },
+    state: () => (isOver && bytes > 0 ? "done" : "open"),
+    last: () => waiting ?? new Uint8Array(),
+    delivered: () => ({ bytes, events: isOver && bytes > 0 ? 1 : 0 }),
+  };
+}
+
+const noMembers = {
+  fault: () => null,
+  reported: () => nothingReported,
+  upstreamId: () => null,
+  model: () => null,
+};
