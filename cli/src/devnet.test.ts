@@ -7,8 +7,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { ask } from "@inference/devnet/ask";
-import { type Devnet, startDevnet } from "@inference/devnet/devnet";
-import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
+import { type DevnetShare, shareDevnet } from "@inference/devnet/testing/shared-devnet";
 import { eventually } from "@inference/protocol/testing/eventually";
 import * as Keystore from "ox/Keystore";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
@@ -20,26 +19,23 @@ import { startSlowNode } from "./testing/slow-node.ts";
 import { testTty } from "./testing/tty-suite.ts";
 
 /** Every command against three chains and a gateway, as a person types it, with `--json` against its schema. */
-const folder = deployedFolder();
-let devnet: Devnet;
+let devnet: DevnetShare;
 let slow: { url: string; close(): void };
 const terminals: { remove(): void }[] = [];
 
 before(async () => {
-  devnet = await startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } });
+  devnet = await shareDevnet();
   slow = await startSlowNode(devnet.ready.chains[0]?.rpcUrl ?? "", 25);
 });
 after(async () => {
   slow?.close();
-  await devnet?.stop();
   for (const terminal of terminals) terminal.remove();
-  folder.remove();
 });
 
 type Json = Record<string, unknown>;
 
 function openTerminal(environment: Record<string, string> = {}) {
-  const terminal = makeTerminal({ DEVNET_DIR: folder.path, ...environment });
+  const terminal = makeTerminal({ DEVNET_DIR: devnet.folder, ...environment });
   terminals.push(terminal);
   const { infer } = terminal;
   return {
@@ -255,7 +251,7 @@ test("keys are made, listed, raised, given another secret and revoked", async ()
 });
 
 test("a keystore of Foundry's opens by its name, with the password of a file", async () => {
-  const password = join(folder.path, "password");
+  const password = join(devnet.folder, "password");
   writeFileSync(password, "correct horse\n");
   const { infer, json, home, variables } = openTerminal({ ETH_PASSWORD: password });
   const key = generatePrivateKey();
@@ -267,7 +263,7 @@ test("a keystore of Foundry's opens by its name, with the password of a file", a
   deepEqual([login.address, login.signer], [privateKeyToAddress(key), "keystore"]);
   // Later commands open the same one.
   equal(((await json("keys", "list")) as { keys: Json[] }).keys.length, 1);
-  variables.ETH_PASSWORD = join(folder.path, "ready.json");
+  variables.ETH_PASSWORD = join(devnet.folder, "ready.json");
   match((await infer("keys", "list")).stderr, /does not open with the password/);
   const named = openTerminal({ ETH_PASSWORD: password, ETH_KEYSTORE: keystore });
   equal((await named.json("login", "--gateway", devnet.ready.gatewayUrl)).address, privateKeyToAddress(key));
@@ -359,7 +355,7 @@ test("an agent is created, staked under, capped, given a computer, and sells", {
 type Offered = { offer: { share_bps: number; day: number } | null };
 
 async function devnetCommand(command: string, ...args: string[]): Promise<void> {
-  await ask(folder.path, { command, args, say: () => {} });
+  await ask(devnet.folder, { command, args, say: () => {} });
 }
 
 test("a tool's configuration is shown, then written, and leads it to the gateway", async () => {

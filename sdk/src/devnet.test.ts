@@ -1,14 +1,13 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { type Devnet, startDevnet } from "@inference/devnet/devnet";
-import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
+import { buyToPar, sellTokens } from "@inference/devnet/testing/market";
+import { type DevnetShare, shareDevnet } from "@inference/devnet/testing/shared-devnet";
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
-import { createWalletClient, custom, maxUint256, parseAbi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { chainClients } from "./chain-clients.ts";
 import { contractOn, readChain } from "./directory.ts";
@@ -22,16 +21,11 @@ import {
 } from "./index.ts";
 
 /** The library against three chains and a gateway. */
-const folder = deployedFolder();
 const DOLLAR = 1_000_000n;
-let devnet: Devnet;
+let devnet: DevnetShare;
 
 before(async () => {
-  devnet = await startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } });
-});
-after(async () => {
-  await devnet?.stop();
-  folder.remove();
+  devnet = await shareDevnet();
 });
 
 function clientOf(wallet: number): Client {
@@ -106,11 +100,12 @@ for (const at of ["signed", "sent", "confirmed"] as const) {
 }
 
 test("tokens are bought in the market pool below a dollar, and never above the limit", async () => {
-  const [seller, client] = [clientOf(4), clientOf(3)];
+  await buyToPar(devnet.ready, 4);
+  const client = clientOf(3);
   const amountToken = 10n * DOLLAR;
   const atPar = await client.quoteMarket({ amountToken });
   ok(atPar !== null && atPar.costToken > amountToken && atPar.costToken < amountToken + amountToken / 50n);
-  await sell(seller, 100n * DOLLAR);
+  await sellTokens(devnet.ready, 4, 100n * DOLLAR);
   const quote = await client.quoteMarket({ amountToken });
   ok(quote !== null && quote.costToken < amountToken);
   for (const pay of ["permit", "approve"] as const) {
@@ -186,33 +181,6 @@ test("what a request cost is in its receipt, in the activity and in the balance"
   const { settlement: _, ...listed } = receipt;
   deepEqual(latest, listed);
 });
-
-/** Mints tokens and sells them, so that they may be had below a dollar. */
-async function sell(client: Client, amountToken: bigint): Promise<void> {
-  await client.mint({ amountToken });
-  const { reader, entry, chain } = await chainClients(client.connection);
-  const at = (name: string) => contractOn(client.connection, entry, name);
-  const account = privateKeyToAccount(devnet.ready.wallets[4]?.privateKey ?? "0x");
-  const writer = createWalletClient({ account, chain, transport: custom(reader) });
-  const [tokenIn, tokenOut, router] = [at("inferenceToken"), at("stablecoin"), at("swapRouter")];
-  const approval = {
-    address: tokenIn,
-    abi: stablecoinAbi,
-    functionName: "approve",
-    args: [router, amountToken],
-  } as const;
-  await reader.waitForTransactionReceipt({ hash: await writer.writeContract(approval) });
-  const swap = { tokenIn, tokenOut, fee: 500, recipient: account.address, deadline: maxUint256, amountIn: amountToken };
-  const abi = parseAbi([
-    "struct Swap { address tokenIn; address tokenOut; uint24 fee; address recipient; uint256 deadline; uint256 amountIn; uint256 amountOutMinimum; uint160 sqrtPriceLimitX96; }",
-    "function exactInputSingle(Swap swap) payable returns (uint256 amountOut)",
-  ]);
-  const args = [{ ...swap, amountOutMinimum: 0n, sqrtPriceLimitX96: 0n }] as const;
-  // In the second after an estimate the pool stores one price more.
-  const call = { address: router, abi, functionName: "exactInputSingle", args, gas: 500_000n } as const;
-  const hash = await writer.writeContract(call);
-  equal((await reader.waitForTransactionReceipt({ hash })).status, "success");
-}
 
 async function tokensOf({ connection }: Client, chainId: number): Promise<bigint> {
   const { reader, entry } = await chainClients(connection, chainId);

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { type Devnet, startDevnet } from "@inference/devnet/devnet";
-import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
+import { before, test } from "node:test";
+import type { Devnet } from "@inference/devnet/devnet";
+import { sharedDevnet } from "@inference/devnet/testing/shared-devnet";
 import { inferenceTokenAbi } from "@inference/protocol/abi/inference-token";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
 import { type Address, createPublicClient, createTestClient, createWalletClient, http } from "viem";
@@ -10,19 +10,14 @@ import { type AskedTransaction, type Client, createClient, type Progress, type W
 import { nodeWallet, safeWallet } from "./testing/node-wallet.ts";
 
 /** The library with wallets that only send, over a devnet's chains. */
-const folder = deployedFolder();
 const DOLLAR = 1_000_000n;
 const PRIMARY = 31_337;
 let devnet: Devnet;
 let nodes: Record<number, string>;
 
 before(async () => {
-  devnet = await startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } });
+  devnet = await sharedDevnet();
   nodes = Object.fromEntries(devnet.ready.chains.map(({ chainId, rpcUrl }) => [chainId, rpcUrl]));
-});
-after(async () => {
-  await devnet?.stop();
-  folder.remove();
 });
 
 function clientOf(account: WalletAccount): Client {

@@ -1,36 +1,30 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { type Devnet, startDevnet } from "@inference/devnet/devnet";
-import { anyPorts, deployedFolder } from "@inference/devnet/testing/launch";
+import { before, test } from "node:test";
+import { type DevnetShare, shareDevnet } from "@inference/devnet/testing/shared-devnet";
 import { http, sha256, toBytes } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { type ChainOptions, type Check, connect, createClient, type Evidence, judge, verify } from "../index.ts";
 
 /** A gateway that lies is caught by the check that is there for it. The lies are told by a proxy before a real one. */
-const folder = deployedFolder();
-let devnet: Devnet;
+let devnet: DevnetShare;
 /** What an honest gateway and its chains said, of an account with uses in two final batches. */
 let honest: Evidence;
 
 before(
   async () => {
-    devnet = await startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } });
+    devnet = await shareDevnet();
     const client = createClient({ gateway: devnet.ready.gatewayUrl, account: account(), pollMs: 50 });
     await client.mint({ amountToken: 5_000_000n });
     await client.activate({ amountToken: 5_000_000n });
     const { key } = await client.createKey();
     for (const batch of [1, 2]) {
-      for (const text of ["one", "two", "three"]) await chat(key, `${text} of ${batch}`);
+      await Promise.all(["one", "two", "three"].map((text) => chat(key, `${text} of ${batch}`)));
       await settled(batch * 3);
     }
     honest = (await verify(connectionOf())).evidence;
   },
   { timeout: 120_000 },
 );
-after(async () => {
-  await devnet?.stop();
-  folder.remove();
-});
 
 test("an honest gateway passes every check, with one's own nodes and address", () => {
   deepEqual(outcomes(judge(honest).checks), {

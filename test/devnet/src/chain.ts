@@ -33,6 +33,8 @@ export type ChainOptions = {
   environment: Readonly<Record<string, string | undefined>>;
   /** The devnet's time, if it is not the machine's. */
   now?(): number;
+  /** Whether all that was final is still there after it was killed. If not, it is saved as it begins and as it stops. */
+  survivesKill: boolean;
   /** How often it makes a block while nothing happens, in place of the usual. */
   idleBlocks?: FinalityOptions["idleBlocks"];
 };
@@ -76,6 +78,7 @@ export async function startChain(processes: Processes, options: ChainOptions): P
         setNextTimestamp: (seconds) => client.setNextBlockTimestamp({ timestamp: BigInt(seconds) }),
         setAutomine: (isOn) => client.setAutomine(isOn),
         save,
+        survivesKill: options.survivesKill,
         ...(options.idleBlocks === undefined ? {} : { idleBlocks: options.idleBlocks }),
         onError: (error) => processes.fail(new DevnetError(`The chain's state cannot be kept: ${oneLine(error)}`)),
       });

@@ -17,6 +17,7 @@ export type StartChainsOptions = {
   ports: Ports;
   clock: DevnetClock;
   environment: Readonly<Record<string, string | undefined>>;
+  survivesKill: boolean;
   onProgress(line: string): void;
 };
 
@@ -73,14 +74,14 @@ function keptDeployment({ folder, settings }: StartChainsOptions): Deployment | 
 }
 
 function start(options: StartChainsOptions, name: LocalChainName): Promise<Chain> {
-  const { processes, settings, ports, folder, environment, clock } = options;
+  const { processes, settings, ports, folder, environment, survivesKill, clock } = options;
   return startChain(processes, {
     name: LABELS[name],
     chainId: settings.chainIds[name],
     port: ports[PORTS[name]],
     stateFile: folder.file(stateFile(name)),
     logFile: folder.file(`${name}.log`),
-    environment,
+    ...{ environment, survivesKill },
     now: clock.now,
   });
 }

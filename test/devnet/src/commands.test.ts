@@ -18,18 +18,23 @@ import { AGENT, type Agent } from "./agents.ts";
 import { ask } from "./ask.ts";
 import { requestApiKey } from "./customer.ts";
 import { goToNextDay } from "./day.ts";
-import { type Devnet, startDevnet } from "./devnet.ts";
+import { WALLET_DOLLARS } from "./deployment.ts";
+import { ACTIVATED_AMOUNT, type Devnet, startDevnet } from "./devnet.ts";
 import { FAUCET } from "./faucet.ts";
 import type { Secrets } from "./secrets.ts";
-import { readBlock } from "./testing/api.ts";
+import { readBlock, readCredits } from "./testing/api.ts";
 import { anyPorts, deployedFolder, temporaryFolder } from "./testing/launch.ts";
+import { testThreeChains } from "./testing/three-chains-suite.ts";
 import { walletOn } from "./testing/wallet.ts";
 import { wallets } from "./wallets.ts";
 
 /** What `npm run devnet` asks of a devnet that runs. */
 const folder = deployedFolder();
 const start = () =>
-  startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path, SIMULATOR_FAULTS: "1" } });
+  startDevnet({
+    environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path, SIMULATOR_FAULTS: "1" },
+    survivesKill: false,
+  });
 const DAY_SECONDS = 86_400;
 let devnet: Devnet;
 let agent: Agent;
@@ -40,6 +45,17 @@ before(async () => {
 after(async () => {
   await devnet?.stop();
   folder.remove();
+});
+
+test("every wallet has gas and dollars of the real dollar's code", async () => {
+  const reader = primaryReader();
+  const dollars = WALLET_DOLLARS * 1_000_000n;
+  const balance = { address: at("primary", "stablecoin"), abi: erc20Abi, functionName: "balanceOf" } as const;
+  for (const { address, activated } of devnet.ready.wallets) {
+    ok((await reader.getBalance({ address })) > 10n ** 18n);
+    const left = await reader.readContract({ ...balance, args: [address] });
+    equal(left, activated ? dollars - ACTIVATED_AMOUNT : dollars);
+  }
 });
 
 test("the faucet gives an address gas, dollars and staking tokens on every chain", async () => {
@@ -204,18 +220,34 @@ test("of a dollar that an agent served, 0.40 reach its Safe, 0.50 are staked for
   await eventually(async () => (await offer()).offer !== null && (await offer()).today.date !== date, 20_000);
 });
 
-test("a devnet that continues is still at its day, and commands of the one before are answered in clear words", async () => {
-  const { clockOffsetMs } = devnet.ready;
-  const kept = devnet.ready;
+test("a devnet that continues has the same day, key, balance and chain; without one, commands say how to start it", async () => {
+  const first = devnet.ready;
+  const [chain] = first.chains;
+  ok(chain !== undefined);
+  const credits = await eventually(async () => {
+    const read = await readCredits(first.gatewayUrl, first.apiKey);
+    return read.reserved_nano_usd === 0 && read;
+  });
+  ok(credits.total_usage_nano_usd > 0);
+  const final = await readBlock(chain.rpcUrl, "finalized");
   await devnet.stop();
   await rejects(run("day"), /^DevnetError: No devnet is running in .*: start one with npm start/);
-  writeFileSync(join(folder.path, "ready.json"), JSON.stringify(kept));
+  writeFileSync(join(folder.path, "ready.json"), JSON.stringify(first));
   await rejects(run("day"), /^DevnetError: No devnet is running in /, "what a killed devnet left");
+
   devnet = await start();
-  equal(devnet.ready.clockOffsetMs, clockOffsetMs);
+  const second = devnet.ready;
+  equal(second.clockOffsetMs, first.clockOffsetMs);
   for (const time of await times()) ok(Math.abs(time * 1_000 - devnetNow()) < 60_000);
-  equal((await fetch(devnet.ready.control.url, { method: "POST" })).status, 401, "for who can read ready.json alone");
+  deepEqual([second.apiKey, second.contracts, second.wallets], [first.apiKey, first.contracts, first.wallets]);
+  deepEqual(await readCredits(second.gatewayUrl, second.apiKey), credits);
+  const { rpcUrl = "" } = second.chains[0] ?? {};
+  equal((await readBlock(rpcUrl, `0x${final.number.toString(16)}`)).hash, final.hash);
+  ok((await readBlock(rpcUrl, "finalized")).number >= final.number);
+  equal((await fetch(second.control.url, { method: "POST" })).status, 401, "for who can read ready.json alone");
 });
+
+testThreeChains(() => devnet);
 
 test("a chain that is not local is taken to no other day, and nothing is stopped for it", async () => {
   const foreign = { chainId: 8453, timestamp: () => Promise.reject(), goTo: () => Promise.reject() };

@@ -1,7 +1,8 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { statSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { dirname } from "node:path";
+import { before, test } from "node:test";
 import { promisify } from "node:util";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
@@ -21,22 +22,15 @@ import {
 import { privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { createSiweMessage } from "viem/siwe";
-import { WALLET_DOLLARS } from "./deployment.ts";
-import { ACTIVATED_AMOUNT, type Devnet, startDevnet } from "./devnet.ts";
-import { readBlock, readCredits, spent } from "./testing/api.ts";
-import { anyPorts, temporaryFolder } from "./testing/launch.ts";
+import { type Devnet, startDevnet } from "./devnet.ts";
+import { readCredits, spent } from "./testing/api.ts";
+import { anyPorts } from "./testing/launch.ts";
+import { shareDevnet, sharedDevnet } from "./testing/shared-devnet.ts";
 
-const folder = temporaryFolder();
-const environment = { ...process.env, ...anyPorts, DEVNET_DIR: folder.path };
-const walletUsdc = WALLET_DOLLARS * 1_000_000n;
 let devnet: Devnet;
 
 before(async () => {
-  devnet = await startDevnet({ environment });
-});
-after(async () => {
-  await devnet.stop();
-  folder.remove();
+  devnet = await sharedDevnet();
 });
 
 test("ready.json says where everything is, and is for its owner's eyes", async () => {
@@ -65,21 +59,6 @@ test("ready.json says where everything is, and is for its owner's eyes", async (
     [true, false, false, false, false],
   );
   equal((await fetch(`${ready.provider.url}/models`)).status, 200);
-});
-
-test("every wallet has gas and dollars of the real dollar's code", async () => {
-  const { ready } = devnet;
-  const reader = createPublicClient({ transport: http(ready.chains[0]?.rpcUrl) });
-  for (const [index, { address }] of ready.wallets.entries()) {
-    ok((await reader.getBalance({ address })) > 10n ** 18n);
-    const dollars = await reader.readContract({
-      address: contractAddress("stablecoin"),
-      abi: stablecoinAbi,
-      functionName: "balanceOf",
-      args: [address],
-    });
-    equal(dollars, index === 0 ? walletUsdc - ACTIVATED_AMOUNT : walletUsdc);
-  }
 });
 
 test("the curl line works in a shell, and costs what the balance loses", async () => {
@@ -164,7 +143,7 @@ type Data = {
 type Answer = { data?: Data };
 
 test("a fresh wallet turns dollars into inference with its own signatures and nothing else", async () => {
-  const { ready } = devnet;
+  const { ready } = await shareDevnet();
   const wallet = ready.wallets[1];
   ok(wallet !== undefined);
   const account = privateKeyToAccount(wallet.privateKey);
@@ -207,57 +186,8 @@ test("a fresh wallet turns dollars into inference with its own signatures and no
   ok(Object.values(session).some((value) => typeof value === "string" && value.startsWith("is_")));
 });
 
-test("a second start continues where the first stopped: same key, same balance, same chain", async () => {
-  const first = devnet.ready;
-  const chain = first.chains[0];
-  ok(chain !== undefined);
-  await eventually(async () => (await readCredits(first.gatewayUrl, first.apiKey)).reserved_nano_usd === 0);
-  const credits = await readCredits(first.gatewayUrl, first.apiKey);
-  ok(credits.total_usage_nano_usd > 0);
-  const final = await readBlock(chain.rpcUrl, "finalized");
-  await devnet.stop();
-
-  devnet = await startDevnet({ environment });
-  const second = devnet.ready;
-  equal(second.apiKey, first.apiKey);
-  deepEqual(second.contracts, first.contracts);
-  deepEqual(second.wallets, first.wallets);
-  deepEqual(await readCredits(second.gatewayUrl, second.apiKey), credits);
-  const again = await readBlock(second.chains[0]?.rpcUrl ?? "", `0x${final.number.toString(16)}`);
-  equal(again.hash, final.hash);
-  const finalNow = await readBlock(second.chains[0]?.rpcUrl ?? "", "finalized");
-  ok(finalNow.number >= final.number);
-});
-
-test("money still arrives after a second start", async () => {
-  const { ready } = devnet;
-  const wallet = ready.wallets[0];
-  ok(wallet !== undefined);
-  const account = privateKeyToAccount(wallet.privateKey);
-  const transport = http(ready.chains[0]?.rpcUrl);
-  const writer = createWalletClient({ account, chain: foundry, transport });
-  const before = await readCredits(ready.gatewayUrl, ready.apiKey);
-  const reader = createPublicClient({ chain: foundry, transport, pollingInterval: 20 });
-  const approved = await writer.writeContract({
-    address: contractAddress("stablecoin"),
-    abi: stablecoinAbi,
-    functionName: "approve",
-    args: [contractAddress("tokenMinter"), 1_000_000n],
-  });
-  await reader.waitForTransactionReceipt({ hash: approved });
-  await writer.writeContract({
-    address: contractAddress("tokenMinter"),
-    abi: tokenMinterAbi,
-    functionName: "mintAndActivate",
-    args: [1_000_000n, wallet.address],
-  });
-  await eventually(async () => {
-    const { total_credits_nano_usd: total } = await readCredits(ready.gatewayUrl, ready.apiKey);
-    return total === before.total_credits_nano_usd + 1_000_000_000;
-  });
-});
-
 test("one devnet at a time has a folder", async () => {
+  const environment = { ...process.env, ...anyPorts, DEVNET_DIR: dirname(devnet.readyFile) };
   const second = startDevnet({ environment });
   await second.then(
     async (other) => {
@@ -267,18 +197,6 @@ test("one devnet at a time has a folder", async () => {
     (error: unknown) => ok(/Another devnet is running/.test(String(error)), String(error)),
   );
   equal((await fetch(`${devnet.ready.gatewayUrl}/healthz`)).status, 200);
-});
-
-test("a fresh start begins anew", async () => {
-  const { apiKey } = devnet.ready;
-  await devnet.stop();
-  devnet = await startDevnet({ environment, fresh: true });
-  const { ready } = devnet;
-  notEqual(ready.apiKey, apiKey);
-  const credits = await readCredits(ready.gatewayUrl, ready.apiKey);
-  deepEqual([credits.total_credits_nano_usd, credits.total_usage_nano_usd], [Number(ACTIVATED_AMOUNT) * 1_000, 0]);
-  const old = await fetch(`${ready.gatewayUrl}/api/v1/key`, { headers: { authorization: `Bearer ${apiKey}` } });
-  equal(old.status, 401);
 });
 
 function contractAddress(name: string): Address {

@@ -43,6 +43,8 @@ export type DevnetOptions = {
   environment: Readonly<Record<string, string | undefined>>;
   /** Forgets what an earlier start left. */
   fresh?: boolean;
+  /** False: the chains are saved only as they begin and as they are stopped, which takes less of the machine. */
+  survivesKill?: boolean;
   onProgress?(line: string): void;
   /** Ends a start that is under way. */
   signal?: AbortSignal;
@@ -130,7 +132,8 @@ async function start(given: Site): Promise<Pick<Devnet, "ready" | "curl">> {
     site = { ...site, ports: { ...(await choosePorts({ ...settings.ports, PROVIDER_PORT: 0 })), PROVIDER_PORT } };
   }
   const { ports } = site;
-  const { chains, deployment } = await startChains({ ...site, environment, onProgress });
+  const { survivesKill = true } = options;
+  const { chains, deployment } = await startChains({ ...site, environment, survivesKill, onProgress });
   const chain = chains.primary;
   const workers = { chains, deployment, folder, environment, clock };
   const secrets = loadSecrets(folder);

@@ -19,7 +19,7 @@ test("an idle chain's time goes on, and no block is final that a sudden end woul
   const idleBlocks = { leastMs: 20, mostMs: 20 };
   const options = { name: "chain", chainId: 31337, port, stateFile, logFile: join(folder.path, "chain.log") };
   try {
-    const chain = await startChain(processes, { ...options, environment, idleBlocks });
+    const chain = await startChain(processes, { ...options, environment, idleBlocks, survivesKill: true });
     await chain.keep();
     const first = await readBlock(chain.rpcUrl, "latest");
     await eventually(async () => {

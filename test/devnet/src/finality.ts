@@ -36,6 +36,8 @@ export type FinalityOptions = {
   /** Whether a transaction makes a block at once. It waits for one while not. */
   setAutomine(isOn: boolean): Promise<void>;
   save(): Promise<void>;
+  /** If not, it saves only at first and when it is stopped. */
+  survivesKill: boolean;
   onError(error: unknown): void;
   /** The devnet's time, which says when midnight is. The machine's when absent. */
   now?(): number;
@@ -55,6 +57,7 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
     setNextTimestamp,
     setAutomine,
     save,
+    survivesKill,
     onError,
     now = Date.now,
     idleBlocks = IDLE_BLOCKS,
@@ -65,6 +68,9 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
   let stopped = false;
   let running: Promise<void> | undefined;
   let crowded = Promise.withResolvers<void>();
+  const saveBetween = async (): Promise<void> => {
+    if (survivesKill) await save();
+  };
 
   async function finalize(timestamp?: number): Promise<void> {
     // A state is told in pieces: a block that came between them would be in one and not in the other.
@@ -75,9 +81,9 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
       await setNextTimestamp(timestamp);
       await mine(1);
     }
-    await save();
+    await saveBetween();
     await mine(FINALITY_DEPTH);
-    await save();
+    await saveBetween();
     unsavedIdle = 0;
     await setAutomine(true);
   }
@@ -85,7 +91,7 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
     isTimeDue = false;
     if (unsavedIdle >= UNSAVED_IDLE_BLOCKS) {
       await setAutomine(false);
-      await save();
+      await saveBetween();
       unsavedIdle = 0;
       await setAutomine(true);
     }
@@ -140,6 +146,7 @@ export async function keepFinal(options: FinalityOptions): Promise<Finality> {
 
   // The timers begin after the first save: two at a time would write the same file.
   await finalize();
+  if (!survivesKill) await save();
   let idle = setTimeout(onIdle, idleBlocks.leastMs);
   let midnight = atNextMidnight(now(), onMidnight);
   const heads = await subscribe(rpcUrl, onHead);

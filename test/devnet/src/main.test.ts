@@ -1,15 +1,19 @@
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { eventually } from "@inference/protocol/testing/eventually";
+import { ACTIVATED_AMOUNT } from "./devnet.ts";
+import type { ReadyFile } from "./ready.ts";
 import { creditOnChain, keepActivating } from "./testing/activity.ts";
 import { readCredits } from "./testing/api.ts";
-import { deployedFolder, launch, processesOf, stopLaunched, temporaryFolder } from "./testing/launch.ts";
+import { type Launched, launch, processesOf, stopLaunched, temporaryFolder } from "./testing/launch.ts";
 import { walletOn } from "./testing/wallet.ts";
 
 after(stopLaunched);
+
+const DEPLOYING = "Deploying the dollars";
 
 /** What it said last, without its progress. */
 function lastLine(output: { stderr: string }): string {
@@ -30,40 +34,11 @@ test("a port in use is one line that names the setting", async () => {
   folder.remove();
 });
 
-for (const [what, settings, says] of [
-  ["a port that is none", { GATEWAY_PORT: "http" }, /^GATEWAY_PORT must be a port number/],
-  [
-    "several wrong settings",
-    { GATEWAY_PORT: "abc", CHAIN_PORT: "70000", PROVIDER_PORT: "-1", PRIMARY_CHAIN_ID: "1" },
-    /^PRIMARY_CHAIN_ID 1 .*GATEWAY_PORT must .* not abc\. CHAIN_PORT must .* not 70000\. PROVIDER_PORT must .* not -1\.$/m,
-  ],
-  ["a port for two", { CHAIN_PORT: "8787", GATEWAY_PORT: "" }, /^CHAIN_PORT and GATEWAY_PORT are both 8787: /],
-  ["a folder that cannot be made", { DEVNET_DIR: "/proc/x/y" }, /^\/proc\/x\/y cannot be used .*: set DEVNET_DIR to/],
-  ["half a provider", { UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1" }, /^UPSTREAM_BASE_URL is set and UPSTREAM_API_KEY/],
-  [
-    "a chain that is not local",
-    { PRIMARY_CHAIN_ID: "8453" },
-    /^PRIMARY_CHAIN_ID 8453 is not a local chain .*development keys/,
-  ],
-  ["a chain of somebody else", { PRIMARY_RPC_URL: "http://127.0.0.1:9" }, /^PRIMARY_RPC_URL is set, but npm start has/],
-] as const) {
-  test(`${what} is one line, before anything is started`, async () => {
-    const folder = temporaryFolder();
-    const started = launch(folder.path, settings);
-    equal(await started.exited, 1);
-    match(started.output.stderr, says);
-    equal(started.output.stderr.split("\n").length, 2);
-    folder.remove();
-  });
-}
-
-test("a setting that the gateway refuses is one line with its name, and nothing stays; PORT is told and not read", async () => {
-  const folder = deployedFolder();
-  const started = launch(folder.path, { MODEL_ALIASES: "no json", PORT: "none of ours" });
+test("what is wrong with the settings is one line, before anything is started", async () => {
+  const folder = temporaryFolder();
+  const started = launch(folder.path, { GATEWAY_PORT: "abc", PRIMARY_CHAIN_ID: "8453" });
   equal(await started.exited, 1);
-  match(started.output.stderr, /^PORT is set, but npm start does not read it: GATEWAY_PORT is the gateway's port\.$/m);
-  match(lastLine(started.output), /^The gateway ended with code 1: .*MODEL_ALIASES/);
-  deepEqual(processesOf(folder.path), []);
+  match(started.output.stderr, /^PRIMARY_CHAIN_ID 8453 is not .* GATEWAY_PORT must be a port number .* not abc\.\n$/);
   folder.remove();
 });
 
@@ -88,54 +63,41 @@ test("an unknown flag is one line", async () => {
   folder.remove();
 });
 
-test("a child that dies is one line with its name, and ends everything", async () => {
-  const folder = deployedFolder();
-  const children = [
-    ["keeper/src/main.ts", "keeper"],
-    ["hosts/node/src/main.ts", "gateway"],
-    ["test/provider-simulator/src/main.ts", "provider simulator"],
-    ["--chain-id 31337", "primary chain"],
-    ["test/devnet/src/relayer/main.ts", "relayer"],
-  ] as const;
-  // One supervisor watches them all.
-  for (const [script, name] of process.env.DEEP === "1" ? children : children.slice(0, 1)) {
-    const started = launch(folder.path);
-    await started.ready();
-    const victim = processesOf(folder.path).find(
-      ({ command }) => command.includes(script) && !command.includes("run-program.ts"),
-    );
-    ok(victim !== undefined, name);
-    process.kill(victim.pid, "SIGKILL");
-    equal(await started.exited, 1);
-    match(
-      lastLine(started.output),
-      new RegExp(`^The ${name} (was ended by SIGKILL\\.|ended with code 1: killed by SIGKILL)$`),
-    );
-    deepEqual(processesOf(folder.path), []);
-  }
-  folder.remove();
-});
+/** The tests below are of one folder, in this order. */
+const folder = temporaryFolder();
+let running: Launched;
+let ready: ReadyFile;
+after(() => folder.remove());
 
-test("nothing outlives a devnet that was killed amid transactions, the next start continues, and tokens on their way arrive once", async () => {
-  const folder = deployedFolder();
-  const started = launch(folder.path);
-  const ready = await started.ready();
+test("a start can be stopped before it is ready, and the next one deploys", async () => {
+  const stopped = launch(folder.path);
+  await eventually(() => stopped.output.stderr.includes(DEPLOYING));
+  stopped.kill("SIGTERM");
+  equal(await stopped.exited, 0);
+  deepEqual(processesOf(folder.path), []);
+  running = launch(folder.path);
+  ready = await running.ready();
+  ok(running.output.stderr.includes(DEPLOYING));
+  ok(running.output.stdout.includes(`${ready.gatewayUrl}/docs\n`), "where the documentation is");
   const expected =
     "the devnet, three chains each run by run-program.ts, the provider, the relayer, the keeper and the gateway";
   equal(processesOf(folder.path).length, 11, expected);
+});
+
+test("nothing outlives a devnet that was killed amid transactions, the next start continues, and tokens on their way arrive once", async () => {
   const before = walletOn(ready, "secondary2", 1);
   const primaryEid = ready.chains[0]?.chainId ?? 0;
   await before.mint(10_000_000n);
   const sender = keepActivating(ready);
   await eventually(() => sender.sent >= 20);
   for (let count = 0; count < 5; count += 1) await before.bridge(primaryEid, 1_000_000n);
-  started.kill("SIGKILL");
+  running.kill("SIGKILL");
   sender.stop();
-  await started.exited;
+  await running.exited;
   await eventually(() => processesOf(folder.path).length === 0, 5_000);
 
-  const next = launch(folder.path);
-  const again = await next.ready();
+  running = launch(folder.path);
+  const again = await running.ready();
   equal(again.apiKey, ready.apiKey);
   await eventually(async () => {
     const { total_credits_nano_usd: total } = await readCredits(again.gatewayUrl, again.apiKey);
@@ -148,36 +110,52 @@ test("nothing outlives a devnet that was killed amid transactions, the next star
   await eventually(async () => (await here.tokens()) === sent, 30_000);
   await there.bridge(primaryEid, 1_000_000n);
   await eventually(async () => (await here.tokens()) === sent + 1_000_000n, 30_000);
-  next.kill("SIGINT");
-  equal(await next.exited, 0);
-  deepEqual(processesOf(folder.path), []);
-  equal(existsSync(join(folder.path, "ready.json")), false, "ready.json is there only while all runs");
-  folder.remove();
 });
 
-test("a start can be stopped before it is ready, and the next one deploys; a fresh one begins with what that saved", async () => {
-  const folder = temporaryFolder();
-  const stopped = launch(folder.path);
-  await eventually(() => stopped.output.stderr.includes("Deploying the dollars"));
-  stopped.kill("SIGTERM");
-  equal(await stopped.exited, 0);
-  deepEqual(processesOf(folder.path), []);
-  const run = async (...flags: string[]) => {
-    const started = launch(folder.path, {}, ...flags);
-    const ready = await started.ready();
-    started.kill("SIGINT");
-    equal(await started.exited, 0);
-    return { contracts: ready.contracts, deployed: started.output.stderr.includes("Deploying the dollars") };
-  };
-  const first = await run();
-  ok(first.deployed);
+test("a child that dies is one line with its name, and ends everything", async () => {
+  const children = [
+    ["keeper/src/main.ts", "keeper"],
+    ["hosts/node/src/main.ts", "gateway"],
+    ["test/provider-simulator/src/main.ts", "provider simulator"],
+    ["--chain-id 31337", "primary chain"],
+    ["test/devnet/src/relayer/main.ts", "relayer"],
+  ] as const;
+  // One supervisor watches them all.
+  for (const [script, name] of process.env.DEEP === "1" ? children : children.slice(0, 1)) {
+    const victim = processesOf(folder.path).find(
+      ({ command }) => command.includes(script) && !command.includes("run-program.ts"),
+    );
+    ok(victim !== undefined, name);
+    process.kill(victim.pid, "SIGKILL");
+    equal(await running.exited, 1);
+    match(
+      lastLine(running.output),
+      new RegExp(`^The ${name} (was ended by SIGKILL\\.|ended with code 1: killed by SIGKILL)$`),
+    );
+    deepEqual(processesOf(folder.path), []);
+    if (process.env.DEEP !== "1") return;
+    running = launch(folder.path);
+    await running.ready();
+  }
+  running.kill("SIGINT");
+  equal(await running.exited, 0);
+});
+
+test("a fresh start forgets accounts and keys, begins with the deployment that was saved, and keeps what is not its own", async () => {
   const own = join(folder.path, "notes.txt");
   writeFileSync(own, "mine");
-  const restored = await run("--fresh");
-  equal(restored.deployed, false);
-  deepEqual(restored.contracts, first.contracts);
-  ok(existsSync(own), "--fresh removes what a devnet wrote and nothing else");
-  writeFileSync(join(folder.path, "saved-secondary1.json"), "{}");
-  ok((await run("--fresh")).deployed, "a damaged one is not begun with");
-  folder.remove();
+  const started = launch(folder.path, {}, "--fresh");
+  const fresh = await started.ready();
+  ok(!started.output.stderr.includes(DEPLOYING));
+  deepEqual(fresh.contracts, ready.contracts);
+  notEqual(fresh.apiKey, ready.apiKey);
+  const credits = await readCredits(fresh.gatewayUrl, fresh.apiKey);
+  deepEqual([credits.total_credits_nano_usd, credits.total_usage_nano_usd], [Number(ACTIVATED_AMOUNT) * 1_000, 0]);
+  const headers = { authorization: `Bearer ${ready.apiKey}` };
+  equal((await fetch(`${fresh.gatewayUrl}/api/v1/key`, { headers })).status, 401);
+  ok(existsSync(own));
+  started.kill("SIGINT");
+  equal(await started.exited, 0);
+  deepEqual(processesOf(folder.path), []);
+  equal(existsSync(join(folder.path, "ready.json")), false, "ready.json is there only while all runs");
 });

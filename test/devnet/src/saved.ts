@@ -50,7 +50,7 @@ function digestOf(folder: Folder, name: LocalChainName): string | undefined {
 }
 
 /** A digest of the bytecode of our contracts, and of the programs that deploy them. */
-function deploymentKey(chainIds: readonly number[]): string {
+export function deploymentKey(chainIds: readonly number[]): string {
   const hash = createHash("sha256").update(JSON.stringify(chainIds));
   for (const folder of ["../../../contracts/generated/", "../../../contracts/script/", "./"]) {
     const url = new URL(folder, import.meta.url);

@@ -1,5 +1,6 @@
 import { deepEqual, match, throws } from "node:assert/strict";
 import { test } from "node:test";
+import { openFolder } from "./folder.ts";
 import { ownSettings } from "./gateway.ts";
 import { simulatorSettings } from "./provider.ts";
 import { readSettings } from "./settings.ts";
@@ -17,6 +18,26 @@ test("the secondary chains have the ports after the primary's, and the other loc
 
 test("where no port comes after the primary's, the setting to make is named", () => {
   throws(() => readSettings({ CHAIN_PORT: "65535" }), /CHAIN_PORT and SECONDARY1_PORT are both 65535: set one/);
+});
+
+test("all that is wrong is named together, each with what to do", () => {
+  for (const [settings, says] of [
+    [{ GATEWAY_PORT: "http" }, /^GATEWAY_PORT must be a port number/],
+    [
+      { GATEWAY_PORT: "abc", CHAIN_PORT: "70000", PROVIDER_PORT: "-1", PRIMARY_CHAIN_ID: "1" },
+      /^PRIMARY_CHAIN_ID 1 .*GATEWAY_PORT must .* not abc\. CHAIN_PORT must .* not 70000\. PROVIDER_PORT must .* not -1\.$/,
+    ],
+    [{ CHAIN_PORT: "8787", GATEWAY_PORT: "" }, /^CHAIN_PORT and GATEWAY_PORT are both 8787: /],
+    [{ UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1" }, /^UPSTREAM_BASE_URL is set and UPSTREAM_API_KEY/],
+    [{ PRIMARY_CHAIN_ID: "8453" }, /^PRIMARY_CHAIN_ID 8453 is not a local chain .*development keys/],
+    [{ PRIMARY_RPC_URL: "http://127.0.0.1:9" }, /^PRIMARY_RPC_URL is set, but npm start has/],
+  ] as const) {
+    throws(() => readSettings(settings), { name: "DevnetError", message: says });
+  }
+});
+
+test("a folder that cannot be made is told with the setting to make", () => {
+  throws(() => openFolder("/proc/x/y"), /\/proc\/x\/y cannot be used .*: set DEVNET_DIR to/);
 });
 
 const provider = { UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1", UPSTREAM_API_KEY: "key" };

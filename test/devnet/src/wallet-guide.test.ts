@@ -1,26 +1,20 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { type Devnet, startDevnet } from "./devnet.ts";
 import { readCredits } from "./testing/api.ts";
-import { anyPorts, deployedFolder } from "./testing/launch.ts";
+import { type DevnetShare, shareDevnet } from "./testing/shared-devnet.ts";
 
 /** What the gateway's page tells the owner of a wallet works, as it is printed, on every chain. */
-const folder = deployedFolder();
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const DOLLAR = 1_000_000_000;
-let devnet: Devnet;
+let devnet: DevnetShare;
 let steps: Map<string, string>;
 
 before(async () => {
-  devnet = await startDevnet({ environment: { ...process.env, ...anyPorts, DEVNET_DIR: folder.path } });
+  devnet = await shareDevnet();
   steps = stepsOn(await read("/docs"));
-});
-after(async () => {
-  await devnet?.stop();
-  folder.remove();
 });
 
 describe("with a private key and the gateway's URL alone, the program turns dollars into an answer", {

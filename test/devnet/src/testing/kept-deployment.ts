@@ -1,48 +1,35 @@
-import { copyFileSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { LOCAL_CHAIN_IDS } from "@inference/contracts/deploy";
+import { deploymentKey } from "../saved.ts";
 
-/**
- * The deployment that an earlier test has saved, for tests that look at something else. A devnet begins with it only if
- * it is of the same code and whole, and deploys otherwise.
- */
-const kept = join(tmpdir(), `devnet-deployment-${userInfo().uid}`);
-const MAX_AGE_MS = 3_600_000;
-/** The one that says of which code it is comes last. */
+/** Deployments of today, by the code that made them: the state of older chains would have another age in each run. */
+const cache = fileURLToPath(new URL("../../../../node_modules/.cache/devnet", import.meta.url));
+const today = new Date().toISOString().slice(0, 10);
+const name = `${today}-${deploymentKey(LOCAL_CHAIN_IDS)}`;
 const FILES = ["saved-primary.json", "saved-secondary1.json", "saved-secondary2.json", "saved.json"];
 
 /** Copies the kept deployment into a devnet's folder, if there is one. */
 export function beginWithDeployment(folder: string): void {
-  if (ageMs() > MAX_AGE_MS) return;
-  tryToCopy(kept, folder);
+  if (existsSync(join(cache, name))) copyAll(join(cache, name), folder);
 }
 
-/** Keeps the deployment that a devnet has saved in its folder, if there is one. */
+/** Keeps the deployment that a devnet has saved in its folder, in place of those of other code or days. */
 export function keepDeployment(folder: string): void {
-  if (ageMs() <= MAX_AGE_MS / 2) return;
-  const draft = mkdtempSync(`${kept}-`);
+  if (existsSync(join(cache, name)) || !existsSync(join(folder, "saved.json"))) return;
+  mkdirSync(cache, { recursive: true });
+  for (const other of readdirSync(cache)) rmSync(join(cache, other), { recursive: true, force: true });
+  const draft = mkdtempSync(`${cache}-`);
+  copyAll(folder, draft);
   try {
-    if (tryToCopy(folder, draft)) {
-      rmSync(kept, { recursive: true, force: true });
-      renameSync(draft, kept);
-    }
+    renameSync(draft, join(cache, name));
   } catch {
     // Another process has kept its own meanwhile.
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
+    rmSync(draft, { recursive: true });
   }
 }
 
-function ageMs(): number {
-  const file = statSync(join(kept, "saved.json"), { throwIfNoEntry: false });
-  return file === undefined ? Number.POSITIVE_INFINITY : Date.now() - file.mtimeMs;
-}
-
-function tryToCopy(from: string, to: string): boolean {
-  try {
-    for (const file of FILES) copyFileSync(join(from, file), join(to, file));
-    return true;
-  } catch {
-    return false;
-  }
+function copyAll(from: string, to: string): void {
+  for (const file of FILES) copyFileSync(join(from, file), join(to, file));
 }
