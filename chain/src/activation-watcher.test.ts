@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { chainPartition } from "@inference/ledger/partition";
-import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { chain } from "./testing/shared-chain.ts";
 import { alice, bob, watch } from "./testing/watch.ts";
-
-let chain: PrimaryChain;
-before(async () => {
-  chain = await startPrimaryChain();
-});
-after(() => chain?.stop());
-beforeEach(() => chain.reset());
 
 test("an activation is credited when it is final, and not a block earlier", async () => {
   const { watcher, balance } = watch(chain);

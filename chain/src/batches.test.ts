@@ -2,23 +2,17 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { chainPartition } from "@inference/ledger/partition";
 import { type Liar, startLiar } from "./testing/liar.ts";
-import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { chain } from "./testing/shared-chain.ts";
 import { alice, bob, type Watch, watch } from "./testing/watch.ts";
 
 /** Batches are read from the chain like activations. Here all are foreign: these books post nothing. */
-let chain: PrimaryChain;
 let liar: Liar;
 before(async () => {
-  chain = await startPrimaryChain();
   liar = await startLiar(chain.rpcUrl);
 });
-after(async () => {
-  await liar?.[Symbol.asyncDispose]();
-  await chain?.stop();
-});
-beforeEach(async () => {
+after(() => liar?.[Symbol.asyncDispose]());
+beforeEach(() => {
   liar.lie = undefined;
-  await chain.reset();
 });
 
 const partition = chainPartition(31337);

@@ -1,21 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { ChainUnavailable } from "@inference/protocol/chain-reader";
 import type { Address } from "@inference/protocol/credential";
 import { readBooks } from "./books.ts";
 import { createChainReader } from "./reader.ts";
-import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { chain } from "./testing/shared-chain.ts";
 import { timers } from "./testing/timers.ts";
 import { alice, clientOf } from "./testing/watch.ts";
 
 /** The books as the real contracts tell them. */
 const DOLLAR = 1_000_000_000n;
-
-let chain: PrimaryChain;
-before(async () => {
-  chain = await startPrimaryChain();
-});
-after(() => chain?.stop());
 
 test("what is activated moves from supply to credit, and the backing is the sum", async () => {
   const client = clientOf(chain.rpcUrl);

@@ -5,23 +5,16 @@ import { ceilingPartition } from "@inference/ledger/partition";
 import { toFunctionSelector } from "viem";
 import { type Liar, startLiar } from "./testing/liar.ts";
 import { openMemoryLedger } from "./testing/memory-ledger.ts";
-import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { chain } from "./testing/shared-chain.ts";
 import { alice, watch } from "./testing/watch.ts";
 
-let chain: PrimaryChain;
 let liar: Liar;
 before(async () => {
-  chain = await startPrimaryChain();
   liar = await startLiar(chain.rpcUrl);
 });
-after(async () => {
-  await liar?.[Symbol.asyncDispose]();
-  await chain?.stop();
-});
-beforeEach(async () => {
+after(() => liar?.[Symbol.asyncDispose]());
+beforeEach(() => {
   liar.lie = undefined;
-  await chain.reset();
-  await chain.finalize();
 });
 
 const usd = 1_000_000_000n;

@@ -2,23 +2,17 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { createChainClient } from "./rpc.ts";
 import { type Answer, type Liar, type Lie, type Question, startLiar } from "./testing/liar.ts";
-import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { chain } from "./testing/shared-chain.ts";
 import { timers } from "./testing/timers.ts";
 import { alice, bob, clientOf, type Watch, watch } from "./testing/watch.ts";
 
-let chain: PrimaryChain;
 let liar: Liar;
 before(async () => {
-  chain = await startPrimaryChain();
   liar = await startLiar(chain.rpcUrl);
 });
-after(async () => {
-  await liar?.[Symbol.asyncDispose]();
-  await chain?.stop();
-});
-beforeEach(async () => {
+after(() => liar?.[Symbol.asyncDispose]());
+beforeEach(() => {
   liar.lie = undefined;
-  await chain.reset();
 });
 
 type Log = { address: string; topics: string[]; data: string; blockNumber: string; removed: boolean };

@@ -1,16 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { FINALITY_DEPTH } from "./testing/anvil.ts";
 import { openMemoryLedger } from "./testing/memory-ledger.ts";
-import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { chain } from "./testing/shared-chain.ts";
 import { alice, bob, watch } from "./testing/watch.ts";
-
-let chain: PrimaryChain;
-before(async () => {
-  chain = await startPrimaryChain();
-});
-after(() => chain?.stop());
-beforeEach(() => chain.reset());
 
 for (let depth = 1; depth <= FINALITY_DEPTH; depth += 1) {
   test(`a reorg of ${depth} blocks that moves an activation to another block credits it once`, async () => {

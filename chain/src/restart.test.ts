@@ -1,17 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { createChainClient } from "./rpc.ts";
 import { openMemoryLedger } from "./testing/memory-ledger.ts";
-import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { chain } from "./testing/shared-chain.ts";
 import { timers } from "./testing/timers.ts";
 import { alice, bob, clientOf, watch } from "./testing/watch.ts";
-
-let chain: PrimaryChain;
-before(async () => {
-  chain = await startPrimaryChain();
-});
-after(() => chain?.stop());
-beforeEach(() => chain.reset());
 
 async function activateSome(): Promise<void> {
   await chain.activate(alice, 1n);

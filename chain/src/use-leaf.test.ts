@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import { leafOf, type SettledUse, verifyUse } from "@inference/protocol/use-leaf";
 import { SimpleMerkleTree } from "@openzeppelin/merkle-tree";
@@ -14,17 +14,10 @@ import {
   zeroHash,
 } from "viem";
 import { foundry } from "viem/chains";
-import { type PrimaryChain, startPrimaryChain } from "./testing/primary-chain.ts";
+import { chain } from "./testing/shared-chain.ts";
 
 const ALICE = "0x00000000000000000000000000000000000a11ce";
 const DAY = 86_400;
-
-let chain: PrimaryChain;
-
-before(async () => {
-  chain = await startPrimaryChain();
-});
-after(() => chain.stop());
 
 test("the settlement contract and our function verify the same proofs", async () => {
   const contract = { address: chain.settlement, abi: inferenceSettlementAbi } as const;

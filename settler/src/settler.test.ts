@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 import { createActivationWatcher } from "@inference/chain/activation-watcher";
 import { createChainClient, RpcError } from "@inference/chain/rpc";
-import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
+import { chain } from "@inference/chain/testing/shared-chain";
 import { timers } from "@inference/chain/testing/timers";
 import type { LedgerClient } from "@inference/ledger/client";
 import { accountPartition, ceilingPartition, chainPartition, journalPartition } from "@inference/ledger/partition";
@@ -20,18 +20,11 @@ import type { SettlerLimits } from "./desk.ts";
 import { createSettler, type Settler } from "./settler.ts";
 
 /** The settler on a real chain with the real contracts: what it posts, and what becomes of it when things go wrong. */
-/** Of the settler of `startPrimaryChain`. */
+/** Of the chain's settler. */
 const privateKey = "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a";
 const payers = [1, 2, 3].map((n): Address => `0x${String(n).repeat(40)}`);
 const [first = "0x", second = "0x", third = "0x"] = payers;
 const DOLLAR = 1_000_000_000;
-
-let chain: PrimaryChain;
-before(async () => {
-  chain = await startPrimaryChain();
-});
-after(() => chain.stop());
-afterEach(() => chain.reset());
 
 type World = {
   host: MemoryHost;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { type ChainClient, createChainClient, RpcError } from "@inference/chain/rpc";
 import { FINALITY_DEPTH } from "@inference/chain/testing/anvil";
-import { type PrimaryChain, startPrimaryChain } from "@inference/chain/testing/primary-chain";
+import { chain as real } from "@inference/chain/testing/shared-chain";
 import { timers } from "@inference/chain/testing/timers";
 import { inferenceSettlementAbi } from "@inference/protocol/abi/inference-settlement";
 import type { Address } from "@inference/protocol/credential";
@@ -15,15 +15,9 @@ import { createSimulatedNode } from "./simulated-node.ts";
 /** The model against the real contract on a real chain: the same sequence has the same answers. */
 const account = privateKeyToAccount("0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a");
 const [one, two]: [Address, Address] = [`0x${"1".repeat(40)}`, `0x${"2".repeat(40)}`];
-/** Pays for the activations of `startPrimaryChain`. */
+/** Pays for the chain's activations. */
 const payer: Address = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 const root: Hex = `0x${"ab".repeat(32)}`;
-
-let real: PrimaryChain;
-before(async () => {
-  real = await startPrimaryChain();
-});
-after(() => real.stop());
 
 /** What a sequence does to a chain, whichever it is. */
 type Chain = {

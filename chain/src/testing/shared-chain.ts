@@ -1,0 +1,14 @@
+import { after, before, beforeEach } from "node:test";
+import { type PrimaryChain, startPrimaryChain } from "./primary-chain.ts";
+
+/** One chain for all test files of this process. Each test begins with its contracts, in final blocks, and no more. */
+export let chain: PrimaryChain;
+
+before(async () => {
+  chain = await startPrimaryChain();
+});
+beforeEach(async () => {
+  await chain.reset();
+  await chain.finalize();
+});
+after(() => chain?.stop());
