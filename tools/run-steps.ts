@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { cpus } from "node:os";
 
 /** A command, and what runs once it has passed. */
 export type Step = {
@@ -16,7 +17,8 @@ export type StepResult = {
 };
 
 export type StepOptions = {
-  readonly atOnce: number;
+  /** Steps that run at one time: always the least, and up to the most while a core is idle. */
+  readonly atOnce: { readonly least: number; readonly most: number };
   readonly cwd: string;
   readonly environment: NodeJS.ProcessEnv;
   /** A step that takes longer has failed. */
@@ -25,34 +27,67 @@ export type StepOptions = {
 
 /** From the end of a process to the end of its output at most. */
 const OUTPUT_MS = 2_000;
+/** From one look at the cores to the next, and the idle share of them from which one more step is started. */
+const LOOK_MS = 500;
+const IDLE = 0.15;
 
 const running = new Set<ChildProcess>();
 
-/** Runs steps in their order, several at a time. The output of each is printed in one piece when it ends. */
+/**
+ * Runs steps in their order, several at a time. Tests wait more than they compute, and not all alike: one more step starts
+ * whenever the cores are idle. The output of each is printed in one piece when it ends.
+ */
 export async function runSteps(steps: readonly Step[], options: StepOptions): Promise<StepResult[]> {
   const waiting = [...steps];
   const results: StepResult[] = [];
+  const idleShare = watchCores();
+  const { least, most } = options.atOnce;
   let busy = 0;
   await new Promise<void>((resolve, reject) => {
-    const startNext = (): void => {
-      if (waiting.length === 0 && busy === 0) resolve();
-      while (busy < options.atOnce) {
-        const step = waiting.shift();
-        if (step === undefined) return;
-        busy += 1;
-        runStep(step, options).then((result) => {
-          busy -= 1;
-          results.push(result);
-          report(result);
-          if (result.passed) waiting.unshift(...(step.next ?? []));
-          else for (const { name } of step.next ?? []) results.push(skipped(name, step.name));
-          startNext();
-        }, reject);
-      }
+    const startOne = (): void => {
+      const step = waiting.shift();
+      if (step === undefined) return;
+      busy += 1;
+      runStep(step, options).then((result) => {
+        busy -= 1;
+        results.push(result);
+        report(result);
+        if (result.passed) waiting.unshift(...(step.next ?? []));
+        else for (const { name } of step.next ?? []) results.push(skipped(name, step.name));
+        fill();
+      }, reject);
     };
-    startNext();
+    const fill = (): void => {
+      while (busy < least && waiting.length > 0) startOne();
+      if (waiting.length > 0 || busy > 0) return;
+      clearInterval(looking);
+      resolve();
+    };
+    const looking = setInterval(() => {
+      if (idleShare() > IDLE && busy < most) startOne();
+    }, LOOK_MS);
+    fill();
   });
   return results;
+}
+
+/** The share of all cores' time since the last call in which they were idle. */
+function watchCores(): () => number {
+  const read = () => {
+    const all = cpus().map(({ times }) => times);
+    const sum = (of: (times: (typeof all)[number]) => number): number => all.reduce((total, one) => total + of(one), 0);
+    return {
+      idle: sum(({ idle }) => idle),
+      total: sum(({ user, nice, sys, irq, idle }) => user + nice + sys + irq + idle),
+    };
+  };
+  let last = read();
+  return () => {
+    const now = read();
+    const share = (now.idle - last.idle) / (now.total - last.total);
+    last = now;
+    return share;
+  };
 }
 
 /** Ends whatever still runs. */

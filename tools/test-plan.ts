@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { basename, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
@@ -7,8 +7,8 @@ export const root = fileURLToPath(new URL("..", import.meta.url));
 /** A test file and the folder of its package, both relative to the root. */
 export type TestFile = { readonly path: string; readonly package: string };
 
-/** Test files that one process runs, one after the other. */
-export type TestProcess = { readonly name: string; readonly files: readonly string[] };
+/** Test files that one process runs, one after the other, and the module whose hooks are for all of them. */
+export type TestProcess = { readonly name: string; readonly files: readonly string[]; readonly shared?: string };
 
 export type TestPlan = {
   /** Run several at a time, in this order. */
@@ -17,31 +17,57 @@ export type TestPlan = {
   readonly afterForge: readonly TestProcess[];
 };
 
-/** Packages whose test files share nothing: one process loads the code once for all of them. */
-const ONE_PROCESS: readonly string[] = ["protocol", "ledger", "gateway", "provider-simulator", "tools"];
-
-/** Of these at most: a large package uses both cores. */
-const FILES_A_PROCESS = 40;
-
-/** The longest files first: one that starts last costs its whole length. */
-const LONGEST: readonly RegExp[] = [
-  /cloudflare\/.*conformance\.test/,
-  /devnet\/.*main.*\.test/,
-  /kill[-\w]*\.test\.ts$/,
-  /cloudflare\/.*ledger\.property\.test/,
-  /(node|cloudflare)\/src\/gateway[-\w]*\.test/,
-  /cloudflare\/.*(departure|rollout|eviction|ceiling|out-of-service)[-\w]*\.test/,
-  /devnet\/.*\.test/,
-  /cli\/.*devnet\.test/,
-  /node\/.*(crash-points|neighbours|settings|ledger\.property)\.test/,
-  /deploy-main\.test/,
-  /(http|other-apis)\.fuzz\.test/,
-  /cloudflare\/.*\.test/,
-  /conformance\/.*\.test/,
-  /contracts\/.*deploy.*\.test/,
+/**
+ * Files with a process of their own, the longest first: one that starts last costs its whole length. `full-disk` and
+ * `canary` change what all of a process shares.
+ */
+const ALONE: readonly string[] = [
+  "test/devnet/src/main.test.ts",
+  "hosts/cloudflare/src/gateway.test.ts",
+  "hosts/node/src/gateway-settlement.test.ts",
+  "cli/src/devnet.test.ts",
+  "dashboard/src/dashboard.test.ts",
+  "test/devnet/src/commands.test.ts",
+  "test/devnet/src/devnet.test.ts",
+  "test/devnet/src/wallet-guide.test.ts",
+  "test/devnet/src/upstream.test.ts",
+  "hosts/cloudflare/src/rollout.test.ts",
+  "hosts/cloudflare/src/eviction.test.ts",
+  "hosts/cloudflare/src/out-of-service.test.ts",
+  "hosts/node/src/gateway.test.ts",
+  "hosts/cloudflare/src/kill.test.ts",
+  "hosts/node/src/chaos/kill.test.ts",
+  "hosts/cloudflare/src/ceiling.test.ts",
+  "hosts/cloudflare/src/settler.test.ts",
+  "hosts/node/src/neighbours.test.ts",
+  "hosts/node/src/chaos/settler-kill.test.ts",
+  "hosts/node/src/gateway-clients.test.ts",
+  "hosts/node/src/chaos/crash-points.test.ts",
+  "hosts/node/src/settings.test.ts",
+  "contracts/script/deploy-main.test.ts",
+  "hosts/node/src/canary.test.ts",
+  "hosts/node/src/full-disk.test.ts",
 ];
 
-const AFTER_FORGE: readonly RegExp[] = [/contracts\/script\/(gen-abi|suites)\.test\.ts$/];
+/** Loading the code takes a second of processor time: so many files of a package at most share a process. */
+const FILES_A_PROCESS = 12;
+/** Those that load less than others take. */
+const SMALL_FILES: ReadonlyMap<string, number> = new Map(
+  ["protocol", "ledger", "gateway", "test/provider-simulator"].map((folder) => [folder, 40]),
+);
+
+/** What the files of a package share in a process: one chain, or one devnet. */
+const DEVNET = "test/devnet/src/testing/shared-devnet.ts";
+const SHARED: ReadonlyMap<string, string> = new Map([
+  ["chain", "chain/src/testing/shared-chain.ts"],
+  ["settler", "chain/src/testing/shared-chain.ts"],
+  ...["cli", "dashboard", "sdk", "test/devnet"].map((folder) => [folder, DEVNET] as const),
+]);
+
+const AFTER_FORGE: readonly string[] = ["contracts/script/gen-abi.test.ts", "contracts/script/suites.test.ts"];
+
+/** Tests that only the deep run has. */
+export const DEEP = ".deep.test.ts";
 
 /** Every file below a folder whose name ends so. */
 export function findTestFiles(ending: string, folder = root, packageFolder = "."): TestFile[] {
@@ -58,42 +84,34 @@ export function findTestFiles(ending: string, folder = root, packageFolder = "."
     .sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** Divides test files among processes, and orders these. */
-export function planTests(files: readonly TestFile[]): TestPlan {
-  const isAfterForge = ({ path }: TestFile): boolean => matches(AFTER_FORGE, path);
-  const free = files.filter((file) => !isAfterForge(file));
-  const isShared = (file: TestFile): boolean => ONE_PROCESS.includes(basename(file.package));
-  const shared = Map.groupBy(free.filter(isShared), (file) => file.package);
-  const single = free.filter((file) => !isShared(file));
-  const readers = files.filter(isAfterForge).map(({ path }) => path);
+/** Divides test files among processes, and orders these. In the deep run each takes long enough to have its own. */
+export function planTests(files: readonly TestFile[], { deep }: { deep: boolean }): TestPlan {
+  const atMost = deep ? 1 : FILES_A_PROCESS;
+  const readers = files.map(({ path }) => path).filter((path) => AFTER_FORGE.includes(path));
+  const others = files.filter(({ path }) => !AFTER_FORGE.includes(path));
+  const long = others.map(({ path }) => path).filter((path) => ALONE.includes(path));
+  const short = others.filter(({ path }) => !ALONE.includes(path));
   return {
-    together: [...single.map(({ path }) => processOf(path)), ...[...shared].flatMap(packageProcesses)].sort(
-      (one, other) => rank(one) - rank(other),
-    ),
+    together: [
+      ...long
+        .toSorted((one, other) => ALONE.indexOf(one) - ALONE.indexOf(other))
+        .map((path) => ({ name: path, files: [path] })),
+      ...[...Map.groupBy(short, (file) => file.package)].flatMap((one) => packageProcesses(one, atMost)),
+    ],
     afterForge: readers.length === 0 ? [] : [{ name: "contracts: what forge built", files: readers }],
   };
 }
 
-function processOf(path: string): TestProcess {
-  return { name: path, files: [path] };
-}
-
-function packageProcesses([folder, files]: [string, TestFile[]]): TestProcess[] {
-  const parts = Math.ceil(files.length / FILES_A_PROCESS);
+function packageProcesses([folder, files]: [string, TestFile[]], atMost: number): TestProcess[] {
+  const parts = Math.ceil(files.length / (SMALL_FILES.get(folder) ?? atMost));
   return Array.from({ length: parts }, (_, part) => {
     const own = files.filter((_, index) => index % parts === part).map(({ path }) => path);
     const name = `${folder}: ${own.length} files${parts === 1 ? "" : `, part ${part + 1} of ${parts}`}`;
-    return { name: own.length === 1 ? (own[0] ?? name) : name, files: own };
+    const shared = SHARED.get(folder);
+    return {
+      name: own.length === 1 ? (own[0] ?? name) : name,
+      files: own,
+      ...(shared === undefined ? {} : { shared }),
+    };
   });
-}
-
-/** Packages in one process come after the longest files and before all others. */
-function rank({ files }: TestProcess): number {
-  if (files.length > 1) return LONGEST.length;
-  const place = LONGEST.findIndex((pattern) => pattern.test(files[0] ?? ""));
-  return place === -1 ? LONGEST.length + 1 : place;
-}
-
-function matches(patterns: readonly RegExp[], path: string): boolean {
-  return patterns.some((pattern) => pattern.test(path));
 }

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { runSteps, type Step, type StepResult, stopSteps } from "./run-steps.ts";
-import { findTestFiles, planTests, root, type TestFile, type TestProcess } from "./test-plan.ts";
+import { DEEP, findTestFiles, planTests, root, type TestFile, type TestProcess } from "./test-plan.ts";
 
 /**
  * `npm test`: types, format and lint, the contracts' tests, and every `*.test.ts`, several processes at a time. Failures
@@ -24,12 +24,13 @@ const usage = `npm test -- [part of a path, ./folder]...
 const { values: flags, positionals: wanted } = readArguments();
 const deep = flags.deep === true;
 const [part = 1, parts = 1] = (flags.part ?? "1/1").split("/").map(Number);
-/** Tests wait more than they compute: with fewer processes the cores stand idle. */
-const PROCESSES_PER_CORE = 2.5;
+/** Beside other work, and while a core is idle. */
+const STEPS_PER_CORE = { least: 2, most: 6 };
 /** Of a failed step that is no test file, repeated at the end. */
 const LAST_LINES = 100;
 const seed = process.env.FUZZ_SEED ?? (deep ? String(randomInt(1, 2 ** 31)) : "1");
-const compileCache = join(root, "node_modules", ".cache", "compile");
+const cache = join(root, "node_modules", ".cache");
+const compileCache = join(cache, "compile");
 const environment = {
   ...process.env,
   NODE_NO_WARNINGS: "1",
@@ -37,15 +38,22 @@ const environment = {
   FUZZ_SEED: seed,
   ...(deep ? { DEEP: "1", FOUNDRY_PROFILE: "deep", FOUNDRY_FUZZ_SEED: `0x${Number(seed).toString(16)}` } : {}),
 };
-const nodeFlags = ["--test", `--import=${join(root, "protocol", "src", "testing", "seed.ts")}`];
-// In a file without a matching test, node runs the hooks before the tests, and none of those after them.
-const nameFlags = flags.name === undefined ? [] : [`--test-name-pattern=${flags.name}`, "--test-force-exit"];
+const nodeFlags = [
+  `--import=${join(root, "protocol", "src", "testing", "seed.ts")}`,
+  ...(flags.name === undefined ? [] : [`--test-name-pattern=${flags.name}`]),
+];
+
+const RUN_FILES = join("tools", "run-files.ts");
+/** Of a process; a file has half of it. */
+const timeoutMs = deep ? 4 * 3_600_000 : 1_800_000;
 
 const startedAt = performance.now();
 mkdirSync(compileCache, { recursive: true });
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-const found = findTestFiles(flags.budgets === true ? ".budget.ts" : ".test.ts");
+const found = findTestFiles(flags.budgets === true ? ".budget.ts" : ".test.ts").filter(
+  ({ path }) => deep || !path.endsWith(DEEP),
+);
 const files = found.filter((file) => wanted.length === 0 || wanted.some((part) => isSelected(file, part)));
 if (flags.watch === true || flags.inspect === true) attend();
 else await runAll();
@@ -62,17 +70,21 @@ async function runAll(): Promise<void> {
     await runSteps(steps(), {
       cwd: root,
       environment,
-      timeoutMs: deep ? 4 * 3_600_000 : 1_800_000,
-      atOnce:
-        flags.serial === true || flags.budgets === true ? 1 : Math.round(availableParallelism() * PROCESSES_PER_CORE),
+      timeoutMs,
+      atOnce: flags.serial === true || flags.budgets === true ? { least: 1, most: 1 } : atOnce(),
     }),
   );
 }
 
+function atOnce(): { least: number; most: number } {
+  const cores = availableParallelism();
+  return { least: cores * STEPS_PER_CORE.least, most: cores * STEPS_PER_CORE.most };
+}
+
 /** Runs the selected files at the terminal until its user ends them. */
 function attend(): void {
-  const how = flags.watch === true ? ["--watch"] : ["--inspect-brk", "--test-isolation=none"];
-  const args = [...nodeFlags, ...nameFlags, ...how, ...files.map(({ path }) => path)];
+  const how = flags.watch === true ? ["--test", "--watch"] : ["--inspect-brk", RUN_FILES];
+  const args = [...nodeFlags, ...how, ...files.map(({ path }) => path)];
   const child = spawn(process.execPath, args, { cwd: root, env: environment, stdio: "inherit" });
   for (const signal of signals) process.on(signal, () => child.kill(signal));
   child.once("exit", (code) => process.exit(code ?? 1));
@@ -80,7 +92,7 @@ function attend(): void {
 
 /** The longest first, dealt out to the parts in turn. */
 function steps(): Step[] {
-  const plan = planTests(files);
+  const plan = planTests(files, { deep });
   const forgeReaders = plan.afterForge.map(testStep);
   const solidity = npmScript("contracts", "test:solidity", forgeReaders);
   const isPartial = flags.name !== undefined || flags.budgets === true;
@@ -94,8 +106,10 @@ function steps(): Step[] {
 }
 
 function checks(): Step[] {
+  const known = ["--incremental", "--tsBuildInfoFile", join(cache, "types.tsbuildinfo")];
   return [
-    { name: "types", command: "tsc", args: ["-p", "."] },
+    // Several checkers would check some files more than once, and other steps use the other cores.
+    { name: "types", command: "tsc", args: ["-p", ".", "--checkers", "1", ...known] },
     { name: "format and lint", command: "biome", args: ["check", "."] },
     npmScript("contracts: format and lint", "lint"),
   ];
@@ -105,9 +119,9 @@ function npmScript(name: string, script: string, next: readonly Step[] = []): St
   return { name, command: "npm", args: ["--prefix", "contracts", "run", script, "--silent"], next };
 }
 
-function testStep({ name, files }: TestProcess): Step {
-  const isolation = ["--test-isolation=none", `--test-timeout=${deep ? 3_600_000 : 600_000}`];
-  const args = [...nodeFlags, ...isolation, ...nameFlags, "--test-reporter=spec", ...files];
+function testStep({ name, files, shared }: TestProcess): Step {
+  const hooks = shared === undefined ? [] : [`--import=${join(root, shared)}`];
+  const args = [...nodeFlags, ...hooks, `--test-timeout=${timeoutMs / 2}`, "--test-reporter=spec", RUN_FILES, ...files];
   return { name, command: process.execPath, args };
 }
 
@@ -156,10 +170,17 @@ function reportAll(all: readonly StepResult[]): void {
   console.log(`Slowest: ${slowest.map(({ name, seconds }) => `${name} ${Math.round(seconds)} s`).join(", ")}`);
   const count = (what: string): number => all.reduce((total, { output }) => total + countIn(output, what), 0);
   const tests = `${count("tests")} tests (${count("skipped")} skipped)`;
-  const seconds = Math.round((performance.now() - startedAt) / 1000);
-  if (failed.length === 0) console.log(`All of ${tests} passed in ${seconds} s.`);
-  else console.log(`${count("fail")} of ${tests} and ${failed.length} steps FAILED in ${seconds} s.`);
+  const time = `${Math.round((performance.now() - startedAt) / 1000)} s${processorTime()}`;
+  if (failed.length === 0) console.log(`All of ${tests} passed in ${time}.`);
+  else console.log(`${count("fail")} of ${tests} and ${failed.length} steps FAILED in ${time}.`);
   process.exitCode = failed.length === 0 ? 0 : 1;
+}
+
+/** Of all steps, which Linux tells in hundredths of a second: fields 16 and 17, of which the second has spaces. */
+function processorTime(): string {
+  if (process.platform !== "linux") return "";
+  const fields = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ") ?? [];
+  return ` (${Math.round((Number(fields[13]) + Number(fields[14])) / 100)} s of processor time)`;
 }
 
 /** What node's reporter says at the end of an output. */
