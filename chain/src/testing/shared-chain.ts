@@ -1,14 +1,11 @@
-import { after, before, beforeEach } from "node:test";
-import { type PrimaryChain, startPrimaryChain } from "./primary-chain.ts";
+import { after, beforeEach } from "node:test";
+import { startPrimaryChain } from "./primary-chain.ts";
 
 /** One chain for all test files of this process. Each test begins with its contracts, in final blocks, and no more. */
-export let chain: PrimaryChain;
+export const chain = await startPrimaryChain();
 
-before(async () => {
-  chain = await startPrimaryChain();
-});
 beforeEach(async () => {
   await chain.reset();
   await chain.finalize();
 });
-after(() => chain?.stop());
+after(() => chain.stop());
