@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { limits } from "../../src/config.ts";
 import type { TestAccount } from "../fund.ts";
 import type { HostUnderTest, StartHost } from "../host.ts";
 
@@ -31,8 +32,8 @@ export function testResponses(start: StartHost): void {
     });
     after(() => host?.stop());
 
-    async function post(account: TestAccount, body: object, path = RESPONSES): Promise<Answer> {
-      const answer = await host.call(path, { key: account.key, body: { model: "sim-small", ...body } });
+    async function post(account: TestAccount, body: object, path = RESPONSES, to = host): Promise<Answer> {
+      const answer = await to.call(path, { key: account.key, body: { model: "sim-small", ...body } });
       return { status: answer.status, headers: answer.headers, text: await answer.text() };
     }
 
@@ -173,17 +174,31 @@ export function testResponses(start: StartHost): void {
       assert.deepEqual([(await slow).status, next.status], [200, 200], next.text);
     });
 
-    test("a budget that stays taken is 503 after the wait, which Codex shows and retries; chat has 429", async () => {
-      const probe = await post(await host.account(1000), { input: "Hi", max_output_tokens: 1000 });
+    test("a budget that stays taken is 503 after the wait, which Codex shows and retries; chat has 429", async (context) => {
+      // Its clock is turned on, and it looks again 20 times as often.
+      const turned = await start({ fresh: true, hurry: 20 });
+      const leave = new AbortController();
+      context.after(async () => {
+        leave.abort();
+        await turned.stop();
+      });
+      const order = { model: "sim-small", max_output_tokens: 1000 };
+      const probe = await post(await turned.account(1000), { input: "Hi", ...order }, RESPONSES, turned);
       const { error } = JSON.parse(probe.text) as { error: { metadata: { needed_nano_usd: number } } };
-      const account = await host.account(Math.floor(error.metadata.needed_nano_usd * 1.5));
-      const slow = post(account, { input: "Hi [[tokens=14]][[drip=1000]]", max_output_tokens: 1000, stream: true });
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      const account = await turned.account(Math.floor(error.metadata.needed_nano_usd * 1.5));
+      const slow = { ...order, input: "Hi [[tokens=60]][[drip=1000]]", stream: true };
+      const { status } = await turned.call(RESPONSES, { key: account.key, body: slow, signal: leave.signal });
+      assert.equal(status, 200);
       const chat = { messages: [{ role: "user", content: "Hi" }], max_tokens: 1000 };
-      const refused = await Promise.all([
-        post(account, { input: "Hi", max_output_tokens: 1000 }),
-        post(account, chat, CHAT),
-      ]);
+      let isOver = false;
+      const answers = Promise.all([
+        post(account, { input: "Hi", ...order }, RESPONSES, turned),
+        post(account, chat, CHAT, turned),
+      ]).finally(() => {
+        isOver = true;
+      });
+      while (!isOver) await turned.goTo(turned.now() + limits.budgetWait.mostMs);
+      const refused = await answers;
       for (const [index, answer] of refused.entries()) {
         const { error } = JSON.parse(answer.text) as { error: { code: string; type: string; message: string } };
         assert.deepEqual(
@@ -193,7 +208,6 @@ export function testResponses(start: StartHost): void {
         assert.equal(answer.headers.get("x-should-retry"), "true");
         assert.match(answer.headers.get("retry-after") ?? "", /^[1-5]$/);
       }
-      await slow;
     });
 
     test("errors are those of chat, on every status", async () => {

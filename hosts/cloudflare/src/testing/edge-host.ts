@@ -9,7 +9,11 @@ const settings = [asLaunched];
 
 /** This host, as the suites know it which every host passes. */
 export const startEdgeHost: StartHost = async ({ provider = "", hurry = 1, fresh = false, failures = false } = {}) => {
-  if (fresh) return launch({ failures });
+  if (fresh) {
+    const edge = await launch({ failures });
+    await edge.set({ hurry });
+    return edge;
+  }
   shared ??= await launch();
   const edge = shared;
   if (settings.length === 1) edge.simulator.simulator.reset();
