@@ -18,49 +18,58 @@ export type TestPlan = {
 };
 
 /**
- * Files with a process of their own, the longest first: one that starts last costs its whole length. `full-disk` and
- * `canary` change what all of a process shares.
+ * What starts first, the longest first: what starts last costs its whole length. A file that is named here has a process of
+ * its own; `full-disk` and `canary` change what all of a process shares.
  */
-const ALONE: readonly string[] = [
+const FIRST: readonly string[] = [
+  "test/devnet",
   "test/devnet/src/main.test.ts",
   "hosts/cloudflare/src/gateway.test.ts",
-  "hosts/node/src/gateway-settlement.test.ts",
-  "cli/src/devnet.test.ts",
   "dashboard/src/dashboard.test.ts",
+  "cli/src/devnet.test.ts",
+  "hosts/node/src/gateway-settlement.test.ts",
+  "sdk",
+  "hosts/node",
+  "test/conformance",
+  "hosts/cloudflare",
   "test/devnet/src/commands.test.ts",
-  "test/devnet/src/devnet.test.ts",
-  "test/devnet/src/wallet-guide.test.ts",
   "test/devnet/src/upstream.test.ts",
   "hosts/cloudflare/src/rollout.test.ts",
   "hosts/cloudflare/src/eviction.test.ts",
   "hosts/cloudflare/src/out-of-service.test.ts",
   "hosts/node/src/gateway.test.ts",
-  "hosts/cloudflare/src/kill.test.ts",
   "hosts/node/src/chaos/kill.test.ts",
+  "hosts/cloudflare/src/kill.test.ts",
   "hosts/cloudflare/src/ceiling.test.ts",
   "hosts/cloudflare/src/settler.test.ts",
-  "hosts/node/src/neighbours.test.ts",
   "hosts/node/src/chaos/settler-kill.test.ts",
   "hosts/node/src/gateway-clients.test.ts",
+  "chain",
+  "ledger",
   "hosts/node/src/chaos/crash-points.test.ts",
+  "hosts/node/src/neighbours.test.ts",
   "hosts/node/src/settings.test.ts",
-  "contracts/script/deploy-main.test.ts",
   "hosts/node/src/canary.test.ts",
   "hosts/node/src/full-disk.test.ts",
+  "contracts/script/deploy-main.test.ts",
 ];
 
 /** Loading the code takes a second of processor time: so many files of a package at most share a process. */
 const FILES_A_PROCESS = 12;
-/** Those that load less than others take. */
-const SMALL_FILES: ReadonlyMap<string, number> = new Map(
-  ["protocol", "ledger", "gateway", "test/provider-simulator"].map((folder) => [folder, 40]),
-);
+const OF_PACKAGE: ReadonlyMap<string, number> = new Map([
+  ["protocol", 40],
+  ["ledger", 40],
+  ["gateway", 40],
+  ["test/provider-simulator", 40],
+  ["test/conformance", 6],
+]);
 
-/** What the files of a package share in a process: one chain, or one devnet. */
+/** What the files of a package share in a process: one chain, devnet or gateway. */
 const DEVNET = "test/devnet/src/testing/shared-devnet.ts";
 const SHARED: ReadonlyMap<string, string> = new Map([
   ["chain", "chain/src/testing/shared-chain.ts"],
   ["settler", "chain/src/testing/shared-chain.ts"],
+  ["test/conformance", "test/conformance/src/testing/shared-gateway.ts"],
   ...["cli", "dashboard", "sdk", "test/devnet"].map((folder) => [folder, DEVNET] as const),
 ]);
 
@@ -86,28 +95,24 @@ export function findTestFiles(ending: string, folder = root, packageFolder = "."
 
 /** Divides test files among processes, and orders these. In the deep run each takes long enough to have its own. */
 export function planTests(files: readonly TestFile[], { deep }: { deep: boolean }): TestPlan {
-  const atMost = deep ? 1 : FILES_A_PROCESS;
   const readers = files.map(({ path }) => path).filter((path) => AFTER_FORGE.includes(path));
   const others = files.filter(({ path }) => !AFTER_FORGE.includes(path));
-  const long = others.map(({ path }) => path).filter((path) => ALONE.includes(path));
-  const short = others.filter(({ path }) => !ALONE.includes(path));
+  const groups = Map.groupBy(others, (file) => (deep || FIRST.includes(file.path) ? file.path : file.package));
+  const rank = (name: string): number => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
   return {
-    together: [
-      ...long
-        .toSorted((one, other) => ALONE.indexOf(one) - ALONE.indexOf(other))
-        .map((path) => ({ name: path, files: [path] })),
-      ...[...Map.groupBy(short, (file) => file.package)].flatMap((one) => packageProcesses(one, atMost)),
-    ],
+    together: [...groups].sort(([one], [other]) => rank(one) - rank(other)).flatMap(([, group]) => processesOf(group)),
     afterForge: readers.length === 0 ? [] : [{ name: "contracts: what forge built", files: readers }],
   };
 }
 
-function packageProcesses([folder, files]: [string, TestFile[]], atMost: number): TestProcess[] {
-  const parts = Math.ceil(files.length / (SMALL_FILES.get(folder) ?? atMost));
+/** Of files of one package. */
+function processesOf(files: readonly TestFile[]): TestProcess[] {
+  const folder = files[0]?.package ?? "";
+  const shared = SHARED.get(folder);
+  const parts = Math.ceil(files.length / (OF_PACKAGE.get(folder) ?? FILES_A_PROCESS));
   return Array.from({ length: parts }, (_, part) => {
     const own = files.filter((_, index) => index % parts === part).map(({ path }) => path);
     const name = `${folder}: ${own.length} files${parts === 1 ? "" : `, part ${part + 1} of ${parts}`}`;
-    const shared = SHARED.get(folder);
     return {
       name: own.length === 1 ? (own[0] ?? name) : name,
       files: own,

@@ -60,10 +60,11 @@ describe("what happens to a key while a stream of it runs", () => {
 });
 
 describe("clients that leave, or never come to the point", () => {
-  test("1,000 requests that are cut within a second leave nothing held, and others are served", async () => {
+  const rounds = process.env.DEEP === "1" ? 50 : 10;
+  test(`${20 * rounds} requests that are cut within a second leave nothing held, and others are served`, async () => {
     const { key } = await account.makeKey();
     const left: Promise<unknown>[] = [];
-    for (let round = 0; round < 50; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       left.push(...Array.from({ length: 20 }, (_, index) => cutAfter(key, (round + index) % 20)));
       await sleep(10);
     }

@@ -12,7 +12,7 @@ import { openTarget, type Target } from "../target.ts";
  * other is, or a refusal by what stands before the gateway; and what is served has a receipt.
  */
 const isDeep = process.env.DEEP === "1";
-const CONNECTIONS = isDeep ? 50_000 : 2_000;
+const CONNECTIONS = Number(process.env.FUZZ_CONNECTIONS ?? (isDeep ? 50_000 : 500));
 /** Some are whole requests, and an account has at most 32 in flight. */
 const AT_ONCE = 100;
 /** Who says that no more bytes come has left, and is not answered: so we say it only where nothing more comes. */
