@@ -6,7 +6,7 @@ import { formatSiweMessage, type SiweMessage } from "@inference/protocol/siwe";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { makeApp } from "../src/app.ts";
 import { defaultRequestLimits, type GatewayConfig } from "../src/config.ts";
-import { UpstreamFailure } from "../src/environment.ts";
+import { type Environment, UpstreamFailure } from "../src/environment.ts";
 import { type Gateway, makeGateway } from "../src/gateway.ts";
 import { noLimits } from "./no-limits.ts";
 
@@ -80,8 +80,11 @@ const config: GatewayConfig = {
   request: defaultRequestLimits,
 };
 
-/** @param settings In place of the fixture's own. */
-export function openFixture(settings: Partial<GatewayConfig> = {}): Fixture {
+/**
+ * @param settings In place of the fixture's own.
+ * @param given In place of what the fixture gives the gateway.
+ */
+export function openFixture(settings: Partial<GatewayConfig> = {}, given: Partial<Environment> = {}): Fixture {
   const time = { now: NOW };
   const ledger = openMemoryHost({ now: () => time.now });
   const keyValue: Fixture["keyValue"] = new Map();
@@ -130,6 +133,7 @@ export function openFixture(settings: Partial<GatewayConfig> = {}): Fixture {
         },
         monotonicMs: () => performance.now(),
       },
+      ...given,
     },
   );
   const app = makeApp(gateway);

@@ -9,7 +9,7 @@ import { type RunningWorker, startWorker } from "./local/workerd.ts";
 import { mergeBooks } from "./testing/merged-books.ts";
 
 /** `kill -9` of local workerd, with every Worker and every object in it. */
-testKills(openHost);
+testKills(openHost, 1);
 
 function openHost(): MortalHost {
   const folder = mkdtempSync(join(tmpdir(), "edge-kills-"));

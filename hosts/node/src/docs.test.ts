@@ -33,6 +33,12 @@ const CHROMIUM_FLAGS = [
   "--disable-sync",
 ];
 
+/** Outside the deep run a command, a program, and a client of each kind of API. */
+const examples = ["curl", "python", "openai", "anthropic"];
+if (process.env.DEEP === "1") {
+  examples.push("ai-sdk", "ai-sdk-openai", "openai-responses", "agents", "langchain");
+}
+
 const noPython = spawnSync("python3", ["--version"]).status === 0 ? false : "there is no python3";
 
 let stack: Stack;
@@ -44,17 +50,7 @@ before(async () => {
 after(() => stack.stop());
 
 describe("each example, as it is printed, on a key of its own", () => {
-  for (const id of [
-    "curl",
-    "python",
-    "openai",
-    "ai-sdk",
-    "ai-sdk-openai",
-    "openai-responses",
-    "agents",
-    "anthropic",
-    "langchain",
-  ]) {
+  for (const id of examples) {
     test(`${id} answers, and is charged once`, { skip: id === "python" && noPython }, async () => {
       const own = await stack.account(USD);
       const { code, language } =

@@ -12,7 +12,7 @@ import { type Stack, startStack, type TestAccount } from "./testing/stack.ts";
 /** On Node alone: large answers that clients do not read. */
 const USD = 1_000_000_000;
 const ACCOUNTS = 4;
-const EACH = 10;
+const EACH = 3;
 /** Of an answer of 20 MB each. */
 const MOST_BYTES = ACCOUNTS * EACH * 1.25 * limits.gatheredAnswerBytes;
 

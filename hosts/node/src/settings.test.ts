@@ -163,19 +163,7 @@ describe("a chain that is there", () => {
   });
 
   for (const [setting, value, because] of [
-    ["PRIMARY_CHAIN_ID", "8453", /PRIMARY_CHAIN_ID is 8453, and the node is on chain 31337\.$/],
     ["PRIMARY_ANCHOR", `0:0x${"66".repeat(32)}`, /block 0 is 0x\w+, not 0x66\w+ as PRIMARY_ANCHOR says/],
-    ["SETTLEMENT_ADDRESS", `0x${"66".repeat(20)}`, /SETTLEMENT_ADDRESS: there is no settlement contract at 0x66\w+\.$/],
-    [
-      "TOKEN_ADDRESS",
-      `0x${"66".repeat(20)}`,
-      /TOKEN_ADDRESS is 0x66\w+, and the settlement contract's TOKEN is 0x\w+\.$/,
-    ],
-    [
-      "STABLECOIN_ADDRESS",
-      `0x${"66".repeat(20)}`,
-      /STABLECOIN_ADDRESS is 0x66\w+, and the minter's STABLECOIN is 0x\w+\.$/,
-    ],
     ["POOL_ADDRESS", `0x${"66".repeat(20)}`, /POOL_ADDRESS is 0x66\w+, and the settlement contract's POOL is none\.$/],
   ] as const) {
     test(`ends it with one line where it says otherwise than ${setting}`, async () => {
