@@ -27,14 +27,12 @@ import { testResponses } from "./responses.ts";
 import { testSecrets } from "./secrets.ts";
 import { testTime } from "./time.ts";
 
-/** The behaviour in which hosts can differ: streams, connections, large bodies, concurrency and time. */
+/** The behaviour in which hosts can differ: streams, clients that leave, large bodies, concurrency and time. */
 export function testHostBehaviour(start: StartHost): void {
   testOddStreams(start);
   testDepartures(start);
   testLargeBodies(start);
   testLimits(start);
-  testIdempotency(start);
-  testForgetting(start);
   testTime(start);
 }
 

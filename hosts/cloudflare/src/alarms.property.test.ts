@@ -64,7 +64,7 @@ before(async () => {
 });
 after(() => objects?.stop());
 
-const NUM_RUNS = process.env.DEEP === "1" ? 500 : 30;
+const NUM_RUNS = process.env.DEEP === "1" ? 500 : 12;
 
 const plans = fc.record({
   requests: fc.array(request, { minLength: 4, maxLength: 10 }),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { heldByCeiling } from "@inference/gateway/test/settlement/audit";
 import { accountPartition, ceilingPartition, identityPartition } from "@inference/ledger/partition";
@@ -17,7 +17,6 @@ let edge: Edge;
 before(async () => {
   edge = await startEdge();
 });
-afterEach(() => edge.object(ceilingPartition, "outOfService", false));
 after(() => edge?.stop());
 
 /** As many as one account may have in flight. */

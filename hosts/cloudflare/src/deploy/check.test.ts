@@ -150,9 +150,3 @@ test("wrangler deploys the file from any shell, and keeps what is set elsewhere"
     `POST ${script}/subdomain {"enabled":false,"previews_enabled":false}`,
   ]);
 });
-
-test("wrangler names the file's bindings", async () => {
-  const types = join(home, "types.d.ts");
-  await runWrangler(home, ["types", "--include-runtime=false", types]);
-  assert.match(readFileSync(types, "utf8"), /KEY_VALUE: KVNamespace;[\s\S]*GATEWAY_SECRET: string;/);
-});

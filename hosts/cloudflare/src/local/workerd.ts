@@ -50,7 +50,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 /** Bundles that this process has made. */
 const bundled = new Map<string, Promise<Uint8Array>>();
 
-function codeOf(entry: URL): Promise<Uint8Array> {
+export function codeOf(entry: URL): Promise<Uint8Array> {
   const code = bundled.get(entry.href) ?? bundleWorker(entry);
   bundled.set(entry.href, code);
   return code;

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { wranglerFile } from "../deploy/wrangler-file.ts";
-import { bundleWorker } from "../local/bundle.ts";
-import { type RunningWorker, serveWorkerd, takePort, type WorkerOptions } from "../local/workerd.ts";
+import { codeOf, type RunningWorker, serveWorkerd, takePort, type WorkerOptions } from "../local/workerd.ts";
 
 /** Which version the objects of each namespace are of, and the Worker in front that is bound to both. */
 export type Versions = { former: "older" | "newer"; latter: "older" | "newer" };
@@ -17,7 +16,7 @@ export async function startRollout(
   mkdirSync(join(folder, "objects"), { recursive: true });
   const modules = { older: "older-worker.ts", newer: "newer-worker.ts", "key-value": "../local/key-value-service.ts" };
   for (const [name, module] of Object.entries(modules)) {
-    writeFileSync(join(folder, `${name}.js`), await bundleWorker(new URL(module, import.meta.url)));
+    writeFileSync(join(folder, `${name}.js`), await codeOf(new URL(module, import.meta.url)));
   }
   const ports = { former: await takePort(0), latter: await takePort(0) };
   writeFileSync(join(folder, "config.capnp"), capnp(settings, versions, ports), { mode: 0o600 });

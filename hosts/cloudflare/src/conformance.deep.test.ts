@@ -13,15 +13,13 @@ import { privateKeyToAddress } from "viem/accounts";
 import { type Edge, startEdge } from "./testing/edge.ts";
 
 /**
- * The suite that the other host passes, against this one, by its URL: prices and concurrent requests, and in the deep
- * run every file of it, but for the one that reads the suite's own README. What is no HTTP workerd answers by itself, in words that `test/conformance/src/front.ts` knows.
+ * The suite that the other host passes, against this one, by its URL: every file of it but the one that reads the suite's
+ * own README. What is no HTTP workerd answers by itself, in words that `test/conformance/src/front.ts` knows.
  */
 const suite = fileURLToPath(new URL("../../../test/conformance/src/", import.meta.url));
-const isDeep = process.env.DEEP === "1";
-const all = readdirSync(suite, { recursive: true, encoding: "utf8" });
-const files = isDeep
-  ? all.filter((name) => name.endsWith(".test.ts") && name !== "table.test.ts")
-  : ["matrix.test.ts", "money.test.ts"];
+const files = readdirSync(suite, { recursive: true, encoding: "utf8" }).filter(
+  (name) => name.endsWith(".test.ts") && name !== "table.test.ts",
+);
 
 const wallets = Array.from({ length: 8 }, (_, index) => `0x${(index + 1).toString(16).padStart(64, "0")}` as const);
 const [first = "0x"] = wallets;
@@ -59,7 +57,7 @@ after(async () => {
 });
 
 test("the conformance suite passes, and leaves nothing of it out", async (context) => {
-  if (isDeep) assert.ok(files.length >= 7, files.join(", "));
+  assert.ok(files.length >= 7, files.join(", "));
   const child = spawn(
     process.execPath,
     ["--test", "--test-concurrency=1", "--test-reporter=spec", ...files.map((file) => `${suite}${file}`)],
@@ -72,9 +70,10 @@ test("the conformance suite passes, and leaves nothing of it out", async (contex
         CONFORMANCE_WALLETS: wallets.join(","),
         CONFORMANCE_AGENT: agentToken,
         CONFORMANCE_FRONT: "workerd",
-        // Random requests for each of the three shapes: 20,000 of one take two minutes here.
+        DEEP: "1",
+        // 20,000 take two minutes here.
         FUZZ_REQUESTS: "20000",
-        SIWE_REPLAYS: "10000",
+        FUZZ_CONNECTIONS: "2000",
       },
     },
   );
