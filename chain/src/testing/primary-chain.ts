@@ -34,7 +34,7 @@ export type PrimaryChain = Anvil & {
   latest(): Promise<number>;
   /** The last `depth` blocks are replaced by as many empty ones. */
   reorg(depth: number): Promise<void>;
-  /** As it was after the deployment. */
+  /** As it was after the deployment, at the machine's time. */
   reset(): Promise<void>;
 };
 
@@ -124,6 +124,8 @@ async function deploy(anvil: Anvil): Promise<PrimaryChain> {
       await rpc("evm_setAutomine", [true]);
       await rpc("evm_revert", [snapshot]);
       snapshot = await rpc("evm_snapshot");
+      // The chain's clock went back with it.
+      await rpc("evm_setTime", [Math.floor(Date.now() / 1_000)]);
     },
     async activate(account, amount) {
       await send(deployer.address, inferenceSettlement, activateFor(account, amount));
