@@ -1,0 +1,301 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { dirname } from "node:path";
+import { before, describe, test } from "node:test";
+import { ask as askDevnet } from "@inference/devnet/ask";
+import { buyToPar, sellTokens } from "@inference/devnet/testing/market";
+import { stablecoinAbi } from "@inference/protocol/abi/stablecoin";
+import { eventually } from "@inference/protocol/testing/eventually";
+import { createAgent, setReserve, stake } from "@inference/sdk/agents";
+import { connect } from "@inference/sdk/connection";
+import type { Page } from "playwright-core";
+import { createWalletClient, http } from "viem";
+import { mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
+import { axeFindings, beginReloads, missingChromium, overflow, reloadedStates, setRule } from "./testing/browser.ts";
+import { announceSafe } from "./testing/safe.ts";
+import {
+  added,
+  ask,
+  CHAINS,
+  chainOf,
+  click,
+  devnet,
+  fundsOf,
+  go,
+  main,
+  openWindow,
+  pay,
+  startStage,
+  url,
+} from "./testing/stage.ts";
+
+/** Of the development chains. */
+const MNEMONIC = "test test test test test test test test test test test junk";
+const isWaiting = (state: string) => state.startsWith("activateFrom waiting");
+/** Every screen, without those whose address names something. */
+const PLACES = ["", "models", "dollars", "keys", "spending", "agents", "status", "verify", "nowhere"];
+
+/** Payments that are interrupted, what few people do, and what is wrong for a screen reader. */
+describe("the dashboard in Chromium, in depth", { skip: missingChromium, timeout: 400_000 }, () => {
+  before(startStage);
+
+  describe("loaded again in each state, the page goes on: nothing is paid twice, nothing is lost", () => {
+    test("by approval on the primary chain, after a permit that nobody signed", async () => {
+      const { page, close } = await openWindow();
+      await go(page, "dollars");
+      await click(page, "Development wallet");
+      const before = await fundsOf(31_337);
+      await setRule(page, { method: "eth_signTypedData_v4", does: "hang" });
+      await pay(page, 31_337, "3");
+      await steps(page).waitFor();
+      await page.reload();
+      await beginReloads(page);
+      await click(page, "Pay by approval instead");
+      const states = await throughReloads(page);
+      const isStep = (state: string) => !state.startsWith("activate waiting");
+      deepEqual(states.filter(isStep), [
+        ...["approve asked", "approve asked", "approve sent", "approve confirmed"],
+        ...["mint asked", "mint asked", "mint sent", "mint confirmed"],
+        ...["activate asked", "activate asked", "activate sent", "activate confirmed", "activate final"],
+        "activate credited",
+      ]);
+      deepEqual(await fundsOf(31_337), { ...before, dollars: before.dollars - 3_000_000n, sent: before.sent + 3 });
+      await close();
+    });
+
+    test("from a secondary chain, in each step of the bridge", async () => {
+      const { page, close } = await openWindow();
+      await go(page, "dollars");
+      await click(page, "Development wallet");
+      const before = await fundsOf(31_339);
+      await beginReloads(page);
+      // Nothing arrives before the page has been loaded again while it waits.
+      const relayer = devnet.processes.find(({ name }) => name === "relayer")?.pid ?? 0;
+      process.kill(relayer, "SIGSTOP");
+      const waits = eventually(async () => (await reloadedStates(page))?.some(isWaiting) === true);
+      const arrives = waits.finally(() => process.kill(relayer, "SIGCONT"));
+      await pay(page, 31_339, "2");
+      const [states] = await Promise.all([throughReloads(page), arrives]);
+      for (const state of ["mint sent", "activateFrom asked", "activateFrom sent", "activateFrom final"]) {
+        ok(states.includes(state), state);
+      }
+      equal(states.at(-1), "activateFrom credited");
+      deepEqual(await fundsOf(31_339), { ...before, dollars: before.dollars - 2_000_000n, sent: before.sent + 2 });
+      await close();
+    });
+
+    test("in the market, where tokens cost less than a dollar", async () => {
+      await buyToPar(devnet.ready, 4);
+      const { page, close } = await openWindow();
+      await go(page, "dollars");
+      await click(page, "Development wallet");
+      await page.getByLabel(CHAINS[31_337]).check();
+      await page.getByText("at the moment for more").waitFor();
+      ok(await page.getByRole("radio", { name: /^Market/ }).isDisabled());
+      await sellTokens(devnet.ready, 4, 100_000_000n);
+      await page.getByRole("textbox", { name: "Dollars" }).fill("10");
+      await page.getByText(/You save about \$1\.\d\d/).waitFor();
+      ok(await page.getByRole("radio", { name: /^Market.*cheaper/ }).isChecked());
+      const [, limit = ""] = /at most \$(\d+\.\d+)/.exec(await main(page).innerText()) ?? [];
+      ok(Number(limit) > 8 && Number(limit) < 9, limit);
+      const before = await fundsOf(31_337);
+      await beginReloads(page);
+      await click(page, "Add $10.00");
+      const states = await throughReloads(page);
+      deepEqual(states.slice(0, 4), ["buy asked", "buy asked", "buy sent", "buy confirmed"]);
+      const after = await fundsOf(31_337);
+      const paid = before.dollars - after.dollars;
+      ok(paid > 8_000_000n && paid <= BigInt(Math.round(Number(limit) * 1e6)), `${paid} of ${limit}`);
+      deepEqual([after.tokens, after.sent], [before.tokens, before.sent + 2]);
+      // The price may rise while the wallet waits: then nothing is bought.
+      await click(page, "Add more");
+      await page.getByRole("textbox", { name: "Dollars" }).fill("10");
+      await page.getByText(/You save about/).waitFor();
+      await page.evaluate(() => localStorage.removeItem("test-states"));
+      await setRule(page, { method: "eth_signTypedData_v4", does: "reject" });
+      await click(page, "Add $10.00");
+      await page.getByText("You declined in your wallet").waitFor();
+      await keepPlan(page, { maxCostToken: "7000000" });
+      await page.reload();
+      await click(page, "Continue");
+      await page.getByText("The market's price has risen above the most that you agreed to.").waitFor();
+      await click(page, "Pay $10.00 at the fixed price instead");
+      await added(page);
+      equal((await fundsOf(31_337)).dollars, after.dollars - 10_000_000n);
+      await close();
+    });
+  });
+
+  const steps = (page: Page) => page.getByRole("list", { name: "Steps" });
+
+  /** Goes on whenever the page waits for it. The states in which it was loaded again. */
+  async function throughReloads(page: Page): Promise<string[]> {
+    const done = page.getByRole("heading", { name: /added$/ });
+    const button = (name: string) => main(page).getByRole("button", { name });
+    for (const deadline = Date.now() + 60_000; ; ) {
+      if (Date.now() > deadline) throw new Error(`${await reloadedStates(page)}\n${await main(page).innerText()}`);
+      await done.or(button("Continue")).or(button("It was not sent")).first().waitFor({ timeout: 60_000 });
+      ok(!(await page.getByText("How much?").isVisible()), "the payment was forgotten");
+      const states = await reloadedStates(page);
+      if (states === undefined) continue;
+      if ((await done.isVisible()) && states.at(-1)?.endsWith("credited")) return states;
+      const isClosed = states.at(-1)?.endsWith("asked") && states.at(-1) !== states.at(-2);
+      const name = isClosed && (await button("It was not sent").isVisible()) ? "It was not sent" : "Continue";
+      await button(name)
+        .click({ timeout: 500 })
+        .catch(() => {});
+    }
+  }
+
+  /** What the page keeps of a payment, changed. */
+  function keepPlan(page: Page, change: object): Promise<void> {
+    return page.evaluate((text) => {
+      const name = Object.keys(localStorage).find((each) => each.startsWith("dollars:")) ?? "";
+      const plan = JSON.parse(localStorage.getItem(name) ?? "{}") as object;
+      localStorage.setItem(name, JSON.stringify({ ...plan, ...(JSON.parse(text) as object) }));
+    }, JSON.stringify(change));
+  }
+
+  test("a Safe pays by approval, is found by what its transactions do, and signs for a key", async () => {
+    const { page, problems, close } = await openWindow();
+    const { rpcUrl } = chainOf(31_337);
+    const { protocolSafe: safe = "0x", stablecoin = "0x" } = devnet.ready.contracts.primary ?? {};
+    const owner = mnemonicToAccount(MNEMONIC, { addressIndex: 7 }).address;
+    await announceSafe(page.context(), { rpcUrl, chainId: 31_337, safe, owner });
+    const giver = createWalletClient({ account: devnet.ready.wallets[4]?.address ?? "0x", transport: http(rpcUrl) });
+    const gift = {
+      address: stablecoin,
+      abi: stablecoinAbi,
+      functionName: "transfer",
+      args: [safe, 9_000_000n],
+    } as const;
+    await giver.writeContract({ ...gift, chain: null });
+    await go(page, "dollars");
+    await click(page, "Safe");
+    await page.getByLabel(CHAINS[31_338]).check();
+    await page.getByText("Your smart account is not on Secondary 1.").waitFor();
+    await page.getByLabel(CHAINS[31_337]).check();
+    await page.getByText("This is a smart account, such as a Safe.").waitFor();
+    await pay(page, 31_337, "2");
+    await page.getByText("Activate the tokens").waitFor();
+    await page.reload();
+    await goOnUntilAdded(page);
+    await page.getByRole("link", { name: "Make a key" }).click();
+    await page.getByLabel("Name").fill("the Safe's");
+    await click(page, "Next: see what you sign");
+    await click(page, "Sign");
+    await click(page, "Ask");
+    await page.locator("#answer").waitFor();
+    deepEqual(problems, []);
+    await close();
+  });
+
+  async function goOnUntilAdded(page: Page): Promise<void> {
+    const done = page.getByRole("heading", { name: /added$/ });
+    const more = main(page).getByRole("button", { name: "Continue" });
+    while (!(await done.isVisible())) {
+      await done.or(more).first().waitFor({ timeout: 60_000 });
+      if (await more.isVisible()) await more.click({ timeout: 500 }).catch(() => {});
+    }
+  }
+
+  test("without a wallet a key and a node of one's own are enough to check a receipt", async () => {
+    const { page, problems, close } = await openWindow();
+    const receipt = await ask();
+    const node = new URL(devnet.ready.chains[0]?.rpcUrl ?? "");
+    // Under another name it is no node that the gateway has named.
+    node.hostname = "localhost";
+    // A link cannot choose the node.
+    await page.goto(`${url}/?node=${encodeURIComponent(node.href)}#/verify?receipt=${receipt}`);
+    ok(await page.getByLabel("The service's node").isChecked());
+    await page.getByLabel("My own node").check();
+    await page.getByText(`The link that opened this page named ${node.host}.`).waitFor();
+    await go(page, `verify?receipt=${receipt}`);
+    await page.getByLabel("API key that made it").fill(devnet.ready.apiKey);
+    await page.getByLabel("My own node").check();
+    await page.getByLabel("Address of the node").fill(node.href);
+    await click(page, "Open it so");
+    await page.getByLabel("API key that made it").fill(devnet.ready.apiKey);
+    ok(await page.getByLabel("My own node").isChecked());
+    for (;;) {
+      await click(page, "Check this receipt");
+      const isFinal = page.getByText("In the public record: right");
+      await isFinal.or(page.getByText("In the public record: not checked")).waitFor();
+      if (await isFinal.isVisible()) break;
+      await page.waitForTimeout(2_000);
+    }
+    await page.getByText(`You believe the node ${node.host}, which you chose`).waitFor();
+    deepEqual(
+      problems.filter((problem) => !problem.startsWith(node.href)),
+      [],
+    );
+    await close();
+  });
+
+  test("nothing is wrong for a screen reader, a keyboard or a small screen", async () => {
+    const findings: string[] = [];
+    const receipt = await ask();
+    for (const colorScheme of ["light", "dark"] as const) {
+      const { page, problems, close } = await openWindow({
+        colorScheme,
+        viewport: colorScheme === "light" ? { width: 360, height: 740 } : { width: 1280, height: 800 },
+      });
+      await go(page, "keys");
+      await click(page, "Development wallet with a balance");
+      await click(page, "Sign in");
+      await page.getByRole("heading", { name: "Your keys" }).waitFor();
+      const login = "login?callback=http://127.0.0.1:1/&state=abc&name=terminal";
+      for (const place of [...PLACES, `receipt/${receipt}`, login]) {
+        await go(page, place);
+        await page.waitForLoadState("networkidle");
+        await main(page).getByRole("heading", { level: 1 }).waitFor();
+        findings.push(...(await axeFindings(page)).map((finding) => `${colorScheme} #/${place}: ${finding}`));
+        equal(await overflow(page), 0, `${colorScheme} #/${place}`);
+      }
+      deepEqual(problems, []);
+      await close();
+    }
+    deepEqual(findings, []);
+  });
+
+  test("an owner reads an agent, sells a share of its capacity, and stops", async () => {
+    const { privateKey, address } = devnet.ready.wallets[1] ?? { privateKey: "0x", address: "0x" };
+    const account = privateKeyToAccount(privateKey);
+    const say = () => {};
+    const folder = dirname(devnet.readyFile);
+    await askDevnet(folder, { command: "faucet", args: [address], say });
+    const client = connect({ gateway: url, account, pollMs: 50 });
+    const { agent } = await createAgent(client, { name: "Owl", symbol: "OWL", supply: 1_000n });
+    await stake(client, { agentToken: agent.token, amount: 40n * 10n ** 18n, as: "gift" });
+    await stake(client, { agentToken: agent.token, amount: 20n * 10n ** 18n, as: "back" });
+    await setReserve(client, { agentToken: agent.token, amount: 50n * 10n ** 18n });
+    const { page, problems, close } = await openWindow();
+    await go(page, "agents");
+    await click(page, "Development wallet");
+    const owl = page.getByRole("region", { name: "Owl" });
+    await owl.getByText("yours").waitFor();
+    await owl.getByText("What is staked counts from the next day").waitFor();
+    await owl.getByText("60 units").waitFor();
+    await owl.getByText("20 units of it by backers").waitFor();
+    // The gateway starts again on the next day, and an open page would ask for it meanwhile.
+    await page.goto("about:blank");
+    await askDevnet(folder, { command: "day", args: [], say });
+    await go(page, "agents");
+    await owl.getByText("$50.00").waitFor();
+    await owl.getByText("Its owner lets it use 50 units of what is staked.").waitFor();
+    for (const place of [agent.token, agent.safe, agent.treasury]) await owl.getByText(place).first().waitFor();
+    await owl.getByText("Nobody may sign offers for it yet.").waitFor();
+    await owl.getByRole("button", { name: "Sign its offers with this wallet" }).click();
+    await owl.getByLabel("Share to sell").fill("40");
+    await owl.getByRole("button", { name: "Sign the offer" }).click();
+    await owl.getByText("It sells 40 % of each day's capacity.").waitFor();
+    await owl.getByText("$20.00").waitFor();
+    await ask();
+    await page.reload();
+    await owl.getByText(/Sold today: \$0\.0\d+ of \$20\.00/).waitFor();
+    deepEqual(await axeFindings(page), []);
+    await owl.getByRole("button", { name: "Stop selling" }).click();
+    await owl.getByText("It sells nothing at the moment.").waitFor();
+    deepEqual(problems, []);
+    await close();
+  });
+});
