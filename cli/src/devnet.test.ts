@@ -51,7 +51,7 @@ function openTerminal(environment: Record<string, string> = {}) {
   };
 }
 
-test("two commands in a terminal lead from a devnet to an answer and its cost", { timeout: 180_000 }, async () => {
+test("two commands in a terminal lead from a devnet to an answer and its cost", async () => {
   const { infer, json, home } = openTerminal();
   const login = await json("login", "--devnet");
   deepEqual([login.is_new, login.signer, login.gateway], [true, "devnet", devnet.ready.gatewayUrl]);
@@ -93,7 +93,7 @@ test("what anybody may ask needs no login", async () => {
   match((await infer("mint", "1")).stderr, /needs an account that signs/);
 });
 
-test("dollars become balance on each chain, and tokens move between them", { timeout: 180_000 }, async () => {
+test("dollars become balance on each chain, and tokens move between them", async () => {
   const { infer, json } = openTerminal();
   await json("login", "--devnet", "--wallet", "1");
   const holdings = async () => {
@@ -271,7 +271,7 @@ test("a keystore of Foundry's opens by its name, with the password of a file", a
 
 testTty(() => devnet.ready.gatewayUrl, openTerminal);
 
-test("verify prints a line for each check, and ends with 0 only if all passed", { timeout: 180_000 }, async () => {
+test("verify prints a line for each check, and ends with 0 only if all passed", async () => {
   const { infer, json, home } = openTerminal();
   await json("login", "--devnet");
   await json("chat", "Hello", "--model", "alder-27b", "--max-tokens", "9");
@@ -307,7 +307,7 @@ test("verify prints a line for each check, and ends with 0 only if all passed", 
   match(skipped, /^skipped +leaves .*no use is in a batch yet/m);
 });
 
-test("an agent is created, staked under, capped, given a computer, and sells", { timeout: 180_000 }, async () => {
+test("an agent is created, staked under, capped, given a computer, and sells", async () => {
   const { infer, json, home } = openTerminal();
   await json("login", "--devnet", "--wallet", "3");
   const { address } = (await json("wallet")) as { address: string };
@@ -408,7 +408,7 @@ test("a tool's configuration is shown, then written, and leads it to the gateway
   equal((await infer("setup", "emacs")).code, 2);
 });
 
-test("the package installs in an empty folder without a network, and works", { timeout: 180_000 }, async () => {
+test("the package installs in an empty folder without a network, and works", async () => {
   const empty = mkdtempSync(join(tmpdir(), "infer-package-"));
   const run = promisify(execFile);
   const env = { ...process.env, npm_config_offline: "true", npm_config_cache: join(empty, ".npm") };

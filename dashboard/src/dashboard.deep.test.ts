@@ -35,7 +35,7 @@ const isWaiting = (state: string) => state.startsWith("activateFrom waiting");
 const PLACES = ["", "models", "dollars", "keys", "spending", "agents", "status", "verify", "nowhere"];
 
 /** Payments that are interrupted, what few people do, and what is wrong for a screen reader. */
-describe("the dashboard in Chromium, in depth", { skip: missingChromium, timeout: 400_000 }, () => {
+describe("the dashboard in Chromium, in depth", { skip: missingChromium }, () => {
   before(startStage);
 
   describe("loaded again in each state, the page goes on: nothing is paid twice, nothing is lost", () => {

@@ -25,7 +25,7 @@ import {
 /** What most people do. The rest is in dashboard.deep.test.ts. */
 const ACTIVATED_FROM = process.env.DEEP === "1" ? ([31_337, 31_338, 31_339] as const) : ([31_337, 31_338] as const);
 
-describe("the dashboard in Chromium", { skip: missingChromium, timeout: 400_000 }, () => {
+describe("the dashboard in Chromium", { skip: missingChromium }, () => {
   before(startStage);
 
   test("the first view needs at most 170 kB of script, and nothing from elsewhere", async () => {

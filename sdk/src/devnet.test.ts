@@ -33,7 +33,7 @@ function clientOf(wallet: number): Client {
   return createClient({ gateway: devnet.ready.gatewayUrl, account, pollMs: 50 });
 }
 
-test("the program of the README runs as it is printed", { timeout: 60_000 }, async () => {
+test("the program of the README runs as it is printed", async () => {
   const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
   const [, program = ""] = /```js\n([\s\S]*?)```/.exec(readme) ?? [];
   const { privateKey = "" } = devnet.ready.wallets[1] ?? {};
@@ -52,7 +52,7 @@ for (const [chainId, pay] of [
   [31_338, undefined],
   [31_339, undefined],
 ] as const) {
-  test(`dollars of chain ${chainId} become balance, paid by ${pay ?? "either"}`, { timeout: 60_000 }, async () => {
+  test(`dollars of chain ${chainId} become balance, paid by ${pay ?? "either"}`, async () => {
     const client = clientOf(2);
     const before = (await client.credits()).total_credits_nano_usd;
     const told: Progress[] = [];
@@ -71,7 +71,7 @@ for (const [chainId, pay] of [
 }
 
 for (const at of ["signed", "sent", "confirmed"] as const) {
-  test(`interrupted when it is ${at}, a step goes on and nothing is paid twice`, { timeout: 60_000 }, async () => {
+  test(`interrupted when it is ${at}, a step goes on and nothing is paid twice`, async () => {
     const client = clientOf(3);
     const before = { credits: await client.credits(), dollars: await dollarsOf(client) };
     const interruption = new Error("the process dies here");
@@ -132,7 +132,7 @@ test("a transaction that would fail is not sent, and its error is named, inherit
   await rejects(client.activate({ amountToken: DOLLAR, signal: aborted }), /enough/);
 });
 
-test("tokens move to another chain", { timeout: 60_000 }, async () => {
+test("tokens move to another chain", async () => {
   const client = clientOf(4);
   await client.mint({ amountToken: 3n * DOLLAR });
   await client.bridge({ amountToken: 3n * DOLLAR, fromChainId: 31_337, toChainId: 31_339 });

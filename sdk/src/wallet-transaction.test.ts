@@ -120,7 +120,7 @@ test("a wallet that declines, or has no coin for gas, is told apart, and nothing
   await test.setBalance({ address: wallet.address, value: balance });
 });
 
-test("a Safe gets dollars in by approval, signs for a key, and has the balance", { timeout: 60_000 }, async () => {
+test("a Safe gets dollars in by approval, signs for a key, and has the balance", async () => {
   const safe = devnet.ready.contracts.primary?.protocolSafe ?? "0x";
   const owner = mnemonicToAccount("test test test test test test test test test test test junk", { addressIndex: 7 });
   const { reader } = readerOf();

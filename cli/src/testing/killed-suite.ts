@@ -60,7 +60,7 @@ const ways: Readonly<Record<string, Way>> = {
 /** What pays, interrupted at each step and run again: nothing is paid twice, and nothing is lost. */
 export function testKilled({ openTerminal, slowNode, devnet, fund }: Stand): void {
   for (const [way, { argv, chain, at, ...moved }] of Object.entries(ways)) {
-    test(`${way}: interrupted at any step and run again, it is paid once`, { timeout: 300_000 }, async () => {
+    test(`${way}: interrupted at any step and run again, it is paid once`, async () => {
       const terminal = openTerminal();
       const { infer, json } = terminal;
       await json("login", "--devnet", "--wallet", "2");
@@ -82,7 +82,7 @@ export function testKilled({ openTerminal, slowNode, devnet, fund }: Stand): voi
     });
   }
 
-  test("an agent's owner is interrupted at any step, and it is done once", { timeout: 120_000 }, async () => {
+  test("an agent's owner is interrupted at any step, and it is done once", async () => {
     const terminal = openTerminal();
     const { dies, json } = terminal;
     const login = await json("login", "--devnet", "--wallet", "3");

@@ -13,7 +13,7 @@ after(async () => {
   await stopEdgeHost();
 });
 
-test("a Worker's dashboard opens in Chromium", { skip: missingChromium, timeout: 120_000 }, async () => {
+test("a Worker's dashboard opens in Chromium", { skip: missingChromium }, async () => {
   const host = await startEdgeHost();
   const { page, problems, close } = await openPage(browser ?? assert.fail());
   await page.goto(`${host.url}/`);

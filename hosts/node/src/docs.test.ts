@@ -96,7 +96,7 @@ describe("each example, as it is printed, on a key of its own", () => {
   }
 
   const skip = existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}: apt-get install chromium`;
-  test("browser: a page of another origin streams the answer into itself", { skip, timeout: 60_000 }, async () => {
+  test("browser: a page of another origin streams the answer into itself", { skip }, async () => {
     const own = await stack.account(USD);
     const profile = mkdtempSync(join(tmpdir(), "chromium-"));
     const shown = Promise.withResolvers<string>();

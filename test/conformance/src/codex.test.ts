@@ -13,7 +13,7 @@ import { recordingOf } from "./testing/codex-recording.ts";
 const { CODEX: program = "", CODEX_RECORD: record } = process.env;
 const skip = program === "" ? "Codex: CODEX names no program" : false;
 
-describe("Codex", { skip, timeout: 120_000 }, () => {
+describe("Codex", { skip }, () => {
   let target: Target;
   let account: Account;
   const recorded: Record<string, object> = {};

@@ -21,13 +21,13 @@ describe("with a private key and the gateway's URL alone, the program turns doll
   concurrency: true,
 }, () => {
   for (const [index, chainId] of [31337, 31338, 31339].entries()) {
-    test(`on chain ${chainId}`, { timeout: 120_000 }, async () => {
+    test(`on chain ${chainId}`, async () => {
       const said = await run([...steps.values()].join("\n\n"), { wallet: index + 1, chainId });
       await assertAnswered(said, 5);
     });
   }
 
-  test("on the primary chain with mintAndActivate, where no chain is named", { timeout: 120_000 }, async () => {
+  test("on the primary chain with mintAndActivate, where no chain is named", async () => {
     const [atOnce = ""] = codesOn(await read("/docs")).filter((code) => code.includes('"mintAndActivate"'));
     const changed = new Map(steps).set("mint", atOnce).set("activate", "");
     await assertAnswered(await run([...changed.values()].join("\n\n"), { wallet: 4 }), 5);
@@ -39,7 +39,7 @@ test("llms.txt has the same program", async () => {
   ok(text.includes(`\`\`\`js\n${[...steps.values()].join("\n\n")}\n\`\`\`\n`));
 });
 
-test("what fails is named by the ABIs that the program read, before it is sent", { timeout: 120_000 }, async () => {
+test("what fails is named by the ABIs that the program read, before it is sent", async () => {
   const program = [...steps].filter(([id]) => ["connect", "approve", "mint", "activate"].includes(id));
   const code = program.map(([, piece]) => piece).join("\n\n");
   const on = { wallet: 2, chainId: 31338 };
