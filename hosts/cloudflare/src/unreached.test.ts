@@ -61,10 +61,10 @@ async function outForAMoment(partition: string): Promise<{ back: Promise<void> }
 
 test("a moment without the ceiling's object keeps no account out: what was held for it is released at once", async () => {
   const { key, held } = await fund();
-  const { back } = await outForAMoment(ceilingPartition);
+  await edge.object(ceilingPartition, "outOfService", true);
   await Promise.all(Array.from({ length: IN_FLIGHT }, () => assertUnavailable(key)));
   assert.equal((await held()).account, 0);
-  await back;
+  await edge.object(ceilingPartition, "outOfService", false);
   await assertServed(key);
   await eventually(async () => assert.deepEqual(await held(), nothing));
 });
