@@ -198,7 +198,7 @@ test("of what an agent served, 40 % reach its Safe, 50 % are staked for it and 1
   const staked = () => site.client.readContract({ ...pool, functionName: "totalStakeOf", args: [agent] });
   const stakedBefore = await staked();
   start();
-  await eventually(async () => (await staked()) > stakedBefore, 20_000);
+  await eventually(async () => (await staked()) > stakedBefore);
 
   const settlement = { address: site.at("inferenceSettlement"), abi: inferenceSettlementAbi } as const;
   const owedTo = { ...settlement, functionName: "owedAgentNanoUsd", args: [agent] } as const;
@@ -355,9 +355,12 @@ function told(event: string) {
   return events.filter((each) => each.event === event);
 }
 
-/** Long enough for several rounds: what has not happened then would not happen. */
+/** Three whole rounds: what has not happened then would not happen. The first may have begun before. */
 async function rounds(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  for (const keeper of running) {
+    const last = keeper.rounds + 4;
+    await eventually(() => keeper.rounds >= last);
+  }
 }
 
 /** What the keeper's last transaction took of its coins, a fee of the bridge included. */

@@ -14,6 +14,8 @@ import type { Delay, Found, Task, TaskFinder } from "./task.ts";
 import { findDeliveries } from "./waiting.ts";
 
 export type Keeper = {
+  /** How often it has looked at all chains and done what was due. */
+  readonly rounds: number;
   /** Waits for the call that is being made. */
   stop(): Promise<void>;
 };
@@ -32,6 +34,7 @@ export function startKeeper(settings: KeeperSettings, options: { now(): number; 
   const finders = findersOn(chains, settings.minPayment);
   const alert = limited(options);
   const abort = new AbortController();
+  let rounds = 0;
 
   async function look({ chain, find }: TaskFinder): Promise<Found> {
     try {
@@ -55,11 +58,15 @@ export function startKeeper(settings: KeeperSettings, options: { now(): number; 
   async function run(): Promise<void> {
     while (!abort.signal.aborted) {
       await round();
+      rounds += 1;
       await sleep(pollMs, undefined, { signal: abort.signal }).catch(() => {});
     }
   }
   const running = run();
   return {
+    get rounds() {
+      return rounds;
+    },
     async stop() {
       abort.abort();
       await running;
