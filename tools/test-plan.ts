@@ -73,7 +73,7 @@ const SHARED: ReadonlyMap<string, string> = new Map([
   ...["cli", "dashboard", "sdk", "test/devnet"].map((folder) => [folder, DEVNET] as const),
 ]);
 
-const AFTER_FORGE: readonly string[] = ["contracts/script/gen-abi.test.ts", "contracts/script/suites.test.ts"];
+const AFTER_FORGE: readonly string[] = ["contracts/script/gen-abi.test.ts"];
 
 /** Tests that only the deep run has. */
 export const DEEP = ".deep.test.ts";

@@ -8,7 +8,20 @@ const contractsFolder = fileURLToPath(new URL("..", import.meta.url));
 
 /** Runs forge in the contracts' folder with inherited output, and returns its exit status. */
 export function runForge(args: readonly string[]): number {
-  const result = spawnSync(forgePath(), args, { cwd: contractsFolder, stdio: "inherit" });
+  return statusOf(spawnSync(forgePath(), args, { cwd: contractsFolder, stdio: "inherit" }));
+}
+
+/** The same, with what it printed. */
+export function runForgeForOutput(args: readonly string[]): { status: number; output: string } {
+  const stdio = ["inherit", "pipe", "inherit"] as const;
+  const result = spawnSync(forgePath(), args, { cwd: contractsFolder, stdio: [...stdio], encoding: "utf8", maxBuffer });
+  process.stdout.write(result.stdout ?? "");
+  return { status: statusOf(result), output: result.stdout ?? "" };
+}
+
+const maxBuffer = 64 * 1024 * 1024;
+
+function statusOf(result: { status: number | null; error?: Error }): number {
   if (result.error !== undefined) {
     console.error(
       `forge did not start (${result.error.message}). The npm package of this platform is not installed: ` +
