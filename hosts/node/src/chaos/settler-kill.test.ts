@@ -86,9 +86,14 @@ async function ask(url: string, key: string): Promise<boolean> {
   return response?.status === 200;
 }
 
-/** Asks with some clients, each one request after the other, until it is told to stop. Answers how many were served. */
-async function askUntil(url: string, stopped: Promise<unknown>): Promise<number> {
+/**
+ * Asks with some clients, each one request after the other, until it is told to stop. Answers how many were served.
+ *
+ * @param onServed Called with the number of requests that were served so far.
+ */
+async function askUntil(url: string, stopped: Promise<unknown>, onServed: (count: number) => void): Promise<number> {
   let isOver = false;
+  let all = 0;
   void stopped.then(() => {
     isOver = true;
   });
@@ -96,7 +101,11 @@ async function askUntil(url: string, stopped: Promise<unknown>): Promise<number>
     Array.from({ length: CLIENTS }, async (_, client) => {
       let count = 0;
       while (!isOver) {
-        if (await ask(url, keys[client % keys.length] ?? "")) count += 1;
+        if (await ask(url, keys[client % keys.length] ?? "")) {
+          count += 1;
+          all += 1;
+          onServed(all);
+        }
         await sleep(20);
       }
       return count;
@@ -132,8 +141,13 @@ test(`after ${kills} kills and reorgs every use is settled once, and the books e
   for (let life = 0; life < kills; life++) {
     const victim = start();
     const url = gatewayUrl(await victim.ready);
-    const died = sleep(300 + chance() * 1_500).then(() => victim.kill());
-    const [more, replaced] = await Promise.all([askUntil(url, died), liveOn(died)]);
+    const last = 2 + Math.floor(chance() * 40);
+    const enough = Promise.withResolvers<void>();
+    const died = enough.promise.then(() => victim.kill());
+    const asked = askUntil(url, died, (count) => {
+      if (count >= last) enough.resolve();
+    });
+    const [more, replaced] = await Promise.all([asked, liveOn(died)]);
     served += more;
     reorgs += replaced;
     assert.equal((await died).signal, "SIGKILL", victim.stderr());
