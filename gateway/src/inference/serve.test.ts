@@ -32,12 +32,12 @@ async function keysOf({ admittedAfterMs = 0 } = {}): Promise<{ keys: string[]; s
   await gateway.prices.refresh();
   const steps: string[] = [];
   gateway.environment.ledger = {
-    async reserve() {
-      time.now += admittedAfterMs;
-      return { status: "reserved", server: { agent: "0xa", offer: "h" } };
-    },
     async run(saga: () => Generator<{ command: { type: string } }>) {
       const { type } = saga().next().value.command;
+      if (type === "reserveOffer") {
+        time.now += admittedAfterMs;
+        return { status: "reserved", server: { agent: "0xa", offer: "h" } };
+      }
       steps.push(type);
       return { status: type === "reassign" ? "reassigned" : "released" };
     },
