@@ -121,6 +121,8 @@ async function deploy(anvil: Anvil): Promise<PrimaryChain> {
     },
     async reset() {
       paused = false;
+      // What waits for a block would be in the first one.
+      await rpc("anvil_dropAllTransactions");
       await rpc("evm_setAutomine", [true]);
       await rpc("evm_revert", [snapshot]);
       snapshot = await rpc("evm_snapshot");
