@@ -34,8 +34,8 @@ const IDLE = 0.15;
 const running = new Set<ChildProcess>();
 
 /**
- * Runs steps in their order, several at a time. Tests wait more than they compute, and not all alike: one more step starts
- * whenever the cores are idle. The output of each is printed in one piece when it ends.
+ * Runs steps in their order, several at a time. Tests wait more than they compute, and not all alike: one more step
+ * starts whenever the cores are idle. The output of each is printed in one piece when it ends.
  */
 export async function runSteps(steps: readonly Step[], options: StepOptions): Promise<StepResult[]> {
   const waiting = [...steps];

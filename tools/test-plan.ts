@@ -18,8 +18,8 @@ export type TestPlan = {
 };
 
 /**
- * What starts first, the longest first: what starts last costs its whole length. A file that is named here has a process of
- * its own; `full-disk` and `canary` change what all of a process shares.
+ * What starts first, the longest first: what starts last costs its whole length. A file that is named here has a
+ * process of its own; `full-disk` and `canary` change what all of a process shares.
  */
 const FIRST: readonly string[] = [
   "test/devnet",

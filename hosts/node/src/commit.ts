@@ -8,17 +8,15 @@ export type Changes = { [T in TableName]?: { written: SqlValue[][]; removed: [pa
 
 /** Writes changes into the tables in one transaction. The connection is then the only one that writes. */
 export function prepareCommit(database: DatabaseSync): (changes: Changes) => void {
-  const statements = Object.fromEntries(
-    tableNames.map((table) => {
-      const { upsert, remove } = tableSql[table];
-      return [table, { upsert: database.prepare(upsert), remove: database.prepare(remove) }];
-    }),
-  );
+  const statements = tableNames.map((table) => {
+    const { upsert, remove } = tableSql[table];
+    return { table, upsert: database.prepare(upsert), remove: database.prepare(remove) };
+  });
   return function commit(changes) {
     database.exec("BEGIN IMMEDIATE");
     try {
-      for (const [table, { written, removed }] of Object.entries(changes)) {
-        const { upsert, remove } = statements[table] as (typeof statements)[string];
+      for (const { table, upsert, remove } of statements) {
+        const { written = [], removed = [] } = changes[table] ?? {};
         for (const columns of written) upsert.run(...columns);
         for (const [partition, id] of removed) remove.run(partition, id);
       }

@@ -12,9 +12,9 @@ import { firstLine, freePort, lineReader, type Started, start, startScript } fro
 import { realDirectory } from "./real-directory.ts";
 import { table } from "./table.ts";
 
-// What large whole answers cost: the processor time of one answer of embeddings, compared with a proxy that copies it,
-// the gateway's longest turn of its event loop beside many, and the longest wait of /healthz then, both in its processor
-// time. Gateways of several checkouts are up at once and take turns.
+// What large whole answers cost: the processor time of one answer of embeddings, compared with a proxy that copies it;
+// the gateway's longest turn of its event loop beside many; and the longest wait of /healthz then. The last two are in
+// the gateway's own processor time. Gateways of several checkouts are up at once and take turns.
 //
 //     node test/bench/src/large-answers.ts [--rounds 5] [folder ...]
 

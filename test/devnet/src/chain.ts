@@ -33,7 +33,7 @@ export type ChainOptions = {
   environment: Readonly<Record<string, string | undefined>>;
   /** The devnet's time, if it is not the machine's. */
   now?(): number;
-  /** Whether all that was final is still there after it was killed. If not, it is saved as it begins and as it stops. */
+  /** Whether all that was final is there after a kill. If not, it is saved when it begins and when it stops. */
   survivesKill: boolean;
   /** How often it makes a block while nothing happens, in place of the usual. */
   idleBlocks?: FinalityOptions["idleBlocks"];
