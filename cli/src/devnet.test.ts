@@ -278,7 +278,7 @@ test("verify prints a line for each check, and ends with 0 only if all passed", 
   await eventually(async () => {
     const { settlement } = (await json("receipt")) as { settlement: { status: string } | null };
     return settlement?.status === "final";
-  }, 30_000);
+  });
   const { code, stdout, stderr } = await infer("verify", "--save", "bill.json");
   equal(code, 0, stdout + stderr);
   match(stdout, /^pass +contract +.*\n(.*\n)*pass +leaves .*\n +trusts: .*node that the client chose/);

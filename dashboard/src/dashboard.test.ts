@@ -168,14 +168,14 @@ describe("the dashboard in Chromium", { skip: missingChromium }, () => {
     await click(page, "Download as CSV");
     match(readFileSync(await (await download).path(), "utf8"), new RegExp(`^id,.*\\r\\n(.*\\r\\n)*.*${receipt}`));
     await page.getByRole("link", { name: receipt.slice(-8) }).click();
-    await page.getByText("in the public record for good").waitFor({ timeout: 60_000 });
+    await page.getByText("in the public record for good").waitFor();
     await page.getByRole("link", { name: "Check it yourself" }).click();
     await page.getByLabel("My wallet").first().check();
     await click(page, "Check this receipt");
     await page.getByText("In the public record: right").waitFor();
     await page.getByText("You believe the node of your wallet").waitFor();
     await click(page, "Check everything");
-    await page.getByText("What no check shows").waitFor({ timeout: 60_000 });
+    await page.getByText("What no check shows").waitFor();
     await page.getByText("The main chain was read through the service's node.").waitFor();
     equal(await page.getByText(/: wrong$/).count(), 0);
     deepEqual(problems, []);

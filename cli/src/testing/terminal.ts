@@ -20,7 +20,7 @@ export function openTty(argv: readonly string[], environment: Readonly<Record<st
     screen: () => screen,
     /** Waits until the screen has it. */
     async shows(pattern: RegExp): Promise<RegExpExecArray> {
-      await eventually(() => pattern.test(screen) || hasEnded(), 120_000).catch(() => {});
+      await eventually(() => pattern.test(screen) || hasEnded()).catch(() => {});
       const found = pattern.exec(screen);
       if (found === null) throw new Error(`The screen never had ${pattern}: ${screen}`);
       return found;

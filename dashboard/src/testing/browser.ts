@@ -29,7 +29,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   await context.addInitScript(obeyRules);
   await context.addInitScript(reloadAtStates);
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(300_000);
   const problems: string[] = [];
   const scripts: Promise<number>[] = [];
   page.on("pageerror", (error) => problems.push(error.message));

@@ -57,7 +57,7 @@ export async function ask(): Promise<string> {
   return answer.headers.get("x-request-id") ?? "";
 }
 
-export const added = (page: Page) => page.getByRole("heading", { name: /added$/ }).waitFor({ timeout: 60_000 });
+export const added = (page: Page) => page.getByRole("heading", { name: /added$/ }).waitFor();
 
 export function chainOf(chainId: ChainId): Devnet["ready"]["chains"][number] {
   const chain = devnet.ready.chains.find((each) => each.chainId === chainId);

@@ -145,7 +145,7 @@ test("the chains and the gateway go to the next day together, and yesterday's ch
 
   type Settlement = { status: string; batch: number };
   const settlement = () => read<{ settlement: Settlement }>(`/api/v1/generation?id=${id}`);
-  await eventually(async () => (await settlement()).settlement.status === "final", 60_000);
+  await eventually(async () => (await settlement()).settlement.status === "final");
   const batch = await read<{ day: number | string; status: string }>(
     `/api/v1/batches/${(await settlement()).settlement.batch}`,
   );
@@ -159,7 +159,7 @@ test("of a dollar that an agent served, 0.40 reach its Safe, 0.50 are staked for
     today: { date: string; limit_nano_usd: number; sold_nano_usd: number };
   };
   const offer = () => read<Offer>(`/api/v1/agents/${agent.token}/offer`);
-  await eventually(async () => (await offer()).offer !== null, 20_000);
+  await eventually(async () => (await offer()).offer !== null);
   const { date } = (await offer()).today;
   const requester = walletOn(devnet.ready, "primary", 0);
   const before = { tokens: await requester.tokens(), staked: await stakedUnder(agent.token) };
@@ -209,8 +209,8 @@ test("of a dollar that an agent served, 0.40 reach its Safe, 0.50 are staked for
   const settlement = { address: at("primary", "inferenceSettlement"), abi: inferenceSettlementAbi } as const;
   const owedTo = { ...settlement, functionName: "owedAgentNanoUsd", args: [agent.token] } as const;
   // Paid in whole units of a thousand nano-dollars; the rest stays owed.
-  await eventually(async () => (await balance("stablecoin", agent.safe)) === shares.safe / 1_000n, 30_000);
-  await eventually(async () => (await stakedUnder(agent.token)) > before.staked, 30_000);
+  await eventually(async () => (await balance("stablecoin", agent.safe)) === shares.safe / 1_000n);
+  await eventually(async () => (await stakedUnder(agent.token)) > before.staked);
   deepEqual(await reader.readContract(owedTo), [shares.safe % 1_000n, shares.treasury % 1_000n]);
   const bought = await reader.getContractEvents({ address: agent.treasury, abi: agentTreasuryAbi, fromBlock: 0n });
   const [{ spent = 0n, entered = 0n } = {}] = bought.map(({ args }) => args as { spent?: bigint; entered?: bigint });
@@ -226,7 +226,7 @@ test("of a dollar that an agent served, 0.40 reach its Safe, 0.50 are staked for
   for (const name of ["safe", "treasury", "back"] as const) {
     ok(shares[name] >= ofTheDollar[name] && shares[name] - ofTheDollar[name] < odd, `${name}: ${shares[name]}`);
   }
-  await eventually(async () => (await offer()).offer !== null && (await offer()).today.date !== date, 20_000);
+  await eventually(async () => (await offer()).offer !== null && (await offer()).today.date !== date);
 });
 
 test("a devnet that continues has the same day, key, balance and chain; without one, commands say how to start it", async () => {
@@ -321,7 +321,7 @@ async function eventuallySettled(served: Address, amountNanoUsd: bigint) {
     return logs.flatMap(({ args }) => (args.agent === served ? [args.amountNanoUsd ?? 0n] : []));
   };
   const sum = (values: bigint[]): bigint => values.reduce((total, value) => total + value, 0n);
-  await eventually(async () => sum(await entries()) === amountNanoUsd, 60_000);
+  await eventually(async () => sum(await entries()) === amountNanoUsd);
   const shares = { safe: 0n, treasury: 0n, back: 0n };
   for (const whole of await entries()) {
     const [toSafe, toBack] = [(whole * 40n) / 100n, (whole * 10n) / 100n];

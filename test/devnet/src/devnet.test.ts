@@ -109,7 +109,7 @@ test("a charge is settled on chain by itself, and the contract confirms its proo
   const read = async (path: string) =>
     ((await (await fetch(`${gatewayUrl}${path}`, { headers })).json()) as Answer).data;
   const path = `/api/v1/generation?id=${answer.id}`;
-  await eventually(async () => (await read(path))?.settlement.status === "final", 60_000);
+  await eventually(async () => (await read(path))?.settlement.status === "final");
   const { id, created_at, charge_nano_usd, settlement } = (await read(path)) as Data;
   const reader = createPublicClient({ transport: http(chains[0]?.rpcUrl) });
   const use = {

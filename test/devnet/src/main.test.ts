@@ -94,7 +94,7 @@ test("nothing outlives a devnet that was killed amid transactions, the next star
   running.kill("SIGKILL");
   sender.stop();
   await running.exited;
-  await eventually(() => processesOf(folder.path).length === 0, 5_000);
+  await eventually(() => processesOf(folder.path).length === 0);
 
   running = launch(folder.path);
   const again = await running.ready();
@@ -107,9 +107,9 @@ test("nothing outlives a devnet that was killed amid transactions, the next star
   const [here, there] = [walletOn(again, "primary", 1), walletOn(again, "secondary2", 1)];
   const sent = 10_000_000n - (await there.tokens());
   ok(sent > 0n);
-  await eventually(async () => (await here.tokens()) === sent, 30_000);
+  await eventually(async () => (await here.tokens()) === sent);
   await there.bridge(primaryEid, 1_000_000n);
-  await eventually(async () => (await here.tokens()) === sent + 1_000_000n, 30_000);
+  await eventually(async () => (await here.tokens()) === sent + 1_000_000n);
 });
 
 test("a child that dies is one line with its name, and ends everything", async () => {

@@ -98,7 +98,7 @@ async function run(code: string, { wallet, chainId }: { wallet: number; chainId?
     ...(chainId === undefined ? {} : { CHAIN_ID: `${chainId}` }),
   };
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], {
-    ...{ cwd: root, env, timeout: 100_000 },
+    ...{ cwd: root, env },
   });
   return stdout;
 }

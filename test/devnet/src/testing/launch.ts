@@ -66,7 +66,7 @@ export function launch(folder: string, settings: Record<string, string> = {}, ..
     exited,
     async ready() {
       const ended = exited.then(() => Promise.reject(new Error(output.stderr)));
-      await Promise.race([eventually(() => output.stdout.includes("Stop "), 90_000), ended]);
+      await Promise.race([eventually(() => output.stdout.includes("Stop ")), ended]);
       return JSON.parse(readFileSync(join(folder, "ready.json"), "utf8")) as ReadyFile;
     },
     kill: (signal) => void child.kill(signal),
@@ -76,7 +76,7 @@ export function launch(folder: string, settings: Record<string, string> = {}, ..
 /** Stops what a failed test left. */
 export async function stopLaunched(): Promise<void> {
   for (const child of running) child.kill("SIGKILL");
-  await eventually(() => running.size === 0, 10_000);
+  await eventually(() => running.size === 0);
 }
 
 /** The processes whose command line or environment names the folder: a devnet's children are told where to write. */

@@ -47,7 +47,7 @@ export function testThreeChains(running: () => Devnet): void {
         await there.mint(20n * DOLLAR);
         equal(await there.tokens(), 20n * DOLLAR);
         // Flushed by the keeper, carried by the relayer, booked by the keeper.
-        await eventually(async () => (await lineOf(eid)) === lineBefore + 20n * DOLLAR, 30_000);
+        await eventually(async () => (await lineOf(eid)) === lineBefore + 20n * DOLLAR);
         equal(await there.pending(), 0n);
         await booksAgree();
       });
@@ -106,7 +106,7 @@ export function testThreeChains(running: () => Devnet): void {
       );
       ok(Date.parse(waiting.due_at ?? "") > Date.parse(waiting.since ?? ""));
       await there.passTime(3_601);
-      await eventually(async () => (await creditOf(there.account)) === amount * 1_000n, 30_000);
+      await eventually(async () => (await creditOf(there.account)) === amount * 1_000n);
       await booksAgree();
       const credited = await eventually(async () => {
         const [activation] = await activationsTo(there.account);
