@@ -62,7 +62,6 @@ const commands: string[][] = [
   ["wallet", ...signed],
   ["mint", "1", ...signed],
   ["activate", "1", ...signed],
-  ["bill", ...signed],
   ["verify", ...signed],
 ];
 

@@ -266,8 +266,7 @@ contract TokenMinterTest is BaseTest {
     /* MINT AND ACTIVATE */
 
     function testFuzzMintAndActivate_creditWithoutToken(uint256 amount) public {
-        // An account's total has 80 bits, in nano-dollars.
-        amount = bound(amount, 1, type(uint80).max / 1000);
+        amount = bound(amount, 1, MAX);
         fund(alice, amount);
         vm.expectEmit(address(minter));
         emit ITokenMinter.MintedAndActivated(alice, bob, amount, amount);

@@ -55,8 +55,6 @@ contract AgentFeeConverter is IAgentFeeConverter, MarketTrader, ReentrancyGuardT
     mapping(address agent => mapping(address feeToken => uint256)) public pending;
 
     mapping(address token => Market) internal _markets;
-    /// @dev The last market of a token, listed or not: shares that were taken before it was unlisted are sold there.
-    mapping(address token => Market) internal _lastMarkets;
 
     /* CONSTRUCTOR */
 
@@ -116,11 +114,10 @@ contract AgentFeeConverter is IAgentFeeConverter, MarketTrader, ReentrancyGuardT
         uint256 bought;
         uint256 dollars = pending[agent][address(STABLECOIN)];
         if (feeToken != address(STABLECOIN)) {
-            Market memory market = _lastMarkets[feeToken];
-            require(address(market.pool) != address(0), NotListed(feeToken));
+            require(_isListed(feeToken), NotListed(feeToken));
             uint256 booked = pending[agent][feeToken];
             require(booked != 0, NothingToConvert());
-            (sold, bought) = _exchange(market, feeToken, address(STABLECOIN), booked);
+            (sold, bought) = _exchange(_markets[feeToken], feeToken, address(STABLECOIN), booked);
             pending[agent][feeToken] = booked - sold;
             dollars += bought;
         }
@@ -164,8 +161,7 @@ contract AgentFeeConverter is IAgentFeeConverter, MarketTrader, ReentrancyGuardT
         address pool = UNISWAP_FACTORY.getPool(token, address(STABLECOIN), listing.feeTier);
         require(pool != address(0), NoPool(token, listing.feeTier));
 
-        Market memory market = Market(IUniswapV3Pool(pool), window, slippageTicks);
-        (_markets[token], _lastMarkets[token]) = (market, market);
+        _markets[token] = Market(IUniswapV3Pool(pool), window, slippageTicks);
         emit MarketChanged(token, pool, window, slippageTicks);
     }
 

@@ -14,9 +14,8 @@ export const getCredits = endpoint({
   group: "Spending",
   title: "The account's balance",
   about:
-    "Of the API key's account, or of the wallet whose session it is; an agent has none. `debited` is what the chain has " +
-    "debited of `total_usage`. `taken_over` is the part of it that this gateway has no uses for: somebody else posted it, " +
-    "or a restore lost them.",
+    "Of the API key's account, or of the wallet whose session it is; an agent has none. `total_credits` is what was " +
+    "activated less `debited_elsewhere`: what batches debited on chain that this gateway did not post.",
   credentials: ["API key", "session"],
   answers: [ok("The balance, and the activations on their way to it.", json("CreditsAnswer", creditsAnswer))],
   errors: ["wrong_identity", ...authenticatedErrors],
@@ -25,7 +24,7 @@ export const getCredits = endpoint({
     const { account, partition } = await requireAccount(context);
     const { ledger } = gateway.environment;
     const balance = await ledger.read(partition, { type: "balance", at });
-    const bill = await ledger.read(partition, { type: "bill" });
+    const debits = await ledger.read(partition, { type: "debits", limit: MAX_DEBITS });
     const pending = await pendingOf(gateway, account);
     const onTheirWay = await activationsOnTheirWay(gateway, account);
     return context.json({
@@ -35,8 +34,7 @@ export const getCredits = endpoint({
           total_usage: balance.settledNanoUsd,
           reserved: balance.heldNanoUsd,
           available: balance.availableNanoUsd ?? 0,
-          debited: bill.debitedNanoUsd,
-          taken_over: bill.takenOverNanoUsd,
+          debited_elsewhere: debits.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0),
         }),
         pending:
           pending?.map(({ amountNanoUsd, block, transaction }) => ({
@@ -49,3 +47,6 @@ export const getCredits = endpoint({
     });
   },
 });
+
+/** There is one for each foreign batch of the account, and normally none. */
+const MAX_DEBITS = 10_000;

@@ -45,12 +45,18 @@ export function toReconciliationObject({ id, at, closedAt, unexplainedNanoUsd, d
     status: closedAt === null ? "open" : "closed",
     at: new Date(at).toISOString(),
     ...amounts({
-      uses: record.usesNanoUsd,
-      statements: record.statementsNanoUsd,
+      accounts: record.accountsNanoUsd,
+      journal: record.journalNanoUsd,
+      batches: record.batchesNanoUsd,
       debited: record.debitedNanoUsd,
-      foreign: record.foreignNanoUsd,
+      carried: record.carriedNanoUsd,
+      on_their_way: record.onTheirWayNanoUsd,
+      waiting: record.waitingNanoUsd,
+      set_aside: record.setAsideNanoUsd,
+      foreign: record.foreignNanoUsd ?? 0,
       unexplained: unexplainedNanoUsd,
     }),
-    chunks: record.chunks,
+    uses: record.uses,
+    free_uses: record.freeUses,
   };
 }

@@ -42,11 +42,7 @@ const methods: Readonly<Record<string, Method>> = {
   },
   eth_getTransactionCount: (asked) => {
     const [address, where] = asked.params;
-    if (!isSettler(asked.chain, address)) return quantity(0);
-    if (where !== "pending") return quantity(found(asked, where).nonce);
-    let next = found(asked, "latest").nonce;
-    while (asked.chain.pending.has(next)) next += 1;
-    return quantity(next);
+    return quantity(isSettler(asked.chain, address) ? found(asked, where).nonce : 0);
   },
   eth_call: (asked) => {
     const { from, data } = asked.params[0] as { from?: string; data: Hex };
@@ -56,9 +52,9 @@ const methods: Readonly<Record<string, Method>> = {
   eth_estimateGas: (asked) => {
     const { from, data } = asked.params[0] as { from?: string; data: Hex };
     answerOf(asked.chain, found(asked, "latest"), from, data);
-    const chunk = settlement.chunkOf(data);
-    if (chunk === undefined) throw new TypeError("the simulated node estimates the gas of chunks only");
-    return quantity(settlement.gasOf(chunk));
+    const batch = settlement.batchOf(data);
+    if (batch === undefined) throw new TypeError("the simulated node estimates the gas of batches only");
+    return quantity(settlement.gasOf(batch));
   },
   eth_sendRawTransaction: async ({ chain, params }) => {
     const answer = await chain.send(params[0] as Hex);
@@ -89,11 +85,11 @@ type Filter = {
 };
 
 /** What a node answers for a transaction in a block, also one that was replaced. */
-export function receiptOf(chain: SimulatedChain, block: SimulatedBlock, { hash, isSuccess, chunk }: Included): object {
+export function receiptOf(chain: SimulatedChain, block: SimulatedBlock, { hash, isSuccess, batch }: Included): object {
   return {
     ...{ transactionHash: hash, blockHash: block.hash, blockNumber: quantity(block.number) },
     ...{ from: chain.settler, to: chain.settlement, status: quantity(isSuccess ? 1 : 0) },
-    gasUsed: quantity(chunk === undefined ? 21_000n : settlement.gasOf(chunk)),
+    gasUsed: quantity(batch === undefined ? 21_000n : settlement.gasOf(batch)),
     logs: logsOf(chain, block).filter(({ transactionHash }) => transactionHash === hash),
   };
 }
@@ -110,7 +106,7 @@ function matches(topics: readonly Hex[], wanted: NonNullable<Filter["topics"]>):
 }
 
 function answerOf(chain: SimulatedChain, block: SimulatedBlock, from: string | undefined, data: Hex): Hex {
-  const terms = { isSettler: isSettler(chain, from), block: BigInt(block.number), time: BigInt(block.time) };
+  const terms = { isSettler: isSettler(chain, from), time: BigInt(block.time) };
   const answer = settlement.call(block.state, data, terms);
   if ("revert" in answer) throw new RpcError(3, "execution reverted", answer.revert);
   return answer.result;

@@ -8,7 +8,6 @@ export async function withBooks<T>(file: string, work: (ledger: NodeLedger) => P
   try {
     const ledger = openNodeLedger(database, {
       now: Date.now,
-      epoch: Date.now(),
       onAlert(message) {
         throw new Error(message);
       },

@@ -84,7 +84,6 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const log: Environment["log"] = (level, event, fields = {}) => logged.push({ level, event, fields });
   const ledger = openNodeLedger(database, {
     now,
-    epoch: 1,
     onAlert: (message) => log("alert", "ledger", { message }),
     onFatal: (error) => log("alert", "fatal", { error: String(error) }),
   });
@@ -116,8 +115,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       drainMs,
       heldBodyBytes: 256 * 1024 * 1024,
       heldAnswerBytes: 128 * 1024 * 1024,
-      ceilingInPieces: false,
-      posting: { postNanoUsd: 1_000_000_000, leastNanoUsd: 10_000_000, intervalMs: 86_400_000 },
+      ceilingBlocks: false,
+      ceilingShards: 1,
       request: { ...defaultRequestLimits, ...options.request },
       chains: [],
       operator: {
