@@ -16,7 +16,15 @@ beforeEach(() => {
 });
 
 function client(options: Partial<ChainClientOptions> = {}) {
-  return createChainClient({ url: node.url, fetch, random: () => 0, timers, timeoutMs: 60_000, pauseMs: 1, ...options });
+  return createChainClient({
+    url: node.url,
+    fetch,
+    random: () => 0,
+    timers,
+    timeoutMs: 60_000,
+    pauseMs: 1,
+    ...options,
+  });
 }
 const isUnavailable = (error: unknown) => error instanceof ChainUnavailable;
 
