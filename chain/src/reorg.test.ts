@@ -1,9 +1,18 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, beforeEach, test } from "node:test";
 import { FINALITY_DEPTH } from "./testing/anvil.ts";
 import { openMemoryLedger } from "./testing/memory-ledger.ts";
-import { chain } from "./testing/shared-chain.ts";
+import { startPrimaryChain } from "./testing/primary-chain.ts";
 import { alice, bob, watch } from "./testing/watch.ts";
+
+// A reorg needs the state of an old block, which the node forgets after some hundreds of blocks of other tests.
+const chain = await startPrimaryChain();
+
+beforeEach(async () => {
+  await chain.reset();
+  await chain.finalize();
+});
+after(() => chain.stop());
 
 for (let depth = 1; depth <= FINALITY_DEPTH; depth += 1) {
   test(`a reorg of ${depth} blocks that moves an activation to another block credits it once`, async () => {

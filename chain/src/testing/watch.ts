@@ -27,7 +27,7 @@ export const alice: Address = "0x00000000000000000000000000000000000a11ce";
 export const bob: Address = "0x0000000000000000000000000000000000000b0b";
 
 export function clientOf(url: string): ChainClient {
-  return createChainClient({ url, fetch, random: () => 0, timers, timeoutMs: 1_000, pauseMs: 1 });
+  return createChainClient({ url, fetch, random: () => 0, timers, timeoutMs: 60_000, pauseMs: 1 });
 }
 
 export function watch(
